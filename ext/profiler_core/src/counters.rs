@@ -1,0 +1,112 @@
+//! What became of every tick, by reason. A tick ends as a record in the ring or in one of these.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// Counts since the process began. Written by handlers, read by everybody.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $($(#[$doc])* pub $name: AtomicU64,)+
+        }
+
+        /// The counts at one moment, or between two.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(default)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)+
+        }
+
+        impl Counters {
+            /// All at zero.
+            #[must_use]
+            pub const fn new() -> Self {
+                Self { $($name: AtomicU64::new(0),)+ }
+            }
+
+            /// The counts now. Each is right; together they are of nearly the same moment.
+            #[must_use]
+            pub fn read(&self) -> Counts {
+                // Relaxed: numbers for people, they order nothing.
+                Counts { $($name: self.$name.load(Ordering::Relaxed),)+ }
+            }
+        }
+
+        impl Counts {
+            /// What was counted since `earlier`.
+            #[must_use]
+            pub fn since(&self, earlier: &Counts) -> Counts {
+                Counts { $($name: self.$name.saturating_sub(earlier.$name),)+ }
+            }
+
+            /// Name and count of each, in order.
+            pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((::core::stringify!($name), self.$name),)+].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    /// Ticks that became a record in the ring.
+    captured,
+    /// Of these, records of a thread that was collecting garbage.
+    captured_in_gc,
+    /// Of these, records whose stack was cut.
+    truncated,
+    /// Dropped: the ring had no room.
+    dropped_full,
+    /// Dropped: all scratch buffers were in use.
+    dropped_busy,
+    /// Dropped: another thread was collecting garbage, so the stack could not be walked.
+    dropped_in_gc,
+    /// Dropped: the handler ran on the alternate stack, inside another handler.
+    dropped_on_altstack,
+    /// Dropped: the native thread runs no Ruby (yet, or any more).
+    dropped_not_ruby,
+    /// Dropped: there was no frame on the stack.
+    dropped_no_frames,
+    /// Dropped: the signal came after the profiler was stopped.
+    dropped_late,
+    /// Signals that were not ours.
+    foreign,
+    /// Ticks that the kernel folded into the one before (it cannot fire faster than its own tick).
+    overrun,
+    /// Threads that could not be profiled: no room in the registry, or no timer to be had.
+    threads_refused,
+    /// Time spent in the handler, ns.
+    handler_ns,
+}
+
+impl Counts {
+    /// Ticks of ours that were delivered and became no record.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped_full
+            + self.dropped_busy
+            + self.dropped_in_gc
+            + self.dropped_on_altstack
+            + self.dropped_not_ruby
+            + self.dropped_no_frames
+    }
+}
+
+/// One more.
+///
+/// # Signal safety
+/// One atomic addition.
+#[inline]
+pub fn count(counter: &AtomicU64) {
+    add(counter, 1);
+}
+
+/// `amount` more.
+///
+/// # Signal safety
+/// One atomic addition.
+#[inline]
+pub fn add(counter: &AtomicU64, amount: u64) {
+    // Relaxed: a number for people, it orders nothing.
+    counter.fetch_add(amount, Ordering::Relaxed);
+}

@@ -1,0 +1,28 @@
+//! The heart of the profiler that needs no Ruby: `cargo test` here runs without one.
+//!
+//! Samples come in as raw records over the [`ring`], the [`collector`] sums them up, the VM side
+//! names what it is asked about, and out comes a [`profile::Profile`] for the formats to write.
+//! Nothing here knows what a handle is, and nothing here is `unsafe`.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod aggregate;
+pub mod collector;
+pub mod ids;
+pub mod names;
+pub mod profile;
+pub mod stacks;
+mod sync;
+pub mod unnamed;
+
+// The rooms that run in signal handlers. Without the prelude of std there is no `Vec`, no `Box` and
+// no `format!` in them but by an import that a reader sees.
+#[no_implicit_prelude]
+pub mod counters;
+#[no_implicit_prelude]
+pub mod ring;
+#[no_implicit_prelude]
+pub mod sample;
+
+

@@ -1,0 +1,246 @@
+//! The finished thing: immutable, all names known, no handle of the VM in it.
+//!
+//! Tables of plain rows that point at each other by id. Parents come before children, so that one
+//! pass forward is enough for whatever runs from the root to the leaves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Counts;
+use crate::ids::{FrameId, FunctionId, Id, StackId};
+use crate::sample::State;
+
+pub use crate::stacks::Node;
+
+/// What is measured. A profile's types always stand in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleType {
+    /// Records taken. Never shown as time.
+    Samples,
+    /// CPU time, ns.
+    Cpu,
+    /// Wall clock time, ns: the total, of which waiting for the GVL and GC are parts.
+    Wall,
+    /// Wall clock time waiting for the GVL, ns.
+    GvlWait,
+    /// Wall clock time collecting garbage, ns.
+    Gc,
+    /// Objects allocated.
+    AllocObjects,
+    /// Bytes allocated.
+    AllocSpace,
+    /// Objects alive.
+    InuseObjects,
+    /// Bytes alive.
+    InuseSpace,
+}
+
+impl SampleType {
+    /// All, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Samples,
+        Self::Cpu,
+        Self::Wall,
+        Self::GvlWait,
+        Self::Gc,
+        Self::AllocObjects,
+        Self::AllocSpace,
+        Self::InuseObjects,
+        Self::InuseSpace,
+    ];
+
+    /// The name that pprof's users and servers know, and the unit.
+    #[must_use]
+    pub fn name_and_unit(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Samples => ("samples", "count"),
+            Self::Cpu => ("cpu", "nanoseconds"),
+            Self::Wall => ("wall", "nanoseconds"),
+            Self::GvlWait => ("gvl_wait", "nanoseconds"),
+            Self::Gc => ("gc", "nanoseconds"),
+            Self::AllocObjects => ("alloc_objects", "count"),
+            Self::AllocSpace => ("alloc_space", "bytes"),
+            Self::InuseObjects => ("inuse_objects", "count"),
+            Self::InuseSpace => ("inuse_space", "bytes"),
+        }
+    }
+}
+
+/// One number for each [`SampleType`]; 0 where the type is not in the profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weights([u64; SampleType::ALL.len()]);
+
+impl Weights {
+    /// The number of one type, in its unit.
+    #[must_use]
+    pub fn get(&self, of: SampleType) -> u64 {
+        self.0.get(of as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets the number of one type.
+    pub fn set(&mut self, of: SampleType, to: u64) {
+        if let Some(slot) = self.0.get_mut(of as usize) {
+            *slot = to;
+        }
+    }
+
+    /// Adds all numbers of `other`.
+    pub fn add(&mut self, other: &Weights) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// A method, block or the like: who it is and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Function {
+    /// `Foo#bar`, `Foo.bar`, `block in <main>`, `(garbage collection)`.
+    pub name: String,
+    /// `Foo`, `#<singleton of Foo>`; empty where there is none.
+    pub class_name: String,
+    /// `bar`; empty where there is none.
+    pub method_name: String,
+    /// Absolute path of the file, `<cfunc>` for C, empty for what we made up.
+    pub path: String,
+    /// First line of the definition, from 1; 0 is unknown.
+    pub first_line: u32,
+}
+
+/// A function at a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Frame {
+    /// The function.
+    pub function: FunctionId,
+    /// The line that ran, from 1; 0 is unknown.
+    pub line: u32,
+}
+
+/// A Ruby thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Thread {
+    /// The operating system's id of the native thread that it ran on.
+    pub native_id: u64,
+    /// Its name: as Ruby knows it, else as the operating system does.
+    pub name: String,
+}
+
+/// One row: a stack, whose it was, and how much it weighs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The stack.
+    pub stack: StackId,
+    /// Place in [`Profile::threads`].
+    pub thread: usize,
+    /// What the thread was doing.
+    pub state: State,
+    /// Labels, sorted by name.
+    pub labels: Vec<(String, String)>,
+    /// How much.
+    pub weights: Weights,
+}
+
+/// How the profile was taken. Everything that a report's header says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Meta {
+    /// Modes asked for: `cpu`, ...
+    pub modes: Vec<String>,
+    /// What fired: `thread_timer`, `safepoint`.
+    pub engine: String,
+    /// Interval asked for, ns.
+    pub interval_ns: u64,
+    /// Start, ns since 1970 UTC.
+    pub started_at_ns: u64,
+    /// Wall clock length, ns.
+    pub duration_ns: u64,
+    /// `RUBY_DESCRIPTION` of the process.
+    pub ruby: String,
+    /// `$PROGRAM_NAME` of the process.
+    pub program: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Version of the profiler that took it.
+    pub profiler_version: String,
+    /// What the user gave as `metadata:`.
+    pub user: std::collections::BTreeMap<String, String>,
+    /// Things that a reader must know to read the numbers right, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What became of the ticks, and what the profiler itself cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stats {
+    /// Ticks by fate. Process-wide: with several sessions at once they share them.
+    pub counts: Counts,
+    /// CPU time of the collector thread, ns.
+    pub collector_ns: u64,
+    /// Time that stopping took before names were asked for, ns.
+    pub stop_ns: u64,
+    /// Time that naming took, ns.
+    pub names_ns: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// What is measured, in the order of [`SampleType::ALL`].
+    pub sample_types: Vec<SampleType>,
+    /// By [`FunctionId`].
+    pub functions: Vec<Function>,
+    /// By [`FrameId`].
+    pub frames: Vec<Frame>,
+    /// By [`StackId`]; parents come first.
+    pub stacks: Vec<Node>,
+    /// By place.
+    pub threads: Vec<Thread>,
+    /// The rows.
+    pub samples: Vec<Sample>,
+    /// How it was taken.
+    pub meta: Meta,
+    /// What became of the ticks.
+    pub stats: Stats,
+}
+
+impl Profile {
+    /// The stack's frames, leaf first.
+    pub fn frames_of(&self, stack: StackId) -> impl Iterator<Item = Frame> + '_ {
+        let node = move |id: StackId| self.stacks.get(id.index()).copied();
+        std::iter::successors(node(stack), move |it| it.parent.and_then(node))
+            .filter_map(|it| self.frames.get(it.frame.index()).copied())
+    }
+
+    /// The function behind an id.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.functions.get(id.index())
+    }
+
+    /// The frame behind an id.
+    #[must_use]
+    pub fn frame(&self, id: FrameId) -> Option<Frame> {
+        self.frames.get(id.index()).copied()
+    }
+
+    /// Sum over all rows.
+    #[must_use]
+    pub fn total(&self) -> Weights {
+        let mut total = Weights::default();
+        self.samples.iter().for_each(|sample| total.add(&sample.weights));
+        total
+    }
+
+    /// What a report shows when nobody says what: the time, or else the last type, as pprof does.
+    #[must_use]
+    pub fn default_sample_type(&self) -> SampleType {
+        let prefer = [SampleType::Wall, SampleType::Cpu, SampleType::InuseSpace, SampleType::AllocSpace];
+        let has = |it: &SampleType| self.sample_types.contains(it);
+        prefer.into_iter().find(has).or(self.sample_types.last().copied()).unwrap_or(SampleType::Samples)
+    }
+
+    /// Mean CPU time between two records, ns: what the asked interval came to. 0 without records.
+    #[must_use]
+    pub fn effective_interval_ns(&self) -> u64 {
+        let total = self.total();
+        total.get(SampleType::Cpu).checked_div(total.get(SampleType::Samples)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,157 @@
+//! The bounded ring between those who take samples and the one who collects them.
+//!
+//! Many producers, one consumer, records of any length. A producer may be a signal handler that
+//! interrupted another producer on the same thread, so no path waits for anybody: a push either
+//! finds room or says [`Full`]. The words are atomics, so there is nothing `unsafe` here: the worst
+//! that a wrong caller can get is a wrong number.
+//!
+//! A record is its head, which holds its length in words (head included), and then its payload.
+//! A head of zero says "claimed, not yet published" or "never used", and the consumer stops there.
+//! Because a head can come to lie on any word, the consumer leaves zeros behind.
+//!
+//! `claimed` and `consumed` count words since the beginning and never wrap in practice
+//! (2^64 words at 1 GB/s are over 4,000 years); the place of a word is its count modulo the capacity.
+
+use ::core::prelude::rust_2021::*;
+use ::std::boxed::Box;
+use ::std::vec::Vec;
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// There was no room for the record; nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Ring {
+    words: Box<[AtomicU64]>,
+    /// Words handed out to producers.
+    claimed: AtomicU64,
+    /// Words given back by the consumer.
+    consumed: AtomicU64,
+}
+
+/// The room of one record, being filled word by word. Words that are not written stay zero.
+#[derive(Debug)]
+pub struct Slot<'ring> {
+    ring: &'ring Ring,
+    next: u64,
+    end: u64,
+}
+
+impl Ring {
+    /// A ring of `capacity` words of 8 bytes, rounded up to a power of two.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        let words = capacity.next_power_of_two();
+        Self {
+            words: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            claimed: AtomicU64::new(0),
+            consumed: AtomicU64::new(0),
+        }
+    }
+
+    /// How many words the ring holds, heads included.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.words.len()
+    }
+
+    /// How many words are claimed and not yet consumed.
+    #[must_use]
+    pub fn fill(&self) -> usize {
+        let consumed = self.consumed.load(Ordering::Relaxed);
+        let claimed = self.claimed.load(Ordering::Relaxed);
+        claimed.saturating_sub(consumed) as usize
+    }
+
+    /// Claims room for a payload of `len` words, lets `fill` write it, and publishes it.
+    ///
+    /// # Signal safety
+    /// Runs on any thread, also inside a handler that interrupted this very function. Never waits:
+    /// the loop goes round again only when another producer has just got its room.
+    ///
+    /// # Errors
+    /// [`Full`] when the payload and its head do not fit.
+    #[inline]
+    pub fn try_push(&self, len: usize, fill: impl FnOnce(&mut Slot<'_>)) -> Result<(), Full> {
+        let need = len as u64 + 1;
+        let mut at = self.claimed.load(Ordering::Relaxed);
+        loop {
+            // Acquire pairs with the Release in `pop`: the zeros that it left are there before we
+            // write over them.
+            let consumed = self.consumed.load(Ordering::Acquire);
+            // `consumed` can be ahead of a stale `at`; then there is room, and the exchange fails.
+            if (at + need).saturating_sub(consumed) > self.words.len() as u64 {
+                return Err(Full);
+            }
+            match self.claimed.compare_exchange_weak(at, at + need, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => at = now,
+            }
+        }
+        let mut slot = Slot { ring: self, next: at + 1, end: at + need };
+        fill(&mut slot);
+        // Release pairs with the Acquire in `peek`: who sees the head sees the payload.
+        self.word(at).store(need, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the oldest record out into `hand` (whose old content goes). False when there is none
+    /// that is published.
+    ///
+    /// Only one thread at a time may consume.
+    pub fn pop(&self, hand: &mut Vec<u64>) -> bool {
+        let at = self.consumed.load(Ordering::Relaxed);
+        let Some(next) = self.peek(at, hand) else { return false };
+        for place in at..next {
+            self.word(place).store(0, Ordering::Relaxed);
+        }
+        // Release pairs with the Acquire in `try_push`.
+        self.consumed.store(next, Ordering::Release);
+        true
+    }
+
+    /// Where the oldest record begins: the first argument for [`Ring::peek`].
+    #[must_use]
+    pub fn oldest(&self) -> u64 {
+        self.consumed.load(Ordering::Relaxed)
+    }
+
+    /// Copies the record that begins at `at` into `hand` and leaves it where it is. Gives the place
+    /// of the next record, or nothing when the one at `at` is not published.
+    ///
+    /// Only the consumer may call it, with [`Ring::oldest`] or what it gave before.
+    pub fn peek(&self, at: u64, hand: &mut Vec<u64>) -> Option<u64> {
+        // After a whole round the place `at` holds the oldest record again.
+        if at - self.consumed.load(Ordering::Relaxed) >= self.words.len() as u64 {
+            return None;
+        }
+        // Acquire pairs with the Release in `try_push`.
+        let len = self.word(at).load(Ordering::Acquire);
+        if len == 0 {
+            return None;
+        }
+        hand.clear();
+        hand.extend((at + 1..at + len).map(|place| self.word(place).load(Ordering::Relaxed)));
+        Some(at + len)
+    }
+
+    #[inline]
+    #[allow(clippy::indexing_slicing)] // the mask keeps it inside
+    fn word(&self, count: u64) -> &AtomicU64 {
+        &self.words[count as usize & (self.words.len() - 1)]
+    }
+}
+
+impl Slot<'_> {
+    /// Writes the next word; what does not fit is left out.
+    #[inline]
+    pub fn write(&mut self, word: u64) {
+        if self.next < self.end {
+            self.ring.word(self.next).store(word, Ordering::Relaxed);
+            self.next += 1;
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The stacks of an epoch: a tree of frames in which parents always come before their children.
+//!
+//! A stack is one number, the node of its leaf; its callers are that node's ancestors. Most samples
+//! repeat a stack that was seen before, so the whole raw stack is looked up first, and only a new
+//! one is walked through the tree. Handles are kept once each: they are what the GC has to mark and
+//! what the VM is asked to name.
+
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHasher};
+
+use crate::ids::{FrameId, FunctionId, Interner, StackId};
+use crate::profile::Frame;
+use crate::sample::{RawFrame, RawSample};
+
+/// A frame and the stack that called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The caller's node, which has a smaller id; nothing at the root.
+    pub parent: Option<StackId>,
+    /// The frame at the leaf end of this stack.
+    pub frame: FrameId,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Stacks {
+    handles: Interner<u64, FunctionId>,
+    frames: Interner<Frame, FrameId>,
+    nodes: Interner<Node, StackId>,
+    /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
+    /// nothing of the raw stack has to be kept.
+    whole: HashTable<(u64, StackId)>,
+}
+
+impl Stacks {
+    /// The id of the sample's stack; nothing when it has no frame.
+    pub fn intern(&mut self, sample: &RawSample<'_>) -> Option<StackId> {
+        let hash = hash_words(sample.words());
+        let same = |&(its_hash, stack): &(u64, StackId)| its_hash == hash && self.is(stack, sample);
+        if let Some(&(_, stack)) = self.whole.find(hash, same) {
+            return Some(stack);
+        }
+        let stack = self.intern_frames(sample.frames().rev())?;
+        self.whole.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
+        Some(stack)
+    }
+
+    /// The id of the stack made of `frames`, root first; nothing when there is none.
+    pub fn intern_frames(&mut self, frames: impl Iterator<Item = RawFrame>) -> Option<StackId> {
+        frames.fold(None, |parent, raw| {
+            let function = self.handles.intern(raw.handle);
+            let frame = self.frames.intern(Frame { function, line: raw.line });
+            Some(self.nodes.intern(Node { parent, frame }))
+        })
+    }
+
+    /// Every handle, once each; a frame's [`FunctionId`] is a place here.
+    #[must_use]
+    pub fn handles(&self) -> &[u64] {
+        self.handles.rows()
+    }
+
+    /// The stack's frames, leaf first.
+    pub fn frames_of(&self, stack: StackId) -> impl Iterator<Item = RawFrame> + '_ {
+        let node = |id: StackId| self.nodes.get(id);
+        std::iter::successors(node(stack), move |it| it.parent.and_then(node)).filter_map(|it| {
+            let frame = self.frames.get(it.frame)?;
+            Some(RawFrame { handle: *self.handles.get(frame.function)?, line: frame.line })
+        })
+    }
+
+    /// Handles, frames and nodes, by id.
+    #[must_use]
+    pub fn into_tables(self) -> (Vec<u64>, Vec<Frame>, Vec<Node>) {
+        (self.handles.into_rows(), self.frames.into_rows(), self.nodes.into_rows())
+    }
+
+    /// Whether `sample` is this stack. Both run from the leaf, so they end together or differ.
+    fn is(&self, stack: StackId, sample: &RawSample<'_>) -> bool {
+        self.frames_of(stack).eq(sample.frames())
+    }
+}
+
+fn hash_words(words: impl Iterator<Item = u64>) -> u64 {
+    let mut hasher: FxHasher = FxBuildHasher.build_hasher();
+    words.for_each(|word| hasher.write_u64(word));
+    hasher.finish()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ids::{Id, LabelSetId, ScopeId, ThreadId};
+    use crate::ring::Ring;
+    use crate::sample::{push, Stamp, State, Walk};
+
+    fn record(frames: &[(u64, i32)]) -> Vec<u64> {
+        let ring = Ring::with_capacity(1024);
+        let stamp = Stamp {
+            thread: ThreadId(1),
+            state: State::Running,
+            labels: LabelSetId::NONE,
+            scope: ScopeId::NONE,
+            cpu_ns: 1,
+            monotonic_ns: 1,
+            born_cpu_ns: 0,
+        };
+        let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
+        push(&ring, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
+        let mut hand = Vec::new();
+        assert!(ring.pop(&mut hand));
+        hand
+    }
+
+    fn intern(stacks: &mut Stacks, frames: &[(u64, i32)]) -> Option<StackId> {
+        let words = record(frames);
+        stacks.intern(&RawSample::decode(&words).unwrap())
+    }
+
+    #[test]
+    fn a_stack_is_one_number_and_its_callers_come_first() {
+        let mut stacks = Stacks::default();
+        let deep = intern(&mut stacks, &[(30, 3), (20, 2), (10, 1)]).unwrap();
+        let other = intern(&mut stacks, &[(30, 4), (20, 2), (10, 1)]).unwrap();
+        assert_ne!(deep, other, "another line is another frame");
+        assert_eq!(intern(&mut stacks, &[(30, 3), (20, 2), (10, 1)]), Some(deep));
+
+        assert_eq!(stacks.handles(), [10, 20, 30], "one handle each, whatever the lines");
+        let (_, _, nodes) = stacks.into_tables();
+        let parent = nodes[deep.index()].parent.unwrap();
+        assert!(parent < deep);
+        assert_eq!(nodes[other.index()].parent, Some(parent));
+    }
+
+    #[test]
+    fn a_prefix_is_not_the_whole_and_nothing_is_no_stack() {
+        let mut stacks = Stacks::default();
+        let long = intern(&mut stacks, &[(20, 2), (10, 1)]);
+        assert_ne!(intern(&mut stacks, &[(10, 1)]), long);
+        assert_eq!(intern(&mut stacks, &[]), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! A session's result before names: its own part of the epoch's tables, with handles for functions.
+//!
+//! The type is the proof: an exporter takes a [`Profile`], and only naming makes one of this.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::aggregate::{Aggregate, Key, Weight};
+use crate::ids::{FrameId, FunctionId, Id, Interner, StackId, ThreadId};
+use crate::names::{synthetic, NameCache};
+use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
+use crate::sample::{RawFrame, State, Synthetic};
+use crate::stacks::Stacks;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Unnamed {
+    handles: Vec<u64>,
+    frames: Vec<Frame>,
+    stacks: Vec<Node>,
+    rows: Vec<(StackId, Key, Weight)>,
+    threads: Vec<Thread>,
+    thread_places: HashMap<ThreadId, usize, FxBuildHasher>,
+}
+
+impl Unnamed {
+    /// Copies what `aggregate` needs out of the tables of the epoch.
+    #[must_use]
+    pub fn extract(aggregate: Aggregate, epoch: &Stacks, infos: HashMap<ThreadId, Thread>) -> Self {
+        let mut own = Stacks::default();
+        let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
+        let mut rows = Vec::new();
+        for (key, weight) in aggregate.into_weights() {
+            let stack = match key.stack {
+                Some(stack) => *moved.entry(stack).or_insert_with(|| copy(&mut own, epoch, stack)),
+                None => own
+                    .intern_frames(std::iter::once(Synthetic::Unsampled.frame()))
+                    .unwrap_or(StackId(0)),
+            };
+            rows.push((stack, key, weight));
+        }
+
+        let mut used: Vec<ThreadId> = rows.iter().map(|(_, key, _)| key.thread).collect();
+        used.sort_unstable();
+        used.dedup();
+        let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
+        let thread_places = used.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
+        let (handles, frames, stacks) = own.into_tables();
+        Self { handles, frames, stacks, rows, threads, thread_places }
+    }
+
+    /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
+    #[must_use]
+    pub fn handles(&self) -> &[u64] {
+        &self.handles
+    }
+
+    /// The profile, once `names` knows every handle. Meta and stats are left to the caller.
+    ///
+    /// Handles that turn out to be one function become one: the VM makes new objects for a method
+    /// that is defined again on the same line, and the reader means the same method.
+    #[must_use]
+    pub fn named(self, names: &NameCache) -> Profile {
+        let mut functions: Interner<Function, FunctionId> = Interner::default();
+        let unknown = || synthetic(Synthetic::Unsampled);
+        let named = |handle: &u64| functions.intern(names.get(*handle).unwrap_or_else(unknown));
+        let function_ids: Vec<FunctionId> = self.handles.iter().map(named).collect();
+
+        let mut frames: Interner<Frame, FrameId> = Interner::default();
+        let framed = |it: &Frame| frames.intern(Frame { function: moved(&function_ids, it.function), ..*it });
+        let frame_ids: Vec<FrameId> = self.frames.iter().map(framed).collect();
+
+        let mut stacks: Interner<Node, StackId> = Interner::default();
+        let mut stack_ids: Vec<StackId> = Vec::with_capacity(self.stacks.len());
+        for node in &self.stacks {
+            let parent = node.parent.map(|parent| moved(&stack_ids, parent));
+            stack_ids.push(stacks.intern(Node { parent, frame: moved(&frame_ids, node.frame) }));
+        }
+
+        let rows = self.rows.iter().map(|(stack, key, weight)| {
+            let thread = self.thread_places.get(&key.thread).copied().unwrap_or(0);
+            ((moved(&stack_ids, *stack), thread, key.state), *weight)
+        });
+        Profile {
+            sample_types: vec![SampleType::Samples, SampleType::Cpu],
+            samples: summed(rows),
+            functions: functions.into_rows(),
+            frames: frames.into_rows(),
+            stacks: stacks.into_rows(),
+            threads: self.threads,
+            ..Profile::default()
+        }
+    }
+}
+
+/// Where the row `id` went; a table always has the ids that it gave.
+fn moved<I: Id>(to: &[I], id: I) -> I {
+    to.get(id.index()).copied().unwrap_or(id)
+}
+
+/// One sample for each stack, thread and state, in the order in which they first come.
+fn summed(rows: impl Iterator<Item = ((StackId, usize, State), Weight)>) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut places: HashMap<(StackId, usize, State), usize, FxBuildHasher> = HashMap::default();
+    for (key, weight) in rows {
+        let (stack, thread, state) = key;
+        let mut weights = Weights::default();
+        weights.set(SampleType::Samples, weight.count);
+        weights.set(SampleType::Cpu, weight.cpu_ns);
+        match places.get(&key).and_then(|place| samples.get_mut(*place)) {
+            Some(sample) => sample.weights.add(&weights),
+            None => {
+                places.insert(key, samples.len());
+                samples.push(Sample { stack, thread, state, labels: Vec::new(), weights });
+            }
+        }
+    }
+    samples
+}
+
+/// Copies one stack of the epoch into `own`.
+fn copy(own: &mut Stacks, epoch: &Stacks, stack: StackId) -> StackId {
+    let mut frames: Vec<RawFrame> = epoch.frames_of(stack).collect();
+    frames.reverse();
+    own.intern_frames(frames.into_iter()).unwrap_or(StackId(0))
+}
