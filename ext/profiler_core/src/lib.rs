@@ -8,7 +8,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod aggregate;
+pub mod analysis;
 pub mod collector;
+pub mod error;
+pub mod format;
 pub mod ids;
 pub mod names;
 pub mod profile;

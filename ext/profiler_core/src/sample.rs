@@ -33,6 +33,9 @@ pub enum State {
 }
 
 impl State {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::Running, Self::Gc];
+
     fn from_bits(bits: u8) -> Self {
         match bits {
             1 => State::Gc,

@@ -1,0 +1,78 @@
+//! Clocks, and other small things that the system knows of the thread that we are on.
+
+use ::core::prelude::rust_2021::*;
+
+/// CPU clock of the thread that we are on, ns. About 500 ns: the kernel has to be asked.
+///
+/// # Signal safety
+/// `clock_gettime` is on POSIX's list.
+#[inline]
+pub(crate) fn thread_cpu_ns() -> u64 {
+    read(::libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// Monotonic clock, ns. About 25 ns.
+///
+/// # Signal safety
+/// `clock_gettime` is on POSIX's list.
+#[inline]
+pub(crate) fn monotonic_ns() -> u64 {
+    read(::libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// Clock of the calendar, ns since 1970 UTC.
+pub(crate) fn realtime_ns() -> u64 {
+    read(::libc::CLOCK_REALTIME).unwrap_or(0)
+}
+
+/// CPU clock of another thread of this process, ns; nothing when the thread is gone.
+pub(crate) fn cpu_ns_of(native_id: i32) -> Option<u64> {
+    read(cpu_clock_of(native_id))
+}
+
+/// The kernel's id of a thread's CPU clock: the thread's id, inverted, above three bits that say
+/// "one thread" (4) and "as the scheduler counts" (2).
+pub(crate) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {
+    (!native_id << 3) | 6
+}
+
+#[inline]
+fn read(clock: ::libc::clockid_t) -> Option<u64> {
+    let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is ours to write.
+    let failed = unsafe { ::libc::clock_gettime(clock, &mut time) } != 0;
+    if failed {
+        return None;
+    }
+    Some((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
+}
+
+/// Identity of the native thread that we are on.
+///
+/// # Signal safety
+/// A register read.
+#[inline]
+pub(crate) fn pthread_self() -> usize {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { ::libc::pthread_self() as usize }
+}
+
+/// The kernel's id of the thread that we are on. A system call.
+pub(crate) fn native_id() -> i32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { ::libc::gettid() }
+}
+
+/// The kernel's name of the thread that we are on: up to 15 bytes and zeros.
+pub(crate) fn native_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes at most 16 bytes.
+    unsafe { ::libc::prctl(::libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
+/// Lets another thread run.
+pub(crate) fn yield_now() {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { ::libc::sched_yield() };
+}

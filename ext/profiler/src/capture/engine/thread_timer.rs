@@ -1,0 +1,72 @@
+//! A POSIX timer on the CPU clock of each thread, delivered to that very thread.
+//!
+//! It ticks only while its thread uses CPU, so a thread that waits gets no EINTR from us. It fires at
+//! most once per tick of the kernel (250 a second at CONFIG_HZ=250); what it skipped, it reports as
+//! overrun. It is gone at exec and in a forked child.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
+
+use crate::capture::clock;
+use crate::threads::ThreadState;
+
+/// Starts the timer of `state`. The first tick comes after a random part of the interval, so that
+/// short threads get their share of ticks and a program cannot fall into step with us.
+///
+/// # Errors
+/// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
+pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+    // SAFETY: all fields may be zero.
+    let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
+    event.sigev_notify = ::libc::SIGEV_THREAD_ID;
+    event.sigev_signo = ::libc::SIGPROF;
+    event.sigev_value.sival_ptr = ::core::ptr::from_ref(state).cast_mut().cast();
+    event.sigev_notify_thread_id = state.native_id();
+
+    let mut timer: ::libc::timer_t = ::core::ptr::null_mut();
+    // SAFETY: both are ours; with SIGEV_THREAD_ID glibc passes straight through to the kernel.
+    if unsafe { ::libc::timer_create(clock::cpu_clock_of(state.native_id()), &mut event, &mut timer) } != 0 {
+        return Err(errno());
+    }
+    let times = ::libc::itimerspec {
+        it_interval: timespec(interval_ns),
+        it_value: timespec(1 + random() % interval_ns.max(1)),
+    };
+    // SAFETY: the timer was just made.
+    if unsafe { ::libc::timer_settime(timer, 0, &times, ::core::ptr::null_mut()) } != 0 {
+        let failure = errno();
+        // SAFETY: the timer was just made.
+        unsafe { ::libc::timer_delete(timer) };
+        return Err(failure);
+    }
+    state.timer.store(timer as usize + 1, Ordering::Release);
+    Ok(())
+}
+
+/// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
+pub(crate) fn disarm(state: &ThreadState) {
+    if let Some(timer) = state.timer.swap(0, Ordering::AcqRel).checked_sub(1) {
+        // SAFETY: the timer is ours, and whoever swaps it out is the only one to delete it.
+        unsafe { ::libc::timer_delete(timer as ::libc::timer_t) };
+    }
+}
+
+fn timespec(ns: u64) -> ::libc::timespec {
+    ::libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as ::libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as ::libc::c_long,
+    }
+}
+
+/// Not for secrets: the low digits of the clock, stirred.
+fn random() -> u64 {
+    let mut word = clock::monotonic_ns() ^ (clock::pthread_self() as u64).rotate_left(32);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+fn errno() -> i32 {
+    // SAFETY: errno of the thread that we are on.
+    unsafe { *::libc::__errno_location() }
+}

@@ -1,0 +1,171 @@
+//! The SIGPROF handler: a few questions in a fixed order, and then a record or a count.
+
+use ::core::ffi::{c_int, c_void};
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
+
+use ::profiler_core::collector::Hub;
+use ::profiler_core::counters::{add, count};
+use ::profiler_core::ids::{LabelSetId, ScopeId};
+use ::profiler_core::sample::{Stamp, State};
+
+use super::{clock, walk, CAPTURE};
+use crate::threads::{self, ThreadState};
+use crate::vm;
+
+/// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
+#[repr(C)]
+pub(crate) struct TimerInfo {
+    signo: c_int,
+    errno: c_int,
+    code: c_int,
+    padding: c_int,
+    timer: c_int,
+    overrun: c_int,
+    value: usize,
+}
+
+#[cfg(feature = "testing")]
+impl TimerInfo {
+    /// What the timer of `state` sends.
+    pub(crate) fn of(state: &'static ThreadState) -> Self {
+        let value = ::core::ptr::from_ref(state) as usize;
+        Self { signo: ::libc::SIGPROF, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value }
+    }
+}
+
+/// The signal came from a POSIX timer (`SI_TIMER`).
+const FROM_TIMER: c_int = -2;
+
+/// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of the room
+/// allow. *Never:* touches errno for good.
+pub(crate) unsafe extern "C" fn on_sigprof(_signal: c_int, info: *mut ::libc::siginfo_t, context: *mut c_void) {
+    let _errno = Errno::save();
+    let Some(hub) = CAPTURE.hub() else { return };
+    // SAFETY: with SA_SIGINFO the kernel hands over both, and a siginfo is larger than our part.
+    let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<::libc::ucontext_t>()) };
+    if info.code != FROM_TIMER {
+        return count(&hub.counters.foreign);
+    }
+    let Some(state) = threads::at(info.value) else { return count(&hub.counters.foreign) };
+    // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
+    if !CAPTURE.enabled.load(Ordering::Acquire) || !is_ours(state) {
+        return count(&hub.counters.dropped_late);
+    }
+    let begun_ns = clock::monotonic_ns();
+    if info.overrun > 0 {
+        add(&hub.counters.overrun, info.overrun as u64);
+    }
+    if on_alternate_stack(context) {
+        count(&hub.counters.dropped_on_altstack);
+    } else if CAPTURE.at_safepoints.load(Ordering::Relaxed) {
+        // SAFETY: the sampler registered the job before it turned capture on.
+        unsafe { vm::jobs::trigger(at_safepoint) };
+    } else {
+        capture(hub, state, begun_ns);
+    }
+    add(&hub.counters.handler_ns, clock::monotonic_ns().wrapping_sub(begun_ns));
+}
+
+/// A postponed job: takes the record where Ruby checks its interrupts.
+///
+/// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler.
+/// *Never:* raises.
+pub(crate) unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return };
+    if CAPTURE.enabled.load(Ordering::Acquire) {
+        capture(hub, state, clock::monotonic_ns());
+    }
+}
+
+/// Asks the VM the last questions and takes the record.
+#[inline]
+fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
+    let _in_flight = InFlight::enter();
+    if !vm::state::on_ruby_thread() {
+        return count(&hub.counters.dropped_not_ruby);
+    }
+    let in_gc = vm::state::during_gc();
+    if in_gc && !vm::state::not_in_blocking_region() {
+        // Somebody else collects while this thread works without the GVL.
+        return count(&hub.counters.dropped_in_gc);
+    }
+    let stamp = Stamp {
+        thread: state.id(),
+        state: if in_gc { State::Gc } else { State::Running },
+        labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+        scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+        cpu_ns: clock::thread_cpu_ns(),
+        monotonic_ns,
+        born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
+    };
+    if in_gc {
+        walk::record_gc(hub, &stamp);
+    } else {
+        walk::record(hub, &stamp);
+    }
+}
+
+/// Whether the state is that of the thread that we are on. One that was registered by another
+/// thread learns its identity at its first tick.
+#[inline]
+fn is_ours(state: &ThreadState) -> bool {
+    if !state.is_live() {
+        return false;
+    }
+    let me = clock::pthread_self();
+    match state.pthread.load(Ordering::Relaxed) {
+        0 if state.native_id() == clock::native_id() => {
+            state.pthread.store(me, Ordering::Relaxed);
+            true
+        }
+        known => known == me,
+    }
+}
+
+/// Whether we interrupted a handler that runs on the alternate stack: the VM's for SIGSEGV, which
+/// moves objects back during a compaction. The kernel says where that stack is; where we are, we know.
+#[inline]
+fn on_alternate_stack(context: &::libc::ucontext_t) -> bool {
+    let stack = context.uc_stack;
+    let here = ::core::ptr::from_ref(&stack) as usize;
+    here.wrapping_sub(stack.ss_sp as usize) < stack.ss_size
+}
+
+/// Counts a handler in while it may walk.
+struct InFlight;
+
+impl InFlight {
+    #[inline]
+    fn enter() -> Self {
+        // SeqCst pairs with `Capture::wait_for_walks`.
+        CAPTURE.in_flight.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    #[inline]
+    fn drop(&mut self) {
+        CAPTURE.in_flight.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Puts errno back as it was.
+struct Errno(c_int);
+
+impl Errno {
+    #[inline]
+    fn save() -> Self {
+        // SAFETY: errno of the thread that we are on.
+        Self(unsafe { *::libc::__errno_location() })
+    }
+}
+
+impl Drop for Errno {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: errno of the thread that we are on.
+        unsafe { *::libc::__errno_location() = self.0 };
+    }
+}

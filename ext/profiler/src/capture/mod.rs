@@ -1,0 +1,81 @@
+//! From an interrupt to a record in the ring. THE RULES of this room:
+//!
+//! * What runs here runs inside a signal handler or a hook of the VM, anywhere between two
+//!   instructions of the app. It must not allocate, lock, wait, log, format or panic, and it leaves
+//!   errno as it was. It calls the system's functions that are safe in a handler, and of the VM only
+//!   what `vm::state`, `vm::frames::walk` and `vm::jobs::trigger` wrap. `rb_profile_frames` is not
+//!   documented as safe here; that it is, is this project's first-tested belief (ARCHITECTURE.md).
+//! * A tick ends as a record or as a count with a reason.
+//! * A signal may come late: after the stop, after its thread, in a forked child. Ring, counters and
+//!   thread states are never freed, and [`Capture::enabled`] is the first thing asked.
+//! * No stack is walked while garbage is collected. A handler on another thread than the collecting
+//!   one could have begun before: so walks are counted in [`Capture::in_flight`], and the mark
+//!   function waits until there is none. From then on `during_gc` keeps new ones out, until the GC,
+//!   and with it every compaction, is over. What was walked before is in the ring by then, and pinned.
+//!
+//! The life of a sample stands in ARCHITECTURE.md.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use ::profiler_core::collector::Hub;
+
+pub(crate) mod clock;
+pub(crate) mod engine;
+pub(crate) mod handler;
+pub(crate) mod sigaction;
+pub(crate) mod walk;
+
+/// What every handler of the process shares.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    hub: AtomicPtr<Hub>,
+    /// Whether ticks are wanted. Cleared by stop, at exit of the VM, and in a forked child.
+    pub(crate) enabled: AtomicBool,
+    /// Handlers that may be walking right now.
+    pub(crate) in_flight: AtomicUsize,
+    /// Frames kept of a stack.
+    pub(crate) depth: AtomicUsize,
+    /// Do not walk in the handler: ask for a postponed job that does.
+    pub(crate) at_safepoints: AtomicBool,
+}
+
+/// See [`Capture`].
+pub(crate) static CAPTURE: Capture = Capture {
+    hub: AtomicPtr::new(::core::ptr::null_mut()),
+    enabled: AtomicBool::new(false),
+    in_flight: AtomicUsize::new(0),
+    depth: AtomicUsize::new(2048),
+    at_safepoints: AtomicBool::new(false),
+};
+
+impl Capture {
+    /// Gives the handlers their room. It is never taken back.
+    pub(crate) fn give_hub(&self, hub: &'static Hub) {
+        // Release pairs with the Acquire in `hub`.
+        self.hub.store(::core::ptr::from_ref(hub).cast_mut(), Ordering::Release);
+    }
+
+    /// Where records go; nothing before the first start.
+    ///
+    /// # Signal safety
+    /// One load.
+    #[inline]
+    pub(crate) fn hub(&self) -> Option<&'static Hub> {
+        // Acquire pairs with the Release in `give_hub`.
+        let hub = self.hub.load(Ordering::Acquire);
+        // SAFETY: it is null or came from a `&'static Hub`.
+        unsafe { hub.as_ref() }
+    }
+
+    /// Waits until no handler is walking. For the mark function alone: garbage is being collected, so
+    /// a handler that begins now counts itself in and straight out again. A walk takes microseconds
+    /// and needs nothing that the waiting thread holds.
+    pub(crate) fn wait_for_walks(&self) {
+        // SeqCst pairs with the SeqCst in `handler::InFlight`: either the handler sees that garbage
+        // is being collected, or we see the handler.
+        while self.in_flight.load(Ordering::SeqCst) != 0 {
+            clock::yield_now();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Who handles SIGPROF: nobody, we, or somebody else.
+
+use ::core::prelude::rust_2021::*;
+
+use super::handler::on_sigprof;
+
+/// What stands in the process's table of signal handlers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The default, or ignored.
+    Nobody,
+    /// Our handler.
+    Us,
+    /// Another profiler, or a `trap` of the app.
+    Foreign,
+}
+
+/// Who handles SIGPROF now.
+pub(crate) fn owner() -> Owner {
+    // SAFETY: all fields may be zero; the call only writes `current`.
+    let current = unsafe {
+        let mut current: ::libc::sigaction = ::core::mem::zeroed();
+        ::libc::sigaction(::libc::SIGPROF, ::core::ptr::null(), &mut current);
+        current.sa_sigaction
+    };
+    match current {
+        ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,
+        handler if handler == on_sigprof as *const () as usize => Owner::Us,
+        _ => Owner::Foreign,
+    }
+}
+
+/// Installs our handler. It stays: without a session it counts a late signal and returns, whereas
+/// the default would end the process.
+///
+/// No SA_ONSTACK: the alternate stack is for the VM's own SIGSEGV. SA_RESTART spares the app what
+/// EINTR can be spared.
+pub(crate) fn install() {
+    // SAFETY: all fields may be zero; the handler keeps the rules of `capture`.
+    unsafe {
+        let mut ours: ::libc::sigaction = ::core::mem::zeroed();
+        ours.sa_sigaction = on_sigprof as *const () as usize;
+        ours.sa_flags = ::libc::SA_SIGINFO | ::libc::SA_RESTART;
+        ::libc::sigemptyset(&mut ours.sa_mask);
+        ::libc::sigaction(::libc::SIGPROF, &ours, ::core::ptr::null_mut());
+    }
+}
+
+/// Runs `start`, which makes a native thread, so that the thread takes no signal of the process:
+/// Ruby's own threads are there for that, and SIGPROF would find no Ruby on it.
+pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+    // SAFETY: the masks are ours; a thread inherits the mask of its maker.
+    unsafe {
+        let mut all: ::libc::sigset_t = ::core::mem::zeroed();
+        let mut before: ::libc::sigset_t = ::core::mem::zeroed();
+        ::libc::sigfillset(&mut all);
+        ::libc::pthread_sigmask(::libc::SIG_SETMASK, &all, &mut before);
+        let result = start();
+        ::libc::pthread_sigmask(::libc::SIG_SETMASK, &before, ::core::ptr::null_mut());
+        result
+    }
+}

@@ -1,0 +1,137 @@
+//! What the user asked for, checked. A wrong value raises ArgumentError that names it and what is
+//! allowed.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
+
+use crate::capture::engine::Engine;
+use crate::errors::argument_error;
+use crate::vm;
+
+const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
+const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
+const DEPTH: RangeInclusive<i64> = 128..=10_000;
+const DEFAULT_INTERVAL_US: i64 = 1_000;
+const DEFAULT_DEPTH: i64 = 2_048;
+
+/// A session's options.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) modes: Vec<String>,
+    pub(crate) interval_ns: u64,
+    pub(crate) depth: usize,
+    pub(crate) engine: Engine,
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// What the reader of the profile has to know about these choices.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Config {
+    /// Reads the keywords of `Profiler.start`; what is nil or missing takes its default.
+    pub(crate) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
+        let option = |name: &str| -> Option<Value> {
+            options.get(ruby.to_symbol(name)).filter(|value: &Value| !value.is_nil())
+        };
+        let mut notes = Vec::new();
+        Ok(Self {
+            modes: modes(ruby, option("mode"))?,
+            interval_ns: interval_ns(ruby, option("interval"), option("frequency"))?,
+            depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
+            engine: engine(ruby, option("engine"), &mut notes)?,
+            metadata: metadata(ruby, option("metadata"))?,
+            notes,
+        })
+    }
+}
+
+fn modes(ruby: &Ruby, value: Option<Value>) -> Result<Vec<String>, Error> {
+    let Some(value) = value else { return Ok(vec!["cpu".into()]) };
+    let asked: Vec<Value> = match RArray::from_value(value) {
+        Some(array) => array.into_iter().collect(),
+        None => vec![value],
+    };
+    let known = |mode: &Value| Symbol::from_value(*mode).is_some_and(|mode| mode.name().is_ok_and(|it| it == "cpu"));
+    match asked.iter().find(|mode| !known(mode)) {
+        None if !asked.is_empty() => Ok(vec!["cpu".into()]),
+        _ => Err(argument_error(ruby, format!("mode: {} is not a mode (allowed: :cpu)", value.inspect()))),
+    }
+}
+
+fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -> Result<u64, Error> {
+    if interval.is_some() && frequency.is_some() {
+        return Err(argument_error(ruby, "interval: and frequency: say the same thing: give one of them"));
+    }
+    let interval_us = integer(ruby, "interval", interval, &INTERVAL_US)?;
+    let frequency_hz = integer(ruby, "frequency", frequency, &FREQUENCY_HZ)?;
+    Ok(match (interval_us, frequency_hz) {
+        (_, Some(hz)) => 1_000_000_000 / hz as u64,
+        (us, None) => us.unwrap_or(DEFAULT_INTERVAL_US) as u64 * 1_000,
+    })
+}
+
+fn integer(ruby: &Ruby, name: &str, value: Option<Value>, allowed: &RangeInclusive<i64>) -> Result<Option<i64>, Error> {
+    let unit = match name {
+        "interval" => " microseconds",
+        "frequency" => " Hz",
+        _ => " frames",
+    };
+    let Some(value) = value else { return Ok(None) };
+    let number = magnus::Integer::from_value(value).and_then(|number| number.to_i64().ok());
+    match number.filter(|number| allowed.contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(argument_error(
+            ruby,
+            format!(
+                "{name}: {} is not an Integer from {} to {}{unit}",
+                value.inspect(),
+                allowed.start(),
+                allowed.end()
+            ),
+        )),
+    }
+}
+
+fn engine(ruby: &Ruby, value: Option<Value>, notes: &mut Vec<String>) -> Result<Engine, Error> {
+    let asked = match value {
+        None => None,
+        Some(value) => {
+            let name = Symbol::from_value(value).and_then(|name| name.name().ok().map(|it| it.into_owned()));
+            let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == name.as_deref());
+            let allowed = Engine::ALL.map(|engine| format!(":{}", engine.name())).join(", ");
+            Some(engine.ok_or_else(|| {
+                argument_error(ruby, format!("engine: {} is not an engine (allowed: {allowed})", value.inspect()))
+            })?)
+        }
+    };
+    let danger = vm::process::unsafe_to_walk(ruby);
+    let engine = match (asked, &danger) {
+        (Some(Engine::ThreadTimer), Some(why)) => {
+            let message = format!("engine: :thread_timer is not safe here: {why} (allowed: :safepoint)");
+            return Err(argument_error(ruby, message));
+        }
+        (Some(engine), _) => engine,
+        (None, Some(_)) => Engine::Safepoint,
+        (None, None) => Engine::ThreadTimer,
+    };
+    if engine == Engine::Safepoint {
+        let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();
+        notes.push(format!("stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}"));
+    }
+    Ok(engine)
+}
+
+fn metadata(ruby: &Ruby, value: Option<Value>) -> Result<BTreeMap<String, String>, Error> {
+    let mut metadata = BTreeMap::new();
+    let Some(value) = value else { return Ok(metadata) };
+    let Some(hash) = RHash::from_value(value) else {
+        return Err(argument_error(ruby, format!("metadata: {} is not a Hash", value.inspect())));
+    };
+    hash.foreach(|key: Value, value: Value| {
+        let text = |it: Value| it.to_r_string().and_then(|it| <String>::try_convert(it.as_value()));
+        metadata.insert(text(key)?, text(value)?);
+        Ok(ForEach::Continue)
+    })?;
+    Ok(metadata)
+}

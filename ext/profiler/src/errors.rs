@@ -1,0 +1,29 @@
+//! The project's exceptions, which Ruby defines (lib/profiler/errors.rb), and what becomes one.
+
+use magnus::{prelude::*, Error, ExceptionClass, RModule, Ruby};
+use profiler_core::error::Error as CoreError;
+
+/// `Profiler::<name>` with a message for the user.
+pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Error {
+    let class = ruby
+        .class_object()
+        .const_get::<_, RModule>("Profiler")
+        .and_then(|profiler| profiler.const_get::<_, ExceptionClass>(name))
+        .unwrap_or_else(|_| ruby.exception_runtime_error());
+    Error::new(class, message.into())
+}
+
+/// The exception for what the core says.
+pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
+    match reason {
+        CoreError::UnknownFormat { .. } | CoreError::UnknownExtension { .. } | CoreError::NotMeasured { .. } => {
+            argument_error(ruby, reason.to_string())
+        }
+        _ => error(ruby, "FormatError", reason.to_string()),
+    }
+}
+
+/// A wrong value from the user.
+pub(crate) fn argument_error(ruby: &Ruby, message: impl Into<String>) -> Error {
+    Error::new(ruby.exception_arg_error(), message.into())
+}

@@ -1,0 +1,38 @@
+//! The VM side of the profiler: the only crate that says VALUE. Pure things live in `profiler_core`.
+//!
+//! This file is the table of contents of what Ruby sees; ARCHITECTURE.md is the map of the rooms.
+
+// Nothing here is public but the function that `magnus::init` makes, which cannot carry a comment.
+#![allow(missing_docs)]
+
+use magnus::{Error, Ruby};
+
+// What runs in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
+// no `format!` in these rooms but by an import that a reader sees.
+#[no_implicit_prelude]
+mod capture;
+mod config;
+mod errors;
+mod fork;
+mod mark;
+mod names;
+mod profile;
+mod sampler;
+mod session;
+#[cfg(feature = "testing")]
+mod testing;
+mod threads;
+mod vm;
+
+#[magnus::init]
+fn init(ruby: &Ruby) -> Result<(), Error> {
+    // SAFETY: called once, while the extension is loaded. All methods may run in any Ractor: the
+    // machine is guarded by locks of its own.
+    unsafe { rb_sys::rb_ext_ractor_safe(true) };
+    let profiler = ruby.define_module("Profiler")?;
+    session::init(ruby, profiler)?;
+    profile::init(ruby, profiler)?;
+    #[cfg(feature = "testing")]
+    testing::init(profiler)?;
+    Ok(())
+}

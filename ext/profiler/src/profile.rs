@@ -1,0 +1,187 @@
+//! `Profiler::Profile`: a finished profile in Ruby's hands.
+
+use std::path::Path;
+
+use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby};
+use profiler_core::analysis::top::{top, Order};
+use profiler_core::format::text::TextOptions;
+use profiler_core::format::{self, Format};
+use profiler_core::ids::Id;
+use profiler_core::profile::{Profile as CoreProfile, SampleType};
+
+use crate::errors::core_error;
+
+/// See the module.
+#[derive(Debug)]
+#[magnus::wrap(class = "Profiler::Profile", free_immediately, size)]
+pub(crate) struct Profile(CoreProfile);
+
+impl Profile {
+    pub(crate) fn new(profile: CoreProfile) -> Self {
+        Self(profile)
+    }
+
+    /// `Profile._parse(bytes)`: what `_write("pprof")` gave.
+    fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
+        // SAFETY: nothing of Ruby runs while the slice is read.
+        let bytes = unsafe { bytes.as_slice() };
+        format::pprof::read(bytes).map(Self).map_err(|reason| core_error(ruby, &reason))
+    }
+
+    /// `profile._write(format)`: the bytes of a file.
+    fn write(ruby: &Ruby, rb_self: &Self, name: String) -> Result<RString, Error> {
+        let mut bytes = Vec::new();
+        Format::from_name(&name)
+            .and_then(|format| format::write(format, &rb_self.0, &mut bytes))
+            .map_err(|reason| core_error(ruby, &reason))?;
+        Ok(ruby.str_from_slice(&bytes))
+    }
+
+    /// `profile._report(limit, by_total, color)`: the text that people read.
+    fn report(ruby: &Ruby, rb_self: &Self, limit: usize, by_total: bool, color: bool) -> Result<String, Error> {
+        let text = TextOptions { limit, sort_total: by_total, color, ..TextOptions::default() };
+        let options = format::Options { text, ..format::Options::default() };
+        let mut bytes = Vec::new();
+        format::write_with(Format::Text, &rb_self.0, &options, &mut bytes)
+            .map_err(|reason| core_error(ruby, &reason))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// `profile._rows`: one array a sample: frames, thread id, thread name, state, labels, weights.
+    fn rows(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
+        let profile = &rb_self.0;
+        let functions = profile.functions.iter().map(|it| {
+            let text = |text: &str| {
+                let text = ruby.str_new(text);
+                text.freeze();
+                text
+            };
+            (text(&it.name), text(&it.class_name), text(&it.method_name), text(&it.path))
+        });
+        // A Ruby array keeps the strings alive while the frames are made.
+        let functions = ruby.ary_from_iter(functions.map(|(a, b, c, d)| ruby.ary_new_from_values(&[a, b, c, d])));
+        let frames = ruby.ary_new_capa(profile.frames.len());
+        for frame in &profile.frames {
+            let function: RArray = functions.entry(frame.function.index() as isize)?;
+            let row = ruby.ary_from_iter(function.into_iter());
+            row.push(frame.line)?;
+            frames.push(row)?;
+        }
+        let rows = ruby.ary_new_capa(profile.samples.len());
+        for sample in &profile.samples {
+            let stack = ruby.ary_new();
+            let mut node = profile.stacks.get(sample.stack.index());
+            while let Some(it) = node {
+                stack.push(it.frame.index())?;
+                node = it.parent.and_then(|parent| profile.stacks.get(parent.index()));
+            }
+            let labels = ruby.hash_new();
+            for (name, value) in &sample.labels {
+                labels.aset(name.as_str(), value.as_str())?;
+            }
+            let thread = profile.threads.get(sample.thread);
+            let weights = ruby.ary_from_iter(SampleType::ALL.map(|it| sample.weights.get(it)));
+            let row = ruby.ary_new_capa(6);
+            row.push(stack)?;
+            row.push(thread.map_or(0, |it| it.native_id))?;
+            row.push(thread.map_or("", |it| it.name.as_str()))?;
+            row.push(ruby.to_symbol(sample.state.name()))?;
+            row.push(labels)?;
+            row.push(weights)?;
+            rows.push(row)?;
+        }
+        let both = ruby.ary_new_capa(2);
+        both.push(frames)?;
+        both.push(rows)?;
+        Ok(both)
+    }
+
+    /// `profile._top(limit, by_total)`: `[name, path, first_line, self, total]` in the unit of the
+    /// default sample type; limit 0 is all.
+    fn top(ruby: &Ruby, rb_self: &Self, limit: usize, by_total: bool) -> Result<RArray, Error> {
+        let profile = &rb_self.0;
+        let all = top(profile, profile.default_sample_type(), order(by_total)).rows;
+        let limit = if limit == 0 { all.len() } else { limit };
+        let rows = ruby.ary_new();
+        for it in all.into_iter().take(limit) {
+            let Some(function) = profile.function(it.function) else { continue };
+            let row = ruby.ary_new_capa(5);
+            row.push(function.name.as_str())?;
+            row.push(function.path.as_str())?;
+            row.push(function.first_line)?;
+            row.push(it.self_weight)?;
+            row.push(it.total_weight)?;
+            rows.push(row)?;
+        }
+        Ok(rows)
+    }
+
+    /// `profile.stats`: every figure of the header, by name.
+    fn stats(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+        let profile = &rb_self.0;
+        let stats = ruby.hash_new();
+        let put = |name: &str, value: u64| stats.aset(ruby.to_symbol(name), value);
+        put("interval_ns", profile.meta.interval_ns)?;
+        put("effective_interval_ns", profile.effective_interval_ns())?;
+        put("duration_ns", profile.meta.duration_ns)?;
+        put("samples", profile.total().get(SampleType::Samples))?;
+        put("cpu_ns", profile.total().get(SampleType::Cpu))?;
+        for (name, count) in profile.stats.counts.each() {
+            put(name, count)?;
+        }
+        put("dropped", profile.stats.counts.dropped())?;
+        put("collector_ns", profile.stats.collector_ns)?;
+        put("stop_ns", profile.stats.stop_ns)?;
+        put("names_ns", profile.stats.names_ns)?;
+        Ok(stats)
+    }
+
+    /// `profile.meta`: how it was taken.
+    fn meta(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+        let it = &rb_self.0.meta;
+        let meta = ruby.hash_new();
+        let put = |name: &str, value: &str| meta.aset(ruby.to_symbol(name), value);
+        put("engine", &it.engine)?;
+        put("ruby", &it.ruby)?;
+        put("program", &it.program)?;
+        put("profiler_version", &it.profiler_version)?;
+        meta.aset(ruby.to_symbol("modes"), ruby.ary_from_iter(it.modes.iter().map(|mode| ruby.to_symbol(mode))))?;
+        meta.aset(ruby.to_symbol("started_at_ns"), it.started_at_ns)?;
+        meta.aset(ruby.to_symbol("pid"), it.pid)?;
+        meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(it.notes.iter().map(String::as_str)))?;
+        let user = ruby.hash_new();
+        it.user.iter().try_for_each(|(name, value)| user.aset(name.as_str(), value.as_str()))?;
+        meta.aset(ruby.to_symbol("metadata"), user)?;
+        Ok(meta)
+    }
+}
+
+fn order(by_total: bool) -> Order {
+    if by_total { Order::TotalWeight } else { Order::SelfWeight }
+}
+
+/// `Profile._check_format(name)`: raises unless there is a format of that name.
+fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
+    Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
+}
+
+/// `Profile._format_of(path)`: the format that a file's extension stands for.
+fn format_of(ruby: &Ruby, path: String) -> Result<&'static str, Error> {
+    Format::from_path(Path::new(&path)).map(Format::name).map_err(|reason| core_error(ruby, &reason))
+}
+
+/// Defines the class.
+pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+    let class = profiler.define_class("Profile", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_singleton_method("_parse", function!(Profile::parse, 1))?;
+    class.define_singleton_method("_format_of", function!(format_of, 1))?;
+    class.define_singleton_method("_check_format", function!(check_format, 1))?;
+    class.define_method("_write", method!(Profile::write, 1))?;
+    class.define_method("_report", method!(Profile::report, 3))?;
+    class.define_method("_rows", method!(Profile::rows, 0))?;
+    class.define_method("_top", method!(Profile::top, 2))?;
+    class.define_method("stats", method!(Profile::stats, 0))?;
+    class.define_method("meta", method!(Profile::meta, 0))?;
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! `Profiler::Testing`, through which the specs poke at the inside. Compiled only with the feature
+//! `testing`, which no built gem has.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use magnus::{function, prelude::*, Error, RModule};
+
+use crate::capture::{handler, sigaction, walk};
+use crate::{sampler, threads};
+
+static HAMMERING: AtomicBool = AtomicBool::new(false);
+
+/// Takes all scratch buffers away, or gives them back.
+fn hold_scratch(hold: bool) {
+    walk::hold_all(hold);
+}
+
+/// Fills the ring until nothing fits, with records that are no records, and gives their number.
+/// They stay until somebody drains.
+fn fill_ring() -> usize {
+    let Some(hub) = crate::capture::CAPTURE.hub() else { return 0 };
+    let fits = |_: &usize| hub.ring.try_push(1, |_| {}).is_ok();
+    (0..hub.ring.capacity()).take_while(fits).count()
+}
+
+/// Keeps the collector thread from draining, or lets it go on.
+fn hold_collector(hold: bool) {
+    sampler::hold_collector(hold);
+}
+
+/// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without
+/// the GVL: far more, and at far worse moments, than any timer does. 0 ends it.
+fn hammer(interval_us: u64) {
+    if interval_us == 0 {
+        return HAMMERING.store(false, Ordering::Relaxed);
+    }
+    if HAMMERING.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let body = move || {
+        while HAMMERING.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_micros(interval_us));
+            threads::live().for_each(tick);
+        }
+    };
+    sigaction::without_signals(|| std::thread::spawn(body));
+}
+
+/// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
+fn tick(state: &'static threads::ThreadState) {
+    #[repr(C)]
+    struct Padded(handler::TimerInfo, [u64; 12]);
+    let info = Padded(handler::TimerInfo::of(state), [0; 12]);
+    // SAFETY: a siginfo of 128 bytes; a thread that is gone is an error that we ignore.
+    unsafe {
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, libc::getpid(), state.native_id(), libc::SIGPROF, &raw const info);
+    }
+}
+
+/// Defines the module.
+pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
+    let testing = profiler.define_module("Testing")?;
+    testing.define_singleton_method("hold_scratch", function!(hold_scratch, 1))?;
+    testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
+    testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
+    testing.define_singleton_method("hammer", function!(hammer, 1))?;
+    Ok(())
+}

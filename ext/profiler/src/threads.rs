@@ -1,0 +1,230 @@
+//! The registry of Ruby threads: a slab of states that are never freed, only used again.
+//!
+//! A timer carries the address of its thread's state into the handler, and a signal can come after
+//! the thread, or the session, is gone. So a state stays readable for ever, says in which phase of
+//! its life it is, and says whose it is.
+//!
+//! ```text
+//! Free -> Claimed -> Live -> Ended -> Free
+//!      register()        retire()   take_ended(), by whoever drains
+//! ```
+
+use std::sync::atomic::{
+    AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+use profiler_core::collector::{Ended, ThreadRegistry};
+use profiler_core::ids::ThreadId;
+use profiler_core::profile::Thread;
+
+use crate::capture::clock;
+
+/// Threads that can be profiled at once. The slab is zeroed memory that the system gives page by
+/// page, so what is not used costs nothing.
+const CAPACITY: usize = 8192;
+
+const FREE: u8 = 0;
+const CLAIMED: u8 = 1;
+const LIVE: u8 = 2;
+const ENDED: u8 = 3;
+
+/// What is known of one thread. Written by the thread's own hooks or with the GVL, read by handlers.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct ThreadState {
+    phase: AtomicU8,
+    id: AtomicU32,
+    /// Identity of the Ruby Thread object; compared, never followed.
+    object: AtomicU64,
+    native_id: AtomicI32,
+    /// `pthread_self()` of the thread; 0 until it is known.
+    pub(crate) pthread: AtomicUsize,
+    /// CPU clock when the thread was born or first seen, ns.
+    pub(crate) born_cpu_ns: AtomicU64,
+    ended_cpu_ns: AtomicU64,
+    /// The engine's timer plus one; 0 when there is none.
+    pub(crate) timer: AtomicUsize,
+    /// Labels that the handler puts on records.
+    pub(crate) labels: AtomicU32,
+    /// Scope that the handler puts on records.
+    pub(crate) scope: AtomicU32,
+    /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
+    name: [AtomicU64; 2],
+}
+
+impl ThreadState {
+    const NEW: Self = Self {
+        phase: AtomicU8::new(FREE),
+        id: AtomicU32::new(0),
+        object: AtomicU64::new(0),
+        native_id: AtomicI32::new(0),
+        pthread: AtomicUsize::new(0),
+        born_cpu_ns: AtomicU64::new(0),
+        ended_cpu_ns: AtomicU64::new(0),
+        timer: AtomicUsize::new(0),
+        labels: AtomicU32::new(0),
+        scope: AtomicU32::new(0),
+        name: [const { AtomicU64::new(0) }; 2],
+    };
+
+    /// Who. Never given twice.
+    #[inline]
+    pub(crate) fn id(&self) -> ThreadId {
+        ThreadId(self.id.load(Relaxed))
+    }
+
+    /// The operating system's id of its native thread.
+    #[inline]
+    pub(crate) fn native_id(&self) -> i32 {
+        self.native_id.load(Relaxed)
+    }
+
+    /// Identity of its Ruby Thread.
+    pub(crate) fn object(&self) -> u64 {
+        self.object.load(Relaxed)
+    }
+
+    /// Whether the thread is registered and has not ended.
+    #[inline]
+    pub(crate) fn is_live(&self) -> bool {
+        // Acquire pairs with the Release in `register`: the fields are those of this life.
+        self.phase.load(Acquire) == LIVE
+    }
+}
+
+static SLAB: [ThreadState; CAPACITY] = [ThreadState::NEW; CAPACITY];
+/// States from here on were never used.
+static USED: AtomicUsize = AtomicUsize::new(0);
+static NEXT_ID: AtomicU32 = AtomicU32::new(0);
+
+fn used() -> &'static [ThreadState] {
+    SLAB.get(..USED.load(Acquire)).unwrap_or(&[])
+}
+
+/// The state at an address that a signal brought, if it is one of ours.
+///
+/// # Signal safety
+/// Three comparisons.
+#[inline]
+pub(crate) fn at(address: usize) -> Option<&'static ThreadState> {
+    let offset = address.checked_sub(SLAB.as_ptr() as usize)?;
+    let place = offset / size_of::<ThreadState>();
+    (offset % size_of::<ThreadState>() == 0).then(|| SLAB.get(place))?
+}
+
+/// All threads that live.
+pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
+    used().iter().filter(|state| state.is_live())
+}
+
+/// The live state of the native thread that we are on.
+///
+/// # Signal safety
+/// Reads; takes time in proportion to the threads that there are.
+pub(crate) fn mine() -> Option<&'static ThreadState> {
+    let me = clock::pthread_self();
+    live().find(|state| state.pthread.load(Relaxed) == me)
+}
+
+/// Puts a thread into the registry; one that is there already stays what it is. Nothing when there
+/// is no room.
+///
+/// `object` is the Ruby Thread, `pthread` 0 when unknown. Runs with the GVL, so one at a time.
+/// Allocates nothing.
+pub(crate) fn register(object: u64, native_id: i32, pthread: usize, cpu_ns: u64) -> Option<&'static ThreadState> {
+    let same = |it: &&ThreadState| it.native_id() == native_id && it.object() == object;
+    if let Some(state) = live().find(same) {
+        if pthread != 0 {
+            state.pthread.store(pthread, Relaxed);
+        }
+        return Some(state);
+    }
+    let claim = |state: &&ThreadState| state.phase.compare_exchange(FREE, CLAIMED, AcqRel, Relaxed).is_ok();
+    let state = match used().iter().find(claim) {
+        Some(state) => state,
+        None => {
+            let place = USED.load(Relaxed);
+            let state = SLAB.get(place).filter(claim)?;
+            USED.store(place + 1, Release);
+            state
+        }
+    };
+    state.id.store(NEXT_ID.fetch_add(1, Relaxed), Relaxed);
+    state.object.store(object, Relaxed);
+    state.native_id.store(native_id, Relaxed);
+    state.pthread.store(pthread, Relaxed);
+    state.born_cpu_ns.store(cpu_ns, Relaxed);
+    state.timer.store(0, Relaxed);
+    state.labels.store(0, Relaxed);
+    state.scope.store(0, Relaxed);
+    state.name.iter().for_each(|word| word.store(0, Relaxed));
+    // Release pairs with the Acquire in `is_live`.
+    state.phase.store(LIVE, Release);
+    Some(state)
+}
+
+/// Ends a thread whose CPU clock stands at `cpu_ns`. Its timer is gone by now, and its last record is
+/// in the ring.
+pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
+    state.ended_cpu_ns.store(cpu_ns, Relaxed);
+    // Release pairs with the Acquire in `take_ended`.
+    let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
+}
+
+/// Keeps the operating system's name of the thread that we are on, for when it is gone: at its birth,
+/// as Ruby 3.1 may not tell of its end, and again at its end, as it may have got another one.
+pub(crate) fn keep_name(state: &ThreadState) {
+    let name = clock::native_name();
+    let (low, high) = name.split_at(8);
+    for (word, bytes) in state.name.iter().zip([low, high]) {
+        word.store(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), Relaxed);
+    }
+}
+
+/// Forgets everybody: no session runs any more, or this is a forked child.
+pub(crate) fn clear() {
+    for state in used() {
+        state.timer.store(0, Relaxed);
+        state.phase.store(FREE, Release);
+    }
+}
+
+/// The registry as those who drain see it.
+#[derive(Debug)]
+pub(crate) struct Registry;
+
+impl ThreadRegistry for Registry {
+    fn take_ended(&self, into: &mut Vec<Ended>) {
+        // Acquire pairs with the Release in `retire`.
+        for state in used().iter().filter(|state| state.phase.load(Acquire) == ENDED) {
+            into.push(Ended {
+                thread: state.id(),
+                born_cpu_ns: state.born_cpu_ns.load(Relaxed),
+                ended_cpu_ns: state.ended_cpu_ns.load(Relaxed),
+                info: kept_info(state),
+            });
+            state.phase.store(FREE, Release);
+        }
+    }
+}
+
+/// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.
+pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
+    let native_name = || {
+        let file = format!("/proc/self/task/{}/comm", state.native_id());
+        std::fs::read(file).map(|name| String::from_utf8_lossy(&name).trim_end().to_owned()).unwrap_or_default()
+    };
+    Thread { native_id: native_id(state), name: ruby_name.unwrap_or_else(native_name) }
+}
+
+/// What reports call a thread that is gone: the name that was kept.
+fn kept_info(state: &ThreadState) -> Thread {
+    let bytes: Vec<u8> = state.name.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+    let name = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
+    Thread { native_id: native_id(state), name: String::from_utf8_lossy(name).into_owned() }
+}
+
+fn native_id(state: &ThreadState) -> u64 {
+    u64::try_from(state.native_id()).unwrap_or(0)
+}

@@ -1,0 +1,56 @@
+//! Hooks on the birth and death of Ruby threads, and on the end of the VM.
+
+use core::ffi::c_int;
+
+use rb_sys::{rb_event_flag_t, ID, VALUE};
+
+/// Called on the thread itself, with the GVL, with the Thread object.
+pub(crate) type ThreadHook = unsafe extern "C" fn(rb_event_flag_t, VALUE, VALUE, ID, VALUE);
+
+/// A [`ThreadHook`] whose body is `$body`, with the Thread's VALUE as `$thread`.
+macro_rules! thread_hook {
+    ($name:ident, |$thread:ident| $body:expr) => {
+        unsafe extern "C" fn $name(
+            _event: rb_sys::rb_event_flag_t,
+            _data: rb_sys::VALUE,
+            thread: rb_sys::VALUE,
+            _method: rb_sys::ID,
+            _class: rb_sys::VALUE,
+        ) {
+            let $thread = thread as u64;
+            $body
+        }
+    };
+}
+pub(crate) use thread_hook;
+
+/// Calls `begin` on each thread of the main Ractor before its block, `end` after it. Ruby 3.1 leaves
+/// `end` out when an exception ends the thread, also `Thread#kill`.
+///
+/// # Safety
+/// The caller holds the GVL; the hooks neither raise nor let go of it.
+pub(crate) unsafe fn on_threads(begin: ThreadHook, end: ThreadHook) {
+    // SAFETY: plain functions that live as long as the process.
+    unsafe {
+        rb_sys::rb_add_event_hook(Some(begin), rb_sys::RUBY_EVENT_THREAD_BEGIN as rb_event_flag_t, 0);
+        rb_sys::rb_add_event_hook(Some(end), rb_sys::RUBY_EVENT_THREAD_END as rb_event_flag_t, 0);
+    }
+}
+
+/// Undoes [`on_threads`].
+///
+/// # Safety
+/// The caller holds the GVL and is not inside one of the hooks.
+pub(crate) unsafe fn off_threads(begin: ThreadHook, end: ThreadHook) {
+    // SAFETY: removing what is not there does nothing.
+    let _: c_int = unsafe { rb_sys::rb_remove_event_hook(Some(begin)) + rb_sys::rb_remove_event_hook(Some(end)) };
+}
+
+/// Calls `last` when the VM is about to go, after the last Ruby code.
+///
+/// # Safety
+/// The caller holds the GVL; `last` does not call the VM.
+pub(crate) unsafe fn at_vm_exit(last: unsafe extern "C" fn(*mut rb_sys::ruby_vm_t)) {
+    // SAFETY: a plain function that lives as long as the process.
+    unsafe { rb_sys::ruby_vm_at_exit(Some(last)) };
+}

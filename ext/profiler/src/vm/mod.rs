@@ -1,0 +1,50 @@
+//! Every raw `rb_*` call and every `cfg(ruby_*)` of the project, behind functions with names.
+//!
+//! This room decides nothing. It knows which Ruby has what, which call may raise, and which one
+//! aborts the process when it is asked the wrong thing.
+
+pub(crate) mod events;
+pub(crate) mod frames;
+pub(crate) mod jobs;
+pub(crate) mod process;
+pub(crate) mod root;
+pub(crate) mod state;
+pub(crate) mod threads;
+
+use rb_sys::VALUE;
+
+/// The bytes of a Ruby String as text; what is not UTF-8 becomes the replacement character, and
+/// control characters become spaces, so that no name can break a file or a terminal.
+///
+/// # Safety
+/// `string` is a live T_STRING, and the caller holds the GVL.
+pub(crate) unsafe fn text(string: VALUE) -> String {
+    // SAFETY: the caller promises a live String; nothing allocates a Ruby object while the slice lives.
+    let bytes = unsafe {
+        let (start, len) = (rb_sys::RSTRING_PTR(string), rb_sys::RSTRING_LEN(string));
+        std::slice::from_raw_parts(start.cast::<u8>(), usize::try_from(len).unwrap_or(0))
+    };
+    let clean = |char: char| if char.is_control() { ' ' } else { char };
+    String::from_utf8_lossy(bytes).chars().map(clean).collect()
+}
+
+/// Runs `call`, which may raise. Nothing if it raised; the exception is dropped.
+///
+/// # Safety
+/// The caller holds the GVL, and nothing with a destructor is alive inside `call` when it raises.
+pub(crate) unsafe fn quietly<F: FnMut() -> VALUE>(mut call: F) -> Option<VALUE> {
+    unsafe extern "C" fn run<F: FnMut() -> VALUE>(data: VALUE) -> VALUE {
+        // SAFETY: `data` is the address of the closure below, which outlives the call.
+        let call = unsafe { &mut *(data as *mut F) };
+        call()
+    }
+    let mut raised = 0;
+    // SAFETY: the closure lives on this frame until rb_protect returns.
+    let value = unsafe { rb_sys::rb_protect(Some(run::<F>), &raw mut call as VALUE, &mut raised) };
+    if raised == 0 {
+        return Some(value);
+    }
+    // SAFETY: clears the pending exception of the thread that we are on.
+    unsafe { rb_sys::rb_set_errinfo(rb_sys::Qnil as VALUE) };
+    None
+}

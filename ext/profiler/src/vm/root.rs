@@ -1,0 +1,42 @@
+//! The one object through which the GC learns of our handles.
+
+use core::ffi::c_void;
+
+use rb_sys::{rb_data_type_t, VALUE};
+
+struct RootType(rb_data_type_t);
+
+// SAFETY: written once, before it is shared; the VM only reads it.
+unsafe impl Sync for RootType {}
+
+/// Has the GC call `mark` in every marking, for as long as the process lives.
+///
+/// The object is not write-barrier protected, on purpose: so it is marked again in each minor GC and
+/// at the end of an incremental marking, which is when a compaction decides what may move.
+///
+/// # Safety
+/// The caller holds the GVL; `mark` calls nothing of the VM but [`pin`].
+pub(crate) unsafe fn install(mark: unsafe extern "C" fn(*mut c_void)) {
+    // SAFETY: all fields of the type may be null or zero.
+    let mut data_type: rb_data_type_t = unsafe { core::mem::zeroed() };
+    data_type.wrap_struct_name = c"Profiler::Root".as_ptr();
+    data_type.function.dmark = Some(mark);
+    let data_type: &'static RootType = Box::leak(Box::new(RootType(data_type)));
+    // The VM does not mark an object whose data is null; this one has no data of its own.
+    let data = core::ptr::NonNull::<c_void>::dangling().as_ptr();
+    // SAFETY: the type lives for ever and has no free function, so the data is never touched.
+    unsafe {
+        let root: VALUE = rb_sys::rb_data_typed_object_wrap(0, data, &data_type.0);
+        rb_sys::rb_gc_register_mark_object(root);
+    }
+}
+
+/// Keeps the object behind a handle alive and where it is.
+///
+/// # Safety
+/// Only inside the mark function; `handle` was walked while its frame was alive and has been marked
+/// in every marking since.
+pub(crate) unsafe fn pin(handle: u64) {
+    // SAFETY: as promised. `rb_gc_mark` pins, unlike `rb_gc_mark_movable`.
+    unsafe { rb_sys::rb_gc_mark(handle as VALUE) };
+}

@@ -1,0 +1,110 @@
+//! Everything that can go wrong here, in words for the user.
+//!
+//! The texts are the ends of sentences: the caller puts the path and a colon before them.
+
+use std::fmt;
+use std::io;
+
+use crate::format::Format;
+
+/// What went wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// Reading or writing failed.
+    Io(io::Error),
+    /// The bytes are no profile at all.
+    NotAProfile,
+    /// The file ends before its data does.
+    Truncated,
+    /// The file unpacks to more than we are willing to hold.
+    TooLarge {
+        /// The most that is read, in bytes.
+        limit: u64,
+    },
+    /// Our own file, but its data contradicts itself.
+    Malformed {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A pprof without our private fields: another program wrote it.
+    Foreign,
+    /// A later profiler wrote it.
+    Newer {
+        /// Format version of the file.
+        version: u64,
+        /// Last format version that we can read.
+        known: u64,
+    },
+    /// No format has this name.
+    UnknownFormat {
+        /// The name.
+        asked: String,
+    },
+    /// The end of this path names no format.
+    UnknownExtension {
+        /// The path.
+        path: String,
+    },
+    /// The profile does not measure what was asked for.
+    NotMeasured {
+        /// The name of the sample type.
+        asked: &'static str,
+        /// The names of those that it has, in order.
+        has: Vec<&'static str>,
+    },
+}
+
+impl Error {
+    pub(crate) fn malformed(what: impl Into<String>) -> Self {
+        Self::Malformed { what: what.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(to),
+            Self::NotAProfile => {
+                to.write_str("not a profile (it holds no pprof data, packed by gzip or not)")
+            }
+            Self::Truncated => to.write_str("a profile that was cut short: the end of the file is missing"),
+            Self::TooLarge { limit } => {
+                write!(to, "unpacks to more than {} MiB, which is too much", limit >> 20)
+            }
+            Self::Malformed { what } => write!(to, "a damaged profile: {what}"),
+            Self::Foreign => to.write_str("a pprof profile, but one that another program wrote"),
+            Self::Newer { version, known } => write!(
+                to,
+                "written by a newer profiler (format version {version}; this one reads up to {known})"
+            ),
+            Self::UnknownFormat { asked } => {
+                write!(to, "unknown format {asked:?} (known are {})", list(Format::names()))
+            }
+            Self::UnknownExtension { path } => {
+                write!(to, "the name {path:?} tells no format (known are {})", list(Format::extensions()))
+            }
+            Self::NotMeasured { asked, has } => {
+                write!(to, "the profile has no {asked} (it has {})", list(has.iter().copied()))
+            }
+        }
+    }
+}
+
+fn list(names: impl Iterator<Item = &'static str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

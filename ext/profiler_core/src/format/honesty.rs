@@ -1,0 +1,79 @@
+//! How far the numbers can be trusted, in sentences: the same ones in every output.
+
+use super::units::{counted, duration, percent, round_duration};
+use crate::profile::{Profile, SampleType};
+
+/// Asked and effective interval; nothing for a profile without CPU time.
+pub(super) fn interval(profile: &Profile) -> Option<String> {
+    let asked = profile.meta.interval_ns;
+    let got = profile.effective_interval_ns();
+    if asked == 0 || got == 0 {
+        return None;
+    }
+    let (asked_text, got_text) = (round_duration(asked), duration(got));
+    let sentence = if got as f64 > asked as f64 * 1.5 {
+        format!("asked {asked_text}, got one sample per {got_text} of CPU: {}", why_coarse(profile))
+    } else {
+        format!("asked {asked_text}, got one sample per {got_text} of CPU")
+    };
+    Some(sentence)
+}
+
+fn why_coarse(profile: &Profile) -> &'static str {
+    let counts = &profile.stats.counts;
+    let dropped = drops(profile).iter().fold(0_u64, |sum, (number, _)| sum.saturating_add(*number));
+    if dropped > counts.captured / 2 {
+        return "many ticks were dropped, and the next sample carries their time";
+    }
+    match profile.meta.engine.as_str() {
+        "thread_timer" | "setitimer" => "this kernel's CPU timers fire at most every tick",
+        "safepoint" => "samples are taken only where Ruby checks for interrupts",
+        _ => "ticks came later than asked",
+    }
+}
+
+/// Ticks that became no sample: how many, and why. Only reasons that occurred.
+pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
+    let reason = |name: &'static str| match name {
+        "dropped_full" => "the ring had no room",
+        "dropped_busy" => "all buffers were in use",
+        "dropped_in_gc" => "another thread was collecting garbage",
+        "dropped_on_altstack" => "another signal handler was running",
+        "dropped_not_ruby" => "the thread was running no Ruby",
+        "dropped_no_frames" => "the stack was empty",
+        "dropped_late" => "they came after the end",
+        other => other,
+    };
+    let dropped =
+        profile.stats.counts.each().filter(|(name, number)| name.starts_with("dropped_") && *number > 0);
+    dropped.map(|(name, number)| (number, reason(name))).collect()
+}
+
+/// What is missing from the profile, or not as it should be: a sentence for each kind.
+pub(super) fn losses(profile: &Profile) -> Vec<String> {
+    let counts = &profile.stats.counts;
+    let mut sentences: Vec<String> = drops(profile)
+        .into_iter()
+        .map(|(number, reason)| format!("{} dropped: {reason}", counted(number, "tick")))
+        .collect();
+    let kinds = [
+        (counts.overrun, "tick", "folded into the one before by the kernel"),
+        (counts.truncated, "stack", "cut for being too deep"),
+        (counts.threads_refused, "thread", "not profiled: no room or no timer for it"),
+        (counts.foreign, "signal", "not ours, passed over"),
+    ];
+    let occurred = kinds.into_iter().filter(|(number, ..)| *number > 0);
+    sentences.extend(occurred.map(|(number, noun, what)| format!("{} {what}", counted(number, noun))));
+    sentences
+}
+
+/// What profiling itself cost, as a share of the program's CPU time where that is known.
+pub(super) fn cost(profile: &Profile) -> String {
+    let (handler_ns, collector_ns) = (profile.stats.counts.handler_ns, profile.stats.collector_ns);
+    let cpu_ns = profile.total().get(SampleType::Cpu);
+    let share = match cpu_ns {
+        0 => String::new(),
+        _ => format!("{} of the CPU time: ", percent(handler_ns.saturating_add(collector_ns), cpu_ns)),
+    };
+    format!("{share}{} in signal handlers, {} in the collector", duration(handler_ns), duration(collector_ns))
+}

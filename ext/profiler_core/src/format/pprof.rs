@@ -1,0 +1,138 @@
+//! The native file: gzip of a pprof that every pprof tool opens, and that we read back in full.
+//!
+//! What pprof cannot say stands in fields from 5201 on, which other readers skip: the format
+//! version, how the profile was taken, what became of the ticks, class and method names, threads.
+//! `spec/fixtures/profile.proto` describes all of it.
+//!
+//! Reading gives the profile that was written, except that rows without weight and whatever no row
+//! uses are gone, and that tables are in the order in which the rows first use them, root first.
+//! (A profile fresh from a session is like that already, but for rows without weight.)
+
+mod decode;
+mod encode;
+mod messages;
+
+use std::io::{self, Read, Write};
+
+use flate2::read::MultiGzDecoder;
+use flate2::{Compression, GzBuilder};
+use prost::Message;
+
+use crate::error::Error;
+use crate::profile::Profile;
+
+/// The version of the private fields that this code writes, and the last that it reads.
+pub const VERSION: u64 = 1;
+
+/// The most that a file may unpack to. A profile of a million distinct stacks stays below; what is
+/// larger is an accident or an attack, and a message in memory is many times its size here.
+const LIMIT_BYTES: u64 = 256 << 20;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Writes the file.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails.
+pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
+    let message = encode::encode(profile)?;
+    // No time and no name in the header: the same profile gives the same bytes.
+    let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());
+    packed.write_all(&message.encode_to_vec())?;
+    packed.finish()?;
+    Ok(())
+}
+
+/// Reads a file of ours, packed or not. Nothing in it is trusted.
+///
+/// # Errors
+/// Each way in which the bytes are not a profile that we can read has its own [`Error`].
+pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
+    if bytes.starts_with(&GZIP_MAGIC) {
+        read_unpacked(&unpack(bytes, LIMIT_BYTES)?)
+    } else if bytes.len() as u64 > LIMIT_BYTES {
+        Err(Error::TooLarge { limit: LIMIT_BYTES })
+    } else {
+        read_unpacked(bytes)
+    }
+}
+
+fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
+    // The version first, on its own: whatever else a later version changes is its own business.
+    let head = messages::Head::decode(bytes).map_err(|_| Error::NotAProfile)?;
+    match head.format_version {
+        0 if head.sample_type.is_empty() => Err(Error::NotAProfile),
+        0 => Err(Error::Foreign),
+        1..=VERSION => {
+            let damaged = |error: prost::DecodeError| Error::malformed(error.to_string());
+            decode::decode(messages::Profile::decode(bytes).map_err(damaged)?)
+        }
+        version => Err(Error::Newer { version, known: VERSION }),
+    }
+}
+
+fn unpack(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Error> {
+    let mut unpacked = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut unpacked);
+    match read {
+        Ok(_) if unpacked.len() as u64 > limit => Err(Error::TooLarge { limit }),
+        Ok(_) => Ok(unpacked),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Truncated),
+        Err(error) => Err(Error::malformed(format!("it does not unpack ({error})"))),
+    }
+}
+
+/// Our own labels stand among the user's, so a user's label whose name is taken is written with a
+/// `_` before it. A name that looks like that already gets one more, so that nothing is ambiguous.
+mod label_names {
+    use std::borrow::Cow;
+
+    pub(super) const THREAD_ID: &str = "thread id";
+    pub(super) const THREAD_NAME: &str = "thread name";
+    pub(super) const STATE: &str = "state";
+
+    pub(super) fn is_ours(name: &str) -> bool {
+        matches!(name, THREAD_ID | THREAD_NAME | STATE)
+    }
+
+    /// No name at all counts as taken: readers refuse it.
+    fn is_taken(name: &str) -> bool {
+        let bare = name.trim_start_matches('_');
+        bare.is_empty() || is_ours(bare)
+    }
+
+    pub(super) fn escape(name: &str) -> Cow<'_, str> {
+        if is_taken(name) {
+            format!("_{name}").into()
+        } else {
+            name.into()
+        }
+    }
+
+    pub(super) fn unescape(name: &str) -> &str {
+        name.strip_prefix('_').filter(|it| is_taken(it)).unwrap_or(name)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unpacking_is_bounded() {
+        let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+        packed.write_all(&[0; 100_000]).unwrap();
+        let packed = packed.finish().unwrap();
+        assert_eq!(unpack(&packed, 100_000).unwrap().len(), 100_000);
+        assert!(matches!(unpack(&packed, 99_999), Err(Error::TooLarge { limit: 99_999 })));
+    }
+
+    #[test]
+    fn label_names_come_back() {
+        for name in ["", "_", "__", "state", "_state", "thread id", "endpoint", "_x", "state_"] {
+            let escaped = label_names::escape(name);
+            assert!(!escaped.is_empty() && !label_names::is_ours(&escaped));
+            assert_eq!(label_names::unescape(&escaped), name);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The messages of the file, by field number: pprof's own, and ours from 5201 on.
+
+use prost::Message;
+
+/// An index into the string table.
+pub(super) type Text = i64;
+
+/// What tells whose file it is. All else is skipped.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Head {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) sample_type: Vec<ValueType>,
+    #[prost(uint64, tag = "5201")]
+    pub(super) format_version: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Profile {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) sample_type: Vec<ValueType>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) sample: Vec<Sample>,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) mapping: Vec<Mapping>,
+    #[prost(message, repeated, tag = "4")]
+    pub(super) location: Vec<Location>,
+    #[prost(message, repeated, tag = "5")]
+    pub(super) function: Vec<Function>,
+    #[prost(string, repeated, tag = "6")]
+    pub(super) string_table: Vec<String>,
+    #[prost(int64, tag = "9")]
+    pub(super) time_nanos: i64,
+    #[prost(int64, tag = "10")]
+    pub(super) duration_nanos: i64,
+    #[prost(message, optional, tag = "11")]
+    pub(super) period_type: Option<ValueType>,
+    #[prost(int64, tag = "12")]
+    pub(super) period: i64,
+    #[prost(int64, repeated, tag = "13")]
+    pub(super) comment: Vec<Text>,
+    #[prost(int64, tag = "14")]
+    pub(super) default_sample_type: Text,
+
+    #[prost(uint64, tag = "5201")]
+    pub(super) format_version: u64,
+    /// [`crate::profile::Meta`] as JSON.
+    #[prost(string, tag = "5202")]
+    pub(super) meta: String,
+    /// [`crate::profile::Stats`] as JSON.
+    #[prost(string, tag = "5203")]
+    pub(super) stats: String,
+    /// One a function.
+    #[prost(int64, repeated, tag = "5204")]
+    pub(super) function_class_name: Vec<Text>,
+    /// One a function.
+    #[prost(int64, repeated, tag = "5205")]
+    pub(super) function_method_name: Vec<Text>,
+    #[prost(message, repeated, tag = "5206")]
+    pub(super) thread: Vec<Thread>,
+    /// One a sample: its place in `thread`.
+    #[prost(uint64, repeated, tag = "5207")]
+    pub(super) sample_thread: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct ValueType {
+    #[prost(int64, tag = "1")]
+    pub(super) r#type: Text,
+    #[prost(int64, tag = "2")]
+    pub(super) unit: Text,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Sample {
+    /// Leaf first.
+    #[prost(uint64, repeated, tag = "1")]
+    pub(super) location_id: Vec<u64>,
+    /// One a sample type.
+    #[prost(int64, repeated, tag = "2")]
+    pub(super) value: Vec<i64>,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) label: Vec<Label>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct Label {
+    #[prost(int64, tag = "1")]
+    pub(super) key: Text,
+    #[prost(int64, tag = "2")]
+    pub(super) str: Text,
+    #[prost(int64, tag = "3")]
+    pub(super) num: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct Mapping {
+    #[prost(uint64, tag = "1")]
+    pub(super) id: u64,
+    #[prost(int64, tag = "5")]
+    pub(super) filename: Text,
+    #[prost(bool, tag = "7")]
+    pub(super) has_functions: bool,
+    #[prost(bool, tag = "8")]
+    pub(super) has_filenames: bool,
+    #[prost(bool, tag = "9")]
+    pub(super) has_line_numbers: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Location {
+    #[prost(uint64, tag = "1")]
+    pub(super) id: u64,
+    #[prost(uint64, tag = "2")]
+    pub(super) mapping_id: u64,
+    #[prost(message, repeated, tag = "4")]
+    pub(super) line: Vec<Line>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct Line {
+    #[prost(uint64, tag = "1")]
+    pub(super) function_id: u64,
+    #[prost(int64, tag = "2")]
+    pub(super) line: i64,
+}
+
+/// Field 3, `system_name`, stays out: where it is set, `go tool pprof` takes names for C++ and cuts
+/// `<...>` and `(...)` out of them.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct Function {
+    #[prost(uint64, tag = "1")]
+    pub(super) id: u64,
+    #[prost(int64, tag = "2")]
+    pub(super) name: Text,
+    #[prost(int64, tag = "4")]
+    pub(super) filename: Text,
+    #[prost(int64, tag = "5")]
+    pub(super) start_line: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct Thread {
+    #[prost(uint64, tag = "1")]
+    pub(super) native_id: u64,
+    #[prost(int64, tag = "2")]
+    pub(super) name: Text,
+}

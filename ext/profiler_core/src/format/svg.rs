@@ -1,0 +1,140 @@
+//! A flame graph, root at the top, in one file that any browser opens without a network.
+//!
+//! Colours come from names alone, so that two pictures of a program can be compared.
+
+use std::io::{BufWriter, Write};
+
+use inferno::flamegraph::{self, Direction};
+
+use super::units::{count, counted};
+use super::{clean, folded, honesty, Options};
+use crate::error::Error;
+use crate::profile::{Profile, SampleType};
+
+/// The longest title and subtitle, in characters, that fit the width of a picture.
+const TITLE_CHARS: usize = 100;
+const SUBTITLE_CHARS: usize = 150;
+
+/// Writes the picture. A profile without weight gives one that says so.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let of = options.sample_type_of(profile)?;
+    let title = match &options.title {
+        Some(title) => clean(title).into_owned(),
+        None => title_of(profile, of),
+    };
+    let title = shorten(&title, TITLE_CHARS);
+    let subtitle = shorten(&subtitle_of(profile), SUBTITLE_CHARS);
+
+    let stacks = folded::fold(profile, of, options.thread_frames);
+    if stacks.is_empty() {
+        return Ok(write_empty(&title, &subtitle, of, out)?);
+    }
+    let line = |(stack, weight): (&Vec<std::rc::Rc<str>>, &u64)| {
+        let frames: Vec<String> = stack.iter().map(|it| unambiguous(it)).collect();
+        format!("{} {weight}", frames.join(";"))
+    };
+    // The picture's maker wants them last one first when it is to keep our order. Left to itself it
+    // would sort by line, and draw `save` twice when `save!` stands between.
+    let lines: Vec<String> = stacks.iter().rev().map(line).collect();
+
+    let mut picture = flamegraph::Options::default();
+    picture.title = title;
+    picture.subtitle = Some(subtitle);
+    picture.direction = Direction::Inverted;
+    picture.deterministic = true;
+    picture.flame_chart = true;
+    (picture.count_name, picture.factor) = match of.name_and_unit() {
+        (_, "nanoseconds") => ("us".into(), 0.001),
+        (_, "bytes") => ("bytes".into(), 1.0),
+        (name, _) => (name.into(), 1.0),
+    };
+    let mut out = BufWriter::new(out);
+    flamegraph::from_lines(&mut picture, lines.iter().map(String::as_str), &mut out)?;
+    Ok(out.flush()?)
+}
+
+/// A frame that cannot be taken for something else in a folded line: `foo 12` at its end would be
+/// two numbers, `# foo` at its beginning a remark. A blank that is no separator makes the difference.
+fn unambiguous(frame: &str) -> String {
+    let (before, last) = frame.rsplit_once(' ').unwrap_or(("", frame));
+    let number = !before.is_empty() && last.chars().all(|it| it.is_ascii_digit() || it == '.');
+    let frame = if number { format!("{before}\u{a0}{last}") } else { frame.to_owned() };
+    match frame.strip_prefix("# ") {
+        Some(rest) => format!("#\u{a0}{rest}"),
+        None => frame,
+    }
+}
+
+fn title_of(profile: &Profile, of: SampleType) -> String {
+    let name = of.name_and_unit().0;
+    match clean(&profile.meta.program) {
+        program if program.is_empty() => name.to_owned(),
+        program => format!("{name} of {program}"),
+    }
+}
+
+fn subtitle_of(profile: &Profile) -> String {
+    let dropped = honesty::drops(profile).iter().fold(0_u64, |sum, (number, _)| sum.saturating_add(*number));
+    let samples = counted(profile.total().get(SampleType::Samples), "sample");
+    let mut parts = vec![format!("{samples}, {} dropped", count(dropped))];
+    parts.extend(honesty::interval(profile));
+    parts.join("; ")
+}
+
+/// At most `chars` characters of a text, with dots where the middle was.
+pub(super) fn shorten(text: &str, chars: usize) -> String {
+    let have = text.chars().count();
+    if have <= chars {
+        return text.to_owned();
+    }
+    let dots = "...".chars().take(chars);
+    let keep = chars.saturating_sub(3);
+    let head = text.chars().take(keep / 2);
+    let tail = text.chars().skip(have - (keep - keep / 2));
+    head.chain(dots).chain(tail).collect()
+}
+
+fn write_empty(title: &str, subtitle: &str, of: SampleType, out: &mut dyn Write) -> std::io::Result<()> {
+    let what = match of {
+        SampleType::Samples => "no samples were taken".to_owned(),
+        _ => format!("the profile holds no {}", of.name_and_unit().0),
+    };
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(
+        out,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="120" viewBox="0 0 1200 120">"#
+    )?;
+    writeln!(out, r#"<rect width="100%" height="100%" fill="rgb(238,238,238)"/>"#)?;
+    writeln!(out, r#"<g font-family="monospace" font-size="12" text-anchor="middle">"#)?;
+    writeln!(out, r#"<text x="600" y="28" font-size="17">{}</text>"#, escape(title))?;
+    writeln!(out, r#"<text x="600" y="56">{}</text>"#, escape(subtitle))?;
+    writeln!(out, r#"<text x="600" y="92">{what}</text>"#)?;
+    writeln!(out, "</g>\n</svg>")
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_no_number_and_no_remark() {
+        assert_eq!(unambiguous("block 12"), "block\u{a0}12");
+        assert_eq!(unambiguous("1.5"), "1.5");
+        assert_eq!(unambiguous("# x 2."), "#\u{a0}x\u{a0}2.");
+        assert_eq!(unambiguous("block (2 levels) in x"), "block (2 levels) in x");
+    }
+
+    #[test]
+    fn the_middle_goes_first() {
+        assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
+        assert_eq!(shorten("abcdefghijk", 10), "abc...hijk");
+        assert_eq!(shorten("äöüß", 2), "..");
+    }
+}

@@ -1,0 +1,130 @@
+//! The table of the report: a function a line, what it weighs with and without its callees.
+
+use std::borrow::Cow;
+
+use super::{Paint, TextOptions};
+use crate::analysis::top::{top, Order, Row, Top};
+use crate::format::svg::shorten;
+use crate::format::units::{amount, counted, percent};
+use crate::format::{clean, display_name};
+use crate::profile::{Profile, SampleType};
+
+/// A name longer than this pushes its own path to the right, not everybody's.
+const NAME_COLUMNS: usize = 40;
+/// Less than this is no name any more, however narrow the line.
+const LEAST_COLUMNS: usize = 12;
+const PERCENT_COLUMNS: usize = 6;
+const GAP: &str = "   ";
+
+pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, paint: Paint) -> String {
+    let order = if options.sort_total { Order::TotalWeight } else { Order::SelfWeight };
+    let top = top(profile, of, order);
+    let (name, total) = (of.name_and_unit().0, amount(of, top.total));
+    if top.rows.is_empty() {
+        return format!("{}: the profile holds none\n", paint.bold(name));
+    }
+    let shown = if options.limit == 0 { top.rows.len() } else { options.limit.min(top.rows.len()) };
+    let left_out = top.rows.len() - shown;
+
+    let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(|row| Line::new(profile, &top, row)).collect();
+    let columns = Columns::fit(&lines, options.width);
+    let mut text = format!("{}: {total} in all\n\n", paint.bold(name));
+    push_line(&mut text, &columns.heading(paint));
+    for line in &lines {
+        push_line(&mut text, &columns.line(line, &top, paint));
+    }
+    if left_out > 0 {
+        let rest = counted(left_out as u64, "more function");
+        text.push_str(&paint.dim(&format!("{rest} left out (limit {shown})")));
+        text.push('\n');
+    }
+    text
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// The texts of a row.
+struct Line<'profile> {
+    row: Row,
+    total: String,
+    own: String,
+    name: Cow<'profile, str>,
+    place: String,
+}
+
+impl<'profile> Line<'profile> {
+    fn new(profile: &'profile Profile, top: &Top, row: &Row) -> Self {
+        let function = profile.function(row.function);
+        let place = match function.map(|it| (clean(&it.path), it.first_line)) {
+            None => String::new(),
+            Some((path, 0)) => path.into_owned(),
+            Some((path, line)) => format!("{path}:{line}"),
+        };
+        Self {
+            row: *row,
+            total: amount(top.of, row.total_weight),
+            own: amount(top.of, row.self_weight),
+            name: function.map_or(Cow::Borrowed(""), display_name),
+            place,
+        }
+    }
+}
+
+/// How wide each column is.
+struct Columns {
+    total: usize,
+    own: usize,
+    name: usize,
+    /// The most that a name and a place may take.
+    most: Option<(usize, usize)>,
+}
+
+impl Columns {
+    fn fit(lines: &[Line<'_>], width: Option<usize>) -> Self {
+        let widest = |of: &dyn Fn(&Line<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0);
+        let total = widest(&|it| it.total.len());
+        let own = widest(&|it| it.own.len());
+        let name = widest(&|it| it.name.chars().count()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
+        let place = widest(&|it| it.place.chars().count());
+
+        let most = width.map(|width| {
+            let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len());
+            let room = width.saturating_sub(numbers + GAP.len());
+            // Names are what people look for: they get what they need, up to three fifths.
+            let name = name.min(room.saturating_sub(place).max(room * 3 / 5)).max(LEAST_COLUMNS);
+            (name, room.saturating_sub(name).max(LEAST_COLUMNS))
+        });
+        Self { total, own, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
+    }
+
+    fn heading(&self, paint: Paint) -> String {
+        let (total, own) = (self.total + 1 + PERCENT_COLUMNS, self.own + 1 + PERCENT_COLUMNS);
+        let name = self.name;
+        paint.bold(&format!("{:>total$}{GAP}{:>own$}{GAP}{:<name$}{GAP}PLACE", "TOTAL", "SELF", "FUNCTION"))
+    }
+
+    fn line(&self, line: &Line<'_>, top: &Top, paint: Paint) -> String {
+        let share = |weight: u64| {
+            let text = format!("{:>PERCENT_COLUMNS$}", percent(weight, top.total));
+            paint.share(&text, weight, top.total)
+        };
+        let (total, own) = (self.total, self.own);
+        let (name, place) = match self.most {
+            None => (line.name.to_string(), line.place.clone()),
+            Some((name, place)) => (shorten(&line.name, name), shorten(&line.place, place)),
+        };
+        format!(
+            "{:>total$} {}{GAP}{:>own$} {}{GAP}{:<name_columns$}{GAP}{}",
+            line.total,
+            share(line.row.total_weight),
+            line.own,
+            share(line.row.self_weight),
+            name,
+            paint.dim(&place),
+            name_columns = self.name,
+        )
+    }
+}

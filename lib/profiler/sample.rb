@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+module Profiler
+  # A function at a line.
+  #
+  # +name+ is the qualified name (+Foo#bar+, +Foo.bar+, +<main>+), +class_name+ and +method_name+ its
+  # parts (empty where there is none), +path+ the file (+<cfunc>+ for C, empty for what the profiler
+  # made up), +line+ the line that ran (0 where there is none).
+  Frame = Struct.new(:name, :class_name, :method_name, :path, :line, keyword_init: true) do
+    def to_s
+      line.zero? ? name : "#{name} (#{path}:#{line})"
+    end
+  end
+
+  # One row of a profile: a stack, whose it was, and how much it weighs. +frames+ are leaf first;
+  # times are nanoseconds; what was not measured is 0.
+  Sample = Struct.new(
+    :frames, :thread_id, :thread_name, :state, :labels,
+    :count, :cpu, :wall, :gvl_wait, :gc, :alloc_objects, :alloc_bytes, :inuse_objects, :inuse_bytes,
+    keyword_init: true
+  )
+end

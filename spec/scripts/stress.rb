@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+# Everything that is known to kill in-process profilers, at once, for STRESS_SECONDS:
+#
+# * methods and classes that are defined, sampled, thrown away and collected all the time;
+# * GC.compact and auto_compact;
+# * threads that work without the GVL, are born and die, are killed and raised at;
+# * ticks at 2 kHz on every thread, also on those that wait (Profiler::Testing.hammer);
+# * sessions that start, name what they saw and stop, from several threads, with ticks on their way;
+# * recursion 9,000 deep.
+#
+# At the end it prints OK and counts; a crash is the other outcome. SEED makes a run repeatable as far
+# as threads can be. PROFILED=0 runs the same program without the profiler: the control.
+require "fiddle"
+require "json"
+
+PROFILED = ENV["PROFILED"] != "0"
+SECONDS = Float(ENV.fetch("STRESS_SECONDS", "20"))
+COMPACT = ENV["COMPACT"] != "0"
+THREADS = ENV["THREADS"] != "0"
+# C code that touches Ruby's heap without the GVL (zlib does) is a crash of its own under compaction;
+# memset of a block of malloc is not.
+MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],
+                              Fiddle::TYPE_VOIDP)
+
+require "profiler" if PROFILED
+srand(Integer(ENV.fetch("SEED", "42")))
+GC.auto_compact = true if COMPACT
+$done = false
+$evals = $sessions = $samples = $births = $names = 0
+
+def deep(level)
+  level.zero? ? 50.times { |number| number.to_s } : deep(level - 1)
+end
+
+def churn
+  $evals += 1
+  slot = $evals % 50
+  Object.class_eval(<<~RUBY, "generation#{$evals}.rb", $evals)
+    def churn_#{slot}(depth)
+      return 100.times { |number| number.to_s } if depth.zero?
+      [depth].each { |it| send(:churn_#{(slot + 1) % 50}, it - 1) if respond_to?(:churn_#{(slot + 1) % 50}, true) }
+    end
+  RUBY
+  send(:"churn_#{slot}", 5)
+  Class.new { define_method(:made) { 50.times { "a" * 10 } } }.new.made
+  eval("proc { 20.times { [1, 2, 3].map { |it| it.to_s } } }", binding, "eval#{$evals}.rb").call
+rescue NoMethodError
+  # the next method of the chain is not there yet
+end
+
+def until_done
+  Thread.new do
+    Thread.current.report_on_exception = true
+    yield until $done
+  end
+end
+
+def compact
+  GC.compact if COMPACT
+  GC.start(full_mark: rand < 0.5)
+end
+
+def sessions
+  session = Profiler::Session.start(interval: [50, 1_000, 10_000].sample)
+  Profiler::Testing.hammer(500) if defined?(Profiler::Testing)
+  sleep(rand * 0.4)
+  return session.discard if rand < 0.1
+
+  profile = session.stop
+  $sessions += 1
+  $samples += profile.stats[:samples]
+  names = profile.samples.flat_map { |sample| sample.frames.map(&:name) }.uniq
+  $names += names.size
+  strange = names.grep(/0x\h{6,}/)
+  abort "an address in a name: #{strange.first(3)}" unless strange.empty?
+rescue (PROFILED ? Profiler::AlreadyRunning : NoMethodError)
+  sleep 0.001
+end
+
+def birth
+  $births += 1
+  thread = Thread.new do
+    Thread.current.report_on_exception = false
+    50.times { |number| number.to_s }
+    sleep if rand < 0.2
+  end
+  case rand(4)
+  when 0 then thread.kill
+  when 1 then thread.raise("stop")
+  end
+  thread.join(0.002)
+  thread.kill
+rescue RuntimeError
+  # the exception that we raised in it
+end
+
+started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+if THREADS
+  2.times { |number| block = Fiddle.malloc(2 << 20); until_done { MEMSET.call(block, number, 2 << 20) } }
+  until_done { sleep(0.02); compact }
+  until_done { birth; sleep(0.003) }
+  until_done { deep(9_000) }
+  2.times { until_done { sessions } } if PROFILED
+  until_done { churn }
+end
+last = 0
+while (elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started) < SECONDS
+  churn
+  unless THREADS
+    compact if ($evals % 200).zero?
+    sessions if PROFILED && ($evals % 1000).zero?
+  end
+  next if elapsed - last < 60
+
+  last = elapsed
+  warn "#{RUBY_VERSION} #{elapsed.to_i} s: evals=#{$evals} sessions=#{$sessions} samples=#{$samples} births=#{$births} gc=#{GC.count}"
+end
+$done = true
+warn "OK #{RUBY_VERSION} #{JSON.generate(seconds: SECONDS, profiled: PROFILED, compact: COMPACT, threads: THREADS, evals: $evals,
+                                         sessions: $sessions, samples: $samples, names: $names, births: $births,
+                                         gc: GC.count, compactions: GC.stat(:compact_count) || 0)}"
+exit!(0) unless THREADS # nothing to wait for

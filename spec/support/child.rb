@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require "tmpdir"
+
+# Runs a program to its end, for specs that test what a whole process does: its output, its files, its
+# status. Included into every example group.
+module Child
+  ROOT = File.expand_path("../..", __dir__)
+  LIB = File.join(ROOT, "lib")
+  EXE = File.join(ROOT, "exe", "profiler")
+
+  # What the world outside set for some other program must not reach the children.
+  CLEAN = ENV.keys.grep(/\APROFILER_(?!REQUIRE_TOOLS)/).to_h { |name| [name, nil] }
+             .merge("RUBYOPT" => nil, "RUBYLIB" => nil, "NO_COLOR" => nil, "CLICOLOR_FORCE" => nil).freeze
+
+  # +out+ and +err+ are Strings, +status+ is a Process::Status.
+  Result = Struct.new(:out, :err, :status) do
+    # What a shell would call the status: 128+N for signal N.
+    def code
+      status.exitstatus || (128 + status.termsig)
+    end
+  end
+
+  class TimedOut < StandardError; end
+
+  # Runs this Ruby with our lib on its path.
+  #
+  #   ruby_child("-e", "puts 1").out
+  #   ruby_child("spec/scripts/burn.rb", "200", env: { "SEED" => "1" }, ruby_options: ["-W2"])
+  #
+  # @param args [Array<String>] a script's path or +-e+ and code, then the program's arguments
+  # @param env [Hash] nil as a value takes a variable away
+  # @param timeout [Numeric] seconds; then the child's process group is killed and the example fails
+  # @param ruby_options [Array<String>] before the script
+  # @param chdir [String] where it runs
+  # @param stdin [String] what it reads
+  # @yield [Integer] the pid, once it runs
+  # @return [Result]
+  def ruby_child(*args, env: {}, timeout: 60, ruby_options: [], **options, &block)
+    command_child(RbConfig.ruby, "-I", LIB, *ruby_options, *args, env: env, timeout: timeout, **options, &block)
+  end
+
+  # Runs any program. Keywords as for {ruby_child}.
+  #
+  # @return [Result]
+  def command_child(*command, env: {}, timeout: 60, chdir: ROOT, stdin: "", &block)
+    Dir.mktmpdir("child") do |box|
+      # Files, not pipes: a grandchild that outlives the child cannot keep us waiting for the end of a pipe.
+      files = %w[in out err].map { |name| File.join(box, name) }
+      File.binwrite(files[0], stdin)
+      redirections = { in: files[0], out: [files[1], "w"], err: [files[2], "w"] }
+      pid = Process.spawn(CLEAN.merge(env), *command, chdir: chdir, pgroup: true, **redirections)
+      block&.call(pid)
+      status = wait_for(pid, timeout)
+      out, err = files.drop(1).map { |file| File.read(file, encoding: Encoding::UTF_8) }
+      raise TimedOut, "#{command.inspect} ran longer than #{timeout} s\n#{out}\n#{err}" unless status
+
+      Result.new(out, err, status)
+    end
+  end
+
+  # Waits until the block is true, for up to +seconds+.
+  def wait_until(seconds = 20)
+    till = monotonic + seconds
+    until (value = yield)
+      raise TimedOut, "it did not come true in #{seconds} s" if monotonic > till
+
+      sleep 0.01
+    end
+    value
+  end
+
+  private
+
+  def monotonic
+    Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+
+  # @return [Process::Status, nil] nil if it had to be killed
+  def wait_for(pid, timeout)
+    till = monotonic + timeout
+    status = nil
+    sleep 0.01 until (status = Process.wait2(pid, Process::WNOHANG)&.last) || monotonic > till
+    return status if status
+
+    Process.kill(:KILL, -pid) # the group: what it started goes with it
+    Process.wait(pid)
+    nil
+  rescue Exception # rubocop:disable Lint/RescueException -- an interrupted run leaves no child behind
+    Process.kill(:KILL, -pid)
+    raise
+  end
+end
