@@ -69,10 +69,12 @@ end
 own = {}
 early = Array.new(RANDOM.rand(0..2)) { |number| ["early#{number}", plan(RANDOM)] }
 gate = Queue.new
-early_threads = early.map do |name, steps|
+ready = Queue.new
+early.each do |name, steps|
   Thread.new do
     Thread.current.name = name
     burn(3) # before the session: must not be counted
+    ready << true
     gate.pop
     born = cpu_ns
     live(steps)
@@ -80,12 +82,12 @@ early_threads = early.map do |name, steps|
     sleep if name.end_with?("1")
   end
 end
-sleep 0.05
+early.size.times { ready.pop }
 
 main_born = nil
 profile = Profiler.run(mode: :cpu, interval: INTERVAL) do
   main_born = cpu_ns
-  early_threads.size.times { gate << true }
+  early.size.times { gate << true }
   workers = Array.new(RANDOM.rand(1..5)) do |number|
     ending = %i[return raise exit sleep].sample(random: RANDOM)
     worker = spawn_worker("w#{number}", plan(RANDOM), ending, own)

@@ -18,6 +18,7 @@ PROFILED = ENV["PROFILED"] != "0"
 SECONDS = Float(ENV.fetch("STRESS_SECONDS", "20"))
 COMPACT = ENV["COMPACT"] != "0"
 THREADS = ENV["THREADS"] != "0"
+GC_STRESS = ENV["GC_STRESS"] == "1"
 # C code that touches Ruby's heap without the GVL (zlib does) is a crash of its own under compaction;
 # memset of a block of malloc is not.
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],
@@ -63,8 +64,8 @@ end
 
 def sessions
   session = Profiler::Session.start(interval: [50, 1_000, 10_000].sample)
-  Profiler::Testing.hammer(500) if defined?(Profiler::Testing)
-  sleep(rand * 0.4)
+  Profiler::Testing.hammer(500)
+  block_given? ? yield : sleep(rand * 0.4)
   return session.discard if rand < 0.1
 
   profile = session.stop
@@ -108,8 +109,16 @@ last = 0
 while (elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started) < SECONDS
   churn
   unless THREADS
-    compact if ($evals % 200).zero?
-    sessions if PROFILED && ($evals % 1000).zero?
+    every = GC_STRESS ? 1 : 200
+    compact if ($evals % every).zero? && !GC_STRESS
+    if PROFILED && ($evals % (every * 5)).zero?
+      sessions do
+        GC.stress = GC_STRESS
+        churn
+      ensure
+        GC.stress = false
+      end
+    end
   end
   next if elapsed - last < 60
 

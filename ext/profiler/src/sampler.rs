@@ -6,10 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{unbounded, Sender};
 use magnus::Ruby;
-use profiler_core::collector::{collect, Closed, Command, Hub, SessionId};
+use profiler_core::collector::{collect, Closed, Command, Hub, SessionId, ThreadLife};
 use profiler_core::counters::count;
-use profiler_core::ids::ThreadId;
-use profiler_core::profile::Thread;
 
 use crate::capture::engine::{thread_timer, Engine};
 use crate::capture::{clock, handler, sigaction, CAPTURE};
@@ -185,11 +183,11 @@ fn begin(hub: &Hub, threads: &[RubyThread]) -> Result<SessionId, i32> {
 /// knows them. Needs the GVL.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Closed> {
     CAPTURE.enabled.store(false, Ordering::Release);
-    let threads: Vec<(ThreadId, u64, Thread)> = threads::live()
+    let threads: Vec<ThreadLife> = threads::live()
         .map(|state| {
             let cpu_ns = clock::cpu_ns_of(state.native_id()).unwrap_or(0);
             let ruby = named.iter().find(|it| it.object == state.object());
-            (state.id(), cpu_ns, threads::info(state, ruby.and_then(|it| it.name.clone())))
+            threads::life(state, cpu_ns, threads::info(state, ruby.and_then(|it| it.name.clone())))
         })
         .collect();
     let closed = CAPTURE.hub().and_then(|hub| hub.close(session, &Registry, &threads));

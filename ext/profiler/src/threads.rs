@@ -14,7 +14,7 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use profiler_core::collector::{Ended, ThreadRegistry};
+use profiler_core::collector::{ThreadLife, ThreadRegistry};
 use profiler_core::ids::ThreadId;
 use profiler_core::profile::Thread;
 
@@ -118,13 +118,11 @@ pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
     used().iter().filter(|state| state.is_live())
 }
 
-/// The live state of the native thread that we are on.
-///
-/// # Signal safety
-/// Reads; takes time in proportion to the threads that there are.
+/// The live state of the native thread that we are on. Asks the kernel who that is, since a thread
+/// that was registered by another has not said so itself before its first tick.
 pub(crate) fn mine() -> Option<&'static ThreadState> {
-    let me = clock::pthread_self();
-    live().find(|state| state.pthread.load(Relaxed) == me)
+    let me = clock::native_id();
+    live().find(|state| state.native_id() == me)
 }
 
 /// Puts a thread into the registry; one that is there already stays what it is. Nothing when there
@@ -195,18 +193,18 @@ pub(crate) fn clear() {
 pub(crate) struct Registry;
 
 impl ThreadRegistry for Registry {
-    fn take_ended(&self, into: &mut Vec<Ended>) {
+    fn take_ended(&self, into: &mut Vec<ThreadLife>) {
         // Acquire pairs with the Release in `retire`.
         for state in used().iter().filter(|state| state.phase.load(Acquire) == ENDED) {
-            into.push(Ended {
-                thread: state.id(),
-                born_cpu_ns: state.born_cpu_ns.load(Relaxed),
-                ended_cpu_ns: state.ended_cpu_ns.load(Relaxed),
-                info: kept_info(state),
-            });
+            into.push(life(state, state.ended_cpu_ns.load(Relaxed), kept_info(state)));
             state.phase.store(FREE, Release);
         }
     }
+}
+
+/// The life of a thread up to `cpu_ns`.
+pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
+    ThreadLife { thread: state.id(), born_cpu_ns: state.born_cpu_ns.load(Relaxed), cpu_ns, info }
 }
 
 /// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.

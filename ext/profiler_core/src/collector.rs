@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use crate::aggregate::Aggregate;
 use crate::counters::Counters;
-use crate::ids::{LabelSetId, ScopeId, ThreadId};
+use crate::ids::ThreadId;
 use crate::names::NameCache;
 use crate::profile::{Function, Thread};
 use crate::ring::Ring;
@@ -26,15 +26,15 @@ pub const BATCH: usize = 64;
 /// Words of a hand: the longest record that can be, so that draining never allocates for it.
 const HAND_WORDS: usize = 16 * 1024;
 
-/// A thread that has ended: what its registry kept of it.
+/// A thread up to now, or up to its end.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct ThreadLife {
     /// Who.
     pub thread: ThreadId,
-    /// Its CPU clock at birth, ns.
+    /// Its CPU clock when it was born or first seen, ns.
     pub born_cpu_ns: u64,
-    /// Its CPU clock at death, ns.
-    pub ended_cpu_ns: u64,
+    /// Its CPU clock now, or at its end, ns.
+    pub cpu_ns: u64,
     /// What reports call it.
     pub info: Thread,
 }
@@ -43,7 +43,7 @@ pub struct Ended {
 pub trait ThreadRegistry: Sync {
     /// Appends the threads that have ended and were not taken yet. Their last records are in the
     /// ring by then.
-    fn take_ended(&self, into: &mut Vec<Ended>);
+    fn take_ended(&self, into: &mut Vec<ThreadLife>);
 }
 
 /// Which session of a process.
@@ -70,7 +70,7 @@ struct Epoch {
 struct Drain {
     /// The record in hand. Its handles count as live while the lock is held.
     hand: Vec<u64>,
-    ended: Vec<Ended>,
+    ended: Vec<ThreadLife>,
     epoch: Epoch,
     sessions: Vec<Session>,
     next_session: u64,
@@ -140,16 +140,16 @@ impl Hub {
         &self,
         session: SessionId,
         registry: &dyn ThreadRegistry,
-        threads: &[(ThreadId, u64, Thread)],
+        threads: &[ThreadLife],
     ) -> Option<Closed> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
         let mut aggregate = drain.sessions.swap_remove(place).aggregate;
-        for (thread, cpu_ns, _) in threads {
-            aggregate.settle(*thread, *cpu_ns, *cpu_ns);
+        for it in threads {
+            aggregate.settle(it.thread, it.born_cpu_ns, it.cpu_ns);
         }
-        let alive = threads.iter().map(|(id, _, info)| (*id, info.clone()));
+        let alive = threads.iter().map(|it| (it.thread, it.info.clone()));
         let infos = drain.dead_threads.iter().cloned().chain(alive).collect();
         let unnamed = Unnamed::extract(aggregate, &drain.epoch.stacks, infos);
         let unknown = drain.epoch.names.unknown(unnamed.handles());
@@ -252,7 +252,7 @@ impl Drain {
     fn settle_ended(&mut self) {
         for ended in self.ended.drain(..) {
             for session in &mut self.sessions {
-                session.aggregate.settle(ended.thread, ended.born_cpu_ns, ended.ended_cpu_ns);
+                session.aggregate.settle(ended.thread, ended.born_cpu_ns, ended.cpu_ns);
                 session.aggregate.forget(ended.thread);
             }
             if !self.sessions.is_empty() {
@@ -305,10 +305,4 @@ pub fn collect(hub: &Hub, registry: &dyn ThreadRegistry, commands: &Receiver<Com
         while hub.drain_batch(registry) {}
         report();
     }
-}
-
-/// A record's ids that nothing has set yet.
-#[must_use]
-pub fn no_labels() -> (LabelSetId, ScopeId) {
-    (LabelSetId::NONE, ScopeId::NONE)
 }

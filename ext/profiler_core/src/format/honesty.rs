@@ -20,9 +20,7 @@ pub(super) fn interval(profile: &Profile) -> Option<String> {
 }
 
 fn why_coarse(profile: &Profile) -> &'static str {
-    let counts = &profile.stats.counts;
-    let dropped = drops(profile).iter().fold(0_u64, |sum, (number, _)| sum.saturating_add(*number));
-    if dropped > counts.captured / 2 {
+    if dropped(profile) > profile.stats.counts.captured / 2 {
         return "many ticks were dropped, and the next sample carries their time";
     }
     match profile.meta.engine.as_str() {
@@ -49,22 +47,22 @@ pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
     dropped.map(|(name, number)| (number, reason(name))).collect()
 }
 
-/// What is missing from the profile, or not as it should be: a sentence for each kind.
-pub(super) fn losses(profile: &Profile) -> Vec<String> {
+/// The sum of [`drops`].
+pub(super) fn dropped(profile: &Profile) -> u64 {
+    drops(profile).iter().fold(0, |sum, (number, _)| sum.saturating_add(*number))
+}
+
+/// What else is not as one would think: a sentence for each kind that occurred.
+pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
-    let mut sentences: Vec<String> = drops(profile)
-        .into_iter()
-        .map(|(number, reason)| format!("{} dropped: {reason}", counted(number, "tick")))
-        .collect();
     let kinds = [
-        (counts.overrun, "tick", "folded into the one before by the kernel"),
+        (counts.overrun, "tick", "folded by the kernel into the one before"),
         (counts.truncated, "stack", "cut for being too deep"),
         (counts.threads_refused, "thread", "not profiled: no room or no timer for it"),
-        (counts.foreign, "signal", "not ours, passed over"),
+        (counts.foreign, "signal", "passed over, not the profiler's own"),
     ];
     let occurred = kinds.into_iter().filter(|(number, ..)| *number > 0);
-    sentences.extend(occurred.map(|(number, noun, what)| format!("{} {what}", counted(number, noun))));
-    sentences
+    occurred.map(|(number, noun, what)| format!("{} {what}", counted(number, noun))).collect()
 }
 
 /// What profiling itself cost, as a share of the program's CPU time where that is known.

@@ -57,14 +57,17 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 }
 
 /// A frame that cannot be taken for something else in a folded line: `foo 12` at its end would be
-/// two numbers, `# foo` at its beginning a remark. A blank that is no separator makes the difference.
+/// two numbers, `# foo` at its beginning a remark. A character without shape or width keeps them apart.
 fn unambiguous(frame: &str) -> String {
+    const JOINER: char = '\u{2060}';
     let (before, last) = frame.rsplit_once(' ').unwrap_or(("", frame));
     let number = !before.is_empty() && last.chars().all(|it| it.is_ascii_digit() || it == '.');
-    let frame = if number { format!("{before}\u{a0}{last}") } else { frame.to_owned() };
-    match frame.strip_prefix("# ") {
-        Some(rest) => format!("#\u{a0}{rest}"),
-        None => frame,
+    let frame = if number { format!("{before} {JOINER}{last}") } else { frame.to_owned() };
+    let remark = frame == "#" || frame.starts_with("# ");
+    if remark {
+        format!("{JOINER}{frame}")
+    } else {
+        frame
     }
 }
 
@@ -77,9 +80,8 @@ fn title_of(profile: &Profile, of: SampleType) -> String {
 }
 
 fn subtitle_of(profile: &Profile) -> String {
-    let dropped = honesty::drops(profile).iter().fold(0_u64, |sum, (number, _)| sum.saturating_add(*number));
     let samples = counted(profile.total().get(SampleType::Samples), "sample");
-    let mut parts = vec![format!("{samples}, {} dropped", count(dropped))];
+    let mut parts = vec![format!("{samples}, {} dropped", count(honesty::dropped(profile)))];
     parts.extend(honesty::interval(profile));
     parts.join("; ")
 }
@@ -125,9 +127,10 @@ mod tests {
 
     #[test]
     fn a_frame_is_no_number_and_no_remark() {
-        assert_eq!(unambiguous("block 12"), "block\u{a0}12");
+        assert_eq!(unambiguous("block 12"), "block \u{2060}12");
         assert_eq!(unambiguous("1.5"), "1.5");
-        assert_eq!(unambiguous("# x 2."), "#\u{a0}x\u{a0}2.");
+        assert_eq!(unambiguous("# x 2."), "\u{2060}# x \u{2060}2.");
+        assert_eq!(unambiguous("#"), "\u{2060}#");
         assert_eq!(unambiguous("block (2 levels) in x"), "block (2 levels) in x");
     }
 

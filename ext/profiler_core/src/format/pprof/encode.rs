@@ -186,7 +186,9 @@ fn comments(profile: &Profile) -> Vec<String> {
     ));
     comments.extend(honesty::interval(profile));
     comments.push(units::counted(profile.total().get(SampleType::Samples), "sample"));
-    comments.extend(honesty::losses(profile));
+    let dropped = |(number, reason)| format!("{} dropped: {reason}", units::counted(number, "tick"));
+    comments.extend(honesty::drops(profile).into_iter().map(dropped));
+    comments.extend(honesty::oddities(profile));
     comments.extend(meta.notes.iter().cloned());
     comments
 }

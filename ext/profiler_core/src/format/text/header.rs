@@ -1,9 +1,14 @@
 //! The top of the report: one fact a line, its label before it.
 
 use super::Paint;
-use crate::format::units::{counted, date, duration};
+use crate::format::units::{count, counted, date, duration};
 use crate::format::{clean, honesty};
 use crate::profile::{Profile, SampleType};
+use crate::sample::State;
+
+const LABEL_COLUMNS: usize = 10;
+/// Longer facts go on below.
+const FACT_COLUMNS: usize = 90;
 
 pub(super) fn header(profile: &Profile, paint: Paint) -> String {
     let mut text = String::new();
@@ -12,8 +17,8 @@ pub(super) fn header(profile: &Profile, paint: Paint) -> String {
         // A label stands once over its lines.
         let shown = if label == above { "" } else { label };
         above = label;
-        text.push_str(&paint.dim(&format!("{shown:<10}")));
-        text.push_str(&clean(&fact));
+        text.push_str(&paint.dim(&format!("{shown:<LABEL_COLUMNS$}")));
+        text.push_str(&wrap(&clean(&fact)));
         text.push('\n');
     }
     text
@@ -37,7 +42,14 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts.push(("time", format!("{took} from {}, {threads}", date(meta.started_at_ns))));
     facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
     facts.push(("samples", samples(profile)));
-    facts.extend(honesty::losses(profile).into_iter().map(|it| ("lost", it)));
+    let drops = honesty::drops(profile);
+    if !drops.is_empty() {
+        let sum = counted(honesty::dropped(profile), "tick");
+        facts.push(("dropped", format!("{sum}; their time is in the samples that came next")));
+    }
+    let drop = |(number, reason)| ("dropped", format!("{}: {reason}", counted(number, "tick")));
+    facts.extend(drops.into_iter().map(drop));
+    facts.extend(honesty::oddities(profile).into_iter().map(|it| ("also", it)));
     facts.push(("cost", honesty::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
     facts.extend(meta.notes.iter().map(|it| ("note", it.clone())));
@@ -45,9 +57,32 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
 }
 
 fn samples(profile: &Profile) -> String {
-    let samples = counted(profile.total().get(SampleType::Samples), "sample");
-    match profile.stats.counts.captured_in_gc {
+    let of = |state| {
+        let rows = profile.samples.iter().filter(move |it| it.state == state);
+        rows.fold(0_u64, |sum, it| sum.saturating_add(it.weights.get(SampleType::Samples)))
+    };
+    let samples = count(profile.total().get(SampleType::Samples));
+    match of(State::Gc) {
         0 => samples,
-        in_gc => format!("{samples}; {} while collecting garbage", counted(in_gc, "tick")),
+        in_gc => format!("{samples}, {} of them while collecting garbage", count(in_gc)),
     }
+}
+
+/// Breaks lines at blanks, where there are any.
+fn wrap(fact: &str) -> String {
+    let mut text = String::new();
+    let mut columns = 0;
+    for word in fact.split(' ') {
+        let length = word.chars().count();
+        if columns > 0 && columns + 1 + length > FACT_COLUMNS {
+            text.push_str(&format!("\n{:LABEL_COLUMNS$}", ""));
+            columns = 0;
+        } else if columns > 0 {
+            text.push(' ');
+            columns += 1;
+        }
+        text.push_str(word);
+        columns += length;
+    }
+    text
 }

@@ -1,0 +1,130 @@
+//! Files that are not what they say. Reading them gives an error or a profile, never a panic.
+
+use std::io::Write;
+
+use flate2::{write::GzEncoder, Compression};
+use profiler_core::error::Error;
+use profiler_core::format::pprof::read;
+use profiler_core::format::{self, Format};
+use profiler_core::profile::Profile;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::example::example;
+use crate::pprof::{packed, profiles};
+use crate::wire;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    read(bytes).unwrap_err().to_string()
+}
+
+fn write_all(profile: &Profile) {
+    for format in Format::ALL {
+        format::write(format, profile, &mut Vec::new()).unwrap();
+    }
+}
+
+/// Whether XML may hold the character at all, escaped or not.
+fn is_xml(it: char) -> bool {
+    matches!(it, '\t' | '\n' | '\r') || (it >= ' ' && !matches!(it, '\u{fffe}' | '\u{ffff}'))
+}
+
+#[test]
+fn what_is_no_profile_is_told_apart() {
+    let nothing = "not a profile (it holds no pprof data, packed by gzip or not)";
+    for bytes in [&b""[..], b"\x1f", b"hello", b"{\"frames\": []}", &gzip(b""), &gzip(b"hello")] {
+        assert_eq!(refusal(bytes), nothing);
+    }
+    // A sample type and the empty string: all that a pprof needs.
+    let foreign = b"\x0a\x04\x08\x01\x10\x02\x32\x00";
+    assert_eq!(refusal(foreign), "a pprof profile, but one that another program wrote");
+    assert_eq!(refusal(&gzip(foreign)), refusal(foreign));
+    // The same and field 5201, which says version 7, and later fields in a form that we do not know.
+    let newer = [&foreign[..], b"\x88\xc5\x02\x07\x95\xc5\x02"].concat();
+    assert!(matches!(read(&newer), Err(Error::NotAProfile)), "cut in a field");
+    assert_eq!(
+        refusal(&[&newer[..], &[0; 4]].concat()),
+        "written by a newer profiler (format version 7; this one reads up to 1)"
+    );
+}
+
+#[test]
+fn wherever_the_file_is_cut_it_says_so() {
+    let bytes = packed(&example());
+    for length in 2..bytes.len() {
+        assert!(matches!(read(&bytes[..length]), Err(Error::Truncated)), "at {length}");
+    }
+    let plain = wire::unpack(&bytes);
+    (0..plain.len()).for_each(|length| assert!(read(&plain[..length]).is_err(), "unpacked, at {length}"));
+}
+
+#[test]
+fn a_bit_that_fell_over_is_noticed() {
+    let bytes = packed(&example());
+    // The first ten are the header of gzip, of which not all matters.
+    for place in 10..bytes.len() {
+        let mut bytes = bytes.clone();
+        bytes[place] ^= 1;
+        assert!(read(&bytes).is_err(), "at {place}");
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::config())]
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
+        prop_assert!(read(&bytes).is_err());
+        prop_assert!(read(&gzip(&bytes)).is_err());
+    }
+
+    /// Unpacked, so that no checksum stands before the checks.
+    #[test]
+    fn a_file_with_changes_is_read_without_a_panic(
+        (profile, _) in profiles(),
+        changes in prop::collection::vec((any::<Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = wire::unpack(&packed(&profile));
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(profile) = read(&bytes) {
+            write_all(&profile);
+        }
+    }
+
+    #[test]
+    fn names_stay_names_in_every_format((profile, _) in profiles()) {
+        write_all(&profile);
+        let mut svg = Vec::new();
+        format::write(Format::Svg, &profile, &mut svg).unwrap();
+        let svg = String::from_utf8(svg).unwrap();
+        prop_assert!(svg.chars().all(is_xml));
+        prop_assert_eq!(svg.matches('<').count(), svg.matches("</").count() + openings(&svg));
+
+        let mut folded = Vec::new();
+        format::write(Format::Folded, &profile, &mut folded).unwrap();
+        for line in String::from_utf8(folded).unwrap().lines() {
+            let (stack, weight) = line.rsplit_once(' ').unwrap();
+            prop_assert!(weight.parse::<u64>().is_ok());
+            prop_assert!(stack.split(';').all(|frame| !frame.is_empty() && frame.trim() == frame));
+        }
+    }
+}
+
+/// How many `<` begin something that the picture's maker writes, or stand in its script.
+fn openings(svg: &str) -> usize {
+    let script = svg.split_once("<script").and_then(|it| it.1.split_once("</script>")).map_or("", |it| it.0);
+    let own =
+        ["<?xml", "<!DOCTYPE", "<!--", "<svg", "<defs", "<linearGradient", "<stop", "<style", "<script"];
+    let own = own.into_iter().chain(["<rect", "<text", "<g>", "<g ", "<title>"]);
+    own.map(|it| svg.matches(it).count()).sum::<usize>() + script.matches('<').count()
+        - script.matches("</").count()
+}

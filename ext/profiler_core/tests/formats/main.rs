@@ -1,0 +1,17 @@
+//! What every format writes, and that the native one comes back, whatever the file says.
+//!
+//! `UPDATE_GOLDEN=1 cargo test` accepts what is written now as golden.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod build;
+mod example;
+mod golden;
+mod hostile;
+mod pprof;
+mod wire;
+
+/// No notes of failures among the sources: a failure prints the profile that it takes.
+fn config() -> proptest::test_runner::Config {
+    proptest::test_runner::Config { failure_persistence: None, ..Default::default() }
+}

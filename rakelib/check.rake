@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+# The slower guards, one command each. A guard that cannot run here fails and says what it lacks.
+
+namespace :check do
+  desc "Try every interleaving of the ring (loom)"
+  task :loom do
+    env = { "RUSTFLAGS" => "#{ENV["RUSTFLAGS"]} --cfg loom".strip, "CARGO_TARGET_DIR" => "#{ROOT}/tmp/loom" }
+    cargo_test(env, "cargo", "test", "--locked", "--release", "--package", "profiler_core", "--test", "loom_ring")
+  end
+
+  desc "Look for undefined behaviour in the ring's unsafe code (miri; TEST=part of a name instead of `ring`)"
+  task :miri do
+    miri = [%w[cargo +nightly], %w[cargo]].find { |cargo| system(*cargo, "miri", "--version", out: File::NULL, err: File::NULL) }
+    abort "check:miri: no Rust toolchain here has miri. With rustup: rustup toolchain install nightly --component miri,rust-src" unless miri
+
+    # Isolation would forbid the clock and the seed that tests may read; they are not what is checked.
+    env = { "MIRIFLAGS" => ENV.fetch("MIRIFLAGS", "-Zmiri-disable-isolation"), "CARGO_TARGET_DIR" => "#{ROOT}/tmp/miri" }
+    cargo_test(env, *miri, "miri", "test", "--locked", "--package", "profiler_core", "--lib", ENV.fetch("TEST", "ring"))
+  end
+
+  desc "Run the specs with debug assertions on"
+  task(:debug) do
+    compile("dev")
+    rspec
+  ensure
+    compile("release") # what the next `ruby -Ilib` expects
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+# One build directory per Ruby, since the bindings differ. It is kept: a build after a small change takes a second.
+BUILD = File.join(ROOT, "tmp", RbConfig::CONFIG["arch"], RbConfig::CONFIG["ruby_version"])
+
+# Through the same extconf.rb and Makefile that `gem install` uses.
+def compile(profile)
+  env = {
+    "PROFILER_CARGO_PROFILE" => profile,
+    "PROFILER_CARGO_FEATURES" => ENV.fetch("PROFILER_CARGO_FEATURES", "testing"),
+    "PROFILER_TARGET_DIR" => ENV.fetch("PROFILER_TARGET_DIR", File.join(BUILD, "target")),
+    "RUBYOPT" => nil # a build tool is no place for what is tried out on the specs
+  }
+  mkdir_p BUILD, verbose: false
+  sh env, RUBY, "#{ROOT}/ext/profiler/extconf.rb", chdir: BUILD, verbose: false
+  sh env, "make", "--silent", "Q=@", "install", "sitearchdir=#{ROOT}/lib", chdir: BUILD, verbose: false
+end
+
+desc "Build the extension into lib/, optimised (PROFILER_CARGO_PROFILE=another profile)"
+task(:compile) { compile(ENV.fetch("PROFILER_CARGO_PROFILE", "release")) }
+
+namespace :compile do
+  # For the rest of this rake run, so that `rake compile:dev spec` tests what it built.
+  desc "Build the extension unoptimised, with debug assertions"
+  task :dev do
+    ENV["PROFILER_CARGO_PROFILE"] = "dev"
+    Rake::Task[:compile].invoke
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+def ruby_files
+  FileList["*.gemspec", "Gemfile", "Rakefile", "bin/*", "exe/*", "{lib,rakelib,spec,bench,examples,ext}/**/*.{rb,rake,ru}"]
+    .exclude(%r{/target/}).select { |file| file.match?(/\.(rb|rake|ru|gemspec)\z|file\z/) || script?(file, "ruby") }
+end
+
+def shell_files
+  FileList["bin/*", ".ci/*"].select { |file| script?(file, "sh") }
+end
+
+def script?(file, interpreter)
+  File.file?(file) && File.open(file, &:gets).to_s.match?(%r{\A#!.*(?:/|\s)(?:ba)?#{interpreter}\s*$})
+end
+
+# Not every system has every linter (Debian's newer Rust comes without clippy), so one is left out, but aloud.
+def left_out(linter, reason)
+  warn "lint: #{linter} SKIPPED: #{reason}"
+end
+
+def here?(*command)
+  system(*command, out: File::NULL, err: File::NULL)
+end
+
+desc "Run every linter"
+task lint: %w[lint:fmt lint:clippy lint:ruby lint:shell lint:rbs]
+
+namespace :lint do
+  desc "Are the Rust files formatted?"
+  task :fmt do
+    next left_out("cargo fmt", "not installed") unless here?("cargo", "fmt", "--version")
+
+    sh "cargo", "fmt", "--all", "--check"
+  end
+
+  desc "Clippy on both crates, with and without what only the specs need"
+  task :clippy do
+    next left_out("cargo clippy", "not installed") unless here?("cargo", "clippy", "--version")
+
+    [[], ["--all-features"]].each do |features|
+      sh({ "RUBY" => RUBY }, "cargo", "clippy", "--locked", "--quiet", "--workspace", "--all-targets", *features, "--", "-D", "warnings")
+    end
+  end
+
+  desc "Ruby's own warnings"
+  task :ruby do
+    faulty = ruby_files.reject do |file|
+      said = IO.popen([RUBY, "-wc", file], err: %i[child out], &:read)
+      warn said unless said == "Syntax OK\n"
+      said == "Syntax OK\n"
+    end
+    abort "lint: Ruby warns about #{faulty.join(", ")}" if faulty.any?
+    puts "ruby -wc: #{ruby_files.size} files, no warning"
+  end
+
+  desc "Shellcheck on the shell scripts"
+  task :shell do
+    next left_out("shellcheck", "not installed") unless here?("shellcheck", "--version")
+
+    sh "shellcheck", *shell_files
+  end
+
+  desc "Do the signatures in sig/ fit together?"
+  task :rbs do
+    next left_out("rbs", "no sig/ directory") unless Dir.exist?("sig")
+
+    rbs = Gem::Specification.find_all_by_name("rbs").first
+    next left_out("rbs", "this Ruby comes without it") unless rbs
+
+    sh RUBY, rbs.bin_file("rbs"), "-I", "sig", "validate", "--silent"
+  end
+end

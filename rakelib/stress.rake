@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+# Crashes do not show in a minute. What is run, and why each part of it is there, stands in spec/scripts/stress.rb.
+
+# The same program three ways: all at once; one thread, so that compaction happens between known points; and JSON,
+# ERB and the like collecting at every allocation.
+STRESS = {
+  "threads" => { share: 0.8, env: {} },
+  "alone" => { share: 0.1, env: { "THREADS" => "0" } },
+  "gc_stress" => { share: 0.1, env: { "THREADS" => "0", "GC_STRESS" => "1" } }
+}.freeze
+
+namespace :check do
+  desc "Try to crash it for STRESS_MINUTES (30) on each of MATRIX (this Ruby; e.g. 3.1,3.3,3.4), side by side"
+  task :stress do
+    minutes = Float(ENV.fetch("STRESS_MINUTES", "30"))
+    picked = ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",")
+    mkdir_p "#{ROOT}/tmp/stress", verbose: false
+    runs = picked.map do |version|
+      command = RUBIES.fetch(version).dup
+      command.insert(1, "--slot", "stress") if command.first == "bin/in-root"
+      log = "#{ROOT}/tmp/stress/#{version}.log"
+      puts "Ruby #{version}: #{minutes} minutes, log in #{log}"
+      [version, log, spawn(*command, "-S", "rake", "stress:here[#{minutes}]", chdir: ROOT, %i[out err] => [log, "w"])]
+    end
+    failed = runs.reject { |_version, _log, pid| Process.wait2(pid).last.success? }
+    runs.each { |version, log, _pid| puts "#{version}: #{File.readlines(log).grep(/^OK|BUG|rror/).first(5).join(" " * 5)}" }
+    abort "check:stress: failed on #{failed.map(&:first).join(", ")}" if failed.any?
+  end
+end
+
+# Run by check:stress under each Ruby.
+task "stress:here", [:minutes] => :compile do |_task, arguments|
+  STRESS.each do |name, way|
+    seconds = Float(arguments[:minutes]) * 60 * way[:share]
+    puts "== #{name}, #{seconds.round} s"
+    sh way[:env].merge("STRESS_SECONDS" => seconds.to_s), RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/scripts/stress.rb", verbose: false
+  end
+end
