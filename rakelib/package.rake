@@ -3,20 +3,23 @@
 require "rubygems/package"
 require "tmpdir"
 
-# Runs no test of ours and sees nothing of this checkout: the gem must stand by itself.
+# What a user of the installed gem would do. None of our own settings reach it, and no directory but the gem's.
+TRY_PACKAGE = <<~'CODE'
+  require "profiler"
+  extension = $LOADED_FEATURES.grep(%r{profiler/profiler\.\w+\z})
+  abort "the extension is not the gem's: #{extension}" unless extension.one? { |file| file.start_with?(ENV.fetch("GEM_HOME")) }
+  abort "the doors for the specs are open" if defined?(Profiler::Testing)
+  p Profiler.run { 200_000.times { |i| i.to_s } }
+CODE
+
 def try_package(gem, home)
-  env = {
-    "GEM_HOME" => home, "GEM_PATH" => home, "RUBYLIB" => nil, "RUBYOPT" => nil,
-    "PROFILER_CARGO_PROFILE" => nil, "PROFILER_CARGO_FEATURES" => nil, "PROFILER_TARGET_DIR" => nil
-  }
-  sh env, RUBY, "-S", "gem", "install", "--local", "--no-document", "--bindir", "#{home}/bin", gem, chdir: home
-  sh env, RUBY, "-e", <<~CODE, chdir: home
-    require "profiler"
-    abort "loaded from \#{$LOADED_FEATURES.grep(/profiler/)}" unless $LOADED_FEATURES.grep(/profiler\\.so|profiler\\.bundle/).all? { |f| f.start_with?(#{home.dump}) }
-    abort "the doors for the specs are open" if defined?(Profiler::Testing)
-    p Profiler.run { 200_000.times { |i| i.to_s } }
-  CODE
-  sh env, RUBY, "#{home}/bin/profiler", "--version", chdir: home
+  unset = ENV.keys.grep(/\A(PROFILER_|RUBYOPT\z|RUBYLIB\z|BUNDLE)/).to_h { |name| [name, nil] }
+  run = lambda do |*command|
+    system(unset.merge("GEM_HOME" => home, "GEM_PATH" => home), RUBY, *command, chdir: home) || abort("check:package: failed: ruby #{command.join(" ")}")
+  end
+  run.call("-S", "gem", "install", "--local", "--no-document", "--bindir", "#{home}/bin", gem)
+  run.call("-e", TRY_PACKAGE)
+  run.call("#{home}/bin/profiler", "--version")
   left = Dir.glob("#{home}/{gems,extensions}/**/target")
   abort "check:package: the build left #{left.join(", ")}" if left.any?
 end

@@ -25,6 +25,7 @@ MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP,
                               Fiddle::TYPE_VOIDP)
 
 require "profiler" if PROFILED
+Thread.report_on_exception = false # of those that are killed and raised at before they run
 srand(Integer(ENV.fetch("SEED", "42")))
 GC.auto_compact = true if COMPACT
 $done = false
@@ -82,7 +83,6 @@ end
 def birth
   $births += 1
   thread = Thread.new do
-    Thread.current.report_on_exception = false
     50.times { |number| number.to_s }
     sleep if rand < 0.2
   end

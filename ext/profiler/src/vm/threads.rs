@@ -1,5 +1,6 @@
 //! The Ruby threads that exist.
 
+use crate::capture::clock;
 use magnus::{prelude::*, rb_sys::AsRawValue, Error, RArray, Ruby, Value};
 
 /// A living Ruby thread.
@@ -19,6 +20,7 @@ pub(crate) fn list(ruby: &Ruby) -> Result<Vec<RubyThread>, Error> {
     let method = |name: &str| class.funcall::<_, _, Value>("instance_method", (name,));
     let (native_id, name) = (method("native_thread_id")?, method("name")?);
     let main: Value = class.funcall("main", ())?;
+    let current: Value = class.funcall("current", ())?;
     let threads: RArray = class.funcall("list", ())?;
     threads
         .into_iter()
@@ -29,9 +31,14 @@ pub(crate) fn list(ruby: &Ruby) -> Result<Vec<RubyThread>, Error> {
                 unsafe { super::text(name.as_raw()) }
             });
             let is_main = thread.as_raw() == main.as_raw();
+            // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
+            let is_current = thread.as_raw() == current.as_raw();
             Ok(RubyThread {
                 object: thread.as_raw() as u64,
-                native_id: native_id.funcall("bind_call", (thread,))?,
+                native_id: match is_current {
+                    true => Some(clock::native_id()),
+                    false => native_id.funcall("bind_call", (thread,))?,
+                },
                 name: own_name.or_else(|| is_main.then(|| "main".to_owned())),
             })
         })

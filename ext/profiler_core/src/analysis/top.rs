@@ -73,3 +73,78 @@ pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
     });
     Top { of, total, rows }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ids::{FrameId, StackId};
+    use crate::profile::{Frame, Function, Node, Sample, Weights};
+    use crate::sample::State;
+
+    /// Stacks by the names of their frames, root first, and what they weigh.
+    fn profile(stacks: &[(&str, u64)]) -> Profile {
+        let mut profile = Profile { sample_types: vec![SampleType::Cpu], ..Profile::default() };
+        for name in ["a", "b", "c"] {
+            let function = FunctionId::from_index(profile.functions.len());
+            profile.frames.push(Frame { function, line: 1 });
+            profile.functions.push(Function {
+                name: name.into(),
+                class_name: String::new(),
+                method_name: String::new(),
+                path: String::new(),
+                first_line: 1,
+            });
+        }
+        for (names, weight) in stacks {
+            let mut stack = None;
+            for name in names.bytes() {
+                let frame = FrameId::from_index(usize::from(name - b'a'));
+                profile.stacks.push(Node { parent: stack, frame });
+                stack = Some(StackId::from_index(profile.stacks.len() - 1));
+            }
+            let mut weights = Weights::default();
+            weights.set(SampleType::Cpu, *weight);
+            profile.samples.push(Sample {
+                stack: stack.unwrap(),
+                thread: 0,
+                state: State::Running,
+                labels: Vec::new(),
+                weights,
+            });
+        }
+        profile
+    }
+
+    /// Name, self and total weight of each row.
+    fn rows(stacks: &[(&str, u64)], order: Order) -> Vec<(String, u64, u64)> {
+        let profile = profile(stacks);
+        let top = top(&profile, SampleType::Cpu, order);
+        let name = |row: &Row| profile.function(row.function).unwrap().name.clone();
+        top.rows.iter().map(|row| (name(row), row.self_weight, row.total_weight)).collect()
+    }
+
+    fn row(name: &str, self_weight: u64, total_weight: u64) -> (String, u64, u64) {
+        (name.into(), self_weight, total_weight)
+    }
+
+    #[test]
+    fn recursion_counts_once_a_stack() {
+        let stacks = [("abab", 10), ("aa", 5)];
+        assert_eq!(rows(&stacks, Order::SelfWeight), [row("b", 10, 10), row("a", 5, 15)]);
+        assert_eq!(rows(&stacks, Order::TotalWeight), [row("a", 5, 15), row("b", 10, 10)]);
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_matter_and_what_weighs_nothing_is_left_out() {
+        let expected = [row("a", 7, 14), row("b", 7, 7)];
+        assert_eq!(rows(&[("a", 7), ("ab", 7), ("ac", 0)], Order::SelfWeight), expected);
+        assert_eq!(rows(&[("ac", 0), ("ab", 7), ("a", 7)], Order::SelfWeight), expected);
+    }
+
+    #[test]
+    fn the_total_is_that_of_the_profile() {
+        assert_eq!(top(&profile(&[("a", 1), ("bc", 2)]), SampleType::Cpu, Order::default()).total, 3);
+        assert_eq!(rows(&[("a", 1)], Order::default()).len(), 1);
+        assert_eq!(top(&profile(&[("a", 1)]), SampleType::Wall, Order::default()).rows, []);
+    }
+}

@@ -12,9 +12,9 @@ pub(super) fn interval(profile: &Profile) -> Option<String> {
     }
     let (asked_text, got_text) = (round_duration(asked), duration(got));
     let sentence = if got as f64 > asked as f64 * 1.5 {
-        format!("asked {asked_text}, got one sample per {got_text} of CPU: {}", why_coarse(profile))
+        format!("asked {asked_text}, got one per {got_text} of CPU: {}", why_coarse(profile))
     } else {
-        format!("asked {asked_text}, got one sample per {got_text} of CPU")
+        format!("asked {asked_text}, got one per {got_text} of CPU")
     };
     Some(sentence)
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::label_names::{escape, STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Label, Line, Location, Mapping, Text, ValueType};
 use crate::error::Error;
-use crate::format::{honesty, units};
+use crate::format::{clean, honesty, units};
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Profile, Sample, SampleType};
 
@@ -59,7 +59,7 @@ impl<'profile> Encoder<'profile> {
         self.message.time_nanos = signed(meta.started_at_ns);
         self.message.duration_nanos = signed(meta.duration_ns);
         for comment in comments(self.profile) {
-            let comment = self.strings.add(&comment);
+            let comment = self.strings.add(&clean(&comment));
             self.message.comment.push(comment);
         }
 

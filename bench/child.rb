@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require_relative "contenders"
+require_relative "workloads"
+
+# One process, one row: reads its orders as JSON from the command line, prints the raw figures as JSON.
+module Bench
+  # Longer than the collector thread ever sleeps, so that its CPU time falls into the slice that caused it.
+  SETTLE_SECONDS = 0.12
+
+  # A process CPU clock that is right while a CPU timer is armed: CLOCK_PROCESS_CPUTIME_ID lags by up to a tick then.
+  def self.cpu
+    Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID)
+  end
+
+  def self.cpu_of
+    before = cpu
+    yield
+    cpu - before
+  end
+
+  # How many rounds take that many seconds of CPU.
+  def self.calibrate(work, seconds)
+    rounds = 1
+    rounds *= 2 while cpu_of { work.call(rounds) } < seconds / 4
+    (rounds * seconds / Array.new(3) { cpu_of { work.call(rounds) } }.min).ceil
+  end
+
+  def self.slice(contender, work, rounds)
+    GC.start
+    contender.start
+    cpu = cpu_of do
+      work.call(rounds)
+      sleep SETTLE_SECONDS
+    end
+    contender.stop.merge(cpu: cpu)
+  end
+
+  # Each block holds one slice of every arm, in random order, so that drift of the machine hits all alike.
+  def self.blocks(workload, arms, pairs, seconds)
+    work = Workloads::ALL.fetch(workload)
+    contenders = arms.to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
+    rounds = calibrate(work, seconds)
+    contenders.each_value { |contender| slice(contender, work, rounds) } # the first time is not like the others
+    Array.new(pairs) { contenders.to_a.shuffle.to_h { |arm, contender| [arm, slice(contender, work, rounds)] } }
+  end
+
+  # A bare walk, in a tight loop, where the depth workloads spend their time.
+  def self.walks(depth, pairs)
+    OnFloor.load
+    Array.new(pairs) { Workloads.at_depth(depth) { Floor.walk(2_000) } }
+  end
+
+  # Microseconds to start and to stop, around that much work.
+  def self.sessions(arm, pairs, work_seconds)
+    contender = CONTENDERS.fetch(arm).call
+    work = Workloads::ALL.fetch("fib")
+    rounds = work_seconds.zero? ? 0 : calibrate(work, work_seconds)
+    clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_microsecond) }
+    Array.new(pairs) do
+      times = [clock.call]
+      contender.start
+      times << clock.call
+      work.call(rounds)
+      times << clock.call
+      contender.stop
+      times << clock.call
+      { start: times[1] - times[0], stop: times[3] - times[2] }
+    end
+  end
+end
+
+puts JSON.generate(Bench.public_send(*JSON.parse(ARGV.fetch(0)))) if $PROGRAM_NAME == __FILE__

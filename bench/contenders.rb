@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "rbconfig"
+
+# What is measured. A contender has `start`, and `stop`, which gives at least `samples`. One that does not load here
+# is left out.
+module Bench
+  ROOT = File.expand_path("..", __dir__)
+  INTERVAL_US = Integer(ENV.fetch("BENCH_INTERVAL", 1_000)) # finer than the kernel's tick, so the engine gives what it can
+
+  # No profiler: its row is the noise of the run.
+  class Null
+    def start; end
+
+    def stop
+      { samples: 0 }
+    end
+  end
+
+  # This gem.
+  class Ours
+    def initialize
+      require "profiler"
+    end
+
+    def start
+      @session = Profiler.start(mode: :cpu, interval: INTERVAL_US)
+    end
+
+    def stop
+      stats = @session.stop.stats
+      stats.slice(:samples, :handler_ns, :collector_ns).merge(ticks: stats[:captured] + stats[:dropped])
+    end
+  end
+
+  # The peer that Debian packages.
+  class Stackprof
+    def initialize
+      require "stackprof"
+    end
+
+    def start
+      StackProf.start(mode: :cpu, interval: INTERVAL_US)
+    end
+
+    def stop
+      StackProf.stop
+      { samples: StackProf.results[:samples] }
+    end
+  end
+
+  # The gem's engine with a handler of our choice (floor/floor.c), built when it is first asked for.
+  class OnFloor
+    BUILD = File.join(ROOT, "tmp", "bench", RbConfig::CONFIG["ruby_version"])
+    SOURCES = %w[extconf.rb floor.c].map { |file| File.join(__dir__, "floor", file) }.freeze
+
+    def self.load
+      library = File.join(BUILD, "floor.#{RbConfig::CONFIG["DLEXT"]}")
+      build unless FileUtils.uptodate?(library, SOURCES)
+      require library
+    end
+
+    def self.build
+      FileUtils.mkdir_p(BUILD)
+      [[RbConfig.ruby, SOURCES.first], %w[make --silent]].each do |command|
+        said = IO.popen(command, chdir: BUILD, err: %i[child out], &:read)
+        raise LoadError, "the floor does not build: #{said}" unless $?.success?
+      end
+    end
+
+    def initialize(*parts)
+      self.class.load
+      @parts = parts.sum { |part| Floor.const_get(part) }
+    end
+
+    def start
+      Floor.start(@parts, INTERVAL_US, Thread.list.filter_map(&:native_thread_id))
+    end
+
+    def stop
+      ticks, ns = Floor.stop
+      { samples: ticks, ticks: ticks, handler_ns: ns }
+    end
+  end
+
+  CONTENDERS = {
+    "off" => -> { Null.new },
+    "null" => -> { Null.new },
+    "floor_empty" => -> { OnFloor.new },
+    "floor" => -> { OnFloor.new(:WALK) },
+    "floor_timed" => -> { OnFloor.new(:WALK, :TIMED) },
+    "floor_clock_timed" => -> { OnFloor.new(:WALK, :THREAD_CLOCK, :TIMED) }, # also reads what a weight needs
+    "stackprof" => -> { Stackprof.new },
+    "ours" => -> { Ours.new }
+  }.freeze
+
+  def self.available(*names)
+    names.select do |name|
+      CONTENDERS.fetch(name).call
+    rescue LoadError => e
+      raise if name == "ours"
+
+      warn "bench: #{name} is left out: #{e.message.lines.first}"
+    end
+  end
+end

@@ -1,0 +1,130 @@
+/* The floor: what the cheapest possible profiler of this engine costs. The same timers as the gem's
+ * (one on each thread's CPU clock, SIGPROF to that very thread), and a handler that does as little as
+ * it is asked to. Nothing is kept, named or written.
+ *
+ * The buffers are shared by all threads and never read, so it does not matter who overwrites whom. */
+#define _GNU_SOURCE
+#include <ruby.h>
+#include <ruby/debug.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef sigev_notify_thread_id /* glibc before 2.35 has the field but not the name */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+#define MAX_FRAMES 10000 /* as many as the gem walks */
+#define MAX_THREADS 256
+
+enum { WALK = 1, THREAD_CLOCK = 2, TIMED = 4 };
+
+static VALUE handles[MAX_FRAMES];
+static int lines[MAX_FRAMES];
+
+static int what;
+static unsigned long ticks, handler_ns;
+static timer_t timers[MAX_THREADS];
+static int armed;
+static struct sigaction before;
+
+static unsigned long
+now_ns(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (unsigned long)time.tv_sec * 1000000000UL + (unsigned long)time.tv_nsec;
+}
+
+static void
+on_tick(int signal, siginfo_t *info, void *context)
+{
+    unsigned long begun = what & TIMED ? now_ns(CLOCK_MONOTONIC) : 0;
+
+    __atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
+    if (what & THREAD_CLOCK) now_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (what & WALK) rb_profile_frames(0, MAX_FRAMES, handles, lines);
+    if (what & TIMED) __atomic_fetch_add(&handler_ns, now_ns(CLOCK_MONOTONIC) - begun, __ATOMIC_RELAXED);
+}
+
+/* A signal that is on its way must not meet the default, which ends the process. */
+static void
+disarm(void)
+{
+    while (armed > 0) timer_delete(timers[--armed]);
+    if (!(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL) before.sa_handler = SIG_IGN;
+    sigaction(SIGPROF, &before, NULL);
+}
+
+/* Floor.start(what, interval_us, native_thread_ids) */
+static VALUE
+floor_start(VALUE self, VALUE parts, VALUE interval_us, VALUE native_ids)
+{
+    long interval_ns = NUM2LONG(interval_us) * 1000, count;
+    struct itimerspec times = { { interval_ns / 1000000000, interval_ns % 1000000000 },
+                                { interval_ns / 1000000000, interval_ns % 1000000000 } };
+    struct sigaction ours;
+
+    Check_Type(native_ids, T_ARRAY);
+    count = RARRAY_LEN(native_ids);
+    if (armed) rb_raise(rb_eRuntimeError, "the floor is running");
+    if (count > MAX_THREADS) rb_raise(rb_eArgError, "%ld threads are too many", count);
+
+    what = NUM2INT(parts);
+    ticks = handler_ns = 0;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_tick;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(SIGPROF, &ours, &before);
+
+    for (long i = 0; i < count; i++) {
+        int native_id = NUM2INT(RARRAY_AREF(native_ids, i));
+        clockid_t cpu_clock = ((unsigned)~native_id << 3) | 6; /* one thread's, as the scheduler counts */
+        struct sigevent event;
+
+        memset(&event, 0, sizeof event);
+        event.sigev_notify = SIGEV_THREAD_ID;
+        event.sigev_signo = SIGPROF;
+        event.sigev_notify_thread_id = native_id;
+        if (timer_create(cpu_clock, &event, &timers[armed]) != 0 || timer_settime(timers[armed++], 0, &times, NULL) != 0) {
+            int failure = errno;
+            disarm();
+            rb_syserr_fail(failure, "timer");
+        }
+    }
+    return Qnil;
+}
+
+/* Floor.stop -> [ticks, ns in the handler (0 unless TIMED)] */
+static VALUE
+floor_stop(VALUE self)
+{
+    disarm();
+    return rb_ary_new_from_args(2, ULONG2NUM(ticks), ULONG2NUM(handler_ns));
+}
+
+/* Floor.walk(rounds) -> [ns of one walk in a tight loop, frames that it saw] */
+static VALUE
+floor_walk(VALUE self, VALUE rounds)
+{
+    long count = NUM2LONG(rounds);
+    int frames = 0;
+    unsigned long begun = now_ns(CLOCK_MONOTONIC);
+
+    for (long i = 0; i < count; i++) frames = rb_profile_frames(0, MAX_FRAMES, handles, lines);
+    return rb_ary_new_from_args(2, DBL2NUM((double)(now_ns(CLOCK_MONOTONIC) - begun) / (double)count), INT2NUM(frames));
+}
+
+void
+Init_floor(void)
+{
+    VALUE module = rb_define_module("Floor");
+
+    rb_define_const(module, "WALK", INT2NUM(WALK));
+    rb_define_const(module, "THREAD_CLOCK", INT2NUM(THREAD_CLOCK));
+    rb_define_const(module, "TIMED", INT2NUM(TIMED));
+    rb_define_singleton_method(module, "start", floor_start, 3);
+    rb_define_singleton_method(module, "stop", floor_stop, 0);
+    rb_define_singleton_method(module, "walk", floor_walk, 1);
+}

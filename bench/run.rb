@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require_relative "contenders"
+require_relative "report"
+require_relative "stats"
+require_relative "workloads"
+require "json"
+
+# ruby bench/run.rb overhead | cost | handler | start_stop
+module Bench
+  SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
+  COST_LIMIT = 1.2       # cost of a sample, times the floor's
+  HANDLER_LIMIT = 1.15   # the handler, times a bare rb_profile_frames ...
+  HANDLER_EXTRA_NS = 700 # ... and this
+
+  module Run
+    module_function
+
+    def pairs(default)
+      Integer(ENV.fetch("BENCH_PAIRS", default))
+    end
+
+    # Every row runs in a process of its own: what one contender leaves behind is not the next one's.
+    def child(*order)
+      warn "bench: #{order.join(" ")}"
+      said = IO.popen([RbConfig.ruby, "-I", "#{ROOT}/lib", "#{__dir__}/child.rb", JSON.generate(order)], &:read)
+      raise "bench: #{order.inspect} failed (#{$?})" unless $?.success?
+
+      JSON.parse(said)
+    end
+
+    def at_depths(report, rows)
+      report.table(["", *Workloads::DEPTHS.map { |depth| "depth #{depth}" }], rows)
+    end
+
+    def overhead
+      report = Report.new("overhead", "CPU time with a profiler / without")
+      rates = []
+      rows = Bench.available("null", "floor_empty", "floor", "stackprof", "ours").map do |arm|
+        measured = Workloads::ALL.each_key.map do |workload|
+          blocks = child(:blocks, workload, ["off", arm], pairs(30), SECONDS)
+          rate = blocks.sum { |block| block[arm]["samples"] } / blocks.sum { |block| block[arm]["cpu"] }
+          [Stats.figure(blocks) { |some| Stats.median(some.map { |block| block[arm]["cpu"] / block["off"]["cpu"] }) }, rate]
+        end
+        rates << [arm, *measured.map { |_ratio, rate| rate.round(1) }]
+        [arm, *measured.map { |ratio, _rate| ratio.text(4) }]
+      end
+      report.text("Median of #{pairs(30)} pairs. `null` is no profiler at all: the noise.")
+      report.table(["", *Workloads::ALL.keys], rows)
+      report.text("Samples per second of CPU, of #{1_000_000 / INTERVAL_US} asked for")
+      report.table(["", *Workloads::ALL.keys], rates)
+      report.publish
+    end
+
+    def cost
+      report = Report.new("cost", "What a sample costs")
+      arms = Bench.available("null", "floor_empty", "floor", "floor_timed", "stackprof", "ours")
+      by_depth = Workloads::DEPTHS.map { |depth| child(:blocks, "depth#{depth}", ["off", *arms], pairs(150), SECONDS) }
+      report.text("CPU time that the profiler adds, us a sample (the collector thread's included): trimmed mean of #{pairs(150)} differences")
+      sampling = arms - ["null"]
+      rows = sampling.map { |arm| [arm, *by_depth.map { |blocks| Stats.figure(blocks) { |some| Stats.cost(some, arm) * 1e6 }.text(1) }] }
+      # The same difference of no profiler at all, as if it had taken the floor's samples.
+      noise = ->(blocks) { Stats.cost(blocks.map { |block| block.merge("null" => block["floor"].merge("cpu" => block["null"]["cpu"])) }, "null") * 1e6 }
+      at_depths(report, [["null (noise)", *by_depth.map { |blocks| Stats.figure(blocks, &noise).text(1) }], *rows])
+      report.text("ours / floor; the demand is at most #{COST_LIMIT}")
+      at_depths(report, ratios(by_depth))
+      parts(report, by_depth)
+      report.publish
+    end
+
+    # Delivery costs the same whatever the handler does, so it is taken from all depths; the rest is timed in place.
+    def ratios(by_depth)
+      everything = by_depth.flatten(1)
+      delivery = Stats.figure(everything) { |some| Stats.cost(some, "floor_empty") * 1e9 }
+      measured = by_depth.map { |blocks| Stats.figure(blocks) { |some| Stats.cost(some, "ours") / Stats.cost(some, "floor") } }
+      composed = by_depth.map do |blocks|
+        ratio = ->(base, some) { (base + ours_ns(some)) / (base + Stats.each_ns(some, "floor_timed", "handler_ns", "ticks")) }
+        inner = Stats.figure(blocks) { |some| ratio.call(delivery.value, some) }
+        ends = [delivery.low, delivery.high].map { |base| ratio.call(base, blocks) }
+        Figure.new(inner.value, [inner.low, *ends].min, [inner.high, *ends].max)
+      end
+      { "of the differences" => measured, "of the parts (below)" => composed }.flat_map do |name, figures|
+        [[name, *figures.map { |figure| figure.text(3) }], ["demand", *figures.map { |figure| figure.verdict(COST_LIMIT) }]]
+      end
+    end
+
+    def ours_ns(blocks)
+      Stats.each_ns(blocks, "ours", "handler_ns", "ticks") + Stats.each_ns(blocks, "ours", "collector_ns", "samples")
+    end
+
+    def parts(report, by_depth)
+      delivery = Stats.figure(by_depth.flatten(1)) { |some| Stats.cost(some, "floor_empty") * 1e9 }
+      report.text("The parts, ns. Delivery (the floor's empty handler, all depths): #{delivery.text(0)}. Median of slices, read by two monotonic clocks:")
+      figure = ->(*what) { by_depth.map { |blocks| Stats.figure(blocks) { |some| Stats.each_ns(some, *what) }.text(0) } }
+      at_depths(report, [["floor: handler a tick", *figure.call("floor_timed", "handler_ns", "ticks")],
+                         ["ours: handler a tick", *figure.call("ours", "handler_ns", "ticks")],
+                         ["ours: collector a sample", *figure.call("ours", "collector_ns", "samples")]])
+    end
+
+    def handler
+      report = Report.new("handler", "The handler alone, ns a tick")
+      arms = %w[floor_timed floor_clock_timed ours]
+      by_depth = Workloads::DEPTHS.map do |depth|
+        { blocks: child(:blocks, "depth#{depth}", arms, pairs(40), SECONDS), walks: child(:walks, depth, pairs(40)) }
+      end
+      ticking = ->(arm) { by_depth.map { |it| Stats.figure(it[:blocks]) { |some| Stats.each_ns(some, arm, "handler_ns", "ticks") } } }
+      bare = by_depth.map { |it| Stats.figure(it[:walks].map(&:first)) { |some| Stats.median(some) } }
+      limits = bare.map { |figure| (HANDLER_LIMIT * figure.value) + HANDLER_EXTRA_NS }
+      texts = ->(figures) { figures.map { |figure| figure.text(0) } }
+      report.text("Median of #{pairs(40)} slices. The demand: at most #{HANDLER_LIMIT} x bare rb_profile_frames + #{HANDLER_EXTRA_NS}.")
+      at_depths(report, [["frames", *by_depth.map { |it| it[:walks].first.last }],
+                         ["bare rb_profile_frames, tight loop", *texts.call(bare)],
+                         ["floor (one walk)", *texts.call(ticking.call("floor_timed"))],
+                         ["floor, and the thread's CPU clock", *texts.call(ticking.call("floor_clock_timed"))],
+                         ["ours", *texts.call(ticking.call("ours"))],
+                         ["allowed", *limits.map(&:round)],
+                         ["demand", *ticking.call("ours").zip(limits).map { |figure, limit| figure.verdict(limit.round) }]])
+      report.publish
+    end
+
+    def start_stop
+      report = Report.new("start_stop", "To start and to stop, us")
+      arms = Bench.available("floor", "stackprof", "ours")
+      report.text("Median of #{pairs(200)} sessions. Informative: no demand hangs on it.")
+      columns = [["nothing", 0], ["5 ms of CPU", 0.005]]
+      rows = arms.map do |arm|
+        [arm, *columns.flat_map do |_name, seconds|
+          sessions = child(:sessions, arm, pairs(200), seconds)
+          %w[start stop].map { |part| Stats.figure(sessions.map { |it| it[part] }) { |some| Stats.median(some) }.text(1) }
+        end]
+      end
+      report.table(["", *columns.flat_map { |name, _| ["#{name}: start", "#{name}: stop"] }], rows)
+      report.publish
+    end
+  end
+
+  name = ARGV.fetch(0, "overhead")
+  abort "bench: #{name} is not one of overhead, cost, handler, start_stop" unless %w[overhead cost handler start_stop].include?(name)
+
+  $LOAD_PATH.unshift("#{ROOT}/lib")
+  Run.public_send(name)
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+# Figures with an interval. Nothing is assumed of how the noise is distributed: on a shared machine it has long tails.
+module Bench
+  # A value and the ends of its 95 % interval.
+  Figure = Struct.new(:value, :low, :high) do
+    def text(digits)
+      format("%.#{digits}f [%.#{digits}f, %.#{digits}f]", value, low, high)
+    end
+
+    def verdict(limit)
+      return "not measured" unless to_a.all?(&:finite?)
+
+      high <= limit ? "met" : (low > limit ? "MISSED" : "open: the interval holds #{limit}")
+    end
+  end
+
+  module Stats
+    RESAMPLES = 1_000
+    TRIMMED = 0.2 # of each end
+
+    module_function
+
+    def median(values)
+      sorted = values.sort
+      (sorted[(sorted.size - 1) / 2] + sorted[sorted.size / 2]) / 2.0
+    end
+
+    def trimmed_mean(values)
+      cut = (values.size * TRIMMED).floor
+      kept = values.sort[cut...(values.size - cut)]
+      kept.sum.fdiv(kept.size)
+    end
+
+    # What the block makes of all items, and how far that moves when items are drawn anew (bootstrap, fixed seed).
+    def figure(items, random = Random.new(1))
+      drawn = Array.new(RESAMPLES) { yield Array.new(items.size) { items[random.rand(items.size)] } }
+      drawn = drawn.select(&:finite?).sort
+      return Figure.new(Float::NAN, Float::NAN, Float::NAN) if drawn.empty?
+
+      Figure.new(yield(items), drawn[(drawn.size * 0.025).floor], drawn[(drawn.size * 0.975).ceil - 1])
+    end
+
+    # What an arm costs for each sample it took, seconds: the CPU it adds to the "off" slice of its own block.
+    def cost(blocks, arm)
+      extra = trimmed_mean(blocks.map { |block| block[arm]["cpu"] - block["off"]["cpu"] })
+      extra / mean(blocks, arm, "samples")
+    end
+
+    def mean(blocks, arm, key)
+      blocks.sum { |block| block[arm][key] }.fdiv(blocks.size)
+    end
+
+    # Nanoseconds a tick or sample: the middle slice, as one that was preempted says nothing of the code.
+    def each_ns(blocks, arm, key, per)
+      rates = blocks.map { |block| block[arm][key].fdiv(block[arm][per]) }.select(&:finite?)
+      rates.empty? ? Float::NAN : median(rates)
+    end
+  end
+end

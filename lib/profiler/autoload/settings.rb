@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+module Profiler
+  module Autoload
+    # What PROFILER_* in the environment asks for. +profiler record+ writes these variables for the program
+    # that it starts, and checks them first, by this same code.
+    #
+    # Ruby 2 can read this file: a program on an old Ruby is told so, in one line, and runs on.
+    class Settings
+      # A place that cannot be written to; the message names it.
+      class Unwritable < StandardError; end
+
+      MODE = "PROFILER_MODE"           # a mode, or several with commas between
+      INTERVAL = "PROFILER_INTERVAL"   # microseconds
+      FREQUENCY = "PROFILER_FREQUENCY" # samples a second
+      OUT = "PROFILER_OUT"             # files, one a line
+      FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
+      ENGINE = "PROFILER_ENGINE"
+      DEPTH = "PROFILER_DEPTH"
+      QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
+      # The last two are not for people. See {Claim}.
+      LEDGER = "PROFILER_LEDGER"
+      OWNER = "PROFILER_OWNER_PID"
+
+      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, QUIET, LEDGER, OWNER].freeze
+
+      # Where a format's usual extension is not its name.
+      EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
+
+      # A name for a file that nobody named.
+      #
+      # @param format [String, nil]
+      # @return [String]
+      def self.default_out(format = nil, time = Time.now)
+        format ||= "pprof"
+        "profile-#{time.strftime("%Y%m%d-%H%M%S")}.#{EXTENSIONS.fetch(format, format)}"
+      end
+
+      # @return [String, nil]
+      attr_reader :format
+
+      # @return [Array<String>] absolute; what the environment means where the process stands now
+      attr_reader :paths
+
+      # @param env [Hash{String => String}]
+      def initialize(env = ENV)
+        @env = env
+        @format = value(FORMAT)
+        @named = !value(OUT).nil?
+        outs = @named ? value(OUT).split("\n").reject(&:empty?) : [Settings.default_out(@format)]
+        @paths = outs.map { |path| File.expand_path(path) }.uniq
+      end
+
+      # Whether someone chose the files' names. If not, all processes put their pid in.
+      def named?
+        @named
+      end
+
+      # Whether the line at the end is unwanted.
+      def quiet?
+        ![nil, "0", "false"].include?(value(QUIET))
+      end
+
+      # Keywords for {Session.start}.
+      #
+      # @return [Hash]
+      def session
+        {
+          mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)),
+          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym
+        }.reject { |_name, it| it.nil? }
+      end
+
+      # Raises what would go wrong later, and leaves nothing behind.
+      #
+      # @return [nil]
+      # @raise [ArgumentError] for a value that is not allowed
+      # @raise [Unwritable]
+      def check
+        Session.check(**session)
+        paths.each { |path| check_path(path) }
+        nil
+      end
+
+      # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
+      #
+      # @param path [String]
+      # @return [String]
+      def with_pid(path, pid = Process.pid)
+        ending = ending_of(path)
+        "#{path[0, path.length - ending.length]}.#{pid}#{ending}"
+      end
+
+      private
+
+      def value(name)
+        it = @env[name]
+        it unless it.nil? || it.empty?
+      end
+
+      # What is no number is left as it is: the session says what is allowed.
+      def number(text)
+        text && text.match?(/\A[+-]?\d+\z/) ? Integer(text, 10) : text
+      end
+
+      def mode
+        modes = value(MODE) && value(MODE).split(",").map { |mode| mode.strip.to_sym }
+        modes && modes.size == 1 ? modes.first : modes
+      end
+
+      def check_path(path)
+        Output.new(path, format: format).discard
+      rescue SystemCallError => e
+        raise Unwritable, "cannot write #{path}: #{SystemCallError.new(e.errno).message}"
+      end
+
+      # The shortest end that stands for the same format as the whole name: of my.app.pb.gz it is .pb.gz.
+      def ending_of(path)
+        name = File.basename(path)
+        dots = (1...name.length).select { |place| name[place] == "." }.reverse
+        meant = format_of(name)
+        dots.map { |dot| name[dot..-1] }.find { |ending| meant.nil? || format_of("x#{ending}") == meant } || ""
+      end
+
+      def format_of(name)
+        Profile.send(:_format_of, name)
+      rescue ArgumentError
+        nil # PROFILER_FORMAT says it
+      end
+    end
+  end
+end

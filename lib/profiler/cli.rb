@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require_relative "version"
+
+module Profiler
+  # The command +profiler+: finds the verb, runs it, and turns what goes wrong into one line on stderr
+  # and a status. A verb is a class in cli/ and a line in {VERBS}.
+  module CLI
+    # Where the classes of the verbs are. The order is that of the help.
+    VERBS = {
+      "record" => :Record,
+      "report" => :Report
+    }.freeze
+
+    # Other names that people know from elsewhere.
+    ALIASES = { "run" => "record" }.freeze
+
+    # The command line says something that cannot be. Exit status 2.
+    class UsageError < StandardError; end
+
+    # The command line is fine, but it did not work. Exit status 1, unless it says another.
+    class Failure < StandardError
+      # @return [Integer]
+      attr_reader :status
+
+      def initialize(message, status: 1)
+        super(message)
+        @status = status
+      end
+    end
+
+    VERBS.each { |verb, name| autoload name, File.expand_path("cli/#{verb}", __dir__) }
+
+    class << self
+      # Runs the command line and ends the process with its status.
+      #
+      # @param argv [Array<String>]
+      def start(argv)
+        exit run(argv)
+      end
+
+      # Runs the command line.
+      #
+      # @param argv [Array<String>]
+      # @return [Integer] the exit status
+      def run(argv)
+        status = dispatch(argv)
+        $stdout.flush # here, where a broken pipe is noticed
+        status
+      rescue UsageError => e
+        failed(e.message, 2)
+      rescue Failure => e
+        failed(e.message, e.status)
+      rescue Errno::EPIPE
+        quit_reading
+      rescue Interrupt
+        128 + Signal.list.fetch("INT")
+      end
+
+      # What the system says about an error, without the name of the C function that Ruby adds.
+      #
+      # @param error [SystemCallError]
+      # @return [String]
+      def reason(error)
+        SystemCallError.new(error.errno).message
+      end
+
+      private
+
+      def dispatch(argv)
+        first, *rest = argv
+        case first
+        when nil then raise UsageError, "no verb given (allowed: #{names}); see profiler --help"
+        when "--version", "-V" then puts "profiler #{VERSION}"
+        when "--help", "-h" then puts help
+        when "help" then rest.empty? ? puts(help) : puts(verb_named(rest.first).new.help)
+        else return verb_named(first).new.run(rest)
+        end
+        0
+      end
+
+      def verb_named(name)
+        verb = VERBS[ALIASES.fetch(name, name)]
+        raise UsageError, "#{name.inspect} is not a verb (allowed: #{names}); see profiler --help" unless verb
+
+        const_get(verb)
+      end
+
+      def names
+        [*VERBS.keys, *ALIASES.keys, "help"].join(", ")
+      end
+
+      def help
+        verbs = VERBS.map { |verb, name| format("  %-10s %s", verb, const_get(name).summary) }
+        verbs += ALIASES.map { |name, verb| format("  %-10s the same as %s", name, verb) }
+        <<~TEXT
+          Says where the time of a Ruby program goes.
+
+          Usage: profiler VERB [options]
+
+          #{verbs.join("\n")}
+            help VERB  shows a verb's options, with examples; profiler VERB --help does too
+
+          profiler --version prints the version.
+        TEXT
+      end
+
+      def failed(message, status)
+        warn "profiler: #{message.tr("\n", " ")}"
+        status
+      rescue Errno::EPIPE
+        status
+      end
+
+      # Whoever read our output has seen enough (head, less). That is no error of theirs: say nothing and
+      # end with the status of a program that SIGPIPE killed. Ruby must not try to flush the rest.
+      def quit_reading
+        $stdout.reopen(File::NULL, "w")
+        128 + Signal.list.fetch("PIPE")
+      end
+    end
+  end
+end

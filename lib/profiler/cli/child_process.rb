@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # A command that is run as if we were not between it and whoever started us: it gets our signals, and
+    # its status becomes ours.
+    class ChildProcess
+      SIGNALS = %w[INT TERM HUP QUIT USR1 USR2 CONT].freeze
+      # A terminal's keys send these to all processes in its foreground, so the command has them already.
+      FROM_KEYS = %w[INT QUIT].freeze
+      # Asks a terminal which process group is in the foreground.
+      TIOCGPGRP = RUBY_PLATFORM.include?("linux") ? 0x540F : 0x40047477
+
+      # @param env [Hash] for {Process.spawn}
+      # @param command [Array<String>]
+      def initialize(env, command)
+        @env = env
+        @command = command
+        @pid = nil
+        @early = []
+      end
+
+      # Runs the command to its end.
+      #
+      # @return [Process::Status]
+      # @raise [Failure] with a shell's status when it cannot be started
+      def run
+        before = take_signals
+        begin
+          spawn
+          _pid, status = Process.wait2(@pid)
+          status
+        ensure
+          @pid = nil # from here on the number may be another process's
+          before.each { |signal, handler| trap(signal, handler || "DEFAULT") }
+        end
+      end
+
+      # The status that a shell would give.
+      #
+      # @param status [Process::Status]
+      # @return [Integer]
+      def self.exit_status(status)
+        status.exitstatus || (128 + status.termsig)
+      end
+
+      private
+
+      def spawn
+        # As a pair, the command is never read by a shell, whatever is in its name.
+        program, *arguments = @command
+        @pid = Process.spawn(@env, [program, program], *arguments)
+        forward(@early.shift) until @early.empty?
+      rescue SystemCallError => e
+        found = !e.is_a?(Errno::ENOENT)
+        raise Failure.new("cannot run #{program}: #{found ? CLI.reason(e) : "command not found"}", status: found ? 126 : 127)
+      end
+
+      # @return [Hash] the handlers that were there
+      def take_signals
+        SIGNALS.to_h do |signal|
+          before = trap(signal) { receive(signal) }
+          # What we were told to ignore (nohup), the command is to ignore too; a handler would not be inherited.
+          trap(signal, before) if before == "IGNORE"
+          [signal, before]
+        end
+      end
+
+      def receive(signal)
+        return if FROM_KEYS.include?(signal) && foreground?
+
+        @pid ? forward(signal) : @early << signal
+      end
+
+      def forward(signal)
+        Process.kill(signal, @pid)
+      rescue Errno::ESRCH, Errno::EPERM
+        nil # it is over, or is another user's now
+      end
+
+      # Whether a terminal's keys reach us, and so the command. A signal says not who sent it, so here one
+      # that was sent by hand to us alone is not passed on either: twice would be worse, for many programs
+      # take a second INT as "at once".
+      def foreground?
+        File.open("/dev/tty") do |terminal|
+          group = [0].pack("i")
+          terminal.ioctl(TIOCGPGRP, group)
+          group.unpack1("i") == Process.getpgrp
+        end
+      rescue SystemCallError
+        false # no terminal
+      end
+    end
+  end
+end

@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require "tempfile"
+
+require_relative "../autoload/claim"
+require_relative "../autoload/settings"
+require_relative "child_process"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler record -- CMD+: runs a command with the profiler in every Ruby it starts, and ends as it ended.
+    class Record < Verb
+      Settings = Autoload::Settings
+
+      SUMMARY = "Runs a command and records a profile of it."
+      USAGE = "record [options] -- COMMAND [ARGUMENTS]"
+      EXAMPLES = <<~TEXT
+        profiler record -- ruby app.rb
+        profiler record --out cpu.pb.gz --out cpu.svg -- bundle exec rspec
+        profiler record --frequency 200 --quiet -- bin/rails runner Report.new.call
+
+        The first Ruby process writes the file, others that the command starts write beside it, with their
+        pid in the name (cpu.4711.pb.gz). Forked processes, exit! and SIGKILL write nothing. The status is
+        the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
+      TEXT
+
+      # The options that are a variable for the program, with what the help says of them.
+      VARIABLES = {
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default)"],
+        "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
+        "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
+        "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
+        "--engine ENGINE" => [Settings::ENGINE, "thread_timer or safepoint; chosen by itself when not given"],
+        "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"]
+      }.freeze
+
+      # How the errors of {Session.check} name what here are options: "interval:" is "--interval".
+      KEYWORD = /(?<![\w-])(mode|interval|frequency|depth|engine|format):( |\z)/
+      SYMBOL = /(?<=[ \[]):(?=["\w])/
+
+      def initialize
+        super
+        # All are set, if only to nothing: what an outer profiler or a shell left there is not ours.
+        @env = Settings::NAMES.to_h { |name| [name, nil] }
+        @outs = []
+      end
+
+      private
+
+      # The rest is the command, with options of its own.
+      def options_anywhere?
+        false
+      end
+
+      def define(parser)
+        parser.on("-o", "--out FILE", "file to write, may be repeated; its extension says the format",
+                  "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
+        VARIABLES.each do |option, (variable, text)|
+          parser.on(option, text) { |value| @env[variable] = given(option, value) }
+        end
+        parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
+      end
+
+      # An empty variable is as good as none, so an empty option would be taken and forgotten.
+      def given(option, value)
+        return value unless value.empty?
+
+        raise UsageError, "#{option[/\S+/]} \"\" is empty (see profiler record --help)"
+      end
+
+      def call(command)
+        raise UsageError, "which command? (profiler #{USAGE})" if command.empty?
+
+        load_profiler
+        @env[Settings::OUT] = paths.join("\n")
+        check
+        record(command)
+      end
+
+      # Absolute: the command may change the directory before it starts a Ruby.
+      def paths
+        outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
+        outs.map do |file|
+          path = File.expand_path(given("--out", file))
+          raise UsageError, "--out #{path.inspect} has a line break, which no file's name may have here" if path.include?("\n")
+
+          path
+        end
+      end
+
+      def check
+        Settings.new(@env.compact).check
+      rescue ArgumentError => e
+        raise UsageError, e.message.gsub(KEYWORD, '--\1\2').gsub(SYMBOL, "")
+      rescue Settings::Unwritable => e
+        raise Failure, e.message
+      end
+
+      def record(command)
+        ledger = Tempfile.create("profiler-ledger") # readable by us alone
+        ledger.close
+        status = ChildProcess.new(environment(ledger.path), command).run
+        nothing_written(command, status) if Autoload::Claim.written(ledger.path).empty?
+        ChildProcess.exit_status(status)
+      ensure
+        File.delete(ledger.path) if ledger && File.exist?(ledger.path)
+      end
+
+      def environment(ledger)
+        lib = File.expand_path("../..", __dir__)
+        @env.merge(
+          Settings::LEDGER => ledger,
+          "RUBYOPT" => ["-rprofiler/autoload", ENV["RUBYOPT"]].compact.join(" ").strip,
+          # Also for a program under Bundler, whose Gemfile does not know us.
+          "RUBYLIB" => [lib, ENV["RUBYLIB"]].compact.reject(&:empty?).join(File::PATH_SEPARATOR)
+        )
+      end
+
+      def nothing_written(command, status)
+        why =
+          if status.signaled?
+            "#{command.first} was killed by SIG#{Signal.signame(status.termsig)}"
+          else
+            "#{command.first} is no Ruby program, or it ended by exit! or as another program"
+          end
+        warn "profiler: no profile was written: #{why}"
+      end
+    end
+  end
+end

@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require "optparse"
+
+module Profiler
+  module CLI
+    # What all verbs share. A verb says +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define}
+    # and does its work in {#call}.
+    class Verb
+      class << self
+        # One line for the list of verbs.
+        def summary
+          self::SUMMARY
+        end
+      end
+
+      # @param argv [Array<String>] what stands after the verb
+      # @return [Integer] the exit status
+      def run(argv)
+        @help = false
+        rest = parse(argv)
+        return call(rest) unless @help
+
+        puts help
+        0
+      end
+
+      # @return [String] the options, with examples
+      def help
+        parser.help
+      end
+
+      private
+
+      # @abstract Adds the verb's options.
+      # @param parser [OptionParser]
+      def define(parser); end
+
+      # @abstract
+      # @param arguments [Array<String>] what is not an option
+      # @return [Integer] the exit status
+      def call(arguments)
+        raise NotImplementedError
+      end
+
+      # Whether options may stand among and after the arguments. Not where these are someone else's command.
+      def options_anywhere?
+        true
+      end
+
+      def parse(argv)
+        options_anywhere? ? parser.permute(argv) : parser.order(argv)
+      rescue OptionParser::ParseError => e
+        raise UsageError, "#{problem(e)}; see profiler #{name} --help"
+      end
+
+      def parser
+        OptionParser.new do |parser|
+          parser.require_exact = true # a script's --lim must not turn into something else with our next option
+          parser.version = VERSION
+          parser.banner = "#{self.class.summary}\n\nUsage: profiler #{self.class::USAGE}\n\nOptions:"
+          define(parser)
+          parser.on("-h", "--help", "this text") { @help = true }
+          parser.separator("\nExamples:")
+          self.class::EXAMPLES.each_line(chomp: true) { |line| parser.separator("  #{line}") }
+        end
+      end
+
+      # OptionParser's own words are two lines in some Rubies, and do not name the verb.
+      def problem(error)
+        option, value = error.args
+        case error
+        when OptionParser::MissingArgument then "#{option} needs a value"
+        when OptionParser::NeedlessArgument then "#{option} takes no value"
+        when OptionParser::InvalidOption then "#{name} has no option #{option}"
+        else "#{option} cannot be #{value.inspect}"
+        end
+      end
+
+      def name
+        self.class.name[/\w+\z/].downcase
+      end
+
+      # Help must work where the extension does not, so it is loaded as late as this.
+      def load_profiler
+        require_relative "../../profiler"
+        reason = Profiler.unsupported_reason
+        raise Failure, "cannot work on this Ruby: #{reason}" if reason
+      rescue LoadError => e
+        raise Failure, "the extension does not load: #{e.message}"
+      end
+    end
+  end
+end

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+# The numbers go to tmp/bench/*.md as well. BENCH_SECONDS (of CPU, a slice) and BENCH_PAIRS shorten a run.
+def bench(name)
+  sh RUBY, "#{ROOT}/bench/run.rb", name, verbose: false
+end
+
+desc "Measure the overhead against the floor and stackprof (quiet machine, 12 minutes)"
+task(bench: :compile) { bench("overhead") }
+
+namespace :bench do
+  desc "Measure what a sample costs at depth 10, 50, 200 and 1000 (25 minutes)"
+  task(cost: :compile) { bench("cost") }
+
+  desc "Measure the handler alone against a bare rb_profile_frames (3 minutes)"
+  task(handler: :compile) { bench("handler") }
+
+  desc "Measure what it takes to start and to stop (1 minute)"
+  task(start_stop: :compile) { bench("start_stop") }
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+
+# That the benchmarks still run. What they measure is not looked at: no spec may fail because a machine is slow.
+RSpec.describe "the benchmarks" do
+  # The rows of all tables of a report: name => cells.
+  def rows_of(markdown)
+    markdown.scan(/^\| (.*) \|$/).map { |(line)| line.split(" | ", -1).map(&:strip) }.group_by(&:first)
+  end
+
+  contenders = {
+    "overhead" => %w[null floor_empty floor ours],
+    "cost" => %w[floor_empty floor floor_timed ours],
+    "handler" => ["bare rb_profile_frames, tight loop", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
+    "start_stop" => %w[floor ours]
+  }
+  contenders.each do |name, expected|
+    it "#{name} prints and keeps a table with a number for every contender" do
+      Dir.mktmpdir do |directory|
+        env = { "BENCH_SECONDS" => "0.1", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory, "BENCH_INTERVAL" => nil }
+        result = ruby_child("bench/run.rb", name, env: env, timeout: 300)
+        expect(result.code).to eq(0), result.err
+        rows = rows_of(result.out)
+        expect(rows.keys).to include(*expected)
+        rows.values_at(*expected).flatten(1).each do |contender, *cells|
+          expect(cells).not_to be_empty
+          expect(cells).to all(match(/\A-?\d+(\.\d+)?\b/)), "#{contender}: #{cells}"
+        end
+        expect(File.read(File.join(directory, "#{name}.md"))).to eq(result.out.chomp)
+      end
+    end
+  end
+end

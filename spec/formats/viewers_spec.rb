@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+require "zlib"
+
+# Law 6: a format counts as supported when the field's own tool has read it.
+RSpec.describe "What is written" do
+  before(:context) do
+    @directory = Dir.mktmpdir("formats")
+    code = <<~RUBY
+      require "profiler"
+      require "json"
+      class Shop
+        def sort = Array.new(3_000) { |it| it.to_s }.sort_by { |it| it.reverse }
+        def self.serve = 60.times { new.sort }
+      end
+      define_method("odd;name </script>\\n&") { Shop.serve } rescue Object.define_method("odd;name </script>\\n&") { Shop.serve }
+      profile = Profiler.run { Shop.serve; send("odd;name </script>\\n&"); Thread.new { Thread.current.name = "w;<b>"; Shop.serve }.join }
+      %w[pb.gz svg folded txt].each { |it| profile.save("\#{ARGV[0]}/cpu.\#{it}") }
+    RUBY
+    result = ruby_child("-e", code, @directory)
+    raise result.err unless result.status.success?
+  end
+
+  after(:context) { FileUtils.remove_entry(@directory) }
+
+  def file(extension) = File.join(@directory, "cpu.#{extension}")
+
+  # CI has the tools and says so; elsewhere a missing tool skips its example.
+  def need(tool)
+    return if system("command -v #{tool} > /dev/null 2>&1")
+    raise "#{tool} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
+
+    skip "#{tool} is not installed"
+  end
+
+  it "is read by go tool pprof" do
+    need "go"
+    top = command_child("go", "tool", "pprof", "-top", "-nodecount=1000", file("pb.gz"), env: { "HOME" => @directory }).then do |result|
+      expect(result.status).to be_success, result.err
+      result.out
+    end
+    expect(top).to match(/^Type: cpu$/).and include("Shop#sort").and include("Shop.serve").and include("<main>")
+    expect(top).not_to include("symbolization")
+    shown = top.lines.reject { |line| line =~ /^(File|Type|Time|Duration|Showing|Dropped| +flat)/ }
+    expect(shown.size).to be > 3
+
+    tags = command_child("go", "tool", "pprof", "-tags", file("pb.gz"), env: { "HOME" => @directory }).out
+    expect(tags).to include("thread name").and include("state").and include("running")
+    lines = command_child("go", "tool", "pprof", "-sample_index=samples", "-lines", "-top", file("pb.gz"), env: { "HOME" => @directory })
+    expect(lines.out).to match(/Shop#sort .*-e:4/)
+  end
+
+  it "is a message that protoc decodes by our own description of it" do
+    need "protoc"
+    raw = File.join(@directory, "raw")
+    File.binwrite(raw, Zlib::GzipReader.open(file("pb.gz"), &:read))
+    result = command_child("sh", "-c", "protoc -Ispec/fixtures --decode=profiler.Profile spec/fixtures/profile.proto < '#{raw}'")
+    expect(result.status).to be_success, result.err
+    expect(result.out).to include("sample_type").and include("Shop#sort")
+    expect(result.out).not_to match(/^\s*\d+: /), "a field that our description does not know"
+    expect(result.out.scan(/^mapping \{/).size).to eq(1)
+  end
+
+  it "is a picture that a browser draws, with nothing in it that runs from a name" do
+    need "chromium"
+    profile = File.join(@directory, "chromium")
+    flags = %W[--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+               --disable-component-update --disable-sync --virtual-time-budget=3000 --user-data-dir=#{profile}]
+    result = command_child("chromium", *flags, "--dump-dom", "file://#{file("svg")}", timeout: 120, env: { "HOME" => @directory })
+    expect(result.out).to include("<svg").and include("Shop#sort")
+    # Its own script has run: it hides the button and fits the texts.
+    expect(result.out).to match(/<text[^>]*>[^<]*Shop[^<]*</)
+    expect(result.out.scan(/<script/).size).to eq(File.read(file("svg")).scan(/<script/).size)
+    expect(result.out).not_to include("<b>")
+  end
+
+  it "is well-formed" do
+    need "xmllint"
+    result = command_child("xmllint", "--noout", "--nonet", file("svg"))
+    expect(result.status).to be_success, result.err
+  end
+
+  it "is one stack a line, with the weight last" do
+    lines = File.read(file("folded")).lines(chomp: true)
+    expect(lines).not_to be_empty
+    expect(lines).to all(match(/\A[^;].* \d+\z/))
+    expect(lines).to eq(lines.sort)
+    expect(lines.grep(/Shop\.serve;.*Shop#sort/)).not_to be_empty
+  end
+
+  it "is read again as what it was" do
+    result = ruby_child("-e", <<~RUBY, file("pb.gz"), file("txt"))
+      require "profiler"
+      profile = Profiler::Profile.load(ARGV[0])
+      puts profile.report == File.read(ARGV[1])
+      puts profile.dump(:pprof) == File.binread(ARGV[0])
+    RUBY
+    expect(result.out).to eq("true\ntrue\n"), result.err
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+require "rbconfig"
+
+# Law 3, mechanically: what the handler may not do.
+RSpec.describe "The signal handler" do
+  before(:context) do
+    @directory = Dir.mktmpdir("malloc_counter")
+    @library = File.join(@directory, "malloc_counter.so")
+    source = File.join(Child::ROOT, "spec/support/malloc_counter.c")
+    system("cc", "-shared", "-fPIC", "-O1", "-o", @library, source, "-ldl", exception: true)
+  end
+
+  after(:context) { FileUtils.remove_entry(@directory) }
+
+  def count(env = {})
+    result = ruby_child("spec/scripts/burn.rb", "2000", env: { "LD_PRELOAD" => @library, **env })
+    expect(result.status).to be_success, result.err
+    line = result.err[/malloc_counter handled=(\d+) allocations=(\d+)/] or raise "no count in #{result.err}"
+    line.scan(/\d+/).map(&:to_i)
+  end
+
+  it "allocates nothing, in Rust, in C or in the VM" do
+    handled, allocations = count
+    expect(handled).to be > 20
+    expect(allocations).to eq(0)
+  end
+
+  it "would be caught if it did" do
+    handled, allocations = count("MALLOC_COUNTER_SELF_TEST" => "1")
+    expect(allocations).to eq(2 * handled)
+  end
+end

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Law 2: a tick ends as a sample or in a counter with a reason, and its time is not lost.
+RSpec.describe "What was lost" do
+  def run_with(setup, teardown)
+    result = ruby_child("-e", <<~RUBY, timeout: 60)
+      require "profiler"
+      require "json"
+      def burn(milliseconds)
+        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
+        10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
+      end
+      def in_the_dark = burn(300)
+      def in_the_light = burn(300)
+      profile = Profiler.run do
+        #{setup}
+        in_the_dark
+        #{teardown}
+        in_the_light
+      end
+      cpu_in = ->(name) { profile.samples.select { |sample| sample.frames.any? { |frame| frame.name == name } }.sum(&:cpu) }
+      puts JSON.generate(profile.stats.merge(dark: cpu_in["Object#in_the_dark"], light: cpu_in["Object#in_the_light"]))
+    RUBY
+    expect(result.status).to be_success, result.err
+    JSON.parse(result.out, symbolize_names: true)
+  end
+
+  it "is counted and carried when the ring is full" do
+    stats = run_with("Profiler::Testing.hold_collector(true); sleep 0.3; Profiler::Testing.fill_ring",
+                     "Profiler::Testing.hold_collector(false); sleep 0.3")
+    expect(stats[:dropped_full]).to be >= 3
+    expect(stats[:dropped]).to eq(stats[:dropped_full])
+    expect(stats[:dark]).to be < 100_000_000
+    expect(stats[:light]).to be_within(100_000_000).of(600_000_000 - stats[:dark]), "the next sample carries the time"
+    expect(stats[:cpu_ns]).to be_within(20_000_000).of(600_000_000)
+  end
+
+  it "is counted and carried when no scratch buffer is free" do
+    stats = run_with("Profiler::Testing.hold_scratch(true)", "Profiler::Testing.hold_scratch(false)")
+    expect(stats[:dropped_busy]).to be >= 3
+    expect(stats[:dark]).to be < 100_000_000
+    expect(stats[:cpu_ns]).to be_within(20_000_000).of(600_000_000)
+  end
+
+  it "is nothing in an ordinary run, and every delivered tick is accounted for" do
+    stats = run_with("", "")
+    expect(stats).to include(dropped_full: 0, dropped_busy: 0, dropped_not_ruby: 0, threads_refused: 0, foreign: 0)
+    expect(stats[:captured]).to be_within(1).of(stats[:samples])
+    # A coarse look: on a busy machine the kernel's ticks are few.
+    expect(stats[:dark]).to be_within(150_000_000).of(300_000_000)
+  end
+
+  it "shows in a stack that was cut" do
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      def deep(level) = level.zero? ? 2_000_000.times { |number| number.to_s } : deep(level - 1)
+      profile = Profiler.run(depth: 128) { deep(3_000) }
+      sample = profile.samples.reject { |it| it.state == :gc }.max_by(&:cpu)
+      names = sample.frames.map(&:name)
+      p sample.frames.size, names.count("(truncated)"), names.last, names.include?("Object#deep"), profile.stats[:truncated] > 0
+    RUBY
+    expect(result.out.split("\n")).to eq(["128", "1", '"<main>"', "true", "true"]), result.err
+  end
+
+  it "counts a SIGPROF that is not ours" do
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      profile = Profiler.run { 3.times { Process.kill(:PROF, Process.pid); sleep 0.01 } }
+      p profile.stats[:foreign]
+    RUBY
+    expect(result.out).to eq("3\n"), result.err
+  end
+end

@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Law 1: per thread, the sum of the profile is the thread's own CPU clock.
+RSpec.describe "Time in :cpu" do
+  # What the kernel's tick can hide, whatever CONFIG_HZ is.
+  tick_ns = 10_000_000
+
+  runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
+
+  Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
+    interval = [1_000, 50, 10_000][run % 3]
+
+    it "is each thread's own clock in the random program #{seed}, interval #{interval}" do
+      result = ruby_child("spec/scripts/random_threads.rb", timeout: 120,
+                          env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
+      expect(result.status).to be_success, result.err
+      report = JSON.parse(result.out)
+      clocks, sums = report.values_at("clocks", "sums")
+
+      clocks.each do |thread, clock|
+        # A thread's clock was read inside of it, so the profile has a little more, never less.
+        expect(sums.fetch(thread, 0)).to be_within(tick_ns + (interval * 1_000)).of(clock),
+                                         "thread #{thread} of #{report}"
+      end
+      expect(sums.keys - clocks.keys).to be_empty, "time of nobody: #{report}"
+      expect(report.dig("stats", "threads_refused")).to eq(0)
+      # All of it, much closer than thread by thread: nothing is lost on the way.
+      expect(sums.values.sum).to be_within(2_000_000 * report["threads"].size).of(clocks.values.sum)
+    end
+  end
+
+  it "says what was asked and what came of it" do
+    stats = JSON.parse(ruby_child("spec/scripts/burn.rb", "400").out)
+    expect(stats["interval_ns"]).to eq(1_000_000)
+    expect(stats["effective_interval_ns"]).to eq(stats["cpu_ns"] / stats["samples"])
+    expect(stats["effective_interval_ns"]).to be >= 500_000
+  end
+
+  it "gives time that was never sampled a name of its own" do
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      profile = Profiler.run(interval: 1_000_000) { 50_000.times { |number| number.to_s } }
+      p profile.samples.map { |sample| [sample.frames.map(&:name), sample.count] }
+    RUBY
+    expect(result.out).to eq(%([[["(unsampled)"], 0]]\n)), result.err
+  end
+
+  it "puts CPU that is burnt without the GVL on its own stack" do
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      require "fiddle"
+      MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"],
+                                    [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOIDP)
+      BLOCK = Fiddle.malloc(1 << 20)
+      def without_gvl = 2_000.times { MEMSET.call(BLOCK, 1, 1 << 20) }
+      profile = Profiler.run { without_gvl }
+      total = profile.samples.sum(&:cpu)
+      own = profile.samples.select { |sample| sample.frames.first.name == "Fiddle::Function#call" }.sum(&:cpu)
+      puts own.fdiv(total)
+    RUBY
+    expect(Float(result.out)).to be > 0.8
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+
+# Bad input: an error that names the value and what is allowed; the app's own result unchanged; nothing
+# half-written left behind.
+RSpec.describe "Options" do
+  def message(code)
+    result = ruby_child("-e", "require 'profiler'; begin; #{code}; puts 'no error'; rescue => e; puts \"\#{e.class}: \#{e.message}\"; end")
+    expect(result.status).to be_success, result.err
+    result.out.chomp
+  end
+
+  {
+    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu)",
+    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu)",
+    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu)',
+    "interval: 49" => "ArgumentError: interval: 49 is not an Integer from 50 to 1000000 microseconds",
+    "interval: 1_000_001" => "ArgumentError: interval: 1000001 is not an Integer from 50 to 1000000 microseconds",
+    "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",
+    "interval: 1.5" => "ArgumentError: interval: 1.5 is not an Integer from 50 to 1000000 microseconds",
+    "frequency: 0" => "ArgumentError: frequency: 0 is not an Integer from 1 to 20000 Hz",
+    "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: give one of them",
+    "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",
+    "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :thread_timer, :safepoint)",
+    "metadata: 3" => "ArgumentError: metadata: 3 is not a Hash",
+    "colour: 1" => "ArgumentError: unknown keyword: :colour",
+    'out: "x.unknown"' => /\AArgumentError: .*x\.unknown.*\.pb\.gz.*\.svg/,
+    'out: "x.svg", format: :jpeg' => /\AArgumentError: .*jpeg.*pprof.*svg/,
+    'out: "/no/such/place/x.svg"' => "Errno::ENOENT: No such file or directory - /no/such/place/x.svg",
+    'out: "/proc/x.svg"' => /\AErrno::(ENOENT|EACCES|EPERM): .*x\.svg/
+  }.each do |options, expected|
+    it "refuses #{options}, before the block runs" do
+      ran = message("Profiler.run(#{options}) { abort 'the block ran' }")
+      expect(ran).to expected.is_a?(Regexp) ? match(expected) : eq(expected)
+    end
+  end
+
+  it "takes what it says it takes" do
+    ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
+     "metadata: { 'commit' => 'abc' }"].each do |options|
+      expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
+    end
+  end
+
+  it "needs a block" do
+    expect(message("Profiler.run")).to eq("ArgumentError: no block given")
+  end
+
+  describe "a file" do
+    around { |example| Dir.mktmpdir { |directory| Dir.chdir(directory) { example.run } } }
+
+    def run(code)
+      ruby_child("-e", "require 'profiler'; #{code}", chdir: Dir.pwd)
+    end
+
+    it "is written whole, readable by its owner alone, and replaces what was there" do
+      File.write("cpu.svg", "old")
+      result = run("Profiler.run(out: 'cpu.svg') { 100_000.times { |it| it.to_s } }")
+      expect(result.status).to be_success, result.err
+      expect(File.read("cpu.svg")).to include("<svg")
+      expect(File.stat("cpu.svg").mode & 0o777).to eq(0o600)
+      expect(Dir.children(".")).to eq(["cpu.svg"])
+    end
+
+    it "is written when the block raises, and the exception goes on" do
+      result = run("begin; Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; raise IOError, 'mine' }; rescue IOError => e; puts e.message; end")
+      expect([result.out, result.err]).to eq(["mine\n", ""])
+      expect(File.read("cpu.folded")).to include("Integer#to_s").or include("Integer#times")
+    end
+
+    it "is written when the block is left by throw" do
+      result = run("p catch(:out) { Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; throw :out, 5 } }")
+      expect([result.out, result.err]).to eq(["5\n", ""])
+      expect(Dir.children(".")).to eq(["cpu.folded"])
+    end
+
+    it "is not left half-written when there is no room" do
+      skip "there is no /dev/full" unless File.exist?("/dev/full")
+      result = run(<<~RUBY)
+        class File; def write(*) = raise(Errno::ENOSPC, "cpu.svg"); end
+        begin; Profiler.run(out: "cpu.svg") { :done }; rescue SystemCallError => e; puts e.class; end
+      RUBY
+      expect(result.out).to eq("Errno::ENOSPC\n"), result.err
+      expect(Dir.children(".")).to be_empty
+    end
+
+    it "that is no profile, is cut off, or comes from elsewhere, is told by name" do
+      run("Profiler.run(out: 'good.pb.gz') { 100_000.times { |it| it.to_s } }")
+      good = File.binread("good.pb.gz")
+      File.binwrite("cut.pb.gz", good[0, good.size / 2])
+      File.binwrite("text.pb.gz", "hello")
+      File.binwrite("empty.pb.gz", "")
+      result = run("%w[cut text empty missing].each { |it| Profiler::Profile.load(it + '.pb.gz') rescue puts \"\#{$!.class}: \#{$!.message}\" }")
+      lines = result.out.lines
+      expect(lines.size).to eq(4), result.err
+      expect(lines[0]).to match(/\AProfiler::FormatError: cut\.pb\.gz: .*(ends|cut|truncated)/)
+      expect(lines[1]).to match(/\AProfiler::FormatError: text\.pb\.gz: .*not a profile/)
+      expect(lines[2]).to match(/\AProfiler::FormatError: empty\.pb\.gz: /)
+      expect(lines[3]).to match(/\AErrno::ENOENT: .*missing\.pb\.gz/)
+    end
+  end
+end
