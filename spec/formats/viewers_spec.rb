@@ -34,21 +34,23 @@ RSpec.describe "What is written" do
     skip "#{tool} is not installed"
   end
 
+  # The first call can take a minute: newer versions of Go build the tool when it is asked for.
+  def pprof(*arguments)
+    result = command_child("go", "tool", "pprof", *arguments, file("pb.gz"), env: { "PPROF_TMPDIR" => @directory }, timeout: 400)
+    expect(result.status).to be_success, result.err
+    expect(result.err).not_to match(/symboliz|warning/i)
+    result.out
+  end
+
   it "is read by go tool pprof" do
     need "go"
-    top = command_child("go", "tool", "pprof", "-top", "-nodecount=1000", file("pb.gz"), env: { "HOME" => @directory }).then do |result|
-      expect(result.status).to be_success, result.err
-      result.out
-    end
+    top = pprof("-top", "-nodecount=1000")
     expect(top).to match(/^Type: cpu$/).and include("Shop#sort").and include("Shop.serve").and include("<main>")
-    expect(top).not_to include("symbolization")
     shown = top.lines.reject { |line| line =~ /^(File|Type|Time|Duration|Showing|Dropped| +flat)/ }
     expect(shown.size).to be > 3
 
-    tags = command_child("go", "tool", "pprof", "-tags", file("pb.gz"), env: { "HOME" => @directory }).out
-    expect(tags).to include("thread name").and include("state").and include("running")
-    lines = command_child("go", "tool", "pprof", "-sample_index=samples", "-lines", "-top", file("pb.gz"), env: { "HOME" => @directory })
-    expect(lines.out).to match(/Shop#sort .*-e:4/)
+    expect(pprof("-tags")).to include("thread name").and include("state").and include("running")
+    expect(pprof("-sample_index=samples", "-lines", "-top", "-nodecount=1000")).to match(/Shop#sort .*-e:4/)
   end
 
   it "is a message that protoc decodes by our own description of it" do

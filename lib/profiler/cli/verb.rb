@@ -48,8 +48,12 @@ module Profiler
         true
       end
 
+      # What stands behind "--" is never shown to OptionParser: that of Ruby 3.1 fails on it (require_exact).
       def parse(argv)
-        options_anywhere? ? parser.permute(argv) : parser.order(argv)
+        marker = argv.index("--") || argv.size
+        rest = options_anywhere? ? parser.permute(argv.take(marker)) : parser.order(argv.take(marker))
+        # A command that came before the "--" owns it.
+        rest + argv.drop(options_anywhere? || rest.empty? ? marker + 1 : marker)
       rescue OptionParser::ParseError => e
         raise UsageError, "#{problem(e)}; see profiler #{name} --help"
       end
@@ -62,7 +66,7 @@ module Profiler
           define(parser)
           parser.on("-h", "--help", "this text") { @help = true }
           parser.separator("\nExamples:")
-          self.class::EXAMPLES.each_line(chomp: true) { |line| parser.separator("  #{line}") }
+          self.class::EXAMPLES.each_line(chomp: true) { |line| parser.separator(line.empty? ? "" : "  #{line}") }
         end
       end
 
@@ -72,7 +76,7 @@ module Profiler
         case error
         when OptionParser::MissingArgument then "#{option} needs a value"
         when OptionParser::NeedlessArgument then "#{option} takes no value"
-        when OptionParser::InvalidOption then "#{name} has no option #{option}"
+        when OptionParser::InvalidOption, OptionParser::AmbiguousOption then "#{name} has no option #{option}"
         else "#{option} cannot be #{value.inspect}"
         end
       end
