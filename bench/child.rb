@@ -5,7 +5,8 @@ require_relative "workloads"
 
 # One process, one row: reads its orders as JSON from the command line, prints the raw figures as JSON.
 module Bench
-  # Longer than the collector thread ever sleeps, so that its CPU time falls into the slice that caused it.
+  # Longer than the collector thread ever sleeps, so that its CPU time falls into the slice that caused it. Slices so short
+  # that they measure nothing anyway do not wait for that.
   SETTLE_SECONDS = 0.12
 
   # A process CPU clock that is right while a CPU timer is armed: CLOCK_PROCESS_CPUTIME_ID lags by up to a tick then.
@@ -26,12 +27,12 @@ module Bench
     (rounds * seconds / Array.new(3) { cpu_of { work.call(rounds) } }.min).ceil
   end
 
-  def self.slice(contender, work, rounds)
+  def self.slice(contender, work, rounds, nap)
     GC.start
     contender.start
     cpu = cpu_of do
       work.call(rounds)
-      sleep SETTLE_SECONDS
+      sleep nap
     end
     contender.stop.merge(cpu: cpu)
   end
@@ -40,9 +41,14 @@ module Bench
   def self.blocks(workload, arms, pairs, seconds)
     work = Workloads::ALL.fetch(workload)
     contenders = arms.to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
-    rounds = calibrate(work, seconds)
-    contenders.each_value { |contender| slice(contender, work, rounds) } # the first time is not like the others
-    Array.new(pairs) { contenders.to_a.shuffle.to_h { |arm, contender| [arm, slice(contender, work, rounds)] } }
+    fixed = [work, calibrate(work, seconds), [SETTLE_SECONDS, seconds].min]
+    contenders.each_value { |contender| slice(contender, *fixed) } # the first time is not like the others
+    Array.new(pairs) { contenders.to_a.shuffle.to_h { |arm, contender| [arm, slice(contender, *fixed)] } }
+  end
+
+  # The pairs of one contender with every workload.
+  def self.row(arm, pairs, seconds)
+    Workloads::ALL.keys.to_h { |workload| [workload, blocks(workload, ["off", arm], pairs, seconds)] }
   end
 
   # A bare walk, in a tight loop, where the depth workloads spend their time.

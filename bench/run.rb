@@ -37,8 +37,7 @@ module Bench
       report = Report.new("overhead", "CPU time with a profiler / without")
       rates = []
       rows = Bench.available("null", "floor_empty", "floor", "stackprof", "ours").map do |arm|
-        measured = Workloads::ALL.each_key.map do |workload|
-          blocks = child(:blocks, workload, ["off", arm], pairs(30), SECONDS)
+        measured = child(:row, arm, pairs(30), SECONDS).values.map do |blocks|
           rate = blocks.sum { |block| block[arm]["samples"] } / blocks.sum { |block| block[arm]["cpu"] }
           [Stats.figure(blocks) { |some| Stats.median(some.map { |block| block[arm]["cpu"] / block["off"]["cpu"] }) }, rate]
         end

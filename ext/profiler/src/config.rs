@@ -52,7 +52,8 @@ fn modes(ruby: &Ruby, value: Option<Value>) -> Result<Vec<String>, Error> {
         Some(array) => array.into_iter().collect(),
         None => vec![value],
     };
-    let known = |mode: &Value| Symbol::from_value(*mode).is_some_and(|mode| mode.name().is_ok_and(|it| it == "cpu"));
+    let known =
+        |mode: &Value| Symbol::from_value(*mode).is_some_and(|mode| mode.name().is_ok_and(|it| it == "cpu"));
     match asked.iter().find(|mode| !known(mode)) {
         None if !asked.is_empty() => Ok(vec!["cpu".into()]),
         _ => Err(argument_error(ruby, format!("mode: {} is not a mode (allowed: :cpu)", value.inspect()))),
@@ -71,7 +72,12 @@ fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -
     })
 }
 
-fn integer(ruby: &Ruby, name: &str, value: Option<Value>, allowed: &RangeInclusive<i64>) -> Result<Option<i64>, Error> {
+fn integer(
+    ruby: &Ruby,
+    name: &str,
+    value: Option<Value>,
+    allowed: &RangeInclusive<i64>,
+) -> Result<Option<i64>, Error> {
     let unit = match name {
         "interval" => " microseconds",
         "frequency" => " Hz",
@@ -101,7 +107,10 @@ fn engine(ruby: &Ruby, value: Option<Value>, notes: &mut Vec<String>) -> Result<
             let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == name.as_deref());
             let allowed = Engine::ALL.map(|engine| format!(":{}", engine.name())).join(", ");
             Some(engine.ok_or_else(|| {
-                argument_error(ruby, format!("engine: {} is not an engine (allowed: {allowed})", value.inspect()))
+                argument_error(
+                    ruby,
+                    format!("engine: {} is not an engine (allowed: {allowed})", value.inspect()),
+                )
             })?)
         }
     };
@@ -117,7 +126,9 @@ fn engine(ruby: &Ruby, value: Option<Value>, notes: &mut Vec<String>) -> Result<
     };
     if engine == Engine::Safepoint {
         let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();
-        notes.push(format!("stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}"));
+        notes.push(format!(
+            "stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}"
+        ));
     }
     Ok(engine)
 }

@@ -16,9 +16,9 @@ pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Erro
 /// The exception for what the core says.
 pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
     match reason {
-        CoreError::UnknownFormat { .. } | CoreError::UnknownExtension { .. } | CoreError::NotMeasured { .. } => {
-            argument_error(ruby, reason.to_string())
-        }
+        CoreError::UnknownFormat { .. }
+        | CoreError::UnknownExtension { .. }
+        | CoreError::NotMeasured { .. } => argument_error(ruby, reason.to_string()),
         _ => error(ruby, "FormatError", reason.to_string()),
     }
 }

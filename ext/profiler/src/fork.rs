@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::MutexGuard;
 
-use profiler_core::collector::ForkGuard;
+use profiler_core::hub::ForkGuard;
 
 use crate::capture::CAPTURE;
 use crate::sampler::{self, Sampler};
@@ -43,10 +43,7 @@ pub(crate) fn install() {
 }
 
 unsafe extern "C" fn before() {
-    let held = Held {
-        sampler: Some(sampler::lock()),
-        drain: CAPTURE.hub().map(|hub| hub.before_fork()),
-    };
+    let held = Held { sampler: Some(sampler::lock()), drain: CAPTURE.hub().map(|hub| hub.before_fork()) };
     // SAFETY: only the forking thread is here.
     unsafe { *FORKING.0.get() = Some(held) };
 }

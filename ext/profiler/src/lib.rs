@@ -26,9 +26,7 @@ mod vm;
 
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
-    // SAFETY: called once, while the extension is loaded. All methods may run in any Ractor: the
-    // machine is guarded by locks of its own.
-    unsafe { rb_sys::rb_ext_ractor_safe(true) };
+    vm::process::allow_ractors(ruby);
     let profiler = ruby.define_module("Profiler")?;
     session::init(ruby, profiler)?;
     profile::init(ruby, profiler)?;

@@ -38,7 +38,13 @@ impl Profile {
     }
 
     /// `profile._report(limit, by_total, color)`: the text that people read.
-    fn report(ruby: &Ruby, rb_self: &Self, limit: usize, by_total: bool, color: bool) -> Result<String, Error> {
+    fn report(
+        ruby: &Ruby,
+        rb_self: &Self,
+        limit: usize,
+        by_total: bool,
+        color: bool,
+    ) -> Result<String, Error> {
         let text = TextOptions { limit, sort_total: by_total, color, ..TextOptions::default() };
         let options = format::Options { text, ..format::Options::default() };
         let mut bytes = Vec::new();
@@ -59,11 +65,12 @@ impl Profile {
             (text(&it.name), text(&it.class_name), text(&it.method_name), text(&it.path))
         });
         // A Ruby array keeps the strings alive while the frames are made.
-        let functions = ruby.ary_from_iter(functions.map(|(a, b, c, d)| ruby.ary_new_from_values(&[a, b, c, d])));
+        let functions =
+            ruby.ary_from_iter(functions.map(|(a, b, c, d)| ruby.ary_new_from_values(&[a, b, c, d])));
         let frames = ruby.ary_new_capa(profile.frames.len());
         for frame in &profile.frames {
             let function: RArray = functions.entry(frame.function.index() as isize)?;
-            let row = ruby.ary_from_iter(function.into_iter());
+            let row = ruby.ary_from_iter(function);
             row.push(frame.line)?;
             frames.push(row)?;
         }
@@ -145,7 +152,10 @@ impl Profile {
         put("ruby", &it.ruby)?;
         put("program", &it.program)?;
         put("profiler_version", &it.profiler_version)?;
-        meta.aset(ruby.to_symbol("modes"), ruby.ary_from_iter(it.modes.iter().map(|mode| ruby.to_symbol(mode))))?;
+        meta.aset(
+            ruby.to_symbol("modes"),
+            ruby.ary_from_iter(it.modes.iter().map(|mode| ruby.to_symbol(mode))),
+        )?;
         meta.aset(ruby.to_symbol("started_at_ns"), it.started_at_ns)?;
         meta.aset(ruby.to_symbol("pid"), it.pid)?;
         meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(it.notes.iter().map(String::as_str)))?;
@@ -157,7 +167,11 @@ impl Profile {
 }
 
 fn order(by_total: bool) -> Order {
-    if by_total { Order::TotalWeight } else { Order::SelfWeight }
+    if by_total {
+        Order::TotalWeight
+    } else {
+        Order::SelfWeight
+    }
 }
 
 /// `Profile._check_format(name)`: raises unless there is a format of that name.

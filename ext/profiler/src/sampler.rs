@@ -6,15 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{unbounded, Sender};
 use magnus::Ruby;
-use profiler_core::collector::{collect, Closed, Command, Hub, SessionId, ThreadLife};
+use profiler_core::collector::{collect, Command};
+use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
 use profiler_core::counters::count;
 
 use crate::capture::engine::{thread_timer, Engine};
 use crate::capture::{clock, handler, sigaction, CAPTURE};
 use crate::config::Config;
 use crate::threads::{self, Registry};
-use crate::vm::{self, events::thread_hook, threads::RubyThread};
-use crate::{fork, mark};
+use crate::vm::events::{exit_hook, thread_hook};
+use crate::vm::threads::RubyThread;
+use crate::{fork, mark, vm};
 
 /// 512 KiB: some 700 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
@@ -142,9 +144,8 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
         install_for_good();
         vm::events::on_threads(on_thread_begin, on_thread_end);
     }
-    let begun = vm::threads::list(ruby).and_then(|threads| {
-        begin(hub, &threads).or_else(|errno| refuse(Refusal::NoTimer(errno)))
-    });
+    let begun = vm::threads::list(ruby)
+        .and_then(|threads| begin(hub, &threads).or_else(|errno| refuse(Refusal::NoTimer(errno))));
     if begun.is_err() {
         rest();
     }
@@ -182,7 +183,7 @@ fn begin(hub: &Hub, threads: &[RubyThread]) -> Result<SessionId, i32> {
 /// Ends a session: no tick comes after this, and all records are in. `named` are the threads as Ruby
 /// knows them. Needs the GVL.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Closed> {
-    CAPTURE.enabled.store(false, Ordering::Release);
+    quiet();
     let threads: Vec<ThreadLife> = threads::live()
         .map(|state| {
             let cpu_ns = clock::cpu_ns_of(state.native_id()).unwrap_or(0);
@@ -197,7 +198,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Closed> {
 
 /// Ends a session and throws away what it has.
 pub(crate) fn discard(session: SessionId) {
-    CAPTURE.enabled.store(false, Ordering::Release);
+    quiet();
     if let Some(hub) = CAPTURE.hub() {
         hub.discard(session);
     }
@@ -212,10 +213,15 @@ pub(crate) fn hold_collector(hold: bool) {
     }
 }
 
-/// No session, no timers, no hooks; the handler stays and only counts.
-fn rest() {
+/// No more ticks; what is on its way finds capture off.
+fn quiet() {
     CAPTURE.enabled.store(false, Ordering::Release);
     threads::live().for_each(thread_timer::disarm);
+}
+
+/// No session, no timers, no hooks; the handler stays and only counts.
+fn rest() {
+    quiet();
     // SAFETY: sessions start and stop with the GVL held, and never from within a hook.
     unsafe { vm::events::off_threads(on_thread_begin, on_thread_end) };
     threads::clear();
@@ -271,8 +277,5 @@ unsafe extern "C" fn native_thread_exits(state: *mut std::ffi::c_void) {
     }
 }
 
-/// The VM goes: from here on its functions must not be called.
-unsafe extern "C" fn at_vm_exit(_vm: *mut rb_sys::ruby_vm_t) {
-    CAPTURE.enabled.store(false, Ordering::Release);
-    threads::live().for_each(thread_timer::disarm);
-}
+// The VM goes: from here on its functions must not be called.
+exit_hook!(at_vm_exit, quiet());

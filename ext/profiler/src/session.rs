@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use magnus::{function, method, prelude::*, Error, RHash, RModule, Ruby};
-use profiler_core::collector::{Closed, SessionId};
+use profiler_core::hub::{Closed, SessionId};
 use profiler_core::counters::Counts;
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
@@ -115,7 +115,9 @@ impl Running {
     fn meta(self, ruby: &Ruby, stopped_ns: u64) -> Meta {
         let mut notes = self.config.notes;
         if sampler::collector_failed() {
-            notes.push("the collector thread failed, so the ring may have been full (please report this)".into());
+            notes.push(
+                "the collector thread failed, so the ring may have been full (please report this)".into(),
+            );
         }
         Meta {
             modes: self.config.modes,
@@ -154,10 +156,16 @@ pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
         ),
         Refusal::NoTimer(errno) => {
             let reason = std::io::Error::from_raw_os_error(errno);
-            let hint = if errno == libc::EAGAIN { "; the quota of pending signals is used up: see ulimit -i" } else { "" };
+            let hint = if errno == libc::EAGAIN {
+                "; the quota of pending signals is used up: see ulimit -i"
+            } else {
+                ""
+            };
             error(ruby, "Unsupported", format!("the system gives no timer: {reason}{hint}"))
         }
-        Refusal::NoThread(reason) => error(ruby, "Unsupported", format!("no thread for the collector: {reason}")),
+        Refusal::NoThread(reason) => {
+            error(ruby, "Unsupported", format!("no thread for the collector: {reason}"))
+        }
     }
 }
 

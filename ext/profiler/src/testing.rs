@@ -54,7 +54,13 @@ fn tick(state: &'static threads::ThreadState) {
     let info = Padded(handler::TimerInfo::of(state), [0; 12]);
     // SAFETY: a siginfo of 128 bytes; a thread that is gone is an error that we ignore.
     unsafe {
-        libc::syscall(libc::SYS_rt_tgsigqueueinfo, libc::getpid(), state.native_id(), libc::SIGPROF, &raw const info);
+        libc::syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            libc::getpid(),
+            state.native_id(),
+            libc::SIGPROF,
+            &raw const info,
+        );
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use profiler_core::collector::{ThreadLife, ThreadRegistry};
+use profiler_core::hub::{ThreadLife, ThreadRegistry};
 use profiler_core::ids::ThreadId;
 use profiler_core::profile::Thread;
 
@@ -54,19 +54,22 @@ pub(crate) struct ThreadState {
 }
 
 impl ThreadState {
-    const NEW: Self = Self {
-        phase: AtomicU8::new(FREE),
-        id: AtomicU32::new(0),
-        object: AtomicU64::new(0),
-        native_id: AtomicI32::new(0),
-        pthread: AtomicUsize::new(0),
-        born_cpu_ns: AtomicU64::new(0),
-        ended_cpu_ns: AtomicU64::new(0),
-        timer: AtomicUsize::new(0),
-        labels: AtomicU32::new(0),
-        scope: AtomicU32::new(0),
-        name: [const { AtomicU64::new(0) }; 2],
-    };
+    /// Nobody's yet.
+    const fn new() -> Self {
+        Self {
+            phase: AtomicU8::new(FREE),
+            id: AtomicU32::new(0),
+            object: AtomicU64::new(0),
+            native_id: AtomicI32::new(0),
+            pthread: AtomicUsize::new(0),
+            born_cpu_ns: AtomicU64::new(0),
+            ended_cpu_ns: AtomicU64::new(0),
+            timer: AtomicUsize::new(0),
+            labels: AtomicU32::new(0),
+            scope: AtomicU32::new(0),
+            name: [const { AtomicU64::new(0) }; 2],
+        }
+    }
 
     /// Who. Never given twice.
     #[inline]
@@ -93,7 +96,7 @@ impl ThreadState {
     }
 }
 
-static SLAB: [ThreadState; CAPACITY] = [ThreadState::NEW; CAPACITY];
+static SLAB: [ThreadState; CAPACITY] = [const { ThreadState::new() }; CAPACITY];
 /// States from here on were never used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
@@ -130,7 +133,12 @@ pub(crate) fn mine() -> Option<&'static ThreadState> {
 ///
 /// `object` is the Ruby Thread, `pthread` 0 when unknown. Runs with the GVL, so one at a time.
 /// Allocates nothing.
-pub(crate) fn register(object: u64, native_id: i32, pthread: usize, cpu_ns: u64) -> Option<&'static ThreadState> {
+pub(crate) fn register(
+    object: u64,
+    native_id: i32,
+    pthread: usize,
+    cpu_ns: u64,
+) -> Option<&'static ThreadState> {
     let same = |it: &&ThreadState| it.native_id() == native_id && it.object() == object;
     if let Some(state) = live().find(same) {
         if pthread != 0 {
@@ -211,7 +219,9 @@ pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let native_name = || {
         let file = format!("/proc/self/task/{}/comm", state.native_id());
-        std::fs::read(file).map(|name| String::from_utf8_lossy(&name).trim_end().to_owned()).unwrap_or_default()
+        std::fs::read(file)
+            .map(|name| String::from_utf8_lossy(&name).trim_end().to_owned())
+            .unwrap_or_default()
     };
     Thread { native_id: native_id(state), name: ruby_name.unwrap_or_else(native_name) }
 }

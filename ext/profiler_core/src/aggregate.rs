@@ -52,11 +52,7 @@ impl Aggregate {
     /// exist then, with their CPU clocks; others are counted from their birth.
     pub fn new(started_ns: u64, threads: impl IntoIterator<Item = (ThreadId, u64)>) -> Self {
         let clock = |(thread, cpu_ns)| (thread, Clock { given_cpu_ns: cpu_ns, last: None });
-        Self {
-            started_ns,
-            weights: HashMap::default(),
-            clocks: threads.into_iter().map(clock).collect(),
-        }
+        Self { started_ns, weights: HashMap::default(), clocks: threads.into_iter().map(clock).collect() }
     }
 
     /// Counts one record. Records from before the start are not this session's.
@@ -135,7 +131,8 @@ mod tests {
         aggregate.add(&stamp(1, 130, 1), Some(StackId(7)));
         aggregate.add(&stamp(1, 150, 2), Some(StackId(8)));
         aggregate.settle(ThreadId(1), 5, 155);
-        let weights: Vec<_> = aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
+        let weights: Vec<_> =
+            aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
         assert_eq!(
             weights,
             [

@@ -67,8 +67,8 @@ counters! {
     dropped_not_ruby,
     /// Dropped: there was no frame on the stack.
     dropped_no_frames,
-    /// Dropped: the signal came after the profiler was stopped.
-    dropped_late,
+    /// Not dropped, as nothing was asked: the signal came after the session, or its thread, had ended.
+    late,
     /// Signals that were not ours.
     foreign,
     /// Ticks that the kernel folded into the one before (it cannot fire faster than its own tick).

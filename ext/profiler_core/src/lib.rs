@@ -12,6 +12,7 @@ pub mod analysis;
 pub mod collector;
 pub mod error;
 pub mod format;
+pub mod hub;
 pub mod ids;
 pub mod names;
 pub mod profile;
@@ -27,5 +28,3 @@ pub mod counters;
 pub mod ring;
 #[no_implicit_prelude]
 pub mod sample;
-
-

@@ -146,7 +146,11 @@ pub fn push(ring: &Ring, stamp: &Stamp, walk: Walk<'_>, depth: usize) -> Result<
     let depth = depth.clamp(3, usize::from(u16::MAX));
     let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
         let room = depth - 1;
-        if walk.rootless { (room, 0, true) } else { (room - room / 2, room / 2, true) }
+        if walk.rootless {
+            (room, 0, true)
+        } else {
+            (room - room / 2, room / 2, true)
+        }
     } else {
         (have, 0, walk.rootless)
     };

@@ -33,9 +33,9 @@ impl Unnamed {
         for (key, weight) in aggregate.into_weights() {
             let stack = match key.stack {
                 Some(stack) => *moved.entry(stack).or_insert_with(|| copy(&mut own, epoch, stack)),
-                None => own
-                    .intern_frames(std::iter::once(Synthetic::Unsampled.frame()))
-                    .unwrap_or(StackId(0)),
+                None => {
+                    own.intern_frames(std::iter::once(Synthetic::Unsampled.frame())).unwrap_or(StackId(0))
+                }
             };
             rows.push((stack, key, weight));
         }

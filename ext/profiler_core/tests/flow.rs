@@ -4,7 +4,8 @@
 
 use std::sync::Mutex;
 
-use profiler_core::collector::{collect, Command, Hub, SessionId, ThreadLife, ThreadRegistry};
+use profiler_core::collector::{collect, Command};
+use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::sample::{push, Stamp, State, Walk};
@@ -177,7 +178,9 @@ fn deep_stacks_keep_both_ends() {
         monotonic_ns: 5,
         born_cpu_ns: 0,
     };
-    for (rootless, depth, frames, cut_at) in [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))] {
+    for (rootless, depth, frames, cut_at) in
+        [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
+    {
         let session = hub.open(0, [(ThreadId(1), 0)]);
         push(&hub.ring, &stamp, Walk { handles: &handles, lines: &lines, rootless }, depth).unwrap();
         let profile = finish(&hub, session, &registry, &[]);

@@ -23,12 +23,10 @@ fn gives_back_what_went_in_in_order() {
     push(&ring, &[]).unwrap();
     push(&ring, &[3]).unwrap();
     assert_eq!(ring.fill(), 6);
-    assert_eq!([pop(&ring), pop(&ring), pop(&ring), pop(&ring)], [
-        Some(vec![1, 2]),
-        Some(vec![]),
-        Some(vec![3]),
-        None
-    ]);
+    assert_eq!(
+        [pop(&ring), pop(&ring), pop(&ring), pop(&ring)],
+        [Some(vec![1, 2]), Some(vec![]), Some(vec![3]), None]
+    );
     assert_eq!(ring.fill(), 0);
 }
 

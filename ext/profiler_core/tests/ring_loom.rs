@@ -28,7 +28,8 @@ fn publish_is_seen_whole() {
         if ring.pop(&mut hand) {
             seen.push(hand.clone());
         }
-        let accepted = producers.into_iter().filter(|_| true).map(|it| it.join().unwrap()).filter(|it| *it).count();
+        let accepted =
+            producers.into_iter().filter(|_| true).map(|it| it.join().unwrap()).filter(|it| *it).count();
         while ring.pop(&mut hand) {
             seen.push(hand.clone());
         }

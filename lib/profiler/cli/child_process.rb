@@ -44,6 +44,13 @@ module Profiler
         status.exitstatus || (128 + status.termsig)
       end
 
+      # @param status [Process::Status] of a killed process
+      # @return [String] SIGKILL, or the number of a signal without a name
+      def self.signal_name(status)
+        name = Signal.signame(status.termsig)
+        name ? "SIG#{name}" : "signal #{status.termsig}"
+      end
+
       private
 
       def spawn

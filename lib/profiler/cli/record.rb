@@ -98,13 +98,19 @@ module Profiler
       end
 
       def record(command)
-        ledger = Tempfile.create("profiler-ledger") # readable by us alone
-        ledger.close
-        status = ChildProcess.new(environment(ledger.path), command).run
-        nothing_written(command, status) if Autoload::Claim.written(ledger.path).empty?
+        ledger = new_ledger
+        status = ChildProcess.new(environment(ledger), command).run
+        nothing_written(command.first, status) if Autoload::Claim.written(ledger).empty?
         ChildProcess.exit_status(status)
       ensure
-        File.delete(ledger.path) if ledger && File.exist?(ledger.path)
+        File.delete(ledger) if ledger && File.exist?(ledger)
+      end
+
+      # See {Autoload::Claim}. Readable by us alone.
+      def new_ledger
+        Tempfile.create("profiler-ledger").tap(&:close).path
+      rescue SystemCallError, ArgumentError => e # the latter is Dir.tmpdir's
+        raise Failure, "cannot make a temporary file: #{e.message}"
       end
 
       def environment(ledger)
@@ -117,12 +123,12 @@ module Profiler
         )
       end
 
-      def nothing_written(command, status)
+      def nothing_written(program, status)
         why =
           if status.signaled?
-            "#{command.first} was killed by SIG#{Signal.signame(status.termsig)}"
+            "#{program} was killed by #{ChildProcess.signal_name(status)}"
           else
-            "#{command.first} is no Ruby program, or it ended by exit! or as another program"
+            "#{program} is no Ruby program, ended by exit! or as another program, or has said above what is wrong"
           end
         warn "profiler: no profile was written: #{why}"
       end

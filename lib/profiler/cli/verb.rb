@@ -48,19 +48,14 @@ module Profiler
         true
       end
 
-      # What stands behind "--" is never shown to OptionParser: that of Ruby 3.1 fails on it (require_exact).
       def parse(argv)
-        marker = argv.index("--") || argv.size
-        rest = options_anywhere? ? parser.permute(argv.take(marker)) : parser.order(argv.take(marker))
-        # A command that came before the "--" owns it.
-        rest + argv.drop(options_anywhere? || rest.empty? ? marker + 1 : marker)
+        options_anywhere? ? parser.permute(argv) : parser.order(argv)
       rescue OptionParser::ParseError => e
         raise UsageError, "#{problem(e)}; see profiler #{name} --help"
       end
 
       def parser
         OptionParser.new do |parser|
-          parser.require_exact = true # a script's --lim must not turn into something else with our next option
           parser.version = VERSION
           parser.banner = "#{self.class.summary}\n\nUsage: profiler #{self.class::USAGE}\n\nOptions:"
           define(parser)
@@ -76,7 +71,8 @@ module Profiler
         case error
         when OptionParser::MissingArgument then "#{option} needs a value"
         when OptionParser::NeedlessArgument then "#{option} takes no value"
-        when OptionParser::InvalidOption, OptionParser::AmbiguousOption then "#{name} has no option #{option}"
+        when OptionParser::AmbiguousOption then "#{option} could be several options"
+        when OptionParser::InvalidOption then "#{name} has no option #{option}"
         else "#{option} cannot be #{value.inspect}"
         end
       end

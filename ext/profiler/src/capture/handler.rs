@@ -4,7 +4,7 @@ use ::core::ffi::{c_int, c_void};
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::collector::Hub;
+use ::profiler_core::hub::Hub;
 use ::profiler_core::counters::{add, count};
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Stamp, State};
@@ -39,7 +39,11 @@ const FROM_TIMER: c_int = -2;
 
 /// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of the room
 /// allow. *Never:* touches errno for good.
-pub(crate) unsafe extern "C" fn on_sigprof(_signal: c_int, info: *mut ::libc::siginfo_t, context: *mut c_void) {
+pub(crate) unsafe extern "C" fn on_sigprof(
+    _signal: c_int,
+    info: *mut ::libc::siginfo_t,
+    context: *mut c_void,
+) {
     let _errno = Errno::save();
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: with SA_SIGINFO the kernel hands over both, and a siginfo is larger than our part.
@@ -50,7 +54,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(_signal: c_int, info: *mut ::libc::si
     let Some(state) = threads::at(info.value) else { return count(&hub.counters.foreign) };
     // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
     if !CAPTURE.enabled.load(Ordering::Acquire) || !is_ours(state) {
-        return count(&hub.counters.dropped_late);
+        return count(&hub.counters.late);
     }
     let begun_ns = clock::monotonic_ns();
     if info.overrun > 0 {

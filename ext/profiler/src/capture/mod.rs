@@ -18,7 +18,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use ::profiler_core::collector::Hub;
+use ::profiler_core::hub::Hub;
 
 pub(crate) mod clock;
 pub(crate) mod engine;

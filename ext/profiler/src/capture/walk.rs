@@ -5,7 +5,7 @@ use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
-use ::profiler_core::collector::Hub;
+use ::profiler_core::hub::Hub;
 use ::profiler_core::counters::count;
 use ::profiler_core::sample::{push, Stamp, Walk};
 
@@ -38,7 +38,8 @@ static SCRATCH: [Scratch; BUFFERS] = [const {
 impl Scratch {
     /// The first buffer that is free. Acquire pairs with the Release in `give_back`.
     fn take() -> Option<&'static Self> {
-        let free = |it: &&Self| it.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let free =
+            |it: &&Self| it.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         SCRATCH.iter().find(free)
     }
 
@@ -56,9 +57,8 @@ pub(crate) fn record(hub: &Hub, stamp: &Stamp) {
     let counters = &hub.counters;
     let Some(scratch) = Scratch::take() else { return count(&counters.dropped_busy) };
     // SAFETY: the buffers are ours until they are given back; the caller saw to the rest.
-    let frames = unsafe {
-        vm::frames::walk(scratch.handles.get().cast(), scratch.lines.get().cast(), WALK_LIMIT)
-    };
+    let frames =
+        unsafe { vm::frames::walk(scratch.handles.get().cast(), scratch.lines.get().cast(), WALK_LIMIT) };
     // SAFETY: the walk wrote the first `frames` of both.
     let (handles, lines) = unsafe {
         (

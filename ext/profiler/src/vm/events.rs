@@ -24,6 +24,19 @@ macro_rules! thread_hook {
 }
 pub(crate) use thread_hook;
 
+/// Called once, when the VM is about to go.
+pub(crate) type ExitHook = unsafe extern "C" fn(*mut rb_sys::ruby_vm_t);
+
+/// An [`ExitHook`] whose body is `$body`.
+macro_rules! exit_hook {
+    ($name:ident, $body:expr) => {
+        unsafe extern "C" fn $name(_vm: *mut rb_sys::ruby_vm_t) {
+            $body
+        }
+    };
+}
+pub(crate) use exit_hook;
+
 /// Calls `begin` on each thread of the main Ractor before its block, `end` after it. Ruby 3.1 leaves
 /// `end` out when an exception ends the thread, also `Thread#kill`.
 ///
@@ -43,14 +56,15 @@ pub(crate) unsafe fn on_threads(begin: ThreadHook, end: ThreadHook) {
 /// The caller holds the GVL and is not inside one of the hooks.
 pub(crate) unsafe fn off_threads(begin: ThreadHook, end: ThreadHook) {
     // SAFETY: removing what is not there does nothing.
-    let _: c_int = unsafe { rb_sys::rb_remove_event_hook(Some(begin)) + rb_sys::rb_remove_event_hook(Some(end)) };
+    let _: c_int =
+        unsafe { rb_sys::rb_remove_event_hook(Some(begin)) + rb_sys::rb_remove_event_hook(Some(end)) };
 }
 
 /// Calls `last` when the VM is about to go, after the last Ruby code.
 ///
 /// # Safety
 /// The caller holds the GVL; `last` does not call the VM.
-pub(crate) unsafe fn at_vm_exit(last: unsafe extern "C" fn(*mut rb_sys::ruby_vm_t)) {
+pub(crate) unsafe fn at_vm_exit(last: ExitHook) {
     // SAFETY: a plain function that lives as long as the process.
     unsafe { rb_sys::ruby_vm_at_exit(Some(last)) };
 }

@@ -100,5 +100,9 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
 
 fn fixnum(value: VALUE) -> u32 {
     // A small Integer is its number, shifted left by one, with the lowest bit set.
-    if value & 1 == 1 { u32::try_from((value as i64) >> 1).unwrap_or(0) } else { 0 }
+    if value & 1 == 1 {
+        u32::try_from((value as i64) >> 1).unwrap_or(0)
+    } else {
+        0
+    }
 }

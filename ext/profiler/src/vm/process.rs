@@ -24,8 +24,16 @@ pub(crate) fn description(ruby: &Ruby) -> String {
 
 /// `$PROGRAM_NAME`.
 pub(crate) fn program(ruby: &Ruby) -> String {
-    let name: Option<String> = ruby.eval::<Value>("$PROGRAM_NAME").ok().and_then(|name| name.to_r_string().ok()?.to_string().ok());
+    let name: Option<String> =
+        ruby.eval::<Value>("$PROGRAM_NAME").ok().and_then(|name| name.to_r_string().ok()?.to_string().ok());
     name.unwrap_or_default()
+}
+
+/// Lets the extension's methods run in any Ractor: the machine is guarded by locks of its own. For
+/// the function that Ruby calls when it loads the extension.
+pub(crate) fn allow_ractors(_gvl: &Ruby) {
+    // SAFETY: a `Ruby` proves that the GVL is held; the call only sets a flag of the loading thread.
+    unsafe { rb_sys::rb_ext_ractor_safe(true) };
 }
 
 fn jit(ruby: &Ruby, name: &str) -> bool {

@@ -34,7 +34,7 @@ pub(crate) fn list(ruby: &Ruby) -> Result<Vec<RubyThread>, Error> {
             // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
             let is_current = thread.as_raw() == current.as_raw();
             Ok(RubyThread {
-                object: thread.as_raw() as u64,
+                object: thread.as_raw(),
                 native_id: match is_current {
                     true => Some(clock::native_id()),
                     false => native_id.funcall("bind_call", (thread,))?,

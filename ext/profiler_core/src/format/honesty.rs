@@ -39,7 +39,6 @@ pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
         "dropped_on_altstack" => "another signal handler was running",
         "dropped_not_ruby" => "the thread was running no Ruby",
         "dropped_no_frames" => "the stack was empty",
-        "dropped_late" => "they came after the end",
         other => other,
     };
     let dropped =
@@ -57,6 +56,7 @@ pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
     let kinds = [
         (counts.overrun, "tick", "folded by the kernel into the one before"),
+        (counts.late, "tick", "came after the end, and nothing was asked of them"),
         (counts.truncated, "stack", "cut for being too deep"),
         (counts.threads_refused, "thread", "not profiled: no room or no timer for it"),
         (counts.foreign, "signal", "passed over, not the profiler's own"),

@@ -11,7 +11,9 @@ mod hostile;
 mod pprof;
 mod wire;
 
-/// No notes of failures among the sources: a failure prints the profile that it takes.
+/// No notes of failures among the sources: a failure prints the profile that it takes. A case here
+/// writes whole files, so there are fewer of them than elsewhere.
 fn config() -> proptest::test_runner::Config {
-    proptest::test_runner::Config { failure_persistence: None, ..Default::default() }
+    let usual = proptest::test_runner::Config::default();
+    proptest::test_runner::Config { failure_persistence: None, cases: usual.cases.div_ceil(4), ..usual }
 }

@@ -1,0 +1,268 @@
+//! From the ring to the sessions: the drain lock and all that it guards.
+//!
+//! Whoever holds the drain lock is the one consumer of the ring: the collector thread, a session
+//! that stops, or the GC when it marks. It is held for at most [`BATCH`] records at a time, and its
+//! holder never parks, never waits for the GVL, never calls the VM and never makes a Ruby object: a
+//! GC that starts meanwhile on another thread waits in its mark function for this very lock.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::aggregate::Aggregate;
+use crate::counters::Counters;
+use crate::ids::ThreadId;
+use crate::names::NameCache;
+use crate::profile::{Function, Thread};
+use crate::ring::Ring;
+use crate::sample::{RawSample, State, Synthetic};
+use crate::stacks::Stacks;
+use crate::unnamed::Unnamed;
+
+/// Records drained before the lock is let go for a moment.
+pub const BATCH: usize = 64;
+
+/// Words of a hand: the longest record that can be, so that draining never allocates for it.
+const HAND_WORDS: usize = 16 * 1024;
+
+/// A thread up to now, or up to its end.
+#[derive(Clone, Debug)]
+pub struct ThreadLife {
+    /// Who.
+    pub thread: ThreadId,
+    /// Its CPU clock when it was born or first seen, ns.
+    pub born_cpu_ns: u64,
+    /// Its CPU clock now, or at its end, ns.
+    pub cpu_ns: u64,
+    /// What reports call it.
+    pub info: Thread,
+}
+
+/// The registry of threads, as far as draining has to know it.
+pub trait ThreadRegistry: Sync {
+    /// Appends the threads that have ended and were not taken yet. Their last records are in the
+    /// ring by then.
+    fn take_ended(&self, into: &mut Vec<ThreadLife>);
+}
+
+/// Which session of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(u64);
+
+#[derive(Debug)]
+struct Session {
+    id: SessionId,
+    aggregate: Aggregate,
+}
+
+/// Frames and names live as long as the sessions of their epoch: then the handles are let go.
+#[derive(Debug, Default)]
+struct Epoch {
+    stacks: Stacks,
+    names: NameCache,
+    /// Sessions that may still ask for names.
+    users: usize,
+}
+
+/// All that the drain lock guards.
+#[derive(Debug)]
+struct Drain {
+    /// The record in hand. Its handles count as live while the lock is held.
+    hand: Vec<u64>,
+    ended: Vec<ThreadLife>,
+    epoch: Epoch,
+    sessions: Vec<Session>,
+    next_session: u64,
+    /// Threads that ended while a session ran; cleared with the epoch.
+    dead_threads: Vec<(ThreadId, Thread)>,
+}
+
+/// What a session got when it was closed: everything but names, and the right to ask for them.
+#[derive(Debug)]
+#[must_use = "an epoch stays alive until its sessions are finished or discarded"]
+pub struct Closed {
+    /// Stacks and weights with handles in place of names.
+    pub unnamed: Unnamed,
+    /// The handles that only the VM can name; they stay marked until [`Hub::finish`].
+    pub unknown: Vec<u64>,
+}
+
+/// The one meeting place of producers, sessions, GC and collector thread. Made once, never freed, so
+/// that a signal that comes too late finds a room.
+#[derive(Debug)]
+pub struct Hub {
+    /// Where records wait.
+    pub ring: Ring,
+    /// What became of every tick.
+    pub counters: Counters,
+    drain: Mutex<Drain>,
+}
+
+impl Hub {
+    /// With a ring of `ring_words` words of 8 bytes.
+    #[must_use]
+    pub fn new(ring_words: usize) -> Self {
+        Self {
+            ring: Ring::with_capacity(ring_words),
+            counters: Counters::new(),
+            drain: Mutex::new(Drain {
+                hand: Vec::with_capacity(HAND_WORDS),
+                ended: Vec::new(),
+                epoch: Epoch::default(),
+                sessions: Vec::new(),
+                next_session: 0,
+                dead_threads: Vec::new(),
+            }),
+        }
+    }
+
+    /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that exist, with
+    /// their CPU clocks.
+    pub fn open(&self, started_ns: u64, threads: impl IntoIterator<Item = (ThreadId, u64)>) -> SessionId {
+        let aggregate = Aggregate::new(started_ns, threads);
+        let mut drain = self.lock();
+        let id = SessionId(drain.next_session);
+        drain.next_session += 1;
+        drain.epoch.users += 1;
+        drain.sessions.push(Session { id, aggregate });
+        id
+    }
+
+    /// Moves at most [`BATCH`] records from the ring to the sessions. False when it found no more.
+    pub fn drain_batch(&self, registry: &dyn ThreadRegistry) -> bool {
+        self.lock().batch(&self.ring, registry)
+    }
+
+    /// Drains what is there, gives away what is left of `threads` (those alive, with their CPU
+    /// clocks read before this call), and takes the session out. Nothing when it is not open.
+    pub fn close(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+    ) -> Option<Closed> {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        let place = drain.sessions.iter().position(|it| it.id == session)?;
+        let mut aggregate = drain.sessions.swap_remove(place).aggregate;
+        for it in threads {
+            aggregate.settle(it.thread, it.born_cpu_ns, it.cpu_ns);
+        }
+        let alive = threads.iter().map(|it| (it.thread, it.info.clone()));
+        let infos = drain.dead_threads.iter().cloned().chain(alive).collect();
+        let unnamed = Unnamed::extract(aggregate, &drain.epoch.stacks, infos);
+        let unknown = drain.epoch.names.unknown(unnamed.handles());
+        Some(Closed { unnamed, unknown })
+    }
+
+    /// Hands in the names that were asked for and gives the functions of the session's handles, in
+    /// order. The epoch ends with its last session, and its handles are let go.
+    pub fn finish(&self, closed: Closed, names: Vec<(u64, Function)>) -> crate::profile::Profile {
+        let mut drain = self.lock();
+        drain.epoch.names.learn(names);
+        let profile = closed.unnamed.named(&drain.epoch.names);
+        drain.leave_epoch();
+        profile
+    }
+
+    /// Takes a session out and forgets it. Nothing is named.
+    pub fn discard(&self, session: SessionId) {
+        let mut drain = self.lock();
+        if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
+            drain.sessions.swap_remove(place);
+            drain.leave_epoch();
+        }
+    }
+
+    /// Shows every handle that anybody may still ask about: in the frame table, in hand, and in the
+    /// ring. For the mark function of the GC, which must see to it that no handler is in the middle
+    /// of a record.
+    pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
+        let mut drain = self.lock();
+        drain.epoch.stacks.handles().iter().for_each(|handle| mark(*handle));
+        let hand = &mut drain.hand;
+        let mut at = self.ring.oldest();
+        while let Some(next) = self.ring.peek(at, hand) {
+            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(|handle| mark(*handle));
+            at = next;
+        }
+        hand.clear();
+    }
+
+    /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
+    /// it does not have.
+    pub fn before_fork(&self) -> ForkGuard<'_> {
+        ForkGuard { drain: self.lock() }
+    }
+
+    /// How many words the records in the ring take.
+    #[must_use]
+    pub fn fill(&self) -> usize {
+        self.ring.fill()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Drain> {
+        // A panic under the lock is a bug of ours; the GC has to get in all the same.
+        self.drain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The drain lock held while a process forks.
+#[derive(Debug)]
+pub struct ForkGuard<'hub> {
+    drain: MutexGuard<'hub, Drain>,
+}
+
+impl ForkGuard<'_> {
+    /// In the child: the sessions belong to the parent.
+    pub fn forget_sessions(mut self) {
+        self.drain.sessions.clear();
+        self.drain.epoch = Epoch::default();
+        self.drain.dead_threads.clear();
+    }
+}
+
+impl Drain {
+    fn batch(&mut self, ring: &Ring, registry: &dyn ThreadRegistry) -> bool {
+        // Before the ring is read: what these threads recorded is in it, and is counted before
+        // they are settled.
+        registry.take_ended(&mut self.ended);
+        let Self { hand, epoch, sessions, .. } = self;
+        let mut drained = 0;
+        while drained < BATCH && ring.pop(hand) {
+            drained += 1;
+            let Some(sample) = RawSample::decode(hand) else { continue };
+            let stack = match sample.stamp.state {
+                State::Gc => epoch.stacks.intern_frames(std::iter::once(Synthetic::Gc.frame())),
+                State::Running => epoch.stacks.intern(&sample),
+            };
+            for session in sessions.iter_mut() {
+                session.aggregate.add(&sample.stamp, stack);
+            }
+        }
+        hand.clear();
+        let more = drained == BATCH;
+        if !more {
+            self.settle_ended();
+        }
+        more
+    }
+
+    fn settle_ended(&mut self) {
+        for ended in self.ended.drain(..) {
+            for session in &mut self.sessions {
+                session.aggregate.settle(ended.thread, ended.born_cpu_ns, ended.cpu_ns);
+                session.aggregate.forget(ended.thread);
+            }
+            if !self.sessions.is_empty() {
+                self.dead_threads.push((ended.thread, ended.info));
+            }
+        }
+    }
+
+    fn leave_epoch(&mut self) {
+        self.epoch.users = self.epoch.users.saturating_sub(1);
+        if self.epoch.users == 0 {
+            self.epoch = Epoch::default();
+            self.dead_threads.clear();
+        }
+    }
+}
