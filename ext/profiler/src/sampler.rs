@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crossbeam_channel::{unbounded, Sender};
 use magnus::Ruby;
 use profiler_core::collector::{collect, Command};
-use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
 use profiler_core::counters::count;
+use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
 
 use crate::capture::engine::{thread_timer, Engine};
 use crate::capture::{clock, handler, sigaction, CAPTURE};

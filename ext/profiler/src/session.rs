@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use magnus::{function, method, prelude::*, Error, RHash, RModule, Ruby};
-use profiler_core::hub::{Closed, SessionId};
 use profiler_core::counters::Counts;
+use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
 

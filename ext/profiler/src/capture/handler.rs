@@ -4,8 +4,8 @@ use ::core::ffi::{c_int, c_void};
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::hub::Hub;
 use ::profiler_core::counters::{add, count};
+use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Stamp, State};
 

@@ -5,8 +5,8 @@ use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
-use ::profiler_core::hub::Hub;
 use ::profiler_core::counters::count;
+use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::{push, Stamp, Walk};
 
 use super::CAPTURE;
