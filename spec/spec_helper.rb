@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "support/box"
 require_relative "support/child"
 
 RSpec.configure do |config|

@@ -3,13 +3,18 @@
 module Profiler
   # One start to one stop. Reopened here: the rest is native.
   class Session
+    # Whoever drops a running session could never stop it again: so they are held here until they are over.
+    @running = {}.compare_by_identity
+
     class << self
       # Starts a session. {Profiler.start} does this and remembers it for {Profiler.stop}.
       #
       # @return [Session]
       # @raise [ArgumentError, AlreadyRunning, Unsupported]
       def start(**options)
-        _start(known(**options))
+        session = _start(known(**options))
+        @running[session] = true
+        session
       end
 
       # Checks options as {start} would, and starts nothing.
@@ -18,6 +23,12 @@ module Profiler
       # @raise [ArgumentError] for a value that is not allowed
       def check(**options)
         _check(known(**options))
+      end
+
+      # @api private
+      def over(session)
+        @running.delete(session)
+        Profiler.forget(session)
       end
 
       private
@@ -34,7 +45,7 @@ module Profiler
     def stop
       _stop
     ensure
-      Profiler.forget(self)
+      Session.over(self)
     end
 
     # Ends the session and throws away what it saw. Does nothing when it is over.
@@ -42,7 +53,7 @@ module Profiler
     # @return [nil]
     def discard
       _discard
-      Profiler.forget(self)
+      Session.over(self)
       nil
     end
 

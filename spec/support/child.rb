@@ -41,6 +41,15 @@ module Child
     command_child(RbConfig.ruby, "-I", LIB, *ruby_options, *args, env: env, timeout: timeout, **options, &block)
   end
 
+  # Runs the command +profiler+ of this checkout. Keywords as for {ruby_child}.
+  #
+  #   profiler_child("record", "--out", "a.svg", "--", "ruby", "-e", "1", chdir: box)
+  #
+  # @return [Result]
+  def profiler_child(*args, **options, &block)
+    command_child(RbConfig.ruby, EXE, *args, **options, &block)
+  end
+
   # Runs any program. Keywords as for {ruby_child}.
   #
   # @return [Result]

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+RSpec.describe "the command profiler" do
+  def expect_usage_error(*args, saying:)
+    result = profiler_child(*args)
+    expect(result.err).to match(/\Aprofiler: .*\n\z/).and include(*saying)
+    expect([result.code, result.out]).to eq [2, ""]
+  end
+
+  it "lists its verbs" do
+    %w[--help -h help].each do |ask|
+      result = profiler_child(ask)
+      expect(result.out).to include("record ", "report ", "run ", "Usage: profiler VERB")
+      expect([result.code, result.err]).to eq [0, ""]
+    end
+  end
+
+  it "shows each verb's options with examples" do
+    {
+      %w[record --help] => ["--interval US", "Examples:\n  profiler record -- "],
+      %w[run -h] => ["--interval US", "Examples:\n  profiler record -- "],
+      %w[help record] => ["--interval US", "Examples:\n  profiler record -- "],
+      %w[report --help] => ["--sort-total", "Examples:\n  profiler report "]
+    }.each do |args, expected|
+      result = profiler_child(*args)
+      expect(result.out).to include(*expected)
+      expect([result.code, result.err]).to eq [0, ""]
+    end
+  end
+
+  it "prints its version" do
+    %w[--version -V].each { |ask| expect(profiler_child(ask).out).to match(/\Aprofiler \d+\.\d+\.\d+\n\z/) }
+  end
+
+  it "helps where the extension does not load" do
+    result = profiler_child("record", "--help", env: { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" })
+    expect(result.out).to include "--interval US"
+    expect(result.code).to eq 0
+  end
+
+  it "says so where the profiler does not work, and does not run the command" do
+    result = profiler_child("record", "--", "echo", "ran", env: { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" })
+    expect(result.err).to match(/\Aprofiler: cannot work on this Ruby: fastruby .*\n\z/)
+    expect([result.code, result.out]).to eq [1, ""]
+  end
+
+  it "names what it does not understand, and what it would" do
+    expect_usage_error(saying: ["no verb", "record, report, run, help"])
+    expect_usage_error("rekord", saying: ["\"rekord\"", "record, report, run, help"])
+    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, report, run, help"])
+    expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])
+    expect_usage_error("report", "a", "--limit", saying: "--limit needs a value")
+    expect_usage_error("report", "a", "--json=1", saying: "--json=1 takes no value")
+    expect_usage_error("record", "--f", "1", "--", "true", saying: "--f could be several options")
+  end
+end

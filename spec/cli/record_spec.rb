@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+RSpec.describe "profiler record" do
+  include_context "with a box"
+
+  def record(*args, **options, &block)
+    profiler_child("record", *args, chdir: box, **options, &block)
+  end
+
+  let(:ruby) { RbConfig.ruby }
+
+  it "runs a command, writes its profile and sums it up in one line on stderr" do
+    result = record("--out", "out.pb.gz", "--", ruby, "-e", "#{burn}; burn(200); puts ARGV", "--", "an argument", "--x")
+    expect([result.code, result.out]).to eq [0, "an argument\n--x\n"]
+    expect(result.err).to match(
+      /\A\[profiler\] cpu \d+\.\d\d s, 1 thread, \d+ samples \(\d+ dropped\), overhead \d+\.\d % -> out\.pb\.gz\n\z/
+    )
+    expect(files).to eq ["out.pb.gz"]
+    expect(functions("out.pb.gz")).to include("Object#burn")
+  end
+
+  it "is called run too, and needs no --" do
+    result = profiler_child("run", "--quiet", ruby, "-e", "p ARGV", "--", "--", chdir: box)
+    expect([result.code, result.out, result.err]).to eq [0, "[\"--\"]\n", ""]
+  end
+
+  it "names the file by the time when nobody else does" do
+    record("--", ruby, "-e", "1")
+    expect(files).to match [/\Aprofile-\d{8}-\d{6}\.pb\.gz\z/]
+    record("--format", "folded", "--", ruby, "-e", "1")
+    expect(files).to include(/\Aprofile-\d{8}-\d{6}\.folded\z/)
+  end
+
+  it "writes several files, in the formats of their names or in the one that was asked for" do
+    result = record("--out", "a b.svg", "-o", "a.pb.gz", "--", ruby, "-e", "1")
+    expect(files).to eq ["a b.svg", "a.pb.gz"]
+    expect(File.read(in_box("a b.svg"))).to include "<svg"
+    expect(result.err).to end_with "-> a b.svg, a.pb.gz\n"
+    record("--out", "it.data", "--format", "svg", "--", ruby, "-e", "1")
+    expect(File.read(in_box("it.data"))).to include "<svg"
+  end
+
+  it "hands its options on" do
+    record("--out", "a.pb.gz", "--interval", "5000", "--mode", "cpu", "--depth", "200", "--engine", "safepoint", "--",
+           ruby, "-e", "1")
+    expect(report("a.pb.gz")).to include(meta: include(engine: "safepoint", modes: ["cpu"]), stats: include(interval_ns: 5_000_000))
+    record("--out", "b.pb.gz", "--frequency=500", "--", ruby, "-e", "1")
+    expect(report("b.pb.gz")).to include(stats: include(interval_ns: 2_000_000))
+  end
+
+  it "does not take what an outer environment says for its options" do
+    outer = { "PROFILER_MODE" => "nonsense", "PROFILER_QUIET" => "1", "PROFILER_OUT" => "outer.svg",
+              "PROFILER_OWNER_PID" => "1", "PROFILER_LEDGER" => "/none" }
+    result = record("--out", "inner.svg", "--", ruby, "-e", "1", env: outer)
+    expect(files).to eq ["inner.svg"]
+    expect(result.err).to include "-> inner.svg"
+  end
+
+  it "can be recorded itself" do
+    result = record("--out", "outer.svg", "--", ruby, Child::EXE, "record", "--out", "inner.svg", "--", ruby, "-e", "exit 4")
+    expect([result.code, files]).to eq [4, %w[inner.svg outer.svg]]
+  end
+
+  it "keeps RUBYOPT and RUBYLIB" do
+    Dir.mkdir(in_box("own lib"))
+    script("OWN = 1", name: "own lib/own.rb")
+    env = { "RUBYOPT" => "-W0 -rown", "RUBYLIB" => in_box("own lib") }
+    result = record("--out", "a.svg", "--", ruby, "-e", "p OWN, $VERBOSE, ENV['RUBYOPT'], ENV['RUBYLIB']", env: env)
+    expect(result.out.lines(chomp: true)).to eq(
+      ["1", "nil", "-rprofiler/autoload -W0 -rown".inspect, "#{Child::LIB}:#{in_box("own lib")}".inspect]
+    )
+    expect(files).to include "a.svg"
+  end
+
+  it "lets stdin through" do
+    expect(record("--quiet", "--", ruby, "-e", "print $stdin.read.upcase", stdin: "words").out).to eq "WORDS"
+  end
+
+  it "says nothing with --quiet" do
+    result = record("--quiet", "--out", "a.svg", "--", ruby, "-e", "warn 1")
+    expect([result.err, files]).to eq ["1\n", ["a.svg"]]
+  end
+
+  describe "processes of the command" do
+    it "write beside the first one's file" do
+      code = "pid = spawn(#{ruby.inspect}, '-e', '1'); Process.wait(pid); puts pid"
+      result = record("--out", "my.app.pb.gz", "--out", "a.svg", "--", ruby, "-e", code)
+      pid = result.out.chomp
+      expect(files).to eq ["a.#{pid}.svg", "a.svg", "my.app.#{pid}.pb.gz", "my.app.pb.gz"].sort
+      expect(report("my.app.#{pid}.pb.gz")[:meta][:pid]).to eq pid.to_i
+      expect(report("my.app.pb.gz")[:meta][:pid]).not_to eq pid.to_i
+      expect(result.err.lines.size).to eq 2
+    end
+
+    it "overwrite nothing when a shell starts them, one after the other" do
+      record("--out", "a.svg", "--", "sh", "-c", "\"$0\" -e 1; \"$0\" -e 2", ruby)
+      expect(files).to match [/\Aa\.\d+\.svg\z/, "a.svg"]
+    end
+
+    it "write where they were told, wherever they start" do
+      Dir.mkdir(in_box("sub"))
+      record("--out", "a.svg", "--", "sh", "-c", "cd sub && exec \"$0\" -e 1", ruby)
+      expect([files, Dir.children(in_box("sub"))]).to eq [%w[a.svg sub], []]
+    end
+
+    it "keep the name when they become another Ruby" do
+      result = record("--out", "a.svg", "--", ruby, "-e", "exec #{ruby.inspect}, '-e', 'exit 9'")
+      expect([result.code, files, result.err.lines.size]).to eq [9, ["a.svg"], 1]
+    end
+  end
+
+  it "says when nothing was written, and keeps the status" do
+    result = record("--out", "a.svg", "--", "sh", "-c", "exit 3")
+    expect(result.err).to match(/\Aprofiler: no profile was written: sh is no Ruby program.*\n\z/)
+    expect([result.code, files]).to eq [3, []]
+    result = record("--out", "a.svg", "--", ruby, "-e", "exec 'sh', '-c', 'exit 5'")
+    expect(result.err).to match(/\Aprofiler: no profile was written: .*as another program.*\n\z/)
+    expect([result.code, files]).to eq [5, []]
+    result = record("--out", "a.svg", "--", ruby, "-e", "exit!(6)")
+    expect(result.err).to match(/\Aprofiler: no profile was written: .*exit!.*\n\z/)
+    expect([result.code, files]).to eq [6, []]
+  end
+
+  it "leaves no temporary file behind" do
+    Dir.mkdir(in_box("tmp"))
+    record("--out", "a.svg", "--", ruby, "-e", "1", env: { "TMPDIR" => in_box("tmp") })
+    expect([files, Dir.children(in_box("tmp"))]).to eq [%w[a.svg tmp], []]
+  end
+
+  describe "what it checks before it starts the command" do
+    def refuse(*args, status:, saying:)
+      result = record(*args, "--", "touch", "started")
+      expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(*saying)
+      expect([args, result.code, result.out, files]).to eq [args, status, "", []]
+    end
+
+    it "is the values of its options" do
+      refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
+      refuse("--mode", "cpu,speed", status: 2, saying: ["speed", "allowed: cpu"])
+      refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
+      refuse("--interval", "49", status: 2, saying: ["--interval 49", "from 50 to 1000000"])
+      refuse("--interval", "-5", status: 2, saying: ["--interval -5", "from 50 to 1000000"])
+      refuse("--interval", "", status: 2, saying: "--interval \"\"")
+      refuse("--frequency", "0", status: 2, saying: ["--frequency 0", "from 1 to 20000"])
+      refuse("--interval", "100", "--frequency", "100", status: 2, saying: ["--interval and --frequency"])
+      refuse("--depth", "5", status: 2, saying: ["--depth 5", "from 128 to 10000"])
+      refuse("--engine", "steam", status: 2, saying: ["--engine steam", "thread_timer, safepoint"])
+      refuse("--format", "jpeg", status: 2, saying: ["jpeg", "svg"])
+      refuse("--out", "a.jpeg", status: 2, saying: ["a.jpeg", ".svg"])
+      refuse("--out", "", status: 2, saying: "--out \"\"")
+      refuse("--out", "two\nlines.svg", status: 2, saying: "line break")
+      refuse("--fast", status: 2, saying: "record has no option --fast")
+    end
+
+    it "is that it can write there" do
+      refuse("--out", "none/a.svg", status: 1, saying: "cannot write #{in_box("none/a.svg")}: No such file")
+      refuse("--out", box, "--format", "svg", status: 1, saying: "cannot write #{box}: Is a directory")
+    end
+
+    it "is that there is a command" do
+      [[], ["--"], ["--quiet"]].each do |args|
+        result = record(*args)
+        expect([result.code, result.err]).to eq [2, "profiler: which command? (profiler record [options] -- COMMAND [ARGUMENTS])\n"]
+      end
+    end
+  end
+end

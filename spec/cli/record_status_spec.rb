@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "pty"
+
+RSpec.describe "profiler record, between the command and who started it" do
+  include_context "with a box"
+
+  def record(*command, **options, &block)
+    profiler_child("record", "--out", "a.svg", "--quiet", "--", *command, chdir: box, **options, &block)
+  end
+
+  let(:ruby) { RbConfig.ruby }
+
+  # Waits for the file that the script makes when it is ready.
+  def once_ready
+    wait_until { File.exist?(in_box("ready")) }
+  end
+
+  it "ends with the command's status" do
+    { "exit 0" => 0, "exit 1" => 1, "exit 77" => 77, "exit 255" => 255, "abort" => 1, "raise IOError" => 1 }.each do |code, status|
+      expect([code, record(ruby, "-e", code).code]).to eq [code, status]
+    end
+  end
+
+  it "ends with 128+N when signal N killed the command" do
+    { "TERM" => 143, "INT" => 130, "KILL" => 137, "USR1" => 138, "PIPE" => 141 }.each do |signal, status|
+      result = record(ruby, "-e", "trap('PIPE', 'SYSTEM_DEFAULT'); Process.kill(#{signal.inspect}, $$); sleep")
+      expect([signal, result.status.exitstatus]).to eq [signal, status]
+    end
+    expect(record(ruby, "-e", "Process.kill(:KILL, $$)").err).to match(/no profile was written: .* was killed by SIGKILL\n\z/)
+  end
+
+  it "ends as a shell does when the command cannot be run" do
+    result = record("no-such-command-here")
+    expect([result.code, result.err]).to eq [127, "profiler: cannot run no-such-command-here: command not found\n"]
+    path = script("1", name: "not executable")
+    result = record(path)
+    expect([result.code, result.err]).to eq [126, "profiler: cannot run #{path}: Permission denied\n"]
+    expect(record(box).code).to eq 126
+    expect(record("").code).to eq 127
+    expect(files).to eq ["not executable"]
+  end
+
+  it "never lets a shell read the command" do
+    expect(record("echo $HOME; true").code).to eq 127
+  end
+
+  it "hands signals on" do
+    path = script(<<~'RUBY')
+      got = []
+      %w[INT HUP QUIT USR1 USR2 CONT].each { |name| trap(name) { got << name } }
+      trap("TERM") { puts got.sort; exit 5 }
+      File.write("ready", "")
+      sleep 0.01 while true
+    RUBY
+    result = record(ruby, path) do |pid|
+      once_ready
+      %w[INT HUP QUIT USR1 USR2 CONT TERM].each do |name|
+        Process.kill(name, pid)
+        sleep 0.2
+      end
+    end
+    expect([result.code, result.out.split]).to eq [5, %w[CONT HUP INT QUIT USR1 USR2]]
+    expect(files).to include "a.svg"
+  end
+
+  it "dies of nothing that the command survives, and writes the profile of what a signal ends" do
+    path = script("File.write('ready', ''); sleep")
+    result = record(ruby, path) do |pid|
+      once_ready
+      Process.kill(:TERM, pid)
+    end
+    expect([result.status.exitstatus, files]).to eq [143, %w[a.svg app.rb ready]]
+  end
+
+  it "lets the command ignore what it was told to ignore itself (nohup)" do
+    code = "Process.kill(:HUP, $$); Process.kill(:HUP, Process.ppid); sleep 0.2; puts :alive"
+    result = command_child("sh", "-c", "trap '' HUP; exec \"$@\"", "sh", ruby, Child::EXE, "record", "--quiet", "--out",
+                           "a.svg", "--", ruby, "-e", code, chdir: box)
+    expect([result.code, result.out]).to eq [0, "alive\n"]
+  end
+
+  it "does not double a terminal's Ctrl-C, and lives to tell the status" do
+    path = script(<<~'RUBY')
+      count = 0
+      trap("INT") { count += 1 }
+      File.write("ready", "")
+      sleep 0.01 while count.zero?
+      sleep 0.5
+      puts "INT: #{count}"
+      exit 3
+    RUBY
+    Dir.chdir(box) do
+      output, input, pid = PTY.spawn(Child::CLEAN, ruby, Child::EXE, "record", "--quiet", "--out", "a.svg", "--", ruby, path)
+      once_ready
+      input.write("\x03")
+      text = +""
+      begin
+        loop { text << output.readpartial(4096) }
+      rescue Errno::EIO, EOFError
+        _pid, status = Process.wait2(pid)
+      end
+      expect([text[/INT: \d+/], status.exitstatus]).to eq ["INT: 1", 3]
+    end
+    expect(files).to include "a.svg"
+  end
+end

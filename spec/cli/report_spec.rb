@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require "pty"
+
+RSpec.describe "profiler report" do
+  include_context "with a box"
+
+  # One recording for all: the file is only read.
+  before(:context) do
+    @directory = Dir.mktmpdir("a recording ")
+    @recorded = File.join(@directory, "it.pb.gz")
+    code = "def deep(n) = n.zero? ? 3000.times { |it| it.to_s } : deep(n - 1); 150.times { deep(5) }"
+    ruby_child("-e", "require 'profiler'; Profiler.run(out: ARGV[0]) { #{code} }", @recorded)
+  end
+
+  after(:context) { FileUtils.remove_entry(@directory) }
+
+  attr_reader :recorded
+
+  def rows(text)
+    text[/^.*FUNCTION.*\n((?:.*%.*\n)*)/, 1].to_s.lines
+  end
+
+  it "prints the table on stdout" do
+    result = profiler_child("report", recorded)
+    expect(result.out).to match(/mode +cpu/).and include("FUNCTION", "deep")
+    expect(result.out).not_to include "\e["
+    expect([result.code, result.err]).to eq [0, ""]
+  end
+
+  it "shows as many functions as asked for, all with 0" do
+    expect(rows(profiler_child("report", recorded, "--limit", "2").out).size).to eq 2
+    expect(rows(profiler_child("report", "--limit=1", recorded).out).size).to eq 1
+    all = JSON.parse(profiler_child("report", recorded, "--json", "--limit", "0").out)["top"]
+    expect(rows(profiler_child("report", recorded, "--limit", "0").out).size).to eq all.size
+  end
+
+  it "sorts by total when told to" do
+    totals = JSON.parse(profiler_child("report", recorded, "--json", "--sort-total").out)["top"].map { |row| row["total"] }
+    own = JSON.parse(profiler_child("report", recorded, "--json").out)["top"].map { |row| row["self"] }
+    expect(totals).to eq totals.sort.reverse
+    expect(own).to eq own.sort.reverse
+    expect(rows(profiler_child("report", recorded, "--sort-total").out).first).to match(/100\.0%/)
+  end
+
+  it "prints JSON of a stable shape" do
+    said = JSON.parse(profiler_child("report", recorded, "--json").out)
+    expect(said.keys).to eq %w[file sort meta stats top]
+    expect(said["file"]).to eq recorded
+    expect(said["meta"]).to include("modes" => ["cpu"], "engine" => String)
+    expect(said["stats"]).to include("samples" => Integer, "cpu_ns" => Integer, "dropped" => Integer)
+    expect(said["top"]).to all match("name" => String, "path" => String, "first_line" => Integer,
+                                     "self" => Integer, "total" => Integer)
+  end
+
+  describe "colour" do
+    # What it prints when its stdout is a terminal.
+    def on_terminal(*args, env: {})
+      env = Child::CLEAN.merge("TERM" => "xterm").merge(env)
+      output, _input, pid = PTY.spawn(env, RbConfig.ruby, Child::EXE, "report", recorded, *args)
+      text = +""
+      begin
+        loop { text << output.readpartial(4096) }
+      rescue Errno::EIO, EOFError
+        Process.wait(pid)
+      end
+      text
+    end
+
+    it "is on on a terminal, unless NO_COLOR, TERM=dumb or --color=never are against it" do
+      expect(on_terminal).to include "\e["
+      expect(on_terminal(env: { "NO_COLOR" => "" })).to include "\e["
+      expect(on_terminal(env: { "NO_COLOR" => "1" })).not_to include "\e["
+      expect(on_terminal(env: { "TERM" => "dumb" })).not_to include "\e["
+      expect(on_terminal("--color=never")).not_to include "\e["
+    end
+
+    it "is on elsewhere only with --color or --color=always, which win over NO_COLOR" do
+      expect(profiler_child("report", recorded, "--color").out).to include "\e["
+      expect(profiler_child("report", recorded, "--color=always", env: { "NO_COLOR" => "1" }).out).to include "\e["
+      expect(profiler_child("report", recorded, "--color=auto").out).not_to include "\e["
+    end
+
+    it "has three choices" do
+      result = profiler_child("report", recorded, "--color=pink")
+      expect([result.code, result.err]).to eq [2, "profiler: --color \"pink\" is not a choice (allowed: auto, always, never)\n"]
+    end
+  end
+
+  it "says in one line what is wrong with a file" do
+    bytes = File.binread(recorded)
+    {
+      "missing.pb.gz" => nil, "empty.pb.gz" => "", "cut.pb.gz" => bytes[0, bytes.size / 2],
+      "short.pb.gz" => bytes[0, 5], "foreign.pb.gz" => "puts 1\n" * 50, "random.pb.gz" => Random.new(1).bytes(2000)
+    }.each do |name, content|
+      File.binwrite(in_box(name), content) if content
+      result = profiler_child("report", in_box(name))
+      expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(in_box(name))
+      expect([name, result.code, result.out]).to eq [name, 1, ""]
+    end
+    expect(profiler_child("report", box).err).to eq "profiler: cannot read #{box}: Is a directory\n"
+  end
+
+  it "wants one file and a limit that is a number" do
+    { [] => "which file?", [recorded, "b"] => "one file at a time, not 2", [recorded, "--limit", "x"] => "--limit \"x\"",
+      [recorded, "--limit", "-1"] => "--limit \"-1\" is not a number from 0 (all) on" }.each do |args, expected|
+      result = profiler_child("report", *args)
+      expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(expected)
+      expect([result.code, result.out]).to eq [2, ""]
+    end
+  end
+
+  it "ends in silence when nobody reads on" do
+    reader, writer = IO.pipe
+    reader.close
+    pid = Process.spawn(Child::CLEAN, RbConfig.ruby, Child::EXE, "report", recorded, out: writer, err: in_box("err"))
+    writer.close
+    _pid, status = Process.wait2(pid)
+    expect([File.read(in_box("err")), status.exitstatus]).to eq ["", 141]
+  end
+end
