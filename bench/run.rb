@@ -62,21 +62,20 @@ module Bench
       noise = ->(blocks) { Stats.cost(blocks.map { |block| block.merge("null" => block["floor"].merge("cpu" => block["null"]["cpu"])) }, "null") * 1e6 }
       at_depths(report, [["null (noise)", *by_depth.map { |blocks| Stats.figure(blocks, &noise).text(1) }], *rows])
       report.text("ours / floor; the demand is at most #{COST_LIMIT}")
-      at_depths(report, ratios(by_depth))
-      parts(report, by_depth)
+      delivery = Stats.figure(by_depth.flatten(1)) { |some| Stats.cost(some, "floor_empty") * 1e9 }
+      at_depths(report, ratios(by_depth, delivery))
+      parts(report, by_depth, delivery)
       report.publish
     end
 
     # Delivery costs the same whatever the handler does, so it is taken from all depths; the rest is timed in place.
-    def ratios(by_depth)
-      everything = by_depth.flatten(1)
-      delivery = Stats.figure(everything) { |some| Stats.cost(some, "floor_empty") * 1e9 }
-      measured = by_depth.map { |blocks| Stats.figure(blocks) { |some| Stats.cost(some, "ours") / Stats.cost(some, "floor") } }
+    def ratios(by_depth, delivery)
+      measured = by_depth.map { |blocks| Stats.figure(blocks) { |some| Stats.ratio(some) } }
       composed = by_depth.map do |blocks|
         ratio = ->(base, some) { (base + ours_ns(some)) / (base + Stats.each_ns(some, "floor_timed", "handler_ns", "ticks")) }
         inner = Stats.figure(blocks) { |some| ratio.call(delivery.value, some) }
-        ends = [delivery.low, delivery.high].map { |base| ratio.call(base, blocks) }
-        Figure.new(inner.value, [inner.low, *ends].min, [inner.high, *ends].max)
+        ends = [inner.low, inner.high, ratio.call(delivery.low, blocks), ratio.call(delivery.high, blocks)]
+        Figure.new(inner.value, *ends.minmax, inner.solid && delivery.solid && delivery.low.positive?)
       end
       { "of the differences" => measured, "of the parts (below)" => composed }.flat_map do |name, figures|
         [[name, *figures.map { |figure| figure.text(3) }], ["demand", *figures.map { |figure| figure.verdict(COST_LIMIT) }]]
@@ -87,8 +86,7 @@ module Bench
       Stats.each_ns(blocks, "ours", "handler_ns", "ticks") + Stats.each_ns(blocks, "ours", "collector_ns", "samples")
     end
 
-    def parts(report, by_depth)
-      delivery = Stats.figure(by_depth.flatten(1)) { |some| Stats.cost(some, "floor_empty") * 1e9 }
+    def parts(report, by_depth, delivery)
       report.text("The parts, ns. Delivery (the floor's empty handler, all depths): #{delivery.text(0)}. Median of slices, read by two monotonic clocks:")
       figure = ->(*what) { by_depth.map { |blocks| Stats.figure(blocks) { |some| Stats.each_ns(some, *what) }.text(0) } }
       at_depths(report, [["floor: handler a tick", *figure.call("floor_timed", "handler_ns", "ticks")],

@@ -2,22 +2,24 @@
 
 # Figures with an interval. Nothing is assumed of how the noise is distributed: on a shared machine it has long tails.
 module Bench
-  # A value and the ends of its 95 % interval.
-  Figure = Struct.new(:value, :low, :high) do
+  # A value and the ends of its 95 % interval. Not `solid`: too few rounds, or noise larger than what was looked for.
+  Figure = Struct.new(:value, :low, :high, :solid) do
     def text(digits)
       format("%.#{digits}f [%.#{digits}f, %.#{digits}f]", value, low, high)
     end
 
     def verdict(limit)
-      return "not measured" unless to_a.all?(&:finite?)
+      return "lost in the noise" unless solid
+      return "open: #{limit} is in the interval" if low <= limit && limit < high
 
-      high <= limit ? "met" : (low > limit ? "MISSED" : "open: the interval holds #{limit}")
+      high <= limit ? "met" : "MISSED"
     end
   end
 
   module Stats
     RESAMPLES = 1_000
     TRIMMED = 0.2 # of each end
+    ENOUGH = 20   # rounds, for the interval to be one
 
     module_function
 
@@ -35,16 +37,23 @@ module Bench
     # What the block makes of all items, and how far that moves when items are drawn anew (bootstrap, fixed seed).
     def figure(items, random = Random.new(1))
       drawn = Array.new(RESAMPLES) { yield Array.new(items.size) { items[random.rand(items.size)] } }
-      drawn = drawn.select(&:finite?).sort
-      return Figure.new(Float::NAN, Float::NAN, Float::NAN) if drawn.empty?
+      real = drawn.select(&:finite?).sort
+      return Figure.new(Float::NAN, Float::NAN, Float::NAN, false) if real.empty?
 
-      Figure.new(yield(items), drawn[(drawn.size * 0.025).floor], drawn[(drawn.size * 0.975).ceil - 1])
+      solid = items.size >= ENOUGH && real.size >= 0.975 * RESAMPLES
+      Figure.new(yield(items), real[(real.size * 0.025).floor], real[(real.size * 0.975).ceil - 1], solid)
     end
 
     # What an arm costs for each sample it took, seconds: the CPU it adds to the "off" slice of its own block.
     def cost(blocks, arm)
       extra = trimmed_mean(blocks.map { |block| block[arm]["cpu"] - block["off"]["cpu"] })
       extra / mean(blocks, arm, "samples")
+    end
+
+    # How many times the floor's cost ours is; no number where the floor's is not above zero.
+    def ratio(blocks)
+      floor = cost(blocks, "floor")
+      floor.positive? ? cost(blocks, "ours") / floor : Float::NAN
     end
 
     def mean(blocks, arm, key)

@@ -6,7 +6,7 @@ namespace :check do
   desc "Try every interleaving of the ring (loom)"
   task :loom do
     env = { "RUSTFLAGS" => "#{ENV["RUSTFLAGS"]} --cfg loom".strip, "CARGO_TARGET_DIR" => "#{ROOT}/tmp/loom" }
-    cargo_test(env, "cargo", "test", "--locked", "--release", "--package", "profiler_core", "--test", "loom_ring")
+    cargo_test(env, "cargo", "test", "--locked", "--release", "--package", "profiler_core", "--test", "ring_loom")
   end
 
   desc "Run the ring's tests under Miri, whose scheduler tries orders that no machine does (TEST=another test file)"

@@ -4,9 +4,9 @@ RSpec.describe "ruby -rprofiler/autoload" do
   include_context "with a box"
 
   # @param env [Hash] names without PROFILER_, as symbols
-  def app(code, *args, options: [], env: {}, **settings, &block)
+  def app(code, options: [], env: {}, lib: Child::LIB, **settings)
     settings = { OUT: "a.svg" }.merge(settings).to_h { |name, value| ["PROFILER_#{name}", value] }
-    ruby_child("-e", code, *args, ruby_options: [*options, "-rprofiler/autoload"], env: settings.merge(env), chdir: box, &block)
+    command_child(RbConfig.ruby, "-I", lib, *options, "-rprofiler/autoload", "-e", code, env: settings.merge(env), chdir: box)
   end
 
   let(:summary) { /\A\[profiler\] cpu \d+\.\d\d s, \d+ threads?, \d+ samples? \(\d+ dropped\), overhead \d+\.\d % -> / }
@@ -105,8 +105,8 @@ RSpec.describe "ruby -rprofiler/autoload" do
   end
 
   describe "what is wrong" do
-    def warn_and_run(saying, options: [], env: {}, **settings)
-      result = app("puts :ran; exit 6", options: options, env: env, **settings)
+    def warn_and_run(saying, **settings)
+      result = app("puts :ran; exit 6", **settings)
       expect(result.err).to match(/\A\[profiler\] this process is not profiled: [^\n]+\n\z/).and include(*saying)
       expect([result.code, result.out, files]).to eq [6, "ran\n", []]
     end
@@ -136,31 +136,31 @@ RSpec.describe "ruby -rprofiler/autoload" do
       Dir.mktmpdir("no extension") do |lib|
         FileUtils.cp_r("#{Child::LIB}/.", lib)
         Dir.glob("#{lib}/profiler/profiler.{so,bundle}") { |file| File.delete(file) }
-        warn_and_run("profiler/profiler", options: ["-I", lib])
+        warn_and_run("profiler/profiler", lib: lib)
       end
     end
 
-    it "with a SIGPROF handler that is someone else's is one line" do
-      warn_and_run("SIGPROF", options: ["-r#{script("trap('PROF') { 1 }").tap { |path| path }}"]) if false
-      path = File.join(Dir.mktmpdir, "trap.rb")
-      File.write(path, "trap('PROF') { 1 }")
-      warn_and_run("SIGPROF", options: ["-r#{path}"])
-    ensure
-      FileUtils.remove_entry(File.dirname(path))
+    it "with a SIGPROF handler of someone else is one line" do
+      Dir.mktmpdir do |elsewhere|
+        path = File.join(elsewhere, "other_profiler.rb")
+        File.write(path, "trap('PROF') { 1 }")
+        warn_and_run("SIGPROF", options: ["-r#{path}"])
+      end
     end
   end
 
   describe "other processes" do
+    let(:everywhere) { { "RUBYOPT" => "-rprofiler/autoload", "RUBYLIB" => Child::LIB } }
+
     it "get a name with their pid, when Ruby is started anew" do
-      result = app("pid = spawn(RbConfig.ruby, '-e', '1'); Process.wait(pid); puts pid", OUT: "a.pb.gz",
-                                                                                        env: { "RUBYOPT" => "-rprofiler/autoload",
-                                                                                               "RUBYLIB" => Child::LIB })
+      code = "pid = spawn(RbConfig.ruby, '-e', '1'); Process.wait(pid); puts pid"
+      result = app(code, OUT: "a.pb.gz", env: everywhere)
       expect(files).to eq ["a.#{result.out.chomp}.pb.gz", "a.pb.gz"]
     end
 
     it "keep the name when it is the same process, with another program" do
       result = app("ENV['TURN'] ? puts(2) : (ENV['TURN'] = '1'; exec(RbConfig.ruby, '-e', 'puts 2'))",
-                   env: { "RUBYOPT" => "-rprofiler/autoload", "RUBYLIB" => Child::LIB })
+                   env: everywhere)
       expect([result.code, result.out, files]).to eq [0, "2\n", ["a.svg"]]
     end
 

@@ -19,7 +19,7 @@ RSpec.describe "the benchmarks" do
     it "#{name} prints and keeps a table with a number for every contender" do
       Dir.mktmpdir do |directory|
         env = { "BENCH_SECONDS" => "0.04", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory, "BENCH_INTERVAL" => nil }
-        result = ruby_child("bench/run.rb", name, env: env, timeout: 300)
+        result = ruby_child("bench/run.rb", name, env: env, timeout: 600)
         expect(result.code).to eq(0), result.err
         rows = rows_of(result.out)
         expect(rows.keys).to include(*expected)

@@ -52,7 +52,8 @@ module Profiler
       rescue Failure => e
         failed(e.message, e.status)
       rescue Errno::EPIPE
-        quit_reading
+        # Whoever read our output has seen enough (head, less): end as a program that SIGPIPE killed, in silence.
+        128 + Signal.list.fetch("PIPE")
       rescue Interrupt
         128 + Signal.list.fetch("INT")
       end
@@ -110,13 +111,6 @@ module Profiler
         status
       rescue Errno::EPIPE
         status
-      end
-
-      # Whoever read our output has seen enough (head, less). That is no error of theirs: say nothing and
-      # end with the status of a program that SIGPIPE killed. Ruby must not try to flush the rest.
-      def quit_reading
-        $stdout.reopen(File::NULL, "w")
-        128 + Signal.list.fetch("PIPE")
       end
     end
   end

@@ -27,11 +27,14 @@ RSpec.describe "What is written" do
   def file(extension) = File.join(@directory, "cpu.#{extension}")
 
   # CI has the tools and says so; elsewhere a missing tool skips its example.
-  def need(tool)
-    return if system("command -v #{tool} > /dev/null 2>&1")
-    raise "#{tool} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
+  #
+  # @return [String] the first of +tools+ that is there
+  def need(*tools)
+    found = tools.find { |tool| system("command -v #{tool} > /dev/null 2>&1") }
+    return found if found
+    raise "#{tools.first} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
 
-    skip "#{tool} is not installed"
+    skip "#{tools.first} is not installed"
   end
 
   # The first call can take a minute: newer versions of Go build the tool when it is asked for.
@@ -65,11 +68,11 @@ RSpec.describe "What is written" do
   end
 
   it "is a picture that a browser draws, with nothing in it that runs from a name" do
-    need "chromium"
+    browser = need("chromium", "chromium-browser", "google-chrome")
     profile = File.join(@directory, "chromium")
     flags = %W[--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
                --disable-component-update --disable-sync --virtual-time-budget=3000 --user-data-dir=#{profile}]
-    result = command_child("chromium", *flags, "--dump-dom", "file://#{file("svg")}", timeout: 120, env: { "HOME" => @directory })
+    result = command_child(browser, *flags, "--dump-dom", "file://#{file("svg")}", timeout: 120, env: { "HOME" => @directory })
     expect(result.out).to include("<svg").and include("Shop#sort")
     # Its own script has run: it hides the button and fits the texts.
     expect(result.out).to match(/<text[^>]*>[^<]*Shop[^<]*</)

@@ -86,7 +86,7 @@ impl Weights {
 
     /// Adds all numbers of `other`.
     pub fn add(&mut self, other: &Weights) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
+        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 }
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../../profiler"
+require_relative "../errors"
+require_relative "../platform"
 require_relative "claim"
 require_relative "settings"
 
@@ -10,9 +11,10 @@ module Profiler
     class Recording
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
-        reason = Profiler.unsupported_reason
+        reason = Platform.unsupported_reason
         raise Unsupported, reason if reason
 
+        require_relative "../../profiler"
         new(Settings.new(env), Claim.new(env))
       end
 

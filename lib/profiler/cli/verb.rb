@@ -83,9 +83,11 @@ module Profiler
 
       # Help must work where the extension does not, so it is loaded as late as this.
       def load_profiler
-        require_relative "../../profiler"
-        reason = Profiler.unsupported_reason
+        require_relative "../platform"
+        reason = Platform.unsupported_reason
         raise Failure, "cannot work on this Ruby: #{reason}" if reason
+
+        require_relative "../../profiler"
       rescue LoadError => e
         raise Failure, "the extension does not load: #{e.message}"
       end
