@@ -66,6 +66,15 @@ module Profiler
         SystemCallError.new(error.errno).message
       end
 
+      # Says one line on stderr. Not by +warn+, which RUBYOPT=-W0 silences.
+      #
+      # @param message [String]
+      def complain(message)
+        $stderr.puts("profiler: #{message.tr("\n", " ")}")
+      rescue Errno::EPIPE
+        nil # nobody listens
+      end
+
       private
 
       def dispatch(argv)
@@ -107,9 +116,7 @@ module Profiler
       end
 
       def failed(message, status)
-        warn "profiler: #{message.tr("\n", " ")}"
-        status
-      rescue Errno::EPIPE
+        complain(message)
         status
       end
     end

@@ -44,6 +44,11 @@ RSpec.describe "the command profiler" do
     expect([result.code, result.out]).to eq [1, ""]
   end
 
+  it "tells of errors even where Ruby's warnings are off" do
+    result = profiler_child("report", "/none", env: { "RUBYOPT" => "-W0" })
+    expect(result.err).to eq "profiler: cannot read /none: No such file or directory\n"
+  end
+
   it "names what it does not understand, and what it would" do
     expect_usage_error(saying: ["no verb", "record, report, run, help"])
     expect_usage_error("rekord", saying: ["\"rekord\"", "record, report, run, help"])

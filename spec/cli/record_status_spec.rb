@@ -47,21 +47,20 @@ RSpec.describe "profiler record, between the command and who started it" do
 
   it "hands signals on" do
     path = script(<<~'RUBY')
-      got = []
-      %w[INT HUP QUIT USR1 USR2 CONT].each { |name| trap(name) { got << name } }
-      trap("TERM") { puts got.sort; exit 5 }
+      %w[INT HUP QUIT USR1 USR2 CONT].each { |name| trap(name) { File.write(name, "") } }
+      trap("TERM") { exit 5 }
       File.write("ready", "")
       sleep 0.01 while true
     RUBY
     result = record(ruby, path) do |pid|
       once_ready
-      %w[INT HUP QUIT USR1 USR2 CONT TERM].each do |name|
+      %w[INT HUP QUIT USR1 USR2 CONT].each do |name|
         Process.kill(name, pid)
-        sleep 0.2
+        wait_until { File.exist?(in_box(name)) }
       end
+      Process.kill("TERM", pid)
     end
-    expect([result.code, result.out.split]).to eq [5, %w[CONT HUP INT QUIT USR1 USR2]]
-    expect(files).to include "a.svg"
+    expect([result.code, files]).to eq [5, %w[CONT HUP INT QUIT USR1 USR2 a.svg app.rb ready]]
   end
 
   it "dies of nothing that the command survives, and writes the profile of what a signal ends" do

@@ -53,8 +53,8 @@ RSpec.describe "Time in :cpu" do
       require "fiddle"
       MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"],
                                     [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOIDP)
-      BLOCK = Fiddle.malloc(1 << 20)
-      def without_gvl = 2_000.times { MEMSET.call(BLOCK, 1, 1 << 20) }
+      BLOCK = Fiddle.malloc(16 << 20)
+      def without_gvl = 150.times { MEMSET.call(BLOCK, 1, 16 << 20) }
       profile = Profiler.run { without_gvl }
       total = profile.samples.sum(&:cpu)
       own = profile.samples.select { |sample| sample.frames.first.name == "Fiddle::Function#call" }.sum(&:cpu)

@@ -80,6 +80,16 @@ rescue (PROFILED ? Profiler::AlreadyRunning : NoMethodError)
   sleep 0.001
 end
 
+def hard_work
+  GC.stress = GC_STRESS
+  (GC_STRESS ? 1 : 300).times do
+    churn
+    compact if ($evals % 50).zero? && !GC_STRESS
+  end
+ensure
+  GC.stress = false
+end
+
 def birth
   $births += 1
   thread = Thread.new do
@@ -108,18 +118,7 @@ end
 last = 0
 while (elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started) < SECONDS
   churn
-  unless THREADS
-    every = GC_STRESS ? 1 : 200
-    compact if ($evals % every).zero? && !GC_STRESS
-    if PROFILED && ($evals % (every * 5)).zero?
-      sessions do
-        GC.stress = GC_STRESS
-        churn
-      ensure
-        GC.stress = false
-      end
-    end
-  end
+  (PROFILED ? sessions { hard_work } : hard_work) unless THREADS
   next if elapsed - last < 60
 
   last = elapsed

@@ -130,7 +130,7 @@ module Profiler
           else
             "#{program} is no Ruby program, ended by exit! or as another program, or has said above what is wrong"
           end
-        warn "profiler: no profile was written: #{why}"
+        CLI.complain "no profile was written: #{why}"
       end
     end
   end
