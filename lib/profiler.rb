@@ -12,8 +12,6 @@ require_relative "profiler/output"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
-  require "profiler/profiler" if Platform.unsupported_reason.nil?
-
   @sessions = []
 
   class << self
@@ -36,6 +34,7 @@ module Profiler
     def run(out: nil, format: nil, **options)
       raise ArgumentError, "no block given" unless block_given?
 
+      ensure_supported
       output = out && Output.new(out, format: format)
       session = start(**options)
       begin
@@ -119,6 +118,10 @@ module Profiler
   end
 end
 
-require_relative "profiler/session"
-require_relative "profiler/sample"
-require_relative "profiler/profile"
+# Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
+if Profiler.supported?
+  require "profiler/profiler"
+  require_relative "profiler/session"
+  require_relative "profiler/sample"
+  require_relative "profiler/profile"
+end

@@ -62,8 +62,10 @@ RSpec.describe "A session" do
   it "starts and stops on any thread and sees all of them" do
     expect(run(<<~RUBY)).to eq(%(["main", "starter", "worker"]\n))
       worker = Thread.new { Thread.current.name = "worker"; burn(10) until @stop }
-      profile = Thread.new { Thread.current.name = "starter"; Profiler.run { burn; sleep 0.05 } }
+      profile = Thread.new { Thread.current.name = "starter"; Profiler.run { burn; sleep 0.05 until @burnt } }
+      sleep 0.001 until Profiler.running?
       burn
+      @burnt = true
       profile = profile.value
       @stop = true
       p profile.samples.map(&:thread_name).uniq.sort
@@ -158,5 +160,17 @@ RSpec.describe "A session" do
       puts "alive"
     RUBY
     expect(result.out).to eq("true\n1\n0\nalive\n"), result.err
+  end
+end
+
+RSpec.describe "A Ruby that cannot be profiled" do
+  it "can be asked, and says why" do
+    result = ruby_child("-r./spec/scripts/other_engine.rb", "-e", <<~RUBY)
+      require "profiler"
+      p Profiler.supported?, Profiler.running?
+      puts Profiler.unsupported_reason
+      begin; Profiler.run { }; rescue Profiler::Unsupported => e; puts e.message == Profiler.unsupported_reason; end
+    RUBY
+    expect(result.out).to match(/\Afalse\nfalse\n.*is not CRuby.*\ntrue\n\z/), result.err
   end
 end

@@ -3,6 +3,13 @@
 require_relative "support/box"
 require_relative "support/child"
 
+# Under nohup, or in the background of a shell, we were told to ignore some signals, and so would be all that
+# the specs start: they are about programs that were not.
+%w[HUP INT QUIT].each do |signal|
+  before = trap(signal, "DEFAULT")
+  trap(signal, before) unless before == "IGNORE"
+end
+
 RSpec.configure do |config|
   config.disable_monkey_patching!
   config.expect_with(:rspec) { |expectations| expectations.syntax = :expect }

@@ -3,14 +3,14 @@
 module Profiler
   # Where the profiler works, asked before its extension is loaded.
   module Platform
-    MINIMUM_RUBY = "3.1"
+    MINIMUM_RUBY = [3, 1].freeze
 
     # @return [String, nil] why this process cannot be profiled
     def self.unsupported_reason
       if RUBY_ENGINE != "ruby"
         "#{RUBY_ENGINE} is not CRuby: its stacks cannot be read"
-      elsif Gem::Version.new(RUBY_VERSION) < Gem::Version.new(MINIMUM_RUBY)
-        "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY} or newer is needed"
+      elsif (RUBY_VERSION.split(".").map(&:to_i) <=> MINIMUM_RUBY).negative?
+        "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY.join(".")} or newer is needed"
       elsif !RUBY_PLATFORM.include?("linux")
         "#{RUBY_PLATFORM} has no timer on a thread's CPU clock: only Linux is supported so far"
       end

@@ -8,9 +8,9 @@ RSpec.describe "What was lost" do
     result = ruby_child("-e", <<~RUBY, timeout: 60)
       require "profiler"
       require "json"
-      def burn(milliseconds)
+      def burn(milliseconds) # without garbage, so that all of it is somewhere in a method
         till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
-        10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
+        10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
       end
       def in_the_dark = burn(300)
       def in_the_light = burn(300)

@@ -131,6 +131,7 @@ impl Profile {
         put("interval_ns", profile.meta.interval_ns)?;
         put("effective_interval_ns", profile.effective_interval_ns())?;
         put("duration_ns", profile.meta.duration_ns)?;
+        put("threads", profile.threads.len() as u64)?;
         put("samples", profile.total().get(SampleType::Samples))?;
         put("cpu_ns", profile.total().get(SampleType::Cpu))?;
         for (name, count) in profile.stats.counts.each() {

@@ -27,11 +27,13 @@ pub struct Node {
 #[derive(Debug, Default)]
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
-    frames: Interner<Frame, FrameId>,
+    frames: Interner<RawFrame, FrameId>,
     nodes: Interner<Node, StackId>,
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.
     whole: HashTable<(u64, StackId)>,
+    /// The stack that was last put into the tree, root first. The next new one mostly begins like it.
+    last: Vec<(RawFrame, StackId)>,
 }
 
 impl Stacks {
@@ -49,11 +51,31 @@ impl Stacks {
 
     /// The id of the stack made of `frames`, root first; nothing when there is none.
     pub fn intern_frames(&mut self, frames: impl Iterator<Item = RawFrame>) -> Option<StackId> {
-        frames.fold(None, |parent, raw| {
-            let function = self.handles.intern(raw.handle);
-            let frame = self.frames.intern(Frame { function, line: raw.line });
-            Some(self.nodes.intern(Node { parent, frame }))
-        })
+        let mut known = 0;
+        let mut parent = None;
+        for frame in frames {
+            match self.last.get(known) {
+                Some(&(same, stack)) if same == frame => parent = Some(stack),
+                _ => {
+                    self.last.truncate(known);
+                    let stack = self.intern_frame(parent, frame);
+                    self.last.push((frame, stack));
+                    parent = Some(stack);
+                }
+            }
+            known += 1;
+        }
+        self.last.truncate(known);
+        parent
+    }
+
+    fn intern_frame(&mut self, parent: Option<StackId>, raw: RawFrame) -> StackId {
+        let frames = self.frames.rows().len();
+        let frame = self.frames.intern(raw);
+        if self.frames.rows().len() > frames {
+            let _: FunctionId = self.handles.intern(raw.handle);
+        }
+        self.nodes.intern(Node { parent, frame })
     }
 
     /// Every handle, once each; a frame's [`FunctionId`] is a place here.
@@ -65,16 +87,16 @@ impl Stacks {
     /// The stack's frames, leaf first.
     pub fn frames_of(&self, stack: StackId) -> impl Iterator<Item = RawFrame> + '_ {
         let node = |id: StackId| self.nodes.get(id);
-        std::iter::successors(node(stack), move |it| it.parent.and_then(node)).filter_map(|it| {
-            let frame = self.frames.get(it.frame)?;
-            Some(RawFrame { handle: *self.handles.get(frame.function)?, line: frame.line })
-        })
+        std::iter::successors(node(stack), move |it| it.parent.and_then(node))
+            .filter_map(|it| self.frames.get(it.frame).copied())
     }
 
     /// Handles, frames and nodes, by id.
     #[must_use]
-    pub fn into_tables(self) -> (Vec<u64>, Vec<Frame>, Vec<Node>) {
-        (self.handles.into_rows(), self.frames.into_rows(), self.nodes.into_rows())
+    pub fn into_tables(mut self) -> (Vec<u64>, Vec<Frame>, Vec<Node>) {
+        let mut frame = |raw: RawFrame| Frame { function: self.handles.intern(raw.handle), line: raw.line };
+        let frames = self.frames.into_rows().into_iter().map(&mut frame).collect();
+        (self.handles.into_rows(), frames, self.nodes.into_rows())
     }
 
     /// Whether `sample` is this stack. Both run from the leaf, so they end together or differ.

@@ -62,7 +62,7 @@ module Profiler
         stats = profile.stats
         files = written.map { |path| path.start_with?(@directory) ? path[@directory.length..-1] : path }
         format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
-               profile.meta[:modes].join("+"), stats[:cpu_ns] / 1e9, counted(threads(profile), "thread"),
+               profile.meta[:modes].join("+"), stats[:cpu_ns] / 1e9, counted(stats[:threads], "thread"),
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
       end
 
@@ -71,10 +71,6 @@ module Profiler
         return 0.0 if stats[:cpu_ns].zero?
 
         100.0 * (stats[:handler_ns] + stats[:collector_ns]) / stats[:cpu_ns]
-      end
-
-      def threads(profile)
-        profile.samples.map { |sample| [sample.thread_id, sample.thread_name] }.uniq.size
       end
 
       def counted(number, noun)
