@@ -5,11 +5,11 @@ require_relative "lib/profiler/version"
 Gem::Specification.new do |spec|
   spec.name = "profiler"
   spec.version = Profiler::VERSION
-  spec.summary = "A sampling profiler for CRuby: time, waiting, GC and memory, cheap enough for production"
+  spec.summary = "A CPU profiler for CRuby whose numbers add up, cheap enough for production"
   spec.description = <<~TEXT
-    Tells where the time and the memory of a Ruby program go: which method, on which line, for which request, and why it
-    was waiting. Runs inside the process, many sessions at once, and writes what pprof, speedscope, the Firefox Profiler
-    and others open. The extension is written in Rust.
+    Tells where the CPU time of a Ruby program goes: which method, on which line, in which thread. Runs inside the
+    process, weighs samples by the threads' own CPU clocks, says what was lost and what it cost, and writes what pprof,
+    speedscope and browsers open. The extension is written in Rust.
   TEXT
   spec.authors = ["The profiler authors"]
   spec.license = "MIT"
