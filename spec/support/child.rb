@@ -60,8 +60,7 @@ module Child
       File.binwrite(files[0], stdin)
       redirections = { in: files[0], out: [files[1], "w"], err: [files[2], "w"] }
       pid = Process.spawn(CLEAN.merge(env), *command, chdir: chdir, pgroup: true, **redirections)
-      block&.call(pid)
-      status = wait_for(pid, timeout)
+      status = wait_for(pid, timeout, &block)
       out, err = files.drop(1).map { |file| File.read(file, encoding: Encoding::UTF_8) }
       raise TimedOut, "#{command.inspect} ran longer than #{timeout} s\n#{out}\n#{err}" unless status
 
@@ -88,6 +87,7 @@ module Child
 
   # @return [Process::Status, nil] nil if it had to be killed
   def wait_for(pid, timeout)
+    yield pid if block_given?
     till = monotonic + timeout
     status = nil
     sleep 0.01 until (status = Process.wait2(pid, Process::WNOHANG)&.last) || monotonic > till
@@ -96,8 +96,8 @@ module Child
     Process.kill(:KILL, -pid) # the group: what it started goes with it
     Process.wait(pid)
     nil
-  rescue Exception # rubocop:disable Lint/RescueException -- an interrupted run leaves no child behind
-    Process.kill(:KILL, -pid)
+  rescue Exception # rubocop:disable Lint/RescueException -- a run that failed or was interrupted leaves no child behind
+    Process.kill(:KILL, -pid) unless status
     raise
   end
 end
