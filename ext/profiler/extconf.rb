@@ -58,7 +58,7 @@ refuse "Ruby's headers are missing", "Debian/Ubuntu:  apt-get install ruby-dev\n
 
 profile = ENV.fetch("PROFILER_CARGO_PROFILE", "release")
 features = ENV.fetch("PROFILER_CARGO_FEATURES", "")
-kept = ENV["PROFILER_TARGET_DIR"]
+kept = ENV["PROFILER_TARGET_DIR"].to_s.then { |dir| dir unless dir.empty? }
 target = File.expand_path(kept || "target")
 built = File.join(target, profile == "dev" ? "debug" : profile, "lib#{NAME}.#{RbConfig::CONFIG["SOEXT"] || "so"}")
 

@@ -5,8 +5,10 @@
  * malloc in the end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 
 static __thread int in_handler __attribute__((tls_model("initial-exec")));
 static volatile unsigned long handled, allocations;
+static int self_test;
 static void (*wrapped)(int, siginfo_t *, void *);
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
@@ -36,9 +39,14 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
 static void counting(int signal, siginfo_t *info, void *context) {
   in_handler = 1;
   wrapped(signal, info, context);
-  if (getenv("MALLOC_COUNTER_SELF_TEST")) {
-    void *volatile block = malloc(1); /* volatile: or the compiler leaves both out */
-    free(block);
+  if (self_test) {
+    /* More than there can be: refused before any lock is taken, for the program may be inside malloc
+     * right now. Volatile, or the compiler leaves it out. */
+    volatile size_t huge = SIZE_MAX;
+    int before = errno;
+    void *volatile none = malloc(huge);
+    (void)none;
+    errno = before;
   }
   in_handler = 0;
   __sync_fetch_and_add(&handled, 1);
@@ -48,6 +56,7 @@ int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
   static int (*real)(int, const struct sigaction *, struct sigaction *);
   if (!real) real = dlsym(RTLD_NEXT, "sigaction");
   if (signal != SIGPROF || !action || !(action->sa_flags & SA_SIGINFO)) return real(signal, action, old);
+  self_test = getenv("MALLOC_COUNTER_SELF_TEST") != NULL;
   struct sigaction ours = *action;
   wrapped = action->sa_sigaction;
   ours.sa_sigaction = counting;
