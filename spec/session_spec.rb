@@ -36,6 +36,21 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "says what of the process it does not see" do
+    note = "threads of other Ractors are not in this profile"
+    result = ruby_child("-W0", "-e", <<~RUBY)
+      require "profiler"
+      p Profiler.run { }.meta[:notes]
+      ractor = Ractor.new { Ractor.receive }
+      p Profiler.run { }.meta[:notes]
+    RUBY
+    expect(result.out).to eq(%([]\n["#{note}"]\n)), result.err
+    skip "this Ruby has no M:N threads" if RUBY_VERSION < "3.3"
+
+    result = ruby_child("-e", "require 'profiler'; puts Profiler.run { }.meta[:notes]", env: { "RUBY_MN_THREADS" => "1" })
+    expect(result.out).to match(/\ARUBY_MN_THREADS: .* missing\n\z/), result.err
+  end
+
   it "is one at a time, and says so" do
     expect(run(<<~RUBY)).to eq("Profiler::AlreadyRunning: a session is running: stop it first\ntrue\n")
       session = Profiler.start

@@ -114,6 +114,7 @@ impl Session {
 impl Running {
     fn meta(self, ruby: &Ruby, stopped_ns: u64) -> Meta {
         let mut notes = self.config.notes;
+        notes.extend(vm::process::blind_spots(ruby));
         if sampler::collector_failed() {
             notes.push(
                 "the collector thread failed, so the ring may have been full (please report this)".into(),

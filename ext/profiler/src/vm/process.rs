@@ -17,6 +17,19 @@ pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
     None
 }
 
+/// What of this process is not profiled, or not as promised: one sentence each.
+pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
+    let mut spots = Vec::new();
+    if cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1") {
+        spots.push("RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into());
+    }
+    let ractors = constant::<Value>(ruby, &["Ractor"]);
+    if ractors.and_then(|it| it.funcall::<_, _, usize>("count", ()).ok()).is_some_and(|count| count > 1) {
+        spots.push("threads of other Ractors are not in this profile".into());
+    }
+    spots
+}
+
 /// `RUBY_DESCRIPTION`.
 pub(crate) fn description(ruby: &Ruby) -> String {
     constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default()
