@@ -7,7 +7,7 @@ require_relative "workloads"
 module Bench
   # Longer than the collector thread ever sleeps, so that its CPU time falls into the slice that caused it. Slices so short
   # that they measure nothing anyway do not wait for that.
-  SETTLE_SECONDS = 0.12
+  SETTLE_SECONDS = 0.3
 
   # A process CPU clock that is right while a CPU timer is armed: CLOCK_PROCESS_CPUTIME_ID lags by up to a tick then.
   def self.cpu
@@ -55,6 +55,14 @@ module Bench
   def self.walks(depth, pairs)
     OnFloor.load
     Array.new(pairs) { Workloads.at_depth(depth) { Floor.walk(2_000) } }
+  end
+
+  # Our handler in the same loop, called as the timer would: [ns, frames], to set beside the bare walk.
+  def self.handlers(depth, pairs)
+    require "profiler"
+    Profiler.run(interval: 1_000_000) do
+      Array.new(pairs) { Workloads.at_depth(depth) { Profiler::Testing.handler_ns(1_600) } }
+    end.value
   end
 
   # Microseconds to start and to stop, around that much work.

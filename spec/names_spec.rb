@@ -73,7 +73,8 @@ RSpec.describe "Names" do
       klass = Class.new { define_method(:made) { burn }; def plain = burn }
       profile = Profiler.run { 3.times { klass.new.made; klass.new.plain } }
     RUBY
-    ours = ->(names) { names.grep(/\|here\z/).sort }
+    # A name can stand there twice: once for each line that was hit.
+    ours = ->(names) { names.grep(/\|here\z/).uniq.sort }
     expect(ours[names_in(code)]).to eq(ours[names_in(code)])
   end
 

@@ -13,6 +13,7 @@ end
 RSpec.configure do |config|
   config.disable_monkey_patching!
   config.expect_with(:rspec) { |expectations| expectations.syntax = :expect }
+  config.fail_if_no_examples = true
   config.order = :random # the seed is printed; `rspec --seed N` repeats a run
   Kernel.srand(config.seed)
 

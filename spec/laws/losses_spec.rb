@@ -28,8 +28,8 @@ RSpec.describe "What was lost" do
   end
 
   it "is counted and carried when the ring is full" do
-    stats = run_with("Profiler::Testing.hold_collector(true); sleep 0.3; Profiler::Testing.fill_ring",
-                     "Profiler::Testing.hold_collector(false); sleep 0.3")
+    stats = run_with("Profiler::Testing.hold_collector(true); sleep 0.6; Profiler::Testing.fill_ring",
+                     "Profiler::Testing.hold_collector(false); sleep 0.6")
     expect(stats[:dropped_full]).to be >= 3
     expect(stats[:dropped]).to eq(stats[:dropped_full])
     expect(stats[:dark]).to be < 100_000_000

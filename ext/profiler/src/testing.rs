@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use magnus::{function, prelude::*, Error, RModule};
 
-use crate::capture::{handler, sigaction, walk};
+use crate::capture::{clock, handler, sigaction, walk, CAPTURE};
 use crate::{sampler, threads};
 
 static HAMMERING: AtomicBool = AtomicBool::new(false);
@@ -19,7 +19,7 @@ fn hold_scratch(hold: bool) {
 /// Fills the ring until nothing fits, with records that are no records, and gives their number.
 /// They stay until somebody drains.
 fn fill_ring() -> usize {
-    let Some(hub) = crate::capture::CAPTURE.hub() else { return 0 };
+    let Some(hub) = CAPTURE.hub() else { return 0 };
     let fits = |_: &usize| hub.ring.try_push(1, |_| {}).is_ok();
     (0..hub.ring.capacity()).take_while(fits).count()
 }
@@ -64,12 +64,41 @@ fn tick(state: &'static threads::ThreadState) {
     }
 }
 
+/// Calls the handler `times` times in a row, here, as the timer of this thread would, and gives the
+/// median nanoseconds of a call. What it records is drained between the rounds and not timed.
+fn handler_ns(times: usize) -> u64 {
+    const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
+    #[repr(C)]
+    struct Padded(handler::TimerInfo, [u64; 12]);
+    let mut info = Padded(handler::TimerInfo::of(state), [0; 12]);
+    // SAFETY: all fields may be zero: no alternate stack, and nothing else is read.
+    let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
+    let mut rounds: Vec<u64> = (0..times as u64 / ROUND)
+        .map(|_| {
+            let begun = clock::monotonic_ns();
+            for _ in 0..ROUND {
+                // SAFETY: what the kernel would hand over, on the thread that it is about.
+                unsafe {
+                    handler::on_sigprof(libc::SIGPROF, (&raw mut info).cast(), (&raw mut context).cast());
+                }
+            }
+            let took = clock::monotonic_ns() - begun;
+            while hub.drain_batch(&threads::Registry) {}
+            took / ROUND
+        })
+        .collect();
+    rounds.sort_unstable();
+    rounds.get(rounds.len() / 2).copied().unwrap_or(0)
+}
+
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let testing = profiler.define_module("Testing")?;
     testing.define_singleton_method("hold_scratch", function!(hold_scratch, 1))?;
     testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
     testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
+    testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
     testing.define_singleton_method("hammer", function!(hammer, 1))?;
     Ok(())
 }

@@ -15,8 +15,9 @@ pub enum Command {
     Rest,
 }
 
-/// Bounds of the pause between two drains.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
+/// Bounds of the pause between two drains. To wake up is most of what the collector costs with shallow
+/// stacks, so it does not do so more than four times a second without need.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
 /// The body of the collector thread: drains, and sleeps just so long that the ring stays far from
 /// full. Ends when the sending side of `commands` is gone. After each round `report` is called, for

@@ -21,7 +21,9 @@ pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
 pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
     let mut spots = Vec::new();
     if cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1") {
-        spots.push("RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into());
+        spots.push(
+            "RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into(),
+        );
     }
     let ractors = constant::<Value>(ruby, &["Ractor"]);
     if ractors.and_then(|it| it.funcall::<_, _, usize>("count", ()).ok()).is_some_and(|count| count > 1) {
