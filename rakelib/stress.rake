@@ -2,8 +2,8 @@
 
 # Crashes do not show in a minute. What is run, and why each part of it is there, stands in spec/scripts/stress.rb.
 
-# The same program three ways: all at once; one thread, so that compaction happens between known points; and JSON,
-# ERB and the like collecting at every allocation.
+# The same program three ways: all at once; one thread, so that compaction happens between known points; and one
+# thread that collects at every allocation.
 STRESS = {
   "threads" => { share: 0.8, env: {} },
   "alone" => { share: 0.1, env: { "THREADS" => "0" } },
