@@ -9,6 +9,10 @@ use magnus::{function, prelude::*, Error, RModule};
 use crate::capture::{clock, handler, sigaction, walk, CAPTURE};
 use crate::{sampler, threads};
 
+/// As large as the siginfo that the kernel hands over: 128 bytes.
+#[repr(C)]
+struct Padded(handler::TimerInfo, [u64; 12]);
+
 static HAMMERING: AtomicBool = AtomicBool::new(false);
 
 /// Takes all scratch buffers away, or gives them back.
@@ -49,8 +53,6 @@ fn hammer(interval_us: u64) {
 
 /// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
 fn tick(state: &'static threads::ThreadState) {
-    #[repr(C)]
-    struct Padded(handler::TimerInfo, [u64; 12]);
     let info = Padded(handler::TimerInfo::of(state), [0; 12]);
     // SAFETY: a siginfo of 128 bytes; a thread that is gone is an error that we ignore.
     unsafe {
@@ -69,8 +71,6 @@ fn tick(state: &'static threads::ThreadState) {
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
-    #[repr(C)]
-    struct Padded(handler::TimerInfo, [u64; 12]);
     let mut info = Padded(handler::TimerInfo::of(state), [0; 12]);
     // SAFETY: all fields may be zero: no alternate stack, and nothing else is read.
     let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
