@@ -104,16 +104,20 @@ floor_stop(VALUE self)
     return rb_ary_new_from_args(2, ULONG2NUM(ticks), ULONG2NUM(handler_ns));
 }
 
-/* Floor.walk(rounds) -> [ns of one walk in a tight loop, frames that it saw] */
+/* Floor.loop(what, rounds) -> [ns of one such tick in a tight loop, frames that a walk sees]. Nothing may be running. */
 static VALUE
-floor_walk(VALUE self, VALUE rounds)
+floor_loop(VALUE self, VALUE parts, VALUE rounds)
 {
     long count = NUM2LONG(rounds);
-    int frames = 0;
-    unsigned long begun = now_ns(CLOCK_MONOTONIC);
+    unsigned long begun;
+    double each;
 
-    for (long i = 0; i < count; i++) frames = rb_profile_frames(0, MAX_FRAMES, handles, lines);
-    return rb_ary_new_from_args(2, DBL2NUM((double)(now_ns(CLOCK_MONOTONIC) - begun) / (double)count), INT2NUM(frames));
+    if (armed) rb_raise(rb_eRuntimeError, "the floor is running");
+    what = NUM2INT(parts);
+    begun = now_ns(CLOCK_MONOTONIC);
+    for (long i = 0; i < count; i++) on_tick(SIGPROF, NULL, NULL);
+    each = (double)(now_ns(CLOCK_MONOTONIC) - begun) / (double)count;
+    return rb_ary_new_from_args(2, DBL2NUM(each), INT2NUM(rb_profile_frames(0, MAX_FRAMES, handles, lines)));
 }
 
 void
@@ -126,5 +130,5 @@ Init_floor(void)
     rb_define_const(module, "TIMED", INT2NUM(TIMED));
     rb_define_singleton_method(module, "start", floor_start, 3);
     rb_define_singleton_method(module, "stop", floor_stop, 0);
-    rb_define_singleton_method(module, "walk", floor_walk, 1);
+    rb_define_singleton_method(module, "loop", floor_loop, 2);
 }

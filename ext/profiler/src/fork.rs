@@ -10,7 +10,7 @@ use std::sync::MutexGuard;
 
 use profiler_core::hub::ForkGuard;
 
-use crate::capture::CAPTURE;
+use crate::capture::{walk, CAPTURE};
 use crate::sampler::{self, Sampler};
 use crate::threads;
 
@@ -56,7 +56,7 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn in_child() {
     // The timers did not come along, nor did the thread that drained.
     CAPTURE.enabled.store(false, Ordering::Release);
-    CAPTURE.in_flight.store(0, Ordering::SeqCst);
+    walk::free_all();
     GENERATION.fetch_add(1, Ordering::Relaxed);
     threads::clear();
     // SAFETY: only the forking thread is here.

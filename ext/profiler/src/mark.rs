@@ -2,7 +2,7 @@
 //!
 //! Why this is complete: a handle is in the ring, in the hand of whoever drains, or in the frame table
 //! of the epoch. The drain lock makes the first and the last agree and the hand empty; and as no
-//! handler is between its walk and its publishing (`Capture::wait_for_walks`), none is anywhere else.
+//! handler is between its walk and its publishing (`walk::wait_for_walks`), none is anywhere else.
 //! Names are asked for while the epoch still lists the handles.
 
 use std::ffi::c_void;
@@ -10,7 +10,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use profiler_core::sample::Synthetic;
 
-use crate::capture::CAPTURE;
+use crate::capture::{walk, CAPTURE};
 use crate::vm;
 
 /// The mark function of the root.
@@ -19,7 +19,7 @@ use crate::vm;
 /// object; waits for anybody who needs the GVL.
 pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
-    CAPTURE.wait_for_walks();
+    walk::wait_for_walks();
     // A panic must not run into the VM; the handles not marked by then cannot be helped.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         hub.each_live_handle(|handle| {

@@ -138,6 +138,7 @@ impl Profile {
             put(name, count)?;
         }
         put("dropped", profile.stats.counts.dropped())?;
+        put("handler_ns", profile.stats.handler_ns)?;
         put("collector_ns", profile.stats.collector_ns)?;
         put("stop_ns", profile.stats.stop_ns)?;
         put("names_ns", profile.stats.names_ns)?;

@@ -14,7 +14,7 @@ use crate::errors::error;
 use crate::names::VmNames;
 use crate::profile::Profile;
 use crate::sampler::{self, Refusal};
-use crate::{fork, vm};
+use crate::{fork, threads, vm};
 
 /// See the module.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ struct Running {
     started_at_ns: u64,
     started_ns: u64,
     counts: Counts,
+    handler_ns: u64,
     collector_ns: u64,
 }
 
@@ -45,10 +46,11 @@ impl Session {
         let config = Config::from_ruby(ruby, options)?;
         let counts = sampler::prepare().counters.read();
         let (started_at_ns, started_ns) = (clock::realtime_ns(), clock::monotonic_ns());
-        let collector_ns = sampler::collector_ns();
+        let (handler_ns, collector_ns) = (threads::handler_ns(), sampler::collector_ns());
         let id = sampler::start(ruby, &config)?;
         let generation = fork::generation();
-        let running = Running { id, config, generation, started_at_ns, started_ns, counts, collector_ns };
+        let running =
+            Running { id, config, generation, started_at_ns, started_ns, counts, handler_ns, collector_ns };
         Ok(Self(Mutex::new(Life::Running(Box::new(running)))))
     }
 
@@ -70,6 +72,7 @@ impl Session {
         let mut profile = named(closed);
         profile.stats = Stats {
             counts: CAPTURE.hub().map(|hub| hub.counters.read().since(&running.counts)).unwrap_or_default(),
+            handler_ns: threads::handler_ns().saturating_sub(running.handler_ns),
             collector_ns: sampler::collector_ns().saturating_sub(running.collector_ns),
             stop_ns: drained_ns - stopped_ns,
             names_ns: clock::monotonic_ns() - drained_ns,

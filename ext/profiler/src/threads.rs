@@ -49,6 +49,9 @@ pub(crate) struct ThreadState {
     pub(crate) labels: AtomicU32,
     /// Scope that the handler puts on records.
     pub(crate) scope: AtomicU32,
+    /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
+    /// states only grows.
+    handler_ns: AtomicU64,
     /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
     name: [AtomicU64; 2],
 }
@@ -67,6 +70,7 @@ impl ThreadState {
             timer: AtomicUsize::new(0),
             labels: AtomicU32::new(0),
             scope: AtomicU32::new(0),
+            handler_ns: AtomicU64::new(0),
             name: [const { AtomicU64::new(0) }; 2],
         }
     }
@@ -86,6 +90,16 @@ impl ThreadState {
     /// Identity of its Ruby Thread.
     pub(crate) fn object(&self) -> u64 {
         self.object.load(Relaxed)
+    }
+
+    /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
+    /// interrupt itself: so a load and a store are enough, which wait for nothing.
+    ///
+    /// # Signal safety
+    /// One load and one store.
+    #[inline]
+    pub(crate) fn add_handler_ns(&self, ns: u64) {
+        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
     }
 
     /// Whether the thread is registered and has not ended.
@@ -114,6 +128,11 @@ pub(crate) fn at(address: usize) -> Option<&'static ThreadState> {
     let offset = address.checked_sub(SLAB.as_ptr() as usize)?;
     let place = offset / size_of::<ThreadState>();
     (offset % size_of::<ThreadState>() == 0).then(|| SLAB.get(place))?
+}
+
+/// Time spent in signal handlers since the process began, all threads, ns.
+pub(crate) fn handler_ns() -> u64 {
+    used().iter().map(|state| state.handler_ns.load(Relaxed)).fold(0, u64::wrapping_add)
 }
 
 /// All threads that live.

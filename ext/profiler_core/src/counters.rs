@@ -5,7 +5,7 @@ use ::core::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// Counts since the process began. Written by handlers, read by everybody.
+        /// Counts since the process began. Written by handlers and by whoever drains, read by everybody.
         #[derive(Debug, Default)]
         pub struct Counters {
             $($(#[$doc])* pub $name: AtomicU64,)+
@@ -49,7 +49,8 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Ticks that became a record in the ring.
+    /// Ticks that became a record. Counted when the record is drained, which spares the handler an
+    /// atomic operation that would wait for all that it has just written.
     captured,
     /// Of these, records of a thread that was collecting garbage.
     captured_in_gc,
@@ -75,8 +76,6 @@ counters! {
     overrun,
     /// Threads that could not be profiled: no room in the registry, or no timer to be had.
     threads_refused,
-    /// Time spent in the handler, ns.
-    handler_ns,
 }
 
 impl Counts {

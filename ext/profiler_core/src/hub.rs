@@ -8,7 +8,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::aggregate::Aggregate;
-use crate::counters::Counters;
+use crate::counters::{add, Counters};
 use crate::ids::ThreadId;
 use crate::names::NameCache;
 use crate::profile::{Function, Thread};
@@ -128,7 +128,7 @@ impl Hub {
 
     /// Moves at most [`BATCH`] records from the ring to the sessions. False when it found no more.
     pub fn drain_batch(&self, registry: &dyn ThreadRegistry) -> bool {
-        self.lock().batch(&self.ring, registry)
+        self.lock().batch(self, registry)
     }
 
     /// Drains what is there, gives away what is left of `threads` (those alive, with their CPU
@@ -181,7 +181,7 @@ impl Hub {
         let hand = &mut drain.hand;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, hand) {
-            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(|handle| mark(*handle));
+            RawSample::decode(hand).iter().flat_map(RawSample::frames).for_each(|frame| mark(frame.handle()));
             at = next;
         }
         hand.clear();
@@ -221,17 +221,21 @@ impl ForkGuard<'_> {
 }
 
 impl Drain {
-    fn batch(&mut self, ring: &Ring, registry: &dyn ThreadRegistry) -> bool {
+    fn batch(&mut self, hub: &Hub, registry: &dyn ThreadRegistry) -> bool {
         // Before the ring is read: what these threads recorded is in it, and is counted before
         // they are settled.
         registry.take_ended(&mut self.ended);
         let Self { hand, epoch, sessions, .. } = self;
-        let mut drained = 0;
-        while drained < BATCH && ring.pop(hand) {
+        let (mut drained, mut captured, mut in_gc) = (0, 0, 0);
+        while drained < BATCH && hub.ring.pop(hand) {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
+            captured += 1;
             let stack = match sample.stamp.state {
-                State::Gc => epoch.stacks.intern_frames(std::iter::once(Synthetic::Gc.frame())),
+                State::Gc => {
+                    in_gc += 1;
+                    epoch.stacks.intern_frames(std::iter::once(Synthetic::Gc.frame()))
+                }
                 State::Running => epoch.stacks.intern(&sample),
             };
             for session in sessions.iter_mut() {
@@ -239,6 +243,8 @@ impl Drain {
             }
         }
         hand.clear();
+        add(&hub.counters.captured, captured);
+        add(&hub.counters.captured_in_gc, in_gc);
         let more = drained == BATCH;
         if !more {
             self.settle_ended();

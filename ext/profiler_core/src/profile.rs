@@ -9,8 +9,6 @@ use crate::counters::Counts;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::sample::State;
 
-pub use crate::stacks::Node;
-
 /// What is measured. A profile's types always stand in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,6 +112,15 @@ pub struct Frame {
     pub line: u32,
 }
 
+/// A frame and the stack that called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The caller's node, which has a smaller id; nothing at the root.
+    pub parent: Option<StackId>,
+    /// The frame at the leaf end of this stack.
+    pub frame: FrameId,
+}
+
 /// A Ruby thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Thread {
@@ -172,6 +179,8 @@ pub struct Meta {
 pub struct Stats {
     /// Ticks by fate. Process-wide: with several sessions at once they share them.
     pub counts: Counts,
+    /// Time spent in signal handlers, ns.
+    pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
     /// Time that stopping took before names were asked for, ns.

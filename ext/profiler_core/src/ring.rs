@@ -154,4 +154,21 @@ impl Slot<'_> {
             self.next += 1;
         }
     }
+
+    /// Writes as many words as there are and fit. Faster than one by one: the room is one piece of the
+    /// ring or two, and within a piece there is nothing to check.
+    #[inline]
+    pub fn extend(&mut self, mut words: impl ExactSizeIterator<Item = u64>) {
+        while words.len() > 0 && self.next < self.end {
+            let place = self.next as usize & (self.ring.words.len() - 1);
+            let room = self.ring.words.get(place..).unwrap_or(&[]);
+            let fits = room.len().min(words.len()).min((self.end - self.next) as usize);
+            // The room leads, so that the iterator loses no word when it ends.
+            room.iter()
+                .take(fits)
+                .zip(words.by_ref())
+                .for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+            self.next += fits as u64;
+        }
+    }
 }

@@ -10,8 +10,7 @@
 //! word 2   monotonic clock, ns
 //! word 3   CPU clock of the thread at its birth, ns
 //! word 4   label set (32) | scope (32)
-//! then     the handles of the frames, one a word
-//! then     their lines, two a word
+//! then     the frames, one a word
 //! ```
 
 use ::core::prelude::rust_2021::*;
@@ -72,25 +71,51 @@ pub struct Stamp {
     pub born_cpu_ns: u64,
 }
 
-/// One frame before names: a handle of the VM (or a [`Synthetic`]) and the line that runs, 0 when unknown.
+/// One frame before names, in one word: a handle of the VM (or a [`Synthetic`]) and the line that runs.
+///
+/// A handle is the address of an object of the VM, so it is a multiple of 8 below 2^48. Shifted up by
+/// 16 bits it leaves the lowest 19 for the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RawFrame {
+#[repr(transparent)]
+pub struct RawFrame(u64);
+
+impl RawFrame {
+    const LINE_BITS: u32 = 19;
+    const HANDLE_SHIFT: u32 = 16;
+
+    /// Of a handle and a line from 1. A line below 1 or from 524,288 on becomes 0, which is unknown.
+    #[inline]
+    #[must_use]
+    pub fn new(handle: u64, line: i32) -> Self {
+        let line = if (line as u32) >> Self::LINE_BITS == 0 { line as u64 } else { 0 };
+        Self(handle << Self::HANDLE_SHIFT | line)
+    }
+
     /// Opaque to this crate.
-    pub handle: u64,
+    #[inline]
+    #[must_use]
+    pub fn handle(self) -> u64 {
+        (self.0 >> Self::LINE_BITS) << (Self::LINE_BITS - Self::HANDLE_SHIFT)
+    }
+
     /// Line in the file, from 1; 0 is unknown.
-    pub line: u32,
+    #[inline]
+    #[must_use]
+    pub fn line(self) -> u32 {
+        (self.0 & ((1 << Self::LINE_BITS) - 1)) as u32
+    }
 }
 
-/// Frames that no VM knows. Their handles are small numbers, which no VM object has.
+/// Frames that no VM knows. Their handles are small multiples of 8, which no VM object has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Synthetic {
     /// Frames left out of a stack that is too deep.
-    Truncated = 1,
+    Truncated = 8,
     /// The collector of garbage.
-    Gc = 2,
+    Gc = 16,
     /// Time of a thread of which no stack was ever taken.
-    Unsampled = 3,
+    Unsampled = 24,
 }
 
 impl Synthetic {
@@ -115,7 +140,7 @@ impl Synthetic {
     /// As a frame of a stack.
     #[must_use]
     pub fn frame(self) -> RawFrame {
-        RawFrame { handle: self as u64, line: 0 }
+        RawFrame::new(self as u64, 0)
     }
 }
 
@@ -155,7 +180,7 @@ pub fn push(ring: &Ring, stamp: &Stamp, walk: Walk<'_>, depth: usize) -> Result<
         (have, 0, walk.rootless)
     };
     let frames = leaf + usize::from(cut) + root;
-    let len = STAMP_WORDS + frames + frames.div_ceil(2);
+    let len = STAMP_WORDS + frames;
 
     ring.try_push(len, |slot| {
         slot.write(u64::from(stamp.thread.0) | (stamp.state as u64) << 32 | (frames as u64) << 48);
@@ -164,32 +189,14 @@ pub fn push(ring: &Ring, stamp: &Stamp, walk: Walk<'_>, depth: usize) -> Result<
         slot.write(stamp.born_cpu_ns);
         slot.write(u64::from(stamp.labels.0) | u64::from(stamp.scope.0) << 32);
 
-        let (leaf_handles, rest) = walk.handles.split_at(leaf);
-        let root_handles = rest.split_at(rest.len() - root).1;
-        leaf_handles.iter().for_each(|handle| slot.write(*handle));
+        let frame = |(handle, line): (&u64, &i32)| RawFrame::new(*handle, *line).0;
+        let seen = || walk.handles.iter().zip(walk.lines);
+        slot.extend(seen().take(leaf).map(frame));
         if cut {
-            slot.write(Synthetic::Truncated as u64);
+            slot.write(Synthetic::Truncated.frame().0);
         }
-        root_handles.iter().for_each(|handle| slot.write(*handle));
-
-        let (leaf_lines, rest) = walk.lines.split_at(leaf);
-        let root_lines = rest.split_at(rest.len() - root).1;
-        if cut {
-            let all = leaf_lines.iter().copied().chain(Some(0)).chain(root_lines.iter().copied());
-            write_lines(slot, all);
-        } else {
-            write_lines(slot, leaf_lines.iter().copied());
-        }
+        slot.extend(seen().skip(have - root).map(frame));
     })
-}
-
-#[inline]
-fn write_lines(slot: &mut crate::ring::Slot<'_>, mut lines: impl Iterator<Item = i32>) {
-    let word = |line: i32| if line > 0 { line as u64 } else { 0 };
-    while let Some(low) = lines.next() {
-        let high = lines.next().unwrap_or(0);
-        slot.write(word(low) | word(high) << 32);
-    }
 }
 
 /// A record in hand, as it came out of the ring.
@@ -197,18 +204,16 @@ fn write_lines(slot: &mut crate::ring::Slot<'_>, mut lines: impl Iterator<Item =
 pub struct RawSample<'hand> {
     /// Everything but the frames.
     pub stamp: Stamp,
-    handles: &'hand [u64],
-    lines: &'hand [u64],
+    words: &'hand [u64],
 }
 
 impl<'hand> RawSample<'hand> {
     /// Reads what [`push`] wrote; nothing when the words are no record.
     #[must_use]
     pub fn decode(words: &'hand [u64]) -> Option<Self> {
-        let (stamp, frames) = words.split_at_checked(STAMP_WORDS)?;
+        let (stamp, words) = words.split_at_checked(STAMP_WORDS)?;
         let &[head, cpu_ns, monotonic_ns, born_cpu_ns, ids] = stamp else { return None };
-        let (handles, lines) = frames.split_at_checked((head >> 48) as usize)?;
-        if lines.len() != handles.len().div_ceil(2) {
+        if words.len() != (head >> 48) as usize {
             return None;
         }
         let stamp = Stamp {
@@ -220,26 +225,39 @@ impl<'hand> RawSample<'hand> {
             monotonic_ns,
             born_cpu_ns,
         };
-        Some(Self { stamp, handles, lines })
+        Some(Self { stamp, words })
     }
 
-    /// The handles, leaf first; synthetic ones among them.
-    #[must_use]
-    pub fn handles(&self) -> &'hand [u64] {
-        self.handles
+    /// The frames as they lie in the record: equal words are equal stacks.
+    pub(crate) fn words(&self) -> &'hand [u64] {
+        self.words
     }
 
-    /// Handles and lines as they lie in the record: equal words are equal stacks.
-    pub(crate) fn words(&self) -> impl Iterator<Item = u64> + 'hand {
-        self.handles.iter().chain(self.lines.iter()).copied()
-    }
-
-    /// The frames, leaf first.
+    /// The frames, leaf first; synthetic ones among them.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = RawFrame> + ExactSizeIterator + 'hand {
-        let lines = self.lines;
-        self.handles.iter().enumerate().map(move |(place, handle)| {
-            let pair = lines.get(place / 2).copied().unwrap_or(0);
-            RawFrame { handle: *handle, line: (pair >> (32 * (place % 2))) as u32 }
-        })
+        self.words.iter().map(|word| RawFrame(*word))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_keeps_its_handle_and_its_line() {
+        for handle in [8, 0x7fff_ffff_fff8, 0xffff_ffff_fff8, Synthetic::Gc as u64] {
+            for line in [0, 1, 524_287] {
+                let frame = RawFrame::new(handle, line);
+                assert_eq!((frame.handle(), frame.line()), (handle, line as u32));
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_does_not_fit_is_unknown_and_leaves_the_handle_alone() {
+        for line in [-1, i32::MIN, 524_288, i32::MAX] {
+            let frame = RawFrame::new(0x7fff_ffff_fff8, line);
+            assert_eq!((frame.handle(), frame.line()), (0x7fff_ffff_fff8, 0));
+        }
     }
 }

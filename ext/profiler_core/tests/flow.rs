@@ -24,6 +24,15 @@ fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     ThreadLife { thread: ThreadId(thread), born_cpu_ns, cpu_ns, info }
 }
 
+/// As an address that the VM could give, and back.
+fn handle(number: u64) -> u64 {
+    0x7f00_0000_0000 | number << 16
+}
+
+fn number(handle: u64) -> u64 {
+    handle >> 16 & 0xffff
+}
+
 fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
     let stamp = Stamp {
         thread: ThreadId(thread),
@@ -34,14 +43,16 @@ fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
         monotonic_ns: cpu_ns,
         born_cpu_ns: 100,
     };
+    let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
     let lines = vec![7; handles.len()];
-    push(&hub.ring, &stamp, Walk { handles, lines: &lines, rootless: false }, 2048).unwrap();
+    push(&hub.ring, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
 }
 
 fn function(handle: u64) -> Function {
+    let number = number(handle);
     Function {
         // Two handles of one method: it was defined again while we looked.
-        name: format!("Foo#m{}", if handle == 24 { 16 } else { handle }),
+        name: format!("Foo#m{}", if number == 24 { 16 } else { number }),
         class_name: "Foo".into(),
         method_name: String::new(),
         path: "/foo.rb".into(),
@@ -112,7 +123,7 @@ fn what_was_dropped_is_carried_by_the_next_record() {
         monotonic_ns: cpu_ns,
         born_cpu_ns: 0,
     };
-    let walk = Walk { handles: &[32], lines: &[1], rootless: false };
+    let walk = Walk { handles: &[handle(32)], lines: &[1], rootless: false };
     assert!(push(&hub.ring, &stamp_at(20), walk, 2048).is_err(), "full");
     while hub.drain_batch(&registry) {}
     push(&hub.ring, &stamp_at(30), walk, 2048).unwrap();
@@ -140,7 +151,7 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let live = |hub: &Hub| {
         let mut handles = Vec::new();
-        hub.each_live_handle(|handle| handles.push(handle));
+        hub.each_live_handle(|handle| handles.push(number(handle)));
         handles.sort_unstable();
         handles.dedup();
         handles
@@ -167,7 +178,7 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
 #[test]
 fn deep_stacks_keep_both_ends() {
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
-    let handles: Vec<u64> = (1..=300).map(|frame| frame * 8).collect();
+    let handles: Vec<u64> = (1..=300).map(|frame| handle(frame * 8)).collect();
     let lines = vec![1; 300];
     let stamp = Stamp {
         thread: ThreadId(1),

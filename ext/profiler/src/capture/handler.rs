@@ -9,7 +9,8 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Stamp, State};
 
-use super::{clock, walk, CAPTURE};
+use super::walk::{self, Scratch};
+use super::{clock, CAPTURE};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 
@@ -68,7 +69,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     } else {
         capture(hub, state, begun_ns);
     }
-    add(&hub.counters.handler_ns, clock::monotonic_ns().wrapping_sub(begun_ns));
+    state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns));
 }
 
 /// A postponed job: takes the record where Ruby checks its interrupts.
@@ -85,10 +86,11 @@ pub(crate) unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
 /// Asks the VM the last questions and takes the record.
 #[inline]
 fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
-    let _in_flight = InFlight::enter();
     if !vm::state::on_ruby_thread() {
         return count(&hub.counters.dropped_not_ruby);
     }
+    // Before GC is asked about: see `walk::wait_for_walks`.
+    let scratch = Scratch::take();
     let in_gc = vm::state::during_gc();
     if in_gc && !vm::state::not_in_blocking_region() {
         // Somebody else collects while this thread works without the GVL.
@@ -103,10 +105,10 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
         monotonic_ns,
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
     };
-    if in_gc {
-        walk::record_gc(hub, &stamp);
-    } else {
-        walk::record(hub, &stamp);
+    match scratch {
+        _ if in_gc => walk::record_gc(hub, &stamp),
+        Some(scratch) => scratch.record(hub, &stamp),
+        None => count(&hub.counters.dropped_busy),
     }
 }
 
@@ -134,25 +136,6 @@ fn on_alternate_stack(context: &::libc::ucontext_t) -> bool {
     let stack = context.uc_stack;
     let here = ::core::ptr::from_ref(&stack) as usize;
     here.wrapping_sub(stack.ss_sp as usize) < stack.ss_size
-}
-
-/// Counts a handler in while it may walk.
-struct InFlight;
-
-impl InFlight {
-    #[inline]
-    fn enter() -> Self {
-        // SeqCst pairs with `Capture::wait_for_walks`.
-        CAPTURE.in_flight.fetch_add(1, Ordering::SeqCst);
-        Self
-    }
-}
-
-impl Drop for InFlight {
-    #[inline]
-    fn drop(&mut self) {
-        CAPTURE.in_flight.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 /// Puts errno back as it was.

@@ -9,9 +9,10 @@
 //! * A signal may come late: after the stop, after its thread, in a forked child. Ring, counters and
 //!   thread states are never freed, and [`Capture::enabled`] is the first thing asked.
 //! * No stack is walked while garbage is collected. A handler on another thread than the collecting
-//!   one could have begun before: so walks are counted in [`Capture::in_flight`], and the mark
-//!   function waits until there is none. From then on `during_gc` keeps new ones out, until the GC,
-//!   and with it every compaction, is over. What was walked before is in the ring by then, and pinned.
+//!   one could have begun before: so a walk holds one of the buffers of [`walk`] from before it asks
+//!   about GC until its record is published, and the mark function waits until none is held. From
+//!   then on `during_gc` keeps new ones out, until the GC, and with it every compaction, is over.
+//!   What was walked before is in the ring by then, and pinned.
 //!
 //! The life of a sample stands in ARCHITECTURE.md.
 
@@ -32,8 +33,6 @@ pub(crate) struct Capture {
     hub: AtomicPtr<Hub>,
     /// Whether ticks are wanted. Cleared by stop, at exit of the VM, and in a forked child.
     pub(crate) enabled: AtomicBool,
-    /// Handlers that may be walking right now.
-    pub(crate) in_flight: AtomicUsize,
     /// Frames kept of a stack.
     pub(crate) depth: AtomicUsize,
     /// Do not walk in the handler: ask for a postponed job that does.
@@ -44,7 +43,6 @@ pub(crate) struct Capture {
 pub(crate) static CAPTURE: Capture = Capture {
     hub: AtomicPtr::new(::core::ptr::null_mut()),
     enabled: AtomicBool::new(false),
-    in_flight: AtomicUsize::new(0),
     depth: AtomicUsize::new(2048),
     at_safepoints: AtomicBool::new(false),
 };
@@ -66,16 +64,5 @@ impl Capture {
         let hub = self.hub.load(Ordering::Acquire);
         // SAFETY: it is null or came from a `&'static Hub`.
         unsafe { hub.as_ref() }
-    }
-
-    /// Waits until no handler is walking. For the mark function alone: garbage is being collected, so
-    /// a handler that begins now counts itself in and straight out again. A walk takes microseconds
-    /// and needs nothing that the waiting thread holds.
-    pub(crate) fn wait_for_walks(&self) {
-        // SeqCst pairs with the SeqCst in `handler::InFlight`: either the handler sees that garbage
-        // is being collected, or we see the handler.
-        while self.in_flight.load(Ordering::SeqCst) != 0 {
-            clock::yield_now();
-        }
     }
 }

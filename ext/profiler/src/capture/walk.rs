@@ -3,13 +3,13 @@
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::{AtomicBool, Ordering};
+use ::core::sync::atomic::{fence, AtomicU8, Ordering};
 
 use ::profiler_core::counters::count;
 use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::{push, Stamp, Walk};
 
-use super::CAPTURE;
+use super::{clock, CAPTURE};
 use crate::vm;
 
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
@@ -18,72 +18,101 @@ pub(crate) const WALK_LIMIT: usize = 10_000;
 /// One is in use at a time, mostly; two or three with threads that burn CPU without the GVL.
 const BUFFERS: usize = 4;
 
-struct Scratch {
-    taken: AtomicBool,
+const FREE: u8 = 0;
+const WALKING: u8 = 1;
+/// Taken away by a spec: nobody walks in it.
+#[cfg(feature = "testing")]
+const HELD: u8 = 2;
+
+struct Buffers {
+    holder: AtomicU8,
     handles: UnsafeCell<[u64; WALK_LIMIT]>,
     lines: UnsafeCell<[c_int; WALK_LIMIT]>,
 }
 
-// SAFETY: the cells are touched only between a successful exchange of `taken` and its release.
-unsafe impl Sync for Scratch {}
+// SAFETY: the cells are touched only between a successful exchange of `holder` and its release.
+unsafe impl Sync for Buffers {}
 
-static SCRATCH: [Scratch; BUFFERS] = [const {
-    Scratch {
-        taken: AtomicBool::new(false),
+static BUFFER: [Buffers; BUFFERS] = [const {
+    Buffers {
+        holder: AtomicU8::new(FREE),
         handles: UnsafeCell::new([0; WALK_LIMIT]),
         lines: UnsafeCell::new([0; WALK_LIMIT]),
     }
 }; BUFFERS];
 
-impl Scratch {
-    /// The first buffer that is free. Acquire pairs with the Release in `give_back`.
-    fn take() -> Option<&'static Self> {
-        let free =
-            |it: &&Self| it.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        SCRATCH.iter().find(free)
-    }
+/// Buffers that are this handler's until it is dropped: as long, the handler counts as walking.
+pub(crate) struct Scratch(&'static Buffers);
 
-    fn give_back(&self) {
-        self.taken.store(false, Ordering::Release);
+impl Scratch {
+    /// The first that is free.
+    ///
+    /// # Signal safety
+    /// An atomic exchange or a few.
+    #[inline]
+    pub(crate) fn take() -> Option<Self> {
+        // Acquire pairs with the Release in `drop`.
+        let free = |it: &&Buffers| {
+            it.holder.compare_exchange(FREE, WALKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        };
+        let taken = BUFFER.iter().find(free).map(Self);
+        // What the caller asks next must not be answered before the exchange is seen: pairs with the
+        // fence in `wait_for_walks`. On x86-64 the exchange itself sees to that.
+        #[cfg(not(target_arch = "x86_64"))]
+        fence(Ordering::SeqCst);
+        taken
     }
 }
 
-/// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not.
-///
-/// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
-/// *Calls:* `rb_profile_frames`. *Never:* during GC; the caller has counted itself in flight.
-#[inline]
-pub(crate) fn record(hub: &Hub, stamp: &Stamp) {
-    let counters = &hub.counters;
-    let Some(scratch) = Scratch::take() else { return count(&counters.dropped_busy) };
-    // SAFETY: the buffers are ours until they are given back; the caller saw to the rest.
-    let frames =
-        unsafe { vm::frames::walk(scratch.handles.get().cast(), scratch.lines.get().cast(), WALK_LIMIT) };
-    // SAFETY: the walk wrote the first `frames` of both.
-    let (handles, lines) = unsafe {
-        (
-            ::core::slice::from_raw_parts(scratch.handles.get().cast::<u64>(), frames),
-            ::core::slice::from_raw_parts(scratch.lines.get().cast::<c_int>(), frames),
-        )
-    };
-    let depth = CAPTURE.depth.load(Ordering::Relaxed);
-    let rootless = frames >= WALK_LIMIT;
-    let pushed = if frames == 0 {
-        count(&counters.dropped_no_frames);
-        None
-    } else {
-        Some(push(&hub.ring, stamp, Walk { handles, lines, rootless }, depth))
-    };
-    scratch.give_back();
-    match pushed {
-        Some(Ok(())) => {
-            count(&counters.captured);
-            if rootless || frames > depth {
-                count(&counters.truncated);
-            }
+impl Drop for Scratch {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.holder.store(FREE, Ordering::Release);
+    }
+}
+
+/// Waits until no handler is walking. For the mark function alone: garbage is being collected, so a
+/// handler that begins now finds that out and walks nothing. A walk takes microseconds and needs
+/// nothing that the waiting thread holds.
+pub(crate) fn wait_for_walks() {
+    // Pairs with `Scratch::take`: either the handler sees that garbage is being collected, or we see
+    // the handler.
+    fence(Ordering::SeqCst);
+    // Acquire pairs with the Release in `drop`: the records are in the ring.
+    while BUFFER.iter().any(|it| it.holder.load(Ordering::Acquire) == WALKING) {
+        clock::yield_now();
+    }
+}
+
+/// In a forked child: those who walked in the parent are not here.
+pub(crate) fn free_all() {
+    BUFFER.iter().for_each(|it| it.holder.store(FREE, Ordering::Release));
+}
+
+impl Scratch {
+    /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not.
+    ///
+    /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
+    /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken.
+    #[inline]
+    pub(crate) fn record(self, hub: &Hub, stamp: &Stamp) {
+        let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
+        // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
+        let frames = unsafe { vm::frames::walk(handles, lines, WALK_LIMIT) };
+        if frames == 0 {
+            return count(&hub.counters.dropped_no_frames);
         }
-        Some(Err(_)) => count(&counters.dropped_full),
-        None => {}
+        // SAFETY: the walk wrote the first `frames` of both.
+        let (handles, lines) = unsafe {
+            (::core::slice::from_raw_parts(handles, frames), ::core::slice::from_raw_parts(lines, frames))
+        };
+        let depth = CAPTURE.depth.load(Ordering::Relaxed);
+        let rootless = frames >= WALK_LIMIT;
+        if push(&hub.ring, stamp, Walk { handles, lines, rootless }, depth).is_err() {
+            count(&hub.counters.dropped_full);
+        } else if rootless || frames > depth {
+            count(&hub.counters.truncated);
+        }
     }
 }
 
@@ -91,17 +120,19 @@ pub(crate) fn record(hub: &Hub, stamp: &Stamp) {
 #[inline]
 pub(crate) fn record_gc(hub: &Hub, stamp: &Stamp) {
     let walk = Walk { handles: &[], lines: &[], rootless: false };
-    match push(&hub.ring, stamp, walk, WALK_LIMIT) {
-        Ok(()) => {
-            count(&hub.counters.captured);
-            count(&hub.counters.captured_in_gc);
-        }
-        Err(_) => count(&hub.counters.dropped_full),
+    if push(&hub.ring, stamp, walk, WALK_LIMIT).is_err() {
+        count(&hub.counters.dropped_full);
     }
 }
 
 /// Takes all buffers, or gives them back: so that a spec can see what happens when none is free.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_all(hold: bool) {
-    SCRATCH.iter().for_each(|it| it.taken.store(hold, Ordering::Release));
+    let (from, to) = if hold { (FREE, HELD) } else { (HELD, FREE) };
+    for it in &BUFFER {
+        // A walk in flight is let finish.
+        while it.holder.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed) == Err(WALKING) {
+            clock::yield_now();
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub(super) fn oddities(profile: &Profile) -> Vec<String> {
 
 /// What profiling itself cost, as a share of the program's CPU time where that is known.
 pub(super) fn cost(profile: &Profile) -> String {
-    let (handler_ns, collector_ns) = (profile.stats.counts.handler_ns, profile.stats.collector_ns);
+    let (handler_ns, collector_ns) = (profile.stats.handler_ns, profile.stats.collector_ns);
     let cpu_ns = profile.total().get(SampleType::Cpu);
     let share = match cpu_ns {
         0 => String::new(),

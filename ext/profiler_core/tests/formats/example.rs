@@ -89,9 +89,9 @@ pub(crate) fn example() -> Profile {
             dropped_full: 1,
             dropped_in_gc: 12,
             overrun: 620,
-            handler_ns: 1_500_000,
             ..Counts::default()
         },
+        handler_ns: 1_500_000,
         collector_ns: 700_000,
         stop_ns: 90_000,
         names_ns: 400_000,
