@@ -12,7 +12,10 @@ require_relative "profiler/output"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
+  # What {Profiler.start} started, with the thread that did, oldest first.
   @sessions = []
+  # What {Profiler.run} has to write, should a forked child end inside the block.
+  @unwritten = {}.compare_by_identity
 
   class << self
     # Profiles the block.
@@ -24,19 +27,26 @@ module Profiler
     # @param out [String, nil] file to write; its extension says the format. It is checked before the
     #   block runs and written even when the block raises.
     # @param format [Symbol, String, nil] format of +out+ where its extension does not say it
+    # @param threads [Symbol, Thread, Array<Thread>] +:all+, also those yet to be born; +:current+; or these
+    # @param labels [Hash, nil] only while all of these are current, see {label}
     # @param depth [Integer] frames kept of a stack, 128 to 10,000 (default 2,048)
-    # @param engine [Symbol, nil] +:thread_timer+ or +:safepoint+; chosen by itself when nil
+    # @param engine [Symbol, nil] +:thread_timer+, +:setitimer+ or +:safepoint+; PROFILER_ENGINE, or chosen
+    #   by itself when nil. Sessions that run at once share one.
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed
     # @raise [SystemCallError] if +out+ cannot be written
-    # @raise [AlreadyRunning, Unsupported]
+    # @raise [Unsupported]
+    #
+    # A process forked inside the block writes +out+ too, when it ends or leaves the block, with its pid in
+    # the name: +out.42.pb.gz+ is what that child did.
     def run(out: nil, format: nil, **options)
       raise ArgumentError, "no block given" unless block_given?
 
       ensure_supported
       output = out && Output.new(out, format: format)
       session = start(**options)
+      write_at_exit(session, output) if output
       begin
         value = yield
       rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
@@ -47,6 +57,7 @@ module Profiler
     ensure
       # A throw, break or next out of the block comes by here alone.
       finish_quietly(session, output) if session&.running?
+      @unwritten.delete(session)
       output&.discard
     end
     alias profile run
@@ -57,24 +68,56 @@ module Profiler
     def start(**options)
       ensure_supported
       session = Session.start(**options)
-      @sessions << session
+      @sessions << [session, Thread.current]
       session
     end
 
-    # Stops the session that was started last.
+    # Stops the session that this thread started last with {start}; if it has none, the one that any
+    # thread did.
     #
     # @return [Profile]
     # @raise [NotRunning]
     def stop
-      session = @sessions.reverse_each.find(&:running?)
+      session, = @sessions.reverse_each.find { |_session, thread| thread == Thread.current } || @sessions.last
       raise NotRunning, "no session is running in this process" unless session
 
       session.stop
     end
 
+    # Puts labels on what happens in the block: samples taken meanwhile carry them, and sessions can look
+    # for them. They hold for this fiber and for fibers made in the block, not for threads. Labels inside
+    # labels add up, and +nil+ takes one away.
+    #
+    #   Profiler.label(endpoint: "users#show") { render }
+    #
+    # Names and values are kept up to 256 bytes. In one run of sessions 4,096 different sets are kept apart;
+    # the values of what comes after are +(other)+.
+    #
+    # @param labels [Hash{Symbol, String => String, Symbol, Numeric, true, false, nil}]
+    # @return what the block returns
+    # @raise [ArgumentError] for a label that is not allowed
+    def label(labels = nil, **more)
+      raise ArgumentError, "no block given" unless block_given?
+      return yield unless defined?(Labels)
+
+      before = Labels.enter(labels ? labels.to_h.merge(more) : more)
+      begin
+        yield
+      ensure
+        Labels.leave(before)
+      end
+    end
+
+    # The labels that are current here.
+    #
+    # @return [Hash{Symbol => String}]
+    def labels
+      defined?(Labels) ? Labels.to_h : {}
+    end
+
     # Whether a session runs in this process.
     def running?
-      @sessions.any?(&:running?)
+      !@sessions.empty?
     end
 
     # Whether this process can be profiled at all.
@@ -91,7 +134,7 @@ module Profiler
 
     # @api private
     def forget(session)
-      @sessions.delete(session)
+      @sessions.reject! { |known, _thread| known.equal?(session) }
     end
 
     private
@@ -102,11 +145,17 @@ module Profiler
     end
 
     def finish(session, output, value)
-      return unless session.running? # a forked child that ran on: the session is its parent's
+      return unless session.running?
 
       profile = session.stop.with_value(value)
       output&.write(profile)
       profile
+    end
+
+    # A forked child that ends inside the block passes by no ensure of ours.
+    def write_at_exit(session, output)
+      @unwritten[session] = output
+      @at_exit ||= at_exit { @unwritten.each { |it, file| finish_quietly(it, file) } } || true
     end
 
     # The user's own exception goes on, whatever becomes of ours.

@@ -51,12 +51,78 @@ RSpec.describe "A session" do
     expect(result.out).to match(/\ARUBY_MN_THREADS: .* missing\n\z/), result.err
   end
 
-  it "is one at a time, and says so" do
-    expect(run(<<~RUBY)).to eq("Profiler::AlreadyRunning: a session is running: stop it first\ntrue\n")
-      session = Profiler.start
-      puts error { Profiler.start }
+  it "runs beside others, and each has what it looked at" do
+    expect(run(<<~RUBY)).to eq("[true, true, true]\n[false, true, false]\n[true, true, true]\n")
+      names = ->(profile) { %w[before during after].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }
+      def before = burn
+      def during = burn
+      def after = burn
+      outer = Profiler.start
+      around = Profiler.start(interval: 10_000, threads: :current)
+      before
+      inner = Profiler.run { during }
+      after
+      [outer.stop, inner, around.stop].each { |profile| p names.(profile) }
+    RUBY
+  end
+
+  it "nests, and stop ends the one that this thread started last" do
+    expect(run(<<~RUBY)).to eq("true\ntrue\nfalse\nProfiler::NotRunning: no session is running in this process\n")
+      first = Profiler.start
+      second = Profiler.start
+      third = Thread.new { Profiler.start }.value
+      Profiler.stop
+      p !second.running?
+      Profiler.stop
+      p !first.running?
+      Thread.new { Profiler.stop }.join # it has none of its own
+      p third.running?
+      puts error { Profiler.stop }
+    RUBY
+  end
+
+  it "shares one engine with the others" do
+    expect(run(<<~RUBY)).to eq("Profiler::Unsupported: sessions are running with engine :setitimer, and there is one at a time\nsetitimer\n")
+      session = Profiler.start(engine: :setitimer)
+      puts error { Profiler.start(engine: :thread_timer) }
+      puts Profiler.run { }.meta[:engine]
+    RUBY
+  end
+
+  it "looks at the threads that it was asked to" do
+    expect(run(<<~RUBY)).to eq("[true, true]\n[\"here\"]\n[\"there\"]\n[\"here\", \"there\"]\n")
+      there = Thread.new { Thread.current.name = "there"; Thread.stop; burn }
+      Thread.pass until there.stop?
+      Thread.current.name = "here"
+      sessions = [:current, there, [Thread.current, there]].map { |it| Profiler.start(threads: it) }
+      there.run
       burn
-      p session.stop.samples.any?
+      there.join
+      after = Thread.new { Thread.current.name = "after"; burn }.join
+      profiles = sessions.map(&:stop)
+      p profiles.first(2).map { |it| it.samples.sum(&:cpu).between?(55_000_000, 115_000_000) }
+      profiles.each { |it| p it.samples.map(&:thread_name).uniq.sort }
+    RUBY
+  end
+
+  it "pauses, goes on, and shows what it has so far" do
+    expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
+      def first = burn
+      def second = burn
+      def third = burn
+      has = ->(profile) { %w[first second third].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }
+      session = Profiler.start
+      first
+      session.pause.pause
+      p session.inspect == "#<Profiler::Session paused>" && session.paused?
+      second
+      session.resume.resume
+      puts [session.paused?, session.running?].join(" ")
+      third
+      so_far = session.snapshot
+      p has.(so_far).values_at(0, 2) + [has.(so_far)[1]]
+      p has.(session.stop)
+      p session
     RUBY
   end
 
@@ -112,49 +178,25 @@ RSpec.describe "A session" do
       .to match(/\AProfiler::Unsupported: SIGPROF has a handler that is not ours.*\nfalse\n\z/)
   end
 
-  it "says so when the system gives no timer" do
+  it "falls back to the timer of the process where the system gives none for a thread, and says so" do
     skip "needs root and setpriv" unless Process.uid.zero? && system("command -v setpriv prlimit > /dev/null")
-    code = "require 'profiler'; begin; Profiler.run { }; rescue Profiler::Unsupported => e; puts e.message; end; p Profiler.running?"
+    code = <<~RUBY
+      require "profiler"
+      profile = Profiler.run { 400_000.times { |it| it.to_s } }
+      puts profile.meta[:engine], profile.meta[:notes]
+      p Profiler.run(engine: :setitimer) { }.meta[:notes]
+      begin; Profiler.run(engine: :thread_timer) { }; rescue Profiler::Unsupported => e; puts e.message; end
+      p Profiler.running?
+    RUBY
     Dir.mktmpdir do |home|
-      command = "exec prlimit --sigpending=0 setpriv --reuid 65534 --regid 65534 --clear-groups #{RbConfig.ruby} -I #{Child::LIB} -e \"#{code}\""
+      File.write("#{home}/code.rb", code)
+      File.chmod(0o755, home)
+      command = "exec prlimit --sigpending=0 setpriv --reuid 65534 --regid 65534 --clear-groups #{RbConfig.ruby} -I #{Child::LIB} #{home}/code.rb"
       result = command_child("sh", "-c", command, env: { "HOME" => home })
       skip "the checkout cannot be read by others" if result.err.include?("cannot load such file") || result.err.include?("Permission")
-      expect(result.out).to eq("the system gives no timer: Resource temporarily unavailable (os error 11); " \
-                               "the quota of pending signals is used up: see ulimit -i\nfalse\n")
-    end
-  end
-
-  it "belongs to the process that started it" do
-    expect(run(<<~RUBY)).to eq("false Profiler::NotRunning\nchild profiles itself: true\nparent: true\n")
-      session = Profiler.start
-      pid = fork do
-        puts "\#{session.running?} \#{error { session.stop }[/\\A\\w+::\\w+/]}"
-        3.times { GC.start }
-        puts "child profiles itself: \#{Profiler.run { burn }.samples.any?}"
-        $stdout.flush
-        exit!(0)
-      end
-      Process.wait(pid)
-      burn
-      puts "parent: \#{session.stop.samples.any?}"
-    RUBY
-  end
-
-  it "lets a fork run on through the block of run" do
-    Dir.mktmpdir do |directory|
-      out = File.join(directory, "cpu.pb.gz")
-      expect(run(<<~RUBY)).to eq("nil\n#<Profiler::Profile\n[\"cpu.pb.gz\"]\n")
-        pid = nil
-        profile = Profiler.run(out: "#{out}") { pid = fork; burn }
-        if pid.nil?
-          p profile
-          $stdout.flush
-          exit!(0)
-        end
-        Process.wait(pid)
-        puts profile.inspect[/\\A\\S+/]
-        p Dir.children("#{directory}")
-      RUBY
+      expect(result.out).to eq("setitimer\nthe system gave no timer for each thread, so setitimer was used\n[]\n" \
+                               "the system gives no timer: Resource temporarily unavailable (os error 11); " \
+                               "the quota of pending signals is used up: see ulimit -i\nfalse\n"), result.err
     end
   end
 

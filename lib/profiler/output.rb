@@ -2,6 +2,8 @@
 
 require "securerandom"
 
+require_relative "file_name"
+
 module Profiler
   # A file to be written: beside it first, then renamed, so that nobody ever sees a part of it. Made
   # before the work starts, so that a path that cannot be written is told before and not after.
@@ -16,17 +18,17 @@ module Profiler
       Profile.send(:_check_format, @format)
       raise Errno::EISDIR, @path if File.directory?(@path)
 
-      @pid = Process.pid
-      @temporary = "#{@path}.#{SecureRandom.hex(4)}.tmp"
-      @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
+      open_beside
     rescue SystemCallError => e
       raise e.class, path.to_s
     end
 
-    # Writes the profile and puts the file in its place.
+    # Writes the profile and puts the file in its place. In a forked child that is another one, with its
+    # pid in the name: this one is the parent's.
     #
     # @return [String] the path
     def write(profile)
+      make_own unless @pid == Process.pid
       @file.write(profile.dump(@format))
       @file.close
       File.rename(@temporary, @path)
@@ -46,6 +48,21 @@ module Profiler
     rescue SystemCallError
       # The directory is gone, or is no longer ours: there is nothing more to tidy.
       @temporary = nil
+    end
+
+    private
+
+    def open_beside
+      @pid = Process.pid
+      @temporary = "#{@path}.#{SecureRandom.hex(4)}.tmp"
+      @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
+    end
+
+    def make_own
+      @file.close
+      @temporary = nil
+      @path = FileName.with_pid(@path)
+      open_beside
     end
   end
 end

@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
 module Profiler
-  # One start to one stop. Reopened here: the rest is native.
+  # One start to one stop. Many can run at once; none sees the others. Reopened here: the rest is native.
+  #
+  # A forked child goes on with the sessions of its parent as its own: they forget what they saw, which
+  # is the parent's, and look at the thread that forked.
   class Session
     # Whoever drops a running session could never stop it again: so they are held here until they are over.
     @running = {}.compare_by_identity
@@ -33,15 +36,44 @@ module Profiler
 
       private
 
-      def known(mode: :cpu, interval: nil, frequency: nil, depth: nil, engine: nil, metadata: nil)
-        { mode: mode, interval: interval, frequency: frequency, depth: depth, engine: engine, metadata: metadata }
+      def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, depth: nil, engine: nil, metadata: nil)
+        { mode: mode, interval: interval, frequency: frequency, threads: threads, labels: labels, depth: depth,
+          engine: engine, metadata: metadata }
       end
+    end
+
+    # What was seen so far. The session runs on.
+    #
+    # @return [Profile]
+    # @raise [NotRunning] if it is over
+    def snapshot
+      _snapshot
+    end
+
+    # Looks away until {#resume}: what happens meanwhile is not counted, and costs nothing if no other
+    # session looks. Does nothing when it is paused already.
+    #
+    # @return [self]
+    # @raise [NotRunning] if it is over
+    def pause
+      _pause
+      self
+    end
+
+    # Looks again. Does nothing when it is not paused.
+    #
+    # @return [self]
+    # @raise [NotRunning] if it is over
+    # @raise [Unsupported] if the app has taken SIGPROF meanwhile
+    def resume
+      _resume
+      self
     end
 
     # Ends the session.
     #
     # @return [Profile]
-    # @raise [NotRunning] if it is over already, or the parent process's
+    # @raise [NotRunning] if it is over already
     def stop
       _stop
     ensure
@@ -58,10 +90,10 @@ module Profiler
     end
 
     def inspect
-      "#<Profiler::Session #{running? ? "running" : "over"}>"
+      "#<Profiler::Session #{!running? ? "over" : paused? ? "paused" : "running"}>"
     end
 
-    private :_stop, :_discard
+    private :_stop, :_snapshot, :_pause, :_resume, :_discard
     private_class_method :_start, :_check
   end
 end

@@ -21,7 +21,8 @@ RSpec.describe "What was lost" do
         in_the_light
       end
       cpu_in = ->(name) { profile.samples.select { |sample| sample.frames.any? { |frame| frame.name == name } }.sum(&:cpu) }
-      puts JSON.generate(profile.stats.merge(dark: cpu_in["Object#in_the_dark"], light: cpu_in["Object#in_the_light"]))
+      puts JSON.generate(profile.stats.merge(dark: cpu_in["Object#in_the_dark"], light: cpu_in["Object#in_the_light"],
+                                               between: profile.samples.reject { |it| it.frames.any? { |frame| frame.name.include?("in_the") } }.sum(&:cpu)))
     RUBY
     expect(result.status).to be_success, result.err
     JSON.parse(result.out, symbolize_names: true)
@@ -33,7 +34,8 @@ RSpec.describe "What was lost" do
     expect(stats[:dropped_full]).to be >= 3
     expect(stats[:dropped]).to eq(stats[:dropped_full])
     expect(stats[:dark]).to be < 100_000_000
-    expect(stats[:light]).to be_within(100_000_000).of(600_000_000 - stats[:dark]), "the next sample carries the time"
+    # The next sample carries the time: in the light, mostly, but a late tick can hit the lines in between.
+    expect([stats[:light] - 300_000_000, stats[:between]].max).to be > 150_000_000
     expect(stats[:cpu_ns]).to be_within(20_000_000).of(600_000_000)
   end
 

@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
+use profiler_core::labels::LabelSet;
+
 use crate::capture::engine::Engine;
 use crate::errors::argument_error;
 use crate::vm;
@@ -16,13 +18,29 @@ const DEPTH: RangeInclusive<i64> = 128..=10_000;
 const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
+/// Whose time a session is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// All, also those yet to be born.
+    All,
+    /// The one that starts it.
+    Current,
+    /// These, by identity.
+    These(Vec<u64>),
+}
+
 /// A session's options.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) modes: Vec<String>,
     pub(crate) interval_ns: u64,
     pub(crate) depth: usize,
+    pub(crate) threads: Threads,
+    /// Only while all of these are current.
+    pub(crate) labels: LabelSet,
     pub(crate) engine: Engine,
+    /// The engine was asked for by name, so no other will do.
+    pub(crate) engine_asked: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// What the reader of the profile has to know about these choices.
     pub(crate) notes: Vec<String>,
@@ -35,11 +53,15 @@ impl Config {
             options.get(ruby.to_symbol(name)).filter(|value: &Value| !value.is_nil())
         };
         let mut notes = Vec::new();
+        let asked = asked_engine(ruby, option("engine"))?;
         Ok(Self {
             modes: modes(ruby, option("mode"))?,
             interval_ns: interval_ns(ruby, option("interval"), option("frequency"))?,
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
-            engine: engine(ruby, option("engine"), &mut notes)?,
+            threads: threads(ruby, option("threads"))?,
+            labels: labels(ruby, option("labels"))?,
+            engine: engine(ruby, asked, &mut notes)?,
+            engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
             notes,
         })
@@ -99,25 +121,61 @@ fn integer(
     }
 }
 
-fn engine(ruby: &Ruby, value: Option<Value>, notes: &mut Vec<String>) -> Result<Engine, Error> {
-    let asked = match value {
-        None => None,
-        Some(value) => {
-            let name = Symbol::from_value(value).and_then(|name| name.name().ok().map(|it| it.into_owned()));
-            let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == name.as_deref());
-            let allowed = Engine::ALL.map(|engine| format!(":{}", engine.name())).join(", ");
-            Some(engine.ok_or_else(|| {
-                argument_error(
-                    ruby,
-                    format!("engine: {} is not an engine (allowed: {allowed})", value.inspect()),
-                )
-            })?)
-        }
+fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
+    let Some(value) = value else { return Ok(Threads::All) };
+    let wrong = || {
+        let message = format!(
+            "threads: {} is not a choice (allowed: :all, :current, a Thread, an Array of Threads)",
+            value.inspect()
+        );
+        argument_error(ruby, message)
     };
+    if let Some(name) = Symbol::from_value(value) {
+        return match &*name.name()? {
+            "all" => Ok(Threads::All),
+            "current" => Ok(Threads::Current),
+            _ => Err(wrong()),
+        };
+    }
+    let these: Option<Vec<u64>> = match RArray::from_value(value) {
+        Some(array) => array.into_iter().map(vm::threads::identity).collect(),
+        None => vm::threads::identity(value).map(|thread| vec![thread]),
+    };
+    these.filter(|these| !these.is_empty()).map(Threads::These).ok_or_else(wrong)
+}
+
+fn labels(ruby: &Ruby, value: Option<Value>) -> Result<LabelSet, Error> {
+    let Some(value) = value else { return Ok(LabelSet::EMPTY) };
+    match RHash::from_value(value) {
+        Some(labels) => crate::labels::set_from(ruby, labels),
+        None => Err(argument_error(ruby, format!("labels: {} is not a Hash", value.inspect()))),
+    }
+}
+
+/// The engine that was named, by the option or else by PROFILER_ENGINE.
+fn asked_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Error> {
+    let named = |name: &str| Engine::ALL.into_iter().find(|engine| engine.name() == name);
+    let wrong = |what: String, sign: &str| {
+        let allowed = Engine::ALL.map(|engine| format!("{sign}{}", engine.name())).join(", ");
+        argument_error(ruby, format!("{what} is not an engine (allowed: {allowed})"))
+    };
+    if let Some(value) = value {
+        let engine = Symbol::from_value(value).and_then(|name| named(&name.name().ok()?));
+        return engine.map(Some).ok_or_else(|| wrong(format!("engine: {}", value.inspect()), ":"));
+    }
+    match std::env::var("PROFILER_ENGINE") {
+        Ok(name) if !name.is_empty() => {
+            named(&name).map(Some).ok_or_else(|| wrong(format!("PROFILER_ENGINE={name:?}"), ""))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn engine(ruby: &Ruby, asked: Option<Engine>, notes: &mut Vec<String>) -> Result<Engine, Error> {
     let danger = vm::process::unsafe_to_walk(ruby);
     let engine = match (asked, &danger) {
-        (Some(Engine::ThreadTimer), Some(why)) => {
-            let message = format!("engine: :thread_timer is not safe here: {why} (allowed: :safepoint)");
+        (Some(asked), Some(why)) if asked != Engine::Safepoint => {
+            let message = format!("engine: :{} is not safe here: {why} (allowed: :safepoint)", asked.name());
             return Err(argument_error(ruby, message));
         }
         (Some(engine), _) => engine,

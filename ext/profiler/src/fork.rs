@@ -1,31 +1,36 @@
-//! What a forked child inherits and must not use: the drain lock, the collector thread, the timers.
+//! What a forked child inherits and must not use: the locks, the collector thread, the timers.
 //!
-//! `pthread_atfork` sees every fork, also that of `Process.daemon`. Before it, the two locks are
-//! taken, so that none is held by a thread that the child does not have. In the child the parent's
-//! sessions are forgotten: they are the parent's.
+//! `pthread_atfork` sees every fork, also that of `Process.daemon`. Before it, the locks are taken, so
+//! that none is held by a thread that the child does not have. In the child the sessions forget what
+//! they saw, which is the parent's, and go on with the one thread that is there. The rest, a collector
+//! thread and timers, waits for Ruby to run again: a child that only turns into another program never
+//! gets them.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::MutexGuard;
 
 use profiler_core::hub::ForkGuard;
+use profiler_core::ids::LabelSetId;
+use profiler_core::view::ThreadNow;
 
-use crate::capture::{walk, CAPTURE};
+use crate::arming;
+use crate::capture::{clock, walk, CAPTURE};
 use crate::sampler::{self, Sampler};
-use crate::threads;
+use crate::threads::{self, ThreadState};
+use crate::vm::jobs::Job;
 
-/// How many forks lie between this process and the first one that loaded the profiler.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// This is a child, and its sessions have not gone on yet.
+static PENDING: AtomicBool = AtomicBool::new(false);
 
-/// Tells whether a session is of this process or of a parent.
-pub(crate) fn generation() -> u32 {
-    GENERATION.load(Ordering::Relaxed)
-}
+/// Lets the sessions of a forked child go on.
+pub(crate) static GO_ON: Job = Job::new(go_on);
 
-#[derive(Default)]
 struct Held {
-    sampler: Option<MutexGuard<'static, Sampler>>,
+    sampler: MutexGuard<'static, Sampler>,
     drain: Option<ForkGuard<'static>>,
+    /// Who forks.
+    me: Option<&'static ThreadState>,
 }
 
 struct Forking(UnsafeCell<Option<Held>>);
@@ -43,7 +48,9 @@ pub(crate) fn install() {
 }
 
 unsafe extern "C" fn before() {
-    let held = Held { sampler: Some(sampler::lock()), drain: CAPTURE.hub().map(|hub| hub.before_fork()) };
+    let sampler = sampler::lock();
+    let drain = CAPTURE.hub().map(|hub| hub.before_fork());
+    let held = Held { sampler, drain, me: threads::mine() };
     // SAFETY: only the forking thread is here.
     unsafe { *FORKING.0.get() = Some(held) };
 }
@@ -57,14 +64,35 @@ unsafe extern "C" fn in_child() {
     // The timers did not come along, nor did the thread that drained.
     CAPTURE.enabled.store(false, Ordering::Release);
     walk::free_all();
-    GENERATION.fetch_add(1, Ordering::Relaxed);
-    threads::clear();
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
+    let before = held.me.map(ThreadState::id);
+    let me = held.me.and_then(threads::start_over);
+    arming::forget_timers();
     if let Some(drain) = held.drain.take() {
-        drain.forget_sessions();
+        // A process that is born has used no CPU.
+        let now = me.map(|state| ThreadNow {
+            thread: state.id(),
+            cpu_ns: 0,
+            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+        });
+        drain.start_over(clock::monotonic_ns(), before, now);
     }
-    if let Some(mut sampler) = held.sampler.take() {
-        sampler.reset_after_fork();
+    held.sampler.forget_collector();
+    if !held.sampler.sessions.is_empty() {
+        PENDING.store(true, Ordering::Relaxed);
+        // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
+        unsafe { GO_ON.trigger() };
+    }
+}
+
+unsafe extern "C" fn go_on(_data: *mut std::ffi::c_void) {
+    catch_up();
+}
+
+/// In a forked child whose sessions have not gone on yet, they do. Needs the GVL.
+pub(crate) fn catch_up() {
+    if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
+        sampler::lock().go_on(hub);
     }
 }

@@ -9,11 +9,13 @@ use magnus::{Error, Ruby};
 
 // What runs in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in these rooms but by an import that a reader sees.
+mod arming;
 #[no_implicit_prelude]
 mod capture;
 mod config;
 mod errors;
 mod fork;
+mod labels;
 mod mark;
 mod names;
 mod profile;
@@ -29,6 +31,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     vm::process::allow_ractors(ruby);
     let profiler = ruby.define_module("Profiler")?;
     session::init(ruby, profiler)?;
+    labels::init(ruby, profiler)?;
     profile::init(ruby, profiler)?;
     #[cfg(feature = "testing")]
     testing::init(profiler)?;

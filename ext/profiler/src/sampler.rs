@@ -1,61 +1,115 @@
 //! The one machine of the process: hooks, timers, ring and collector thread. It runs while there is
 //! a session, and everything that it needs is made at the first start and then kept.
+//!
+//! All functions need the GVL, but for [`give_up`]. The lock is taken before the drain lock, and never
+//! held while the VM is called in a way that could switch threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crossbeam_channel::{unbounded, Sender};
 use magnus::Ruby;
-use profiler_core::collector::{collect, Command};
-use profiler_core::counters::count;
+use profiler_core::collector::{pair, Collector};
+use profiler_core::counters::{count, Counts};
 use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
+use profiler_core::ids::ThreadId;
+use profiler_core::view::{ThreadNow, View};
 
-use crate::capture::engine::{thread_timer, Engine};
+use crate::capture::engine::Engine;
 use crate::capture::{clock, handler, sigaction, CAPTURE};
-use crate::config::Config;
+use crate::config::{Config, Threads};
 use crate::threads::{self, Registry};
-use crate::vm::events::{exit_hook, thread_hook};
+use crate::vm::events::exit_hook;
 use crate::vm::threads::RubyThread;
-use crate::{fork, mark, vm};
+use crate::{arming, fork, labels, mark, vm};
 
-/// 512 KiB: some 700 records of 50 frames.
+/// 512 KiB: some 1,100 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
 
-/// What the lock guards. It is never held while the VM is called in a way that could switch threads.
+/// A session as the machine knows it.
 #[derive(Debug)]
-pub(crate) struct Sampler {
-    commands: Option<Sender<Command>>,
-    sessions: usize,
+pub(crate) struct Active {
+    id: SessionId,
+    /// Only these threads; all if nothing.
+    pub(crate) threads: Option<Vec<ThreadId>>,
+    looks_at_labels: bool,
+    pub(crate) interval_ns: u64,
+    pub(crate) paused: bool,
+    start: Start,
+    /// Why it ended before it was stopped.
+    given_up: Option<&'static str>,
 }
 
-static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler { commands: None, sessions: 0 });
+/// What stood on the clocks and counters when a session started, or went on in a forked child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) at_ns: u64,
+    pub(crate) monotonic_ns: u64,
+    pub(crate) counts: Counts,
+    pub(crate) handler_ns: u64,
+    pub(crate) collector_ns: u64,
+}
+
+impl Start {
+    pub(crate) fn now(hub: &Hub) -> Self {
+        Self {
+            at_ns: clock::realtime_ns(),
+            monotonic_ns: clock::monotonic_ns(),
+            counts: hub.counters.read(),
+            handler_ns: threads::handler_ns(),
+            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What a session has, with what its header needs.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) closed: Closed,
+    pub(crate) start: Start,
+    pub(crate) end: Start,
+    pub(crate) engine: Engine,
+    pub(crate) given_up: Option<&'static str>,
+    pub(crate) labels_refused: u64,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    collector: Option<Collector>,
+    pub(crate) sessions: Vec<Active>,
+    /// Sessions on their way to be started, while the VM is asked for its threads.
+    starting: usize,
+    /// What fires while there are sessions.
+    pub(crate) engine: Engine,
+}
+
+static SAMPLER: Mutex<Sampler> =
+    Mutex::new(Sampler { collector: None, sessions: Vec::new(), starting: 0, engine: Engine::ThreadTimer });
 static PREPARED: AtomicBool = AtomicBool::new(false);
-static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
 /// CPU time that the collector thread has used, ns.
 static COLLECTOR_NS: AtomicU64 = AtomicU64::new(0);
 /// The collector thread died of a bug. Sessions drain by themselves at stop, so they still end well.
 static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Why a session cannot start.
+/// Why a session cannot start or go on.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// One is running.
-    AlreadyRunning,
+    /// Sessions are running with another engine.
+    EngineTaken(Engine),
     /// Somebody else handles SIGPROF.
     HandlerTaken,
+    /// Somebody else has armed the timer of the process.
+    TimerTaken,
+    /// None of the threads that were asked for is alive.
+    NoThreads,
     /// The kernel gives no timer; the errno.
     NoTimer(i32),
     /// There is no thread to be had for the collector.
-    NoThread(std::io::Error),
+    NoCollector(std::io::Error),
 }
 
 pub(crate) fn lock() -> MutexGuard<'static, Sampler> {
     SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// CPU time of the collector thread since the process began, ns.
-pub(crate) fn collector_ns() -> u64 {
-    COLLECTOR_NS.load(Ordering::Relaxed)
 }
 
 /// Whether the collector thread died.
@@ -64,7 +118,7 @@ pub(crate) fn collector_failed() -> bool {
 }
 
 /// The hub, made at the first call. Needs the GVL.
-pub(crate) fn prepare() -> &'static Hub {
+fn prepare() -> &'static Hub {
     if let Some(hub) = CAPTURE.hub() {
         return hub;
     }
@@ -84,197 +138,368 @@ unsafe fn install_for_good() {
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
         vm::root::install(mark::mark);
-        vm::jobs::register(handler::at_safepoint);
+        handler::AT_SAFEPOINT.register();
+        fork::GO_ON.register();
         vm::events::at_vm_exit(at_vm_exit);
-        libc::pthread_key_create(&raw mut THREAD_KEY, Some(native_thread_exits));
     }
+    threads::call_at_native_end(arming::native_thread_ends);
     fork::install();
 }
 
 impl Sampler {
-    /// The collector thread and its commands are the parent's; the sender is leaked, as dropping it
-    /// would touch what that thread may have held.
-    pub(crate) fn reset_after_fork(&mut self) {
-        std::mem::forget(self.commands.take());
-        self.sessions = 0;
-    }
-
-    fn collector(&mut self, hub: &'static Hub) -> Result<&Sender<Command>, std::io::Error> {
-        if self.commands.is_none() {
-            let (sender, receiver) = unbounded();
-            let body = move || {
-                let report = || COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
-                let collect = || collect(hub, &Registry, &receiver, &report);
-                if std::panic::catch_unwind(std::panic::AssertUnwindSafe(collect)).is_err() {
-                    COLLECTOR_FAILED.store(true, Ordering::Relaxed);
+    fn collector(&mut self, hub: &'static Hub) -> Result<(), std::io::Error> {
+        if self.collector.is_some() {
+            return Ok(());
+        }
+        let (collector, worker) = pair();
+        let body = move || {
+            let report = || {
+                COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
+                if sigaction::owner() != sigaction::Owner::Us {
+                    give_up("SIGPROF was given another handler");
                 }
             };
-            COLLECTOR_NS.store(0, Ordering::Relaxed);
-            let thread = std::thread::Builder::new().name("profiler".into());
-            sigaction::without_signals(|| thread.spawn(body))?;
-            self.commands = Some(sender);
+            let work = || worker.work(hub, &Registry, &report);
+            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
+                COLLECTOR_FAILED.store(true, Ordering::Relaxed);
+            }
+        };
+        COLLECTOR_NS.store(0, Ordering::Relaxed);
+        let thread = std::thread::Builder::new().name("profiler".into());
+        sigaction::without_signals(|| thread.spawn(body))?;
+        self.collector = Some(collector);
+        Ok(())
+    }
+
+    /// In a forked child: the collector thread is the parent's. Its commander is leaked, as dropping it
+    /// would touch what that thread may have held.
+    pub(crate) fn forget_collector(&mut self) {
+        std::mem::forget(self.collector.take());
+        self.starting = 0;
+    }
+
+    /// In a forked child: sessions go on, with a collector and timers of their own.
+    pub(crate) fn go_on(&mut self, hub: &'static Hub) {
+        let start = Start::now(hub);
+        for session in &mut self.sessions {
+            session.start = start;
         }
-        self.commands.as_ref().ok_or_else(|| std::io::Error::other("the collector is gone"))
+        if self.sessions.is_empty() {
+            return;
+        }
+        if self.collector(hub).is_err() || arming::rearm(self).is_err() {
+            // A child that can have no thread or no timer has its time, but no stacks.
+            self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
+        }
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // Release pairs with the Acquire in the handler.
+        CAPTURE.enabled.store(true, Ordering::Release);
+        if let Some(collector) = &self.collector {
+            collector.run();
+        }
+    }
+
+    fn find(&mut self, id: SessionId) -> Option<&mut Active> {
+        self.sessions.iter_mut().find(|it| it.id == id)
+    }
+
+    /// Timers, hooks and collector as they are needed by the sessions that are there now.
+    fn settle_down(&mut self) {
+        if self.sessions.is_empty() && self.starting == 0 {
+            quiet();
+            arming::hooks_off();
+            labels::hook_off();
+            threads::clear();
+            if let Some(collector) = &self.collector {
+                collector.rest();
+            }
+        } else {
+            // A timer that was there can always be set again.
+            let _ = arming::rearm(self);
+        }
     }
 }
 
-/// Starts everything for one session. Needs the GVL.
+/// Starts everything for one session.
 pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::Error> {
+    fork::catch_up();
     let hub = prepare();
-    let refuse = |refusal| Err(crate::session::refused(ruby, refusal));
+    let refuse = |refusal| crate::session::refused(ruby, refusal);
     {
         let mut sampler = lock();
-        if sampler.sessions > 0 {
-            return refuse(Refusal::AlreadyRunning);
-        }
-        if sigaction::owner() == sigaction::Owner::Foreign {
-            return refuse(Refusal::HandlerTaken);
-        }
-        if let Err(failure) = sampler.collector(hub) {
-            return refuse(Refusal::NoThread(failure));
-        }
-        sampler.sessions += 1;
+        sampler.ready(hub, config).map_err(refuse)?;
+        sampler.starting += 1;
     }
-    INTERVAL_NS.store(config.interval_ns, Ordering::Relaxed);
-    CAPTURE.depth.store(config.depth, Ordering::Relaxed);
-    CAPTURE.at_safepoints.store(config.engine == Engine::Safepoint, Ordering::Relaxed);
-    // SAFETY: the GVL is held. Hooks first: a thread that is born while we ask for the list
-    // registers itself.
-    unsafe {
-        install_for_good();
-        vm::events::on_threads(on_thread_begin, on_thread_end);
-    }
-    let begun = vm::threads::list(ruby)
-        .and_then(|threads| begin(hub, &threads).or_else(|errno| refuse(Refusal::NoTimer(errno))));
+    // SAFETY: the GVL is held.
+    unsafe { install_for_good() };
+    // Hooks first: a thread that is born while we ask for the list registers itself.
+    arming::hooks_on();
+    labels::hook_on(true);
+    let asked = match &config.threads {
+        Threads::Current => vm::threads::current(ruby).map(|it| vec![it]),
+        Threads::All | Threads::These(_) => vm::threads::list(ruby),
+    };
+    let mut sampler = lock();
+    sampler.starting -= 1;
+    let begun = asked.and_then(|all| sampler.begin(ruby, hub, config, &all).map_err(refuse));
     if begun.is_err() {
-        rest();
+        sampler.settle_down();
     }
     begun
 }
 
-fn begin(hub: &Hub, threads: &[RubyThread]) -> Result<SessionId, i32> {
-    sigaction::install();
-    for thread in threads {
-        let Some(native_id) = thread.native_id else { continue };
-        let Some(cpu_ns) = clock::cpu_ns_of(native_id) else { continue };
-        if threads::register(thread.object, native_id, 0, cpu_ns).is_none() {
-            count(&hub.counters.threads_refused);
+impl Sampler {
+    fn ready(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
+        if self.sessions.is_empty() && self.starting == 0 {
+            self.engine = config.engine;
+        } else if self.engine != config.engine && config.engine_asked {
+            return Err(Refusal::EngineTaken(self.engine));
         }
+        if sigaction::owner() == sigaction::Owner::Foreign {
+            return Err(Refusal::HandlerTaken);
+        }
+        if self.sessions.is_empty() && arming::timer_is_foreign(self.engine) {
+            return Err(Refusal::TimerTaken);
+        }
+        self.collector(hub).map_err(Refusal::NoCollector)
     }
-    let clocks = threads::live().map(|state| {
-        let cpu_ns = clock::cpu_ns_of(state.native_id());
-        (state.id(), cpu_ns.unwrap_or_else(|| state.born_cpu_ns.load(Ordering::Relaxed)))
-    });
-    let session = hub.open(clock::monotonic_ns(), clocks.collect::<Vec<_>>());
-    // Release pairs with the Acquire in the handler.
-    CAPTURE.enabled.store(true, Ordering::Release);
-    for state in threads::live().filter(|state| state.timer.load(Ordering::Relaxed) == 0) {
-        if let Err(errno) = thread_timer::arm(state, INTERVAL_NS.load(Ordering::Relaxed)) {
-            hub.discard(session);
+
+    fn begin(
+        &mut self,
+        ruby: &Ruby,
+        hub: &'static Hub,
+        config: &Config,
+        all: &[RubyThread],
+    ) -> Result<SessionId, Refusal> {
+        sigaction::install();
+        let wanted = |it: &&RubyThread| match &config.threads {
+            Threads::These(objects) => objects.contains(&it.object),
+            _ => true,
+        };
+        let mut ids = Vec::new();
+        for thread in all.iter().filter(wanted) {
+            let Some(native_id) = thread.native_id else { continue };
+            let Some(cpu_ns) = clock::cpu_ns_of(native_id) else { continue };
+            let pthread = if thread.current { clock::pthread_self() } else { 0 };
+            let Some(state) = threads::register(thread.object, native_id, pthread, cpu_ns) else {
+                count(&hub.counters.threads_refused);
+                continue;
+            };
+            let labels = match thread.current {
+                true => {
+                    threads::remember_own(state);
+                    labels::current_id(ruby, hub)
+                }
+                false => labels::id_on(ruby, hub, thread.object),
+            };
+            state.labels.store(labels.0, Ordering::Relaxed);
+            ids.push(state.id());
+        }
+        if ids.is_empty() {
+            return Err(Refusal::NoThreads);
+        }
+        let threads = (config.threads != Threads::All).then_some(ids);
+        let looks_at_labels = !config.labels.is_empty();
+        let view = View { threads: threads.clone(), labels: config.labels.clone() };
+        CAPTURE.depth.store(
+            if self.sessions.is_empty() {
+                config.depth
+            } else {
+                CAPTURE.depth.load(Ordering::Relaxed).max(config.depth)
+            },
+            Ordering::Relaxed,
+        );
+        let start = Start::now(hub);
+        let id = hub.open(view, &Registry, start.monotonic_ns, &now());
+        self.sessions.push(Active {
+            id,
+            threads,
+            looks_at_labels,
+            interval_ns: config.interval_ns,
+            paused: false,
+            start,
+            given_up: None,
+        });
+        if looks_at_labels {
+            labels::views(true);
+        }
+        self.wake();
+        let armed = arming::rearm(self).or_else(|errno| self.fall_back(config, errno));
+        if let Err(errno) = armed {
+            hub.discard(id);
+            self.remove(id);
+            return Err(Refusal::NoTimer(errno));
+        }
+        Ok(id)
+    }
+
+    /// Where the kernel gives no timer for a thread, the one of the process is left.
+    fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
+        let free = !arming::timer_is_foreign(Engine::Setitimer);
+        if config.engine_asked || self.engine != Engine::ThreadTimer || self.sessions.len() > 1 || !free {
             return Err(errno);
         }
+        threads::live().for_each(arming::disarm);
+        self.engine = Engine::Setitimer;
+        arming::rearm(self)
     }
-    if let Some(commands) = &lock().commands {
-        let _ = commands.send(Command::Run);
+
+    fn remove(&mut self, id: SessionId) -> Option<Active> {
+        let place = self.sessions.iter().position(|it| it.id == id)?;
+        let session = self.sessions.remove(place);
+        if session.looks_at_labels {
+            labels::views(false);
+        }
+        Some(session)
     }
-    Ok(session)
 }
 
-/// Ends a session: no tick comes after this, and all records are in. `named` are the threads as Ruby
-/// knows them. Needs the GVL.
-pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Closed> {
-    quiet();
-    let threads: Vec<ThreadLife> = threads::live()
-        .map(|state| {
-            let cpu_ns = clock::cpu_ns_of(state.native_id()).unwrap_or(0);
-            let ruby = named.iter().find(|it| it.object == state.object());
-            threads::life(state, cpu_ns, threads::info(state, ruby.and_then(|it| it.name.clone())))
+/// The threads that live, with their clocks and labels.
+fn now() -> Vec<ThreadNow> {
+    threads::live()
+        .map(|state| ThreadNow {
+            thread: state.id(),
+            cpu_ns: threads::cpu_ns(state),
+            labels: profiler_core::ids::LabelSetId(state.labels.load(Ordering::Relaxed)),
         })
-        .collect();
-    let closed = CAPTURE.hub().and_then(|hub| hub.close(session, &Registry, &threads));
-    rest();
-    closed
+        .collect()
+}
+
+/// The threads of a session that live, with their clocks. `named` are the threads as Ruby knows them.
+fn lives(threads: Option<&[ThreadId]>, named: &[RubyThread]) -> Vec<ThreadLife> {
+    threads::live()
+        .filter(|state| threads.map_or(true, |ids| ids.contains(&state.id())))
+        .map(|state| {
+            let ruby = named.iter().find(|it| it.object == state.object());
+            let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
+            threads::life(state, threads::cpu_ns(state), info)
+        })
+        .collect()
+}
+
+/// Ruby's view of the threads of a session, for their names.
+pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<Vec<RubyThread>, magnus::Error> {
+    let only = lock().find(session).and_then(|it| it.threads.clone());
+    let own = threads::own().map(|state| state.id());
+    if only.is_some_and(|ids| ids.iter().all(|id| Some(*id) == own)) {
+        return vm::threads::current(ruby).map(|it| vec![it]);
+    }
+    vm::threads::list(ruby)
+}
+
+/// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
+pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+    let hub = CAPTURE.hub()?;
+    let mut sampler = lock();
+    let active = sampler.remove(session)?;
+    let lives = lives(active.threads.as_deref(), named);
+    let labels_refused = hub.labels_refused();
+    if sampler.sessions.is_empty() {
+        quiet();
+    }
+    let engine = sampler.engine;
+    let closed = hub.close(session, &Registry, &lives);
+    sampler.settle_down();
+    let (start, given_up) = (active.start, active.given_up);
+    Some(Taken { closed: closed?, start, end: Start::now(hub), engine, given_up, labels_refused })
+}
+
+/// What a session has so far.
+pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+    let hub = CAPTURE.hub()?;
+    let mut sampler = lock();
+    let engine = sampler.engine;
+    let active = sampler.find(session)?;
+    let closed = hub.snapshot(session, &Registry, &lives(active.threads.as_deref(), named))?;
+    let (start, given_up) = (active.start, active.given_up);
+    Some(Taken {
+        closed,
+        start,
+        end: Start::now(hub),
+        engine,
+        given_up,
+        labels_refused: hub.labels_refused(),
+    })
 }
 
 /// Ends a session and throws away what it has.
 pub(crate) fn discard(session: SessionId) {
-    quiet();
-    if let Some(hub) = CAPTURE.hub() {
+    let mut sampler = lock();
+    if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
         hub.discard(session);
+        sampler.settle_down();
     }
-    rest();
+}
+
+/// The session looks away, until [`resume`].
+pub(crate) fn pause(session: SessionId) {
+    let mut sampler = lock();
+    let Some(active) = sampler.find(session).filter(|it| !it.paused) else { return };
+    active.paused = true;
+    let lives = lives(active.threads.as_deref(), &[]);
+    if let Some(hub) = CAPTURE.hub() {
+        hub.pause(session, &Registry, &lives);
+    }
+    sampler.settle_down();
+}
+
+/// The session looks again. Why it cannot, if it was given up.
+pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
+    let mut sampler = lock();
+    let Some(active) = sampler.find(session).filter(|it| it.paused) else { return Ok(()) };
+    if let Some(why) = active.given_up {
+        return Err(why);
+    }
+    active.paused = false;
+    if let Some(hub) = CAPTURE.hub() {
+        hub.resume(session, &Registry, clock::monotonic_ns(), &now());
+    }
+    sampler.settle_down();
+    Ok(())
+}
+
+/// Whether the session is paused.
+pub(crate) fn is_paused(session: SessionId) -> bool {
+    lock().find(session).is_some_and(|it| it.paused)
+}
+
+/// No session takes anything from now on, as somebody else wants SIGPROF. What they have, they keep.
+/// Runs on any thread, with or without the GVL.
+pub(crate) fn give_up(why: &'static str) {
+    let mut sampler = lock();
+    let Some(hub) = CAPTURE.hub() else { return };
+    if sampler.sessions.is_empty() {
+        return;
+    }
+    quiet();
+    for session in sampler.sessions.iter_mut().filter(|it| it.given_up.is_none()) {
+        session.given_up = Some(why);
+        if !session.paused {
+            session.paused = true;
+            hub.pause(session.id, &Registry, &lives(session.threads.as_deref(), &[]));
+        }
+    }
 }
 
 /// Sends the collector to rest while a session runs, or back to work.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_collector(hold: bool) {
-    if let Some(commands) = &lock().commands {
-        let _ = commands.send(if hold { Command::Rest } else { Command::Run });
+    if let Some(collector) = &lock().collector {
+        if hold {
+            collector.hold();
+        } else {
+            collector.run();
+        }
     }
 }
 
 /// No more ticks; what is on its way finds capture off.
-fn quiet() {
+pub(crate) fn quiet() {
     CAPTURE.enabled.store(false, Ordering::Release);
-    threads::live().for_each(thread_timer::disarm);
-}
-
-/// No session, no timers, no hooks; the handler stays and only counts.
-fn rest() {
-    quiet();
-    // SAFETY: sessions start and stop with the GVL held, and never from within a hook.
-    unsafe { vm::events::off_threads(on_thread_begin, on_thread_end) };
-    threads::clear();
-    let mut sampler = lock();
-    sampler.sessions = sampler.sessions.saturating_sub(1);
-    if let Some(commands) = &sampler.commands {
-        let _ = commands.send(Command::Rest);
-    }
-}
-
-thread_hook!(on_thread_begin, |thread| {
-    let cpu_ns = clock::thread_cpu_ns();
-    // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
-    if let Some(before) = threads::mine().filter(|state| state.object() != thread) {
-        thread_timer::disarm(before);
-        threads::retire(before, cpu_ns);
-    }
-    let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
-    let armed = me.is_some_and(|state| {
-        // SAFETY: the key was made at the first start. The value is an address that stays good.
-        unsafe { libc::pthread_setspecific(THREAD_KEY, std::ptr::from_ref(state).cast()) };
-        threads::keep_name(state);
-        let has_timer = state.timer.load(Ordering::Relaxed) != 0;
-        has_timer || thread_timer::arm(state, INTERVAL_NS.load(Ordering::Relaxed)).is_ok()
-    });
-    if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
-        count(&hub.counters.threads_refused);
-    }
-});
-
-thread_hook!(on_thread_end, |_thread| {
-    if let Some(state) = threads::mine() {
-        end(state);
-    }
-});
-
-fn end(state: &threads::ThreadState) {
-    thread_timer::disarm(state);
-    threads::keep_name(state);
-    threads::retire(state, clock::thread_cpu_ns());
-}
-
-/// Ends threads whose end Ruby 3.1 left out.
-static mut THREAD_KEY: libc::pthread_key_t = 0;
-
-unsafe extern "C" fn native_thread_exits(state: *mut std::ffi::c_void) {
-    let state = threads::at(state as usize);
-    let is_mine = |state: &&threads::ThreadState| {
-        state.is_live() && state.pthread.load(Ordering::Relaxed) == clock::pthread_self()
-    };
-    if let Some(state) = state.filter(is_mine) {
-        end(state);
-    }
+    arming::disarm_all();
 }
 
 // The VM goes: from here on its functions must not be called.

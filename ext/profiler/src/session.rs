@@ -1,20 +1,19 @@
 //! `Profiler::Session`: one start to one stop.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{function, method, prelude::*, Error, RHash, RModule, Ruby};
-use profiler_core::counters::Counts;
 use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
 
 use crate::capture::{clock, CAPTURE};
 use crate::config::Config;
-use crate::errors::error;
+use crate::errors::{argument_error, error};
 use crate::names::VmNames;
 use crate::profile::Profile;
-use crate::sampler::{self, Refusal};
-use crate::{fork, threads, vm};
+use crate::sampler::{self, Refusal, Taken};
+use crate::{fork, vm};
 
 /// See the module.
 #[derive(Debug)]
@@ -32,26 +31,14 @@ enum Life {
 struct Running {
     id: SessionId,
     config: Config,
-    generation: u32,
-    started_at_ns: u64,
-    started_ns: u64,
-    counts: Counts,
-    handler_ns: u64,
-    collector_ns: u64,
 }
 
 impl Session {
     /// `Session.start(options)`.
     fn start(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
         let config = Config::from_ruby(ruby, options)?;
-        let counts = sampler::prepare().counters.read();
-        let (started_at_ns, started_ns) = (clock::realtime_ns(), clock::monotonic_ns());
-        let (handler_ns, collector_ns) = (threads::handler_ns(), sampler::collector_ns());
         let id = sampler::start(ruby, &config)?;
-        let generation = fork::generation();
-        let running =
-            Running { id, config, generation, started_at_ns, started_ns, counts, handler_ns, collector_ns };
-        Ok(Self(Mutex::new(Life::Running(Box::new(running)))))
+        Ok(Self(Mutex::new(Life::Running(Box::new(Running { id, config })))))
     }
 
     /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
@@ -61,81 +48,131 @@ impl Session {
 
     /// `session.stop`: a Profile.
     fn stop(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
+        fork::catch_up();
         // Ask Ruby first: from here on nothing may switch threads until the session is closed.
-        let threads = vm::threads::list(ruby)?;
-        let running = session.end(ruby)?;
-        let stopped_ns = clock::monotonic_ns();
-        let Some(closed) = sampler::stop(running.id, &threads) else {
-            return Err(error(ruby, "Error", "the session is gone: this is a bug of the profiler"));
-        };
-        let drained_ns = clock::monotonic_ns();
-        let mut profile = named(closed);
-        profile.stats = Stats {
-            counts: CAPTURE.hub().map(|hub| hub.counters.read().since(&running.counts)).unwrap_or_default(),
-            handler_ns: threads::handler_ns().saturating_sub(running.handler_ns),
-            collector_ns: sampler::collector_ns().saturating_sub(running.collector_ns),
-            stop_ns: drained_ns - stopped_ns,
-            names_ns: clock::monotonic_ns() - drained_ns,
-        };
-        profile.meta = running.meta(ruby, stopped_ns);
-        Ok(Profile::new(profile))
+        let threads = sampler::named(ruby, session.id(ruby)?)?;
+        let Life::Running(running) = session.take() else { return Err(over(ruby)) };
+        let asked_ns = clock::monotonic_ns();
+        match sampler::stop(running.id, &threads) {
+            Some(taken) => Ok(running.profile(ruby, taken, asked_ns)),
+            None => Err(gone(ruby)),
+        }
+    }
+
+    /// `session.snapshot`: a Profile of what was seen so far.
+    fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
+        fork::catch_up();
+        let id = session.id(ruby)?;
+        let threads = sampler::named(ruby, id)?;
+        let asked_ns = clock::monotonic_ns();
+        let taken = sampler::snapshot(id, &threads).ok_or_else(|| gone(ruby))?;
+        match &*session.lock() {
+            Life::Running(running) => Ok(running.profile(ruby, taken, asked_ns)),
+            Life::Over => Err(over(ruby)),
+        }
+    }
+
+    /// `session.pause`.
+    fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        fork::catch_up();
+        sampler::pause(session.id(ruby)?);
+        Ok(())
+    }
+
+    /// `session.resume`.
+    fn resume(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        fork::catch_up();
+        sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
     /// `session.discard`: ends it without a Profile. Does nothing when it is over.
     fn discard(&self) {
+        fork::catch_up();
         if let Life::Running(running) = self.take() {
-            if running.generation == fork::generation() {
-                sampler::discard(running.id);
-            }
+            sampler::discard(running.id);
         }
     }
 
-    /// `session.running?`.
+    /// `session.running?`: also while it is paused.
     fn is_running(&self) -> bool {
-        let life = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(&*life, Life::Running(running) if running.generation == fork::generation())
+        matches!(&*self.lock(), Life::Running(_))
     }
 
-    fn end(&self, ruby: &Ruby) -> Result<Box<Running>, Error> {
-        match self.take() {
-            Life::Running(running) if running.generation == fork::generation() => Ok(running),
-            Life::Running(_) => Err(error(
-                ruby,
-                "NotRunning",
-                "this session belongs to the parent process; start one here to profile this one",
-            )),
-            Life::Over => Err(error(ruby, "NotRunning", "this session has been stopped already")),
+    /// `session.paused?`.
+    fn is_paused(&self) -> bool {
+        match &*self.lock() {
+            Life::Running(running) => sampler::is_paused(running.id),
+            Life::Over => false,
+        }
+    }
+
+    fn id(&self, ruby: &Ruby) -> Result<SessionId, Error> {
+        match &*self.lock() {
+            Life::Running(running) => Ok(running.id),
+            Life::Over => Err(over(ruby)),
         }
     }
 
     fn take(&self) -> Life {
-        let mut life = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *life, Life::Over)
+        std::mem::replace(&mut *self.lock(), Life::Over)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Life> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn over(ruby: &Ruby) -> Error {
+    error(ruby, "NotRunning", "this session has been stopped already")
+}
+
+fn gone(ruby: &Ruby) -> Error {
+    error(ruby, "Error", "the session is gone: this is a bug of the profiler")
+}
+
 impl Running {
-    fn meta(self, ruby: &Ruby, stopped_ns: u64) -> Meta {
-        let mut notes = self.config.notes;
+    /// The Profile of what the session gave. `asked_ns` is when it was asked for.
+    fn profile(&self, ruby: &Ruby, taken: Taken, asked_ns: u64) -> Profile {
+        let Taken { closed, start, end, engine, given_up, labels_refused } = taken;
+        let drained_ns = clock::monotonic_ns();
+        let mut profile = named(closed);
+        profile.stats = Stats {
+            counts: end.counts.since(&start.counts),
+            handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
+            collector_ns: end.collector_ns.saturating_sub(start.collector_ns),
+            stop_ns: drained_ns - asked_ns,
+            names_ns: clock::monotonic_ns() - drained_ns,
+        };
+        let mut notes = self.config.notes.clone();
         notes.extend(vm::process::blind_spots(ruby));
+        notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
+        if engine != self.config.engine {
+            notes.push(format!("the system gave no timer for each thread, so {} was used", engine.name()));
+        }
+        if labels_refused > 0 {
+            notes.push(format!(
+                "too many different sets of labels: {labels_refused} times they became (other)"
+            ));
+        }
         if sampler::collector_failed() {
             notes.push(
                 "the collector thread failed, so the ring may have been full (please report this)".into(),
             );
         }
-        Meta {
-            modes: self.config.modes,
-            engine: self.config.engine.name().into(),
+        profile.meta = Meta {
+            modes: self.config.modes.clone(),
+            engine: engine.name().into(),
             interval_ns: self.config.interval_ns,
-            started_at_ns: self.started_at_ns,
-            duration_ns: stopped_ns - self.started_ns,
+            started_at_ns: start.at_ns,
+            duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
             ruby: vm::process::description(ruby),
             program: vm::process::program(ruby),
             pid: std::process::id(),
             profiler_version: env!("CARGO_PKG_VERSION").into(),
-            user: self.config.metadata,
+            user: self.config.metadata.clone(),
             notes,
-        }
+        };
+        Profile::new(profile)
     }
 }
 
@@ -152,7 +189,17 @@ fn named(closed: Closed) -> profiler_core::profile::Profile {
 /// The exception for a session that could not start.
 pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
     match refusal {
-        Refusal::AlreadyRunning => error(ruby, "AlreadyRunning", "a session is running: stop it first"),
+        Refusal::EngineTaken(engine) => error(
+            ruby,
+            "Unsupported",
+            format!("sessions are running with engine :{}, and there is one at a time", engine.name()),
+        ),
+        Refusal::NoThreads => argument_error(ruby, "threads: none of these is alive"),
+        Refusal::TimerTaken => error(
+            ruby,
+            "Unsupported",
+            "the timer of the process (ITIMER_PROF) is armed already: another profiler",
+        ),
         Refusal::HandlerTaken => error(
             ruby,
             "Unsupported",
@@ -167,7 +214,7 @@ pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
             };
             error(ruby, "Unsupported", format!("the system gives no timer: {reason}{hint}"))
         }
-        Refusal::NoThread(reason) => {
+        Refusal::NoCollector(reason) => {
             error(ruby, "Unsupported", format!("no thread for the collector: {reason}"))
         }
     }
@@ -180,6 +227,10 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_start", function!(Session::start, 1))?;
     class.define_singleton_method("_check", function!(Session::check, 1))?;
     class.define_method("_stop", method!(Session::stop, 0))?;
+    class.define_method("_snapshot", method!(Session::snapshot, 0))?;
+    class.define_method("_pause", method!(Session::pause, 0))?;
+    class.define_method("_resume", method!(Session::resume, 0))?;
+    class.define_method("paused?", method!(Session::is_paused, 0))?;
     class.define_method("_discard", method!(Session::discard, 0))?;
     class.define_method("running?", method!(Session::is_running, 0))?;
     Ok(())

@@ -13,6 +13,7 @@ use std::sync::atomic::{
     AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
+use std::sync::OnceLock;
 
 use profiler_core::hub::{ThreadLife, ThreadRegistry};
 use profiler_core::ids::ThreadId;
@@ -45,6 +46,8 @@ pub(crate) struct ThreadState {
     ended_cpu_ns: AtomicU64,
     /// The engine's timer plus one; 0 when there is none.
     pub(crate) timer: AtomicUsize,
+    /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
+    pub(crate) interval_ns: AtomicU64,
     /// Labels that the handler puts on records.
     pub(crate) labels: AtomicU32,
     /// Scope that the handler puts on records.
@@ -68,6 +71,7 @@ impl ThreadState {
             born_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
+            interval_ns: AtomicU64::new(0),
             labels: AtomicU32::new(0),
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
@@ -130,6 +134,11 @@ pub(crate) fn at(address: usize) -> Option<&'static ThreadState> {
     (offset % size_of::<ThreadState>() == 0).then(|| SLAB.get(place))?
 }
 
+/// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
+pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
+    clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
+}
+
 /// Time spent in signal handlers since the process began, all threads, ns.
 pub(crate) fn handler_ns() -> u64 {
     used().iter().map(|state| state.handler_ns.load(Relaxed)).fold(0, u64::wrapping_add)
@@ -138,6 +147,52 @@ pub(crate) fn handler_ns() -> u64 {
 /// All threads that live.
 pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
     used().iter().filter(|state| state.is_live())
+}
+
+/// The key under which a native thread keeps the address of its state. At the thread's end libc hands
+/// that address to a function of ours, whatever Ruby told us before.
+static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+
+/// Makes the key, with what is to be called at the end of a native thread that has a state.
+pub(crate) fn call_at_native_end(at_end: unsafe extern "C" fn(*mut std::ffi::c_void)) {
+    KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: a plain function that lives as long as the process.
+        unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) };
+        key
+    });
+}
+
+/// Notes that `state` is that of the native thread that we are on.
+pub(crate) fn remember_own(state: &'static ThreadState) {
+    if let Some(key) = KEY.get() {
+        // SAFETY: the key was made; the value is an address that stays good.
+        unsafe { libc::pthread_setspecific(*key, std::ptr::from_ref(state).cast()) };
+    }
+}
+
+/// The live state of the native thread that we are on.
+///
+/// # Signal safety
+/// Reads, and asks the kernel who we are where the thread has not said so itself.
+pub(crate) fn here() -> Option<&'static ThreadState> {
+    known().or_else(mine)
+}
+
+fn known() -> Option<&'static ThreadState> {
+    // SAFETY: the key was made. A key among the first 32 is a plain read in glibc.
+    let state = KEY.get().and_then(|key| at(unsafe { libc::pthread_getspecific(*key) } as usize));
+    state.filter(|it| it.is_live() && it.pthread.load(Relaxed) == clock::pthread_self())
+}
+
+/// The live state of the native thread that we are on; quick from the second time on. Not for handlers.
+pub(crate) fn own() -> Option<&'static ThreadState> {
+    known().or_else(|| {
+        let state = mine()?;
+        state.pthread.store(clock::pthread_self(), Relaxed);
+        remember_own(state);
+        Some(state)
+    })
 }
 
 /// The live state of the native thread that we are on. Asks the kernel who that is, since a thread
@@ -181,6 +236,7 @@ pub(crate) fn register(
     state.pthread.store(pthread, Relaxed);
     state.born_cpu_ns.store(cpu_ns, Relaxed);
     state.timer.store(0, Relaxed);
+    state.interval_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);
     state.scope.store(0, Relaxed);
     state.name.iter().for_each(|word| word.store(0, Relaxed));
@@ -207,7 +263,20 @@ pub(crate) fn keep_name(state: &ThreadState) {
     }
 }
 
-/// Forgets everybody: no session runs any more, or this is a forked child.
+/// In a forked child: forgets everybody but the thread that forked, which was `me` in the parent and
+/// gets a new life. Nothing when there is no room.
+pub(crate) fn start_over(me: &'static ThreadState) -> Option<&'static ThreadState> {
+    let (object, pthread) = (me.object(), me.pthread.load(Relaxed));
+    let (labels, scope) = (me.labels.load(Relaxed), me.scope.load(Relaxed));
+    clear();
+    let state = register(object, clock::native_id(), pthread, 0)?;
+    state.labels.store(labels, Relaxed);
+    state.scope.store(scope, Relaxed);
+    remember_own(state);
+    Some(state)
+}
+
+/// Forgets everybody: no session runs any more.
 pub(crate) fn clear() {
     for state in used() {
         state.timer.store(0, Relaxed);

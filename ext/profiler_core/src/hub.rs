@@ -5,17 +5,19 @@
 //! holder never parks, never waits for the GVL, never calls the VM and never makes a Ruby object: a
 //! GC that starts meanwhile on another thread waits in its mark function for this very lock.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::aggregate::Aggregate;
 use crate::counters::{add, Counters};
-use crate::ids::ThreadId;
+use crate::ids::{LabelSetId, ThreadId};
+use crate::labels::{LabelSet, LabelSets};
 use crate::names::NameCache;
 use crate::profile::{Function, Thread};
 use crate::ring::Ring;
 use crate::sample::{RawSample, State, Synthetic};
 use crate::stacks::Stacks;
 use crate::unnamed::Unnamed;
+use crate::view::{ThreadNow, View, Viewer};
 
 /// Records drained before the lock is let go for a moment.
 pub const BATCH: usize = 64;
@@ -50,7 +52,7 @@ pub struct SessionId(u64);
 #[derive(Debug)]
 struct Session {
     id: SessionId,
-    aggregate: Aggregate,
+    viewer: Viewer,
 }
 
 /// Frames and names live as long as the sessions of their epoch: then the handles are let go.
@@ -75,7 +77,7 @@ struct Drain {
     dead_threads: Vec<(ThreadId, Thread)>,
 }
 
-/// What a session got when it was closed: everything but names, and the right to ask for them.
+/// What a session has when it is closed, or so far: everything but names, and the right to ask for them.
 #[derive(Debug)]
 #[must_use = "an epoch stays alive until its sessions are finished or discarded"]
 pub struct Closed {
@@ -94,6 +96,10 @@ pub struct Hub {
     /// What became of every tick.
     pub counters: Counters,
     drain: Mutex<Drain>,
+    /// The sets of labels of the epoch. Taken after the drain lock, or alone.
+    labels: Mutex<LabelSets>,
+    /// How many epochs came before this one: ids of label sets are good for one.
+    epoch: AtomicU64,
 }
 
 impl Hub {
@@ -111,18 +117,28 @@ impl Hub {
                 next_session: 0,
                 dead_threads: Vec::new(),
             }),
+            labels: Mutex::default(),
+            epoch: AtomicU64::new(0),
         }
     }
 
-    /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that exist, with
-    /// their CPU clocks.
-    pub fn open(&self, started_ns: u64, threads: impl IntoIterator<Item = (ThreadId, u64)>) -> SessionId {
-        let aggregate = Aggregate::new(started_ns, threads);
+    /// Opens a session with that view at `started_ns` on the monotonic clock. `threads` are those that
+    /// exist, asked for before this call: who ended before that is settled first, and is not for this
+    /// session.
+    pub fn open(
+        &self,
+        view: View,
+        registry: &dyn ThreadRegistry,
+        started_ns: u64,
+        threads: &[ThreadNow],
+    ) -> SessionId {
+        while self.drain_batch(registry) {}
+        let viewer = Viewer::new(view, started_ns, threads, &self.labels());
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
         drain.next_session += 1;
         drain.epoch.users += 1;
-        drain.sessions.push(Session { id, aggregate });
+        drain.sessions.push(Session { id, viewer });
         id
     }
 
@@ -142,15 +158,47 @@ impl Hub {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let mut aggregate = drain.sessions.swap_remove(place).aggregate;
-        for it in threads {
-            aggregate.settle(it.thread, it.born_cpu_ns, it.cpu_ns);
+        let viewer = drain.sessions.swap_remove(place).viewer;
+        Some(drain.extract(viewer, threads, &self.labels()))
+    }
+
+    /// What the session would give if it were closed now. It runs on.
+    pub fn snapshot(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+    ) -> Option<Closed> {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        let viewer = drain.sessions.iter().find(|it| it.id == session)?.viewer.clone();
+        drain.epoch.users += 1;
+        Some(drain.extract(viewer, threads, &self.labels()))
+    }
+
+    /// The session looks away until [`Hub::resume`]. `threads` as for [`Hub::close`].
+    pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            threads.iter().for_each(|life| it.viewer.settle(life.thread, life.born_cpu_ns, life.cpu_ns));
+            it.viewer.pause();
         }
-        let alive = threads.iter().map(|it| (it.thread, it.info.clone()));
-        let infos = drain.dead_threads.iter().cloned().chain(alive).collect();
-        let unnamed = Unnamed::extract(aggregate, &drain.epoch.stacks, infos);
-        let unknown = drain.epoch.names.unknown(unnamed.handles());
-        Some(Closed { unnamed, unknown })
+    }
+
+    /// The session looks again. Arguments as for [`Hub::open`].
+    pub fn resume(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        started_ns: u64,
+        threads: &[ThreadNow],
+    ) {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            it.viewer.resume(started_ns, threads, &self.labels());
+        }
     }
 
     /// Hands in the names that were asked for and gives the functions of the session's handles, in
@@ -159,7 +207,7 @@ impl Hub {
         let mut drain = self.lock();
         drain.epoch.names.learn(names);
         let profile = closed.unnamed.named(&drain.epoch.names);
-        drain.leave_epoch();
+        self.leave_epoch(&mut drain);
         profile
     }
 
@@ -168,8 +216,33 @@ impl Hub {
         let mut drain = self.lock();
         if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
             drain.sessions.swap_remove(place);
-            drain.leave_epoch();
+            self.leave_epoch(&mut drain);
         }
+    }
+
+    /// The id of a set of labels, good for the epoch of which the number comes with it.
+    #[must_use]
+    pub fn intern_labels(&self, set: &LabelSet) -> (u64, LabelSetId) {
+        let mut labels = self.labels();
+        (self.epoch(), labels.intern(set))
+    }
+
+    /// The set behind an id of this epoch.
+    #[must_use]
+    pub fn label_set(&self, id: LabelSetId) -> LabelSet {
+        self.labels().get(id).clone()
+    }
+
+    /// The number of this epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed) // changed and asked with the GVL
+    }
+
+    /// How often a set of labels came too late to be kept apart, in this epoch.
+    #[must_use]
+    pub fn labels_refused(&self) -> u64 {
+        self.labels().refused()
     }
 
     /// Shows every handle that anybody may still ask about: in the frame table, in hand, and in the
@@ -190,7 +263,7 @@ impl Hub {
     /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
     /// it does not have.
     pub fn before_fork(&self) -> ForkGuard<'_> {
-        ForkGuard { drain: self.lock() }
+        ForkGuard { hub: self, drain: self.lock(), labels: self.labels() }
     }
 
     /// How many words the records in the ring take.
@@ -203,20 +276,44 @@ impl Hub {
         // A panic under the lock is a bug of ours; the GC has to get in all the same.
         self.drain.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn labels(&self) -> MutexGuard<'_, LabelSets> {
+        self.labels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leave_epoch(&self, drain: &mut Drain) {
+        drain.epoch.users = drain.epoch.users.saturating_sub(1);
+        if drain.epoch.users == 0 {
+            drain.epoch = Epoch::default();
+            drain.dead_threads.clear();
+            *self.labels() = LabelSets::default();
+            self.epoch.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
-/// The drain lock held while a process forks.
+/// The locks held while a process forks.
 #[derive(Debug)]
 pub struct ForkGuard<'hub> {
+    hub: &'hub Hub,
     drain: MutexGuard<'hub, Drain>,
+    labels: MutexGuard<'hub, LabelSets>,
 }
 
 impl ForkGuard<'_> {
-    /// In the child: the sessions belong to the parent.
-    pub fn forget_sessions(mut self) {
-        self.drain.sessions.clear();
-        self.drain.epoch = Epoch::default();
-        self.drain.dead_threads.clear();
+    /// In the child: what was recorded is the parent's, and what was seen so far. The sessions go on
+    /// here with nothing but `me`, the thread that forked, if they looked at it; it was `before` in
+    /// the parent. `me` has the labels that it had. Nobody looked at it if it is nothing.
+    pub fn start_over(mut self, started_ns: u64, before: Option<ThreadId>, me: Option<ThreadNow>) {
+        self.hub.ring.forget();
+        let drain = &mut *self.drain;
+        drain.hand.clear();
+        drain.ended.clear();
+        drain.dead_threads.clear();
+        drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
+        for session in &mut drain.sessions {
+            session.viewer.start_over(started_ns, before, me, &self.labels);
+        }
     }
 }
 
@@ -226,22 +323,23 @@ impl Drain {
         // they are settled.
         registry.take_ended(&mut self.ended);
         let Self { hand, epoch, sessions, .. } = self;
+        let sets = hub.labels();
         let (mut drained, mut captured, mut in_gc) = (0, 0, 0);
         while drained < BATCH && hub.ring.pop(hand) {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
-            captured += 1;
             let stack = match sample.stamp.state {
+                _ if sample.switch => None,
                 State::Gc => {
                     in_gc += 1;
                     epoch.stacks.intern_frames(std::iter::once(Synthetic::Gc.frame()))
                 }
                 State::Running => epoch.stacks.intern(&sample),
             };
-            for session in sessions.iter_mut() {
-                session.aggregate.add(&sample.stamp, stack);
-            }
+            captured += u64::from(!sample.switch);
+            sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
         }
+        drop(sets);
         hand.clear();
         add(&hub.counters.captured, captured);
         add(&hub.counters.captured_in_gc, in_gc);
@@ -255,8 +353,8 @@ impl Drain {
     fn settle_ended(&mut self) {
         for ended in self.ended.drain(..) {
             for session in &mut self.sessions {
-                session.aggregate.settle(ended.thread, ended.born_cpu_ns, ended.cpu_ns);
-                session.aggregate.forget(ended.thread);
+                session.viewer.settle(ended.thread, ended.born_cpu_ns, ended.cpu_ns);
+                session.viewer.forget(ended.thread);
             }
             if !self.sessions.is_empty() {
                 self.dead_threads.push((ended.thread, ended.info));
@@ -264,11 +362,13 @@ impl Drain {
         }
     }
 
-    fn leave_epoch(&mut self) {
-        self.epoch.users = self.epoch.users.saturating_sub(1);
-        if self.epoch.users == 0 {
-            self.epoch = Epoch::default();
-            self.dead_threads.clear();
-        }
+    /// Everything of a viewer but names. Stays in the epoch.
+    fn extract(&mut self, mut viewer: Viewer, threads: &[ThreadLife], sets: &LabelSets) -> Closed {
+        threads.iter().for_each(|it| viewer.settle(it.thread, it.born_cpu_ns, it.cpu_ns));
+        let alive = threads.iter().map(|it| (it.thread, it.info.clone()));
+        let infos = self.dead_threads.iter().cloned().chain(alive).collect();
+        let unnamed = Unnamed::extract(viewer.into_aggregate(), &self.epoch.stacks, infos, sets);
+        let unknown = self.epoch.names.unknown(unnamed.handles());
+        Closed { unnamed, unknown }
     }
 }

@@ -39,6 +39,12 @@ impl<T: Clone + Eq + Hash, I: Id> Interner<T, I> {
         I::from_index(place as usize)
     }
 
+    /// The id of `row`, if it is there.
+    #[must_use]
+    pub fn find(&self, row: &T) -> Option<I> {
+        self.ids.get(row).map(|place| I::from_index(*place as usize))
+    }
+
     /// The row behind an id.
     #[must_use]
     pub fn get(&self, id: I) -> Option<&T> {

@@ -14,11 +14,13 @@ pub mod error;
 pub mod format;
 pub mod hub;
 pub mod ids;
+pub mod labels;
 pub mod names;
 pub mod profile;
 pub mod stacks;
 mod sync;
 pub mod unnamed;
+pub mod view;
 
 // The rooms that run in signal handlers. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in them but by an import that a reader sees.

@@ -113,6 +113,16 @@ impl Ring {
         true
     }
 
+    /// Throws away all there is, also what was claimed and will never be published. Only where nobody
+    /// can be pushing: in a forked child, whose producers stayed in the parent.
+    pub fn forget(&self) {
+        let claimed = self.claimed.load(Ordering::Relaxed);
+        for place in self.consumed.load(Ordering::Relaxed)..claimed {
+            self.word(place).store(0, Ordering::Relaxed);
+        }
+        self.consumed.store(claimed, Ordering::Release);
+    }
+
     /// Where the oldest record begins: the first argument for [`Ring::peek`].
     #[must_use]
     pub fn oldest(&self) -> u64 {

@@ -5,7 +5,7 @@
 //! and two sessions with different spans can read the same record.
 //!
 //! ```text
-//! word 0   thread (32 bits) | state (8) | unused (8) | number of frames (16)
+//! word 0   thread (32 bits) | state (8) | kind (8) | number of frames (16)
 //! word 1   CPU clock of the thread, ns
 //! word 2   monotonic clock, ns
 //! word 3   CPU clock of the thread at its birth, ns
@@ -16,10 +16,14 @@
 use ::core::prelude::rust_2021::*;
 
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
-use crate::ring::{Full, Ring};
+use crate::ring::{Full, Ring, Slot};
 
 /// Words before the frames.
 const STAMP_WORDS: usize = 5;
+
+/// The kind of a record that says that the thread's labels or scope are others from now on. All others
+/// are ticks.
+const SWITCH: u8 = 1;
 
 /// What a thread was doing when its record was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,12 +187,7 @@ pub fn push(ring: &Ring, stamp: &Stamp, walk: Walk<'_>, depth: usize) -> Result<
     let len = STAMP_WORDS + frames;
 
     ring.try_push(len, |slot| {
-        slot.write(u64::from(stamp.thread.0) | (stamp.state as u64) << 32 | (frames as u64) << 48);
-        slot.write(stamp.cpu_ns);
-        slot.write(stamp.monotonic_ns);
-        slot.write(stamp.born_cpu_ns);
-        slot.write(u64::from(stamp.labels.0) | u64::from(stamp.scope.0) << 32);
-
+        write_stamp(slot, stamp, 0, frames);
         let frame = |(handle, line): (&u64, &i32)| RawFrame::new(*handle, *line).0;
         let seen = || walk.handles.iter().zip(walk.lines);
         slot.extend(seen().take(leaf).map(frame));
@@ -199,11 +198,32 @@ pub fn push(ring: &Ring, stamp: &Stamp, walk: Walk<'_>, depth: usize) -> Result<
     })
 }
 
+/// Writes a record that says that from `stamp` on the thread has the labels and the scope of `stamp`.
+/// It stands for no time; it tells the sessions that look at labels where one request ends.
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+pub fn push_switch(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
+    ring.try_push(STAMP_WORDS, |slot| write_stamp(slot, stamp, SWITCH, 0))
+}
+
+#[inline]
+fn write_stamp(slot: &mut Slot<'_>, stamp: &Stamp, kind: u8, frames: usize) {
+    let what = u64::from(stamp.state as u8) | u64::from(kind) << 8;
+    slot.write(u64::from(stamp.thread.0) | what << 32 | (frames as u64) << 48);
+    slot.write(stamp.cpu_ns);
+    slot.write(stamp.monotonic_ns);
+    slot.write(stamp.born_cpu_ns);
+    slot.write(u64::from(stamp.labels.0) | u64::from(stamp.scope.0) << 32);
+}
+
 /// A record in hand, as it came out of the ring.
 #[derive(Clone, Copy, Debug)]
 pub struct RawSample<'hand> {
     /// Everything but the frames.
     pub stamp: Stamp,
+    /// It is no tick: the labels and the scope of `stamp` are the thread's from now on.
+    pub switch: bool,
     words: &'hand [u64],
 }
 
@@ -225,7 +245,7 @@ impl<'hand> RawSample<'hand> {
             monotonic_ns,
             born_cpu_ns,
         };
-        Some(Self { stamp, words })
+        Some(Self { stamp, switch: (head >> 40) as u8 == SWITCH, words })
     }
 
     /// The frames as they lie in the record: equal words are equal stacks.

@@ -6,7 +6,8 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Key, Weight};
-use crate::ids::{FrameId, FunctionId, Id, Interner, StackId, ThreadId};
+use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
+use crate::labels::{LabelSet, LabelSets};
 use crate::names::{synthetic, NameCache};
 use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
 use crate::sample::{RawFrame, State, Synthetic};
@@ -19,6 +20,7 @@ pub struct Unnamed {
     frames: Vec<Frame>,
     stacks: Vec<Node>,
     rows: Vec<(StackId, Key, Weight)>,
+    labels: HashMap<LabelSetId, LabelSet, FxBuildHasher>,
     threads: Vec<Thread>,
     thread_places: HashMap<ThreadId, usize, FxBuildHasher>,
 }
@@ -26,7 +28,12 @@ pub struct Unnamed {
 impl Unnamed {
     /// Copies what `aggregate` needs out of the tables of the epoch.
     #[must_use]
-    pub fn extract(aggregate: Aggregate, epoch: &Stacks, infos: HashMap<ThreadId, Thread>) -> Self {
+    pub fn extract(
+        aggregate: Aggregate,
+        epoch: &Stacks,
+        infos: HashMap<ThreadId, Thread>,
+        sets: &LabelSets,
+    ) -> Self {
         let mut own = Stacks::default();
         let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
         let mut rows = Vec::new();
@@ -40,13 +47,14 @@ impl Unnamed {
             rows.push((stack, key, weight));
         }
 
+        let labels = rows.iter().map(|(_, key, _)| (key.labels, sets.get(key.labels).clone())).collect();
         let mut used: Vec<ThreadId> = rows.iter().map(|(_, key, _)| key.thread).collect();
         used.sort_unstable();
         used.dedup();
         let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
         let thread_places = used.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
         let (handles, frames, stacks) = own.into_tables();
-        Self { handles, frames, stacks, rows, threads, thread_places }
+        Self { handles, frames, stacks, rows, labels, threads, thread_places }
     }
 
     /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
@@ -79,11 +87,15 @@ impl Unnamed {
 
         let rows = self.rows.iter().map(|(stack, key, weight)| {
             let thread = self.thread_places.get(&key.thread).copied().unwrap_or(0);
-            ((moved(&stack_ids, *stack), thread, key.state), *weight)
+            ((moved(&stack_ids, *stack), thread, key.labels, key.state), *weight)
         });
+        let mut samples = summed(rows);
+        for (sample, labels) in &mut samples {
+            sample.labels = self.labels.get(labels).map(|it| it.pairs().to_vec()).unwrap_or_default();
+        }
         Profile {
             sample_types: vec![SampleType::Samples, SampleType::Cpu],
-            samples: summed(rows),
+            samples: samples.into_iter().map(|(sample, _)| sample).collect(),
             functions: functions.into_rows(),
             frames: frames.into_rows(),
             stacks: stacks.into_rows(),
@@ -98,20 +110,23 @@ fn moved<I: Id>(to: &[I], id: I) -> I {
     to.get(id.index()).copied().unwrap_or(id)
 }
 
-/// One sample for each stack, thread and state, in the order in which they first come.
-fn summed(rows: impl Iterator<Item = ((StackId, usize, State), Weight)>) -> Vec<Sample> {
-    let mut samples: Vec<Sample> = Vec::new();
-    let mut places: HashMap<(StackId, usize, State), usize, FxBuildHasher> = HashMap::default();
+/// What makes a row of its own.
+type RowKey = (StackId, usize, LabelSetId, State);
+
+/// One sample for each, in the order in which they first come, with the id of its labels.
+fn summed(rows: impl Iterator<Item = (RowKey, Weight)>) -> Vec<(Sample, LabelSetId)> {
+    let mut samples: Vec<(Sample, LabelSetId)> = Vec::new();
+    let mut places: HashMap<RowKey, usize, FxBuildHasher> = HashMap::default();
     for (key, weight) in rows {
-        let (stack, thread, state) = key;
+        let (stack, thread, labels, state) = key;
         let mut weights = Weights::default();
         weights.set(SampleType::Samples, weight.count);
         weights.set(SampleType::Cpu, weight.cpu_ns);
         match places.get(&key).and_then(|place| samples.get_mut(*place)) {
-            Some(sample) => sample.weights.add(&weights),
+            Some((sample, _)) => sample.weights.add(&weights),
             None => {
                 places.insert(key, samples.len());
-                samples.push(Sample { stack, thread, state, labels: Vec::new(), weights });
+                samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels));
             }
         }
     }

@@ -4,11 +4,13 @@
 
 use std::sync::Mutex;
 
-use profiler_core::collector::{collect, Command};
+use profiler_core::collector::pair;
 use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::labels::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
-use profiler_core::sample::{push, Stamp, State, Walk};
+use profiler_core::sample::{push, push_switch, Stamp, State, Walk};
+use profiler_core::view::{ThreadNow, View};
 
 #[derive(Default)]
 struct Ended(Mutex<Vec<ThreadLife>>);
@@ -22,6 +24,10 @@ impl ThreadRegistry for Ended {
 fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
     ThreadLife { thread: ThreadId(thread), born_cpu_ns, cpu_ns, info }
+}
+
+fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
+    ThreadNow { thread: ThreadId(thread), cpu_ns, labels: LabelSetId::NONE }
 }
 
 /// As an address that the VM could give, and back.
@@ -86,7 +92,7 @@ fn rows(profile: &Profile) -> Vec<(String, u64)> {
 #[test]
 fn records_become_rows_and_every_nanosecond_has_one() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let session = hub.open(0, [(ThreadId(1), 1_000)]);
+    let session = hub.open(View::default(), &registry, 0, &[now(1, 1_000)]);
     record(&hub, 1, State::Running, 1_300, &[32, 16]);
     record(&hub, 2, State::Running, 150, &[40]);
     record(&hub, 1, State::Running, 1_400, &[32, 24]); // the same method, another handle
@@ -111,7 +117,7 @@ fn records_become_rows_and_every_nanosecond_has_one() {
 #[test]
 fn what_was_dropped_is_carried_by_the_next_record() {
     let (hub, registry) = (Hub::new(32), Ended::default());
-    let session = hub.open(0, [(ThreadId(1), 0)]);
+    let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.ring.try_push(1, |_| {}).is_ok() {}
     let stamp_at = |cpu_ns| Stamp {
@@ -134,10 +140,10 @@ fn what_was_dropped_is_carried_by_the_next_record() {
 #[test]
 fn sessions_overlap_and_each_counts_its_own_span() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let first = hub.open(0, [(ThreadId(1), 0)]);
+    let first = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.drain_batch(&registry) {}
-    let second = hub.open(11, [(ThreadId(1), 11)]);
+    let second = hub.open(View::default(), &registry, 11, &[now(1, 11)]);
     record(&hub, 1, State::Running, 20, &[32]);
     let whole = finish(&hub, first, &registry, &[life(1, 0, 25, "one")]);
     record(&hub, 1, State::Running, 40, &[16]);
@@ -156,7 +162,7 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
         handles.dedup();
         handles
     };
-    let session = hub.open(0, []);
+    let session = hub.open(View::default(), &registry, 0, &[]);
     record(&hub, 1, State::Running, 110, &[16, 24]);
     assert_eq!(live(&hub), [16, 24], "in the ring");
     while hub.drain_batch(&registry) {}
@@ -168,7 +174,7 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
     let _ = hub.finish(closed, names);
     assert_eq!(live(&hub), [] as [u64; 0]);
 
-    let discarded = hub.open(0, []);
+    let discarded = hub.open(View::default(), &registry, 0, &[]);
     record(&hub, 1, State::Running, 130, &[48]);
     while hub.drain_batch(&registry) {}
     hub.discard(discarded);
@@ -192,7 +198,7 @@ fn deep_stacks_keep_both_ends() {
     for (rootless, depth, frames, cut_at) in
         [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
     {
-        let session = hub.open(0, [(ThreadId(1), 0)]);
+        let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
         push(&hub.ring, &stamp, Walk { handles: &handles, lines: &lines, rootless }, depth).unwrap();
         let profile = finish(&hub, session, &registry, &[]);
         let names: Vec<String> = profile
@@ -207,19 +213,103 @@ fn deep_stacks_keep_both_ends() {
 }
 
 #[test]
-fn the_collector_thread_drains_until_its_commands_end() {
-    let hub = Box::leak(Box::new(Hub::new(4096)));
-    let (sender, receiver) = crossbeam_channel::unbounded();
-    let hub: &'static Hub = hub;
-    let thread = std::thread::spawn(move || collect(hub, &Ended::default(), &receiver, &|| {}));
-    let session = hub.open(0, [(ThreadId(1), 0)]);
-    sender.send(Command::Run).unwrap();
-    record(hub, 1, State::Running, 10, &[16]);
-    while hub.fill() > 0 {
-        std::thread::yield_now();
+fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
+    let hub: &'static Hub = Box::leak(Box::new(Hub::new(4096)));
+    let (collector, worker) = pair();
+    let thread = std::thread::spawn(move || worker.work(hub, &Ended::default(), &|| {}));
+    let session = hub.open(View::default(), &Ended::default(), 0, &[now(1, 0)]);
+    for turn in 1..=3 {
+        collector.run();
+        record(hub, 1, State::Running, turn * 10, &[16]);
+        while hub.fill() > 0 {
+            std::thread::yield_now();
+        }
+        collector.rest();
+        std::thread::sleep(std::time::Duration::from_millis(20)); // long enough to lie down, sometimes
     }
-    sender.send(Command::Rest).unwrap();
-    drop(sender);
+    drop(collector);
     thread.join().unwrap();
-    assert_eq!(rows(&finish(hub, session, &Ended::default(), &[life(1, 0, 10, "one")])).len(), 1);
+    assert_eq!(rows(&finish(hub, session, &Ended::default(), &[life(1, 0, 30, "one")])).len(), 1);
+}
+
+fn labels(endpoint: &str) -> LabelSet {
+    LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))])
+}
+
+#[test]
+fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
+    let (hub, registry) = (Hub::new(4096), Ended::default());
+    let of = |endpoint| hub.intern_labels(&labels(endpoint)).1;
+    let stamp = |labels, cpu_ns| Stamp {
+        thread: ThreadId(1),
+        state: State::Running,
+        labels,
+        scope: ScopeId::NONE,
+        cpu_ns,
+        monotonic_ns: cpu_ns,
+        born_cpu_ns: 0,
+    };
+    let tick = |labels, cpu_ns| {
+        let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
+        push(&hub.ring, &stamp(labels, cpu_ns), walk, 2048).unwrap();
+    };
+    let all = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    let view = View { threads: None, labels: labels("a") };
+    let only_a = hub.open(view, &registry, 0, &[now(1, 0)]);
+    for (endpoint, at) in [("a", 100), ("b", 200), ("a", 300), ("b", 400)] {
+        push_switch(&hub.ring, &stamp(of(endpoint), at)).unwrap();
+        tick(of(endpoint), at + 40);
+    }
+    let alive = [life(1, 0, 1_000, "one")];
+    let (of_a, of_all) = (finish(&hub, only_a, &registry, &alive), finish(&hub, all, &registry, &alive));
+    assert_eq!(of_a.total().get(SampleType::Cpu), 200, "from switch to switch, not from tick to tick");
+    assert!(of_a.samples.iter().all(|it| it.labels == [("endpoint".to_owned(), "a".to_owned())]));
+    assert_eq!(of_all.total().get(SampleType::Cpu), 1_000);
+    assert_eq!(of_all.samples.len(), 2, "a row for each set of labels");
+}
+
+#[test]
+fn a_thread_that_ended_before_a_session_is_not_for_it() {
+    let (hub, registry) = (Hub::new(4096), Ended::default());
+    let first = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    registry.0.lock().unwrap().push(life(1, 0, 50, "one"));
+    let second = hub.open(View::default(), &registry, 10, &[]);
+    let sum = |session| finish(&hub, session, &registry, &[]).total().get(SampleType::Cpu);
+    assert_eq!([sum(first), sum(second)], [50, 0]);
+}
+
+#[test]
+fn sessions_look_at_their_own_threads_pause_and_show_what_they_have_so_far() {
+    let (hub, registry) = (Hub::new(4096), Ended::default());
+    let view = View { threads: Some(vec![ThreadId(2)]), ..View::default() };
+    let one = hub.open(view, &registry, 0, &[now(1, 0), now(2, 0)]);
+    record(&hub, 1, State::Running, 10, &[16]);
+    record(&hub, 2, State::Running, 10, &[16]);
+    let closed = hub.snapshot(one, &registry, &[life(2, 0, 15, "two")]).unwrap();
+    let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
+    assert_eq!(rows(&hub.finish(closed, names)), [("two: Foo#m16".to_owned(), 15)]);
+
+    hub.pause(one, &registry, &[life(2, 0, 20, "two")]);
+    record(&hub, 2, State::Running, 30, &[32]);
+    hub.resume(one, &registry, 31, &[now(2, 35)]);
+    record(&hub, 2, State::Running, 40, &[32]);
+    let whole = finish(&hub, one, &registry, &[life(1, 0, 99, "one"), life(2, 0, 40, "two")]);
+    assert_eq!(rows(&whole), [("two: Foo#m16".to_owned(), 20), ("two: Foo#m32".to_owned(), 5)]);
+}
+
+#[test]
+fn in_a_forked_child_sessions_go_on_with_the_thread_that_forked_and_nothing_is_counted_twice() {
+    let (hub, registry) = (Hub::new(64), Ended::default());
+    let all = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    let other =
+        hub.open(View { threads: Some(vec![ThreadId(1)]), ..View::default() }, &registry, 0, &[now(1, 0)]);
+    let forker =
+        hub.open(View { threads: Some(vec![ThreadId(2)]), ..View::default() }, &registry, 0, &[now(2, 0)]);
+    record(&hub, 1, State::Running, 10, &[16]);
+    hub.before_fork().start_over(100, Some(ThreadId(2)), Some(now(3, 0)));
+    assert_eq!(hub.fill(), 0);
+    record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its stamp, but inside since its clock stood at 0
+    let alive = [life(3, 100, 110, "child")];
+    let sum = |session| finish(&hub, session, &registry, &alive).total().get(SampleType::Cpu);
+    assert_eq!([sum(all), sum(other), sum(forker)], [110, 0, 110]);
 }

@@ -26,7 +26,7 @@ module Profiler
         @session = Session.start(**settings.session)
         # Claimed only now: a process that cannot be profiled leaves the name to the next.
         plain = settings.named? && claim.mine?
-        @paths = plain ? settings.paths : settings.paths.map { |path| settings.with_pid(path) }
+        @paths = plain ? settings.paths : settings.paths.map { |path| FileName.with_pid(path) }
         @pid = Process.pid
         @directory = File.join(Dir.pwd, "")
       end

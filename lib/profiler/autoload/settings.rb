@@ -82,15 +82,6 @@ module Profiler
         nil
       end
 
-      # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
-      #
-      # @param path [String]
-      # @return [String]
-      def with_pid(path, pid = Process.pid)
-        ending = ending_of(path)
-        "#{path[0, path.length - ending.length]}.#{pid}#{ending}"
-      end
-
       private
 
       def value(name)
@@ -112,20 +103,6 @@ module Profiler
         Output.new(path, format: format).discard
       rescue SystemCallError => e
         raise Unwritable, "cannot write #{path}: #{SystemCallError.new(e.errno).message}"
-      end
-
-      # The shortest end that stands for the same format as the whole name: of my.app.pb.gz it is .pb.gz.
-      def ending_of(path)
-        name = File.basename(path)
-        dots = (1...name.length).select { |place| name[place] == "." }.reverse
-        meant = format_of(name)
-        dots.map { |dot| name[dot..-1] }.find { |ending| meant.nil? || format_of("x#{ending}") == meant } || ""
-      end
-
-      def format_of(name)
-        Profile.send(:_format_of, name)
-      rescue ArgumentError
-        nil # PROFILER_FORMAT says it
       end
     end
   end

@@ -12,7 +12,7 @@ use ::profiler_core::sample::{Stamp, State};
 use super::walk::{self, Scratch};
 use super::{clock, CAPTURE};
 use crate::threads::{self, ThreadState};
-use crate::vm;
+use crate::vm::{self, jobs::Job};
 
 /// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
 #[repr(C)]
@@ -37,6 +37,8 @@ impl TimerInfo {
 
 /// The signal came from a POSIX timer (`SI_TIMER`).
 const FROM_TIMER: c_int = -2;
+/// The signal came from the kernel itself (`SI_KERNEL`), as those of `setitimer` do.
+const FROM_KERNEL: c_int = 0x80;
 
 /// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of the room
 /// allow. *Never:* touches errno for good.
@@ -49,12 +51,20 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: with SA_SIGINFO the kernel hands over both, and a siginfo is larger than our part.
     let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<::libc::ucontext_t>()) };
-    if info.code != FROM_TIMER {
-        return count(&hub.counters.foreign);
-    }
-    let Some(state) = threads::at(info.value) else { return count(&hub.counters.foreign) };
     // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
-    if !CAPTURE.enabled.load(Ordering::Acquire) || !is_ours(state) {
+    let enabled = CAPTURE.enabled.load(Ordering::Acquire);
+    let state = match info.code {
+        FROM_TIMER => threads::at(info.value),
+        FROM_KERNEL if !enabled => return count(&hub.counters.late),
+        // The timer of the process does not know which thread is whose, or that nobody looks at it.
+        FROM_KERNEL if CAPTURE.process_wide.load(Ordering::Relaxed) => match threads::here() {
+            Some(state) if state.interval_ns.load(Ordering::Relaxed) > 0 => Some(state),
+            _ => return,
+        },
+        _ => None,
+    };
+    let Some(state) = state else { return count(&hub.counters.foreign) };
+    if !enabled || !is_ours(state) {
         return count(&hub.counters.late);
     }
     let begun_ns = clock::monotonic_ns();
@@ -65,18 +75,19 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         count(&hub.counters.dropped_on_altstack);
     } else if CAPTURE.at_safepoints.load(Ordering::Relaxed) {
         // SAFETY: the sampler registered the job before it turned capture on.
-        unsafe { vm::jobs::trigger(at_safepoint) };
+        unsafe { AT_SAFEPOINT.trigger() };
     } else {
         capture(hub, state, begun_ns);
     }
     state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns));
 }
 
-/// A postponed job: takes the record where Ruby checks its interrupts.
-///
+/// Takes the record where Ruby checks its interrupts.
+pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
+
 /// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler.
 /// *Never:* raises.
-pub(crate) unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
+unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return };
     if CAPTURE.enabled.load(Ordering::Acquire) {
         capture(hub, state, clock::monotonic_ns());

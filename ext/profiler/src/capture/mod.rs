@@ -35,6 +35,8 @@ pub(crate) struct Capture {
     pub(crate) enabled: AtomicBool,
     /// Frames kept of a stack.
     pub(crate) depth: AtomicUsize,
+    /// The ticks are those of one timer for the whole process.
+    pub(crate) process_wide: AtomicBool,
     /// Do not walk in the handler: ask for a postponed job that does.
     pub(crate) at_safepoints: AtomicBool,
 }
@@ -44,6 +46,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     hub: AtomicPtr::new(::core::ptr::null_mut()),
     enabled: AtomicBool::new(false),
     depth: AtomicUsize::new(2048),
+    process_wide: AtomicBool::new(false),
     at_safepoints: AtomicBool::new(false),
 };
 

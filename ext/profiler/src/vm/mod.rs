@@ -4,6 +4,7 @@
 //! aborts the process when it is asked the wrong thing.
 
 pub(crate) mod events;
+pub(crate) mod fibers;
 pub(crate) mod frames;
 pub(crate) mod jobs;
 pub(crate) mod process;

@@ -12,35 +12,65 @@ pub(crate) struct RubyThread {
     pub(crate) native_id: Option<i32>,
     /// `Thread#name`, or `main`.
     pub(crate) name: Option<String>,
+    /// It is the one that runs.
+    pub(crate) current: bool,
 }
 
 /// All living threads of the Ractor. Overridden methods of Thread are not called.
 pub(crate) fn list(ruby: &Ruby) -> Result<Vec<RubyThread>, Error> {
-    let class = ruby.class_thread();
-    let method = |name: &str| class.funcall::<_, _, Value>("instance_method", (name,));
-    let (native_id, name) = (method("native_thread_id")?, method("name")?);
-    let main: Value = class.funcall("main", ())?;
-    let current: Value = class.funcall("current", ())?;
-    let threads: RArray = class.funcall("list", ())?;
-    threads
-        .into_iter()
-        .map(|thread| {
-            let own_name: Option<magnus::RString> = name.funcall("bind_call", (thread,))?;
-            let own_name = own_name.map(|name| {
-                // SAFETY: the GVL is held, and `name` is a live String.
-                unsafe { super::text(name.as_raw()) }
-            });
-            let is_main = thread.as_raw() == main.as_raw();
-            // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
-            let is_current = thread.as_raw() == current.as_raw();
-            Ok(RubyThread {
-                object: thread.as_raw(),
-                native_id: match is_current {
-                    true => Some(clock::native_id()),
-                    false => native_id.funcall("bind_call", (thread,))?,
-                },
-                name: own_name.or_else(|| is_main.then(|| "main".to_owned())),
-            })
+    let ask = Ask::new(ruby)?;
+    let threads: RArray = ruby.class_thread().funcall("list", ())?;
+    threads.into_iter().map(|thread| ask.about(thread)).collect()
+}
+
+/// The thread that runs.
+pub(crate) fn current(ruby: &Ruby) -> Result<RubyThread, Error> {
+    Ask::new(ruby)?.about(ruby.thread_current().as_value())
+}
+
+/// The thread's identity, if `value` is one.
+pub(crate) fn identity(value: Value) -> Option<u64> {
+    magnus::Thread::from_value(value).map(|thread| thread.as_raw() as u64)
+}
+
+/// Methods of Thread, whatever a class of the app has made of them.
+struct Ask {
+    native_id: Value,
+    name: Value,
+    main: u64,
+    current: u64,
+}
+
+impl Ask {
+    fn new(ruby: &Ruby) -> Result<Self, Error> {
+        let class = ruby.class_thread();
+        let method = |name: &str| class.funcall::<_, _, Value>("instance_method", (name,));
+        let main: Value = class.funcall("main", ())?;
+        Ok(Self {
+            native_id: method("native_thread_id")?,
+            name: method("name")?,
+            main: main.as_raw() as u64,
+            current: ruby.thread_current().as_raw() as u64,
         })
-        .collect()
+    }
+
+    fn about(&self, thread: Value) -> Result<RubyThread, Error> {
+        let object = thread.as_raw() as u64;
+        let own_name: Option<magnus::RString> = self.name.funcall("bind_call", (thread,))?;
+        let own_name = own_name.map(|name| {
+            // SAFETY: the GVL is held, and `name` is a live String.
+            unsafe { super::text(name.as_raw()) }
+        });
+        // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
+        let current = object == self.current;
+        Ok(RubyThread {
+            object,
+            native_id: match current {
+                true => Some(clock::native_id()),
+                false => self.native_id.funcall("bind_call", (thread,))?,
+            },
+            name: own_name.or_else(|| (object == self.main).then(|| "main".to_owned())),
+            current,
+        })
+    }
 }

@@ -3,6 +3,9 @@
 
 use ::core::prelude::rust_2021::*;
 
+use super::clock;
+
+pub(crate) mod process_timer;
 pub(crate) mod thread_timer;
 
 /// How ticks come about and where stacks are walked.
@@ -10,19 +13,35 @@ pub(crate) mod thread_timer;
 pub(crate) enum Engine {
     /// A timer on each thread's CPU clock; the handler walks.
     ThreadTimer,
-    /// The same timers; the walk waits for the next point where Ruby checks its interrupts. For VMs
-    /// whose frames are not whole at every instruction. Skewed towards those points.
+    /// One timer on the CPU clock of the process; the handler walks.
+    Setitimer,
+    /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts.
+    /// For VMs whose frames are not whole at every instruction. Skewed towards those points.
     Safepoint,
 }
 
 impl Engine {
-    pub(crate) const ALL: [Self; 2] = [Self::ThreadTimer, Self::Safepoint];
+    pub(crate) const ALL: [Self; 3] = [Self::ThreadTimer, Self::Setitimer, Self::Safepoint];
 
     /// Its name in options, headers and files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ThreadTimer => "thread_timer",
+            Self::Setitimer => "setitimer",
             Self::Safepoint => "safepoint",
         }
     }
+}
+
+/// Not for secrets: the low digits of the clock, stirred.
+fn random() -> u64 {
+    let mut word = clock::monotonic_ns() ^ (clock::pthread_self() as u64).rotate_left(32);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+fn errno() -> i32 {
+    // SAFETY: errno of the thread that we are on.
+    unsafe { *::libc::__errno_location() }
 }

@@ -10,12 +10,15 @@ use ::core::sync::atomic::Ordering;
 use crate::capture::clock;
 use crate::threads::ThreadState;
 
-/// Starts the timer of `state`. The first tick comes after a random part of the interval, so that
+/// Has the timer of `state` fire at that interval; makes it if there is none. The first tick comes after a random part of the interval, so that
 /// short threads get their share of ticks and a program cannot fall into step with us.
 ///
 /// # Errors
 /// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
+        return set(timer as ::libc::timer_t, interval_ns);
+    }
     // SAFETY: all fields may be zero.
     let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
     event.sigev_notify = ::libc::SIGEV_THREAD_ID;
@@ -26,21 +29,27 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     let mut timer: ::libc::timer_t = ::core::ptr::null_mut();
     // SAFETY: both are ours; with SIGEV_THREAD_ID glibc passes straight through to the kernel.
     if unsafe { ::libc::timer_create(clock::cpu_clock_of(state.native_id()), &mut event, &mut timer) } != 0 {
-        return Err(errno());
+        return Err(super::errno());
     }
-    let times = ::libc::itimerspec {
-        it_interval: timespec(interval_ns),
-        it_value: timespec(1 + random() % interval_ns.max(1)),
-    };
-    // SAFETY: the timer was just made.
-    if unsafe { ::libc::timer_settime(timer, 0, &times, ::core::ptr::null_mut()) } != 0 {
-        let failure = errno();
+    if let Err(failure) = set(timer, interval_ns) {
         // SAFETY: the timer was just made.
         unsafe { ::libc::timer_delete(timer) };
         return Err(failure);
     }
     state.timer.store(timer as usize + 1, Ordering::Release);
     Ok(())
+}
+
+fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
+    let times = ::libc::itimerspec {
+        it_interval: timespec(interval_ns),
+        it_value: timespec(1 + super::random() % interval_ns.max(1)),
+    };
+    // SAFETY: the timer is ours and exists.
+    match unsafe { ::libc::timer_settime(timer, 0, &times, ::core::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(super::errno()),
+    }
 }
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
@@ -56,17 +65,4 @@ fn timespec(ns: u64) -> ::libc::timespec {
         tv_sec: (ns / 1_000_000_000) as ::libc::time_t,
         tv_nsec: (ns % 1_000_000_000) as ::libc::c_long,
     }
-}
-
-/// Not for secrets: the low digits of the clock, stirred.
-fn random() -> u64 {
-    let mut word = clock::monotonic_ns() ^ (clock::pthread_self() as u64).rotate_left(32);
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
-}
-
-fn errno() -> i32 {
-    // SAFETY: errno of the thread that we are on.
-    unsafe { *::libc::__errno_location() }
 }

@@ -1,0 +1,154 @@
+//! Who gets a timer, and how often it fires: for each thread the finest interval of the sessions that
+//! look at it. And the hooks through which threads that are born and die get and lose theirs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use profiler_core::counters::count;
+
+use crate::capture::engine::{process_timer, thread_timer, Engine};
+use crate::capture::{clock, CAPTURE};
+use crate::sampler::Sampler;
+use crate::threads::{self, ThreadState};
+use crate::vm;
+use crate::vm::events::thread_hook;
+
+/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
+/// there is none.
+static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// The hooks are there.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+/// The timer of the process is ours.
+static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
+
+/// Gives every thread the interval that the sessions want of it.
+///
+/// # Errors
+/// The errno of a timer that is not to be had. The others are set all the same.
+pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
+    let looking = || sampler.sessions.iter().filter(|it| !it.paused);
+    let finest = |all: &mut dyn Iterator<Item = u64>| all.min().unwrap_or(0);
+    let at_birth = finest(&mut looking().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
+    AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    let process_wide = sampler.engine == Engine::Setitimer;
+    CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
+    CAPTURE.at_safepoints.store(sampler.engine == Engine::Safepoint, Ordering::Relaxed);
+
+    let mut result = Ok(());
+    for state in threads::live() {
+        let looks = |ids: &Option<Vec<_>>| ids.as_ref().map_or(true, |ids| ids.contains(&state.id()));
+        let wanted = finest(&mut looking().filter(|it| looks(&it.threads)).map(|it| it.interval_ns));
+        if state.interval_ns.swap(wanted, Ordering::Relaxed) == wanted && has_timer(state) == (wanted > 0) {
+            continue;
+        }
+        if process_wide || wanted == 0 {
+            disarm(state);
+        } else {
+            result = result.and(thread_timer::arm(state, wanted));
+        }
+    }
+    if process_wide {
+        result = result.and(arm_process(finest(&mut looking().map(|it| it.interval_ns))));
+    }
+    result
+}
+
+fn has_timer(state: &ThreadState) -> bool {
+    state.timer.load(Ordering::Relaxed) != 0
+}
+
+fn arm_process(interval_ns: u64) -> Result<(), i32> {
+    process_timer::arm(interval_ns)?;
+    PROCESS_TIMER.store(interval_ns > 0, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Whether this engine would take away a timer that somebody else has armed.
+pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
+    engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && process_timer::is_armed()
+}
+
+/// Takes a thread's timer away.
+pub(crate) fn disarm(state: &ThreadState) {
+    thread_timer::disarm(state);
+}
+
+/// Takes all timers away.
+pub(crate) fn disarm_all() {
+    threads::live().for_each(disarm);
+    if PROCESS_TIMER.swap(false, Ordering::Relaxed) {
+        let _ = process_timer::arm(0);
+    }
+}
+
+/// In a forked child: the timers did not come along.
+pub(crate) fn forget_timers() {
+    PROCESS_TIMER.store(false, Ordering::Relaxed);
+}
+
+/// Threads that are born register themselves from now on.
+pub(crate) fn hooks_on() {
+    if !HOOKED.swap(true, Ordering::Relaxed) {
+        // SAFETY: sessions start with the GVL held, and never from within a hook.
+        unsafe { vm::events::on_threads(on_thread_begin, on_thread_end) };
+    }
+}
+
+/// No longer.
+pub(crate) fn hooks_off() {
+    AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    if HOOKED.swap(false, Ordering::Relaxed) {
+        // SAFETY: sessions stop with the GVL held, and never from within a hook.
+        unsafe { vm::events::off_threads(on_thread_begin, on_thread_end) };
+    }
+}
+
+thread_hook!(on_thread_begin, |thread| {
+    let cpu_ns = clock::thread_cpu_ns();
+    // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
+    if let Some(before) = threads::mine().filter(|state| state.object() != thread) {
+        disarm(before);
+        threads::retire(before, cpu_ns);
+    }
+    let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
+    let armed = me.is_some_and(|state| {
+        threads::remember_own(state);
+        threads::keep_name(state);
+        arm_at_birth(state).is_ok()
+    });
+    if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
+        count(&hub.counters.threads_refused);
+    }
+});
+
+fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
+    let interval_ns = AT_BIRTH_NS.load(Ordering::Relaxed);
+    state.interval_ns.store(interval_ns, Ordering::Relaxed);
+    let needs_none = CAPTURE.process_wide.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
+    if needs_none {
+        return Ok(());
+    }
+    thread_timer::arm(state, interval_ns)
+}
+
+thread_hook!(on_thread_end, |_thread| {
+    if let Some(state) = threads::mine() {
+        end(state);
+    }
+});
+
+fn end(state: &ThreadState) {
+    disarm(state);
+    threads::keep_name(state);
+    threads::retire(state, clock::thread_cpu_ns());
+}
+
+/// Ends threads whose end Ruby 3.1 left out.
+pub(crate) unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
+    let state = threads::at(state as usize);
+    let is_mine = |state: &&ThreadState| {
+        state.is_live() && state.pthread.load(Ordering::Relaxed) == clock::pthread_self()
+    };
+    if let Some(state) = state.filter(is_mine) {
+        end(state);
+    }
+}

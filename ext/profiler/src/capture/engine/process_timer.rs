@@ -1,0 +1,41 @@
+//! `setitimer(ITIMER_PROF)`: one timer for the whole process, on the CPU clock of all its threads
+//! together. Portable, and where no timer is to be had for a thread, the way that is left.
+//!
+//! The kernel raises SIGPROF on the thread that used the CPU when the clock crossed the interval, at
+//! most once a tick of its own. It says not whose it is, so the handler looks that up. A forked child
+//! has no such timer, but a program that this one turns into (exec) has, and dies of it: so it is
+//! disarmed before.
+
+use ::core::prelude::rust_2021::*;
+
+/// Has the timer fire each time that the process has used that much CPU; 0 disarms it.
+///
+/// # Errors
+/// The errno.
+pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
+    // A first tick after a random part, so that a program cannot fall into step with us.
+    let first_ns = if interval_ns == 0 { 0 } else { 1_000 + super::random() % interval_ns };
+    let times = ::libc::itimerval { it_interval: timeval(interval_ns), it_value: timeval(first_ns) };
+    // SAFETY: `times` is ours to read.
+    match unsafe { ::libc::setitimer(::libc::ITIMER_PROF, &times, ::core::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(super::errno()),
+    }
+}
+
+/// Whether somebody has armed the timer.
+pub(crate) fn is_armed() -> bool {
+    // SAFETY: all fields may be zero; the call only writes `times`.
+    unsafe {
+        let mut times: ::libc::itimerval = ::core::mem::zeroed();
+        ::libc::getitimer(::libc::ITIMER_PROF, &mut times);
+        times.it_value.tv_sec != 0 || times.it_value.tv_usec != 0
+    }
+}
+
+fn timeval(ns: u64) -> ::libc::timeval {
+    ::libc::timeval {
+        tv_sec: (ns / 1_000_000_000) as ::libc::time_t,
+        tv_usec: (ns % 1_000_000_000 / 1_000) as ::libc::suseconds_t,
+    }
+}

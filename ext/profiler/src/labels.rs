@@ -1,0 +1,316 @@
+//! `Profiler.label`: which labels are current, fiber by fiber.
+//!
+//! The labels of a fiber hang on the fiber itself (`vm::fibers`), whether or not a session runs, and
+//! the id of their set stands in the thread's state, where the handler reads it, while one does. A hook
+//! on the switch of fibers puts the one into the other. It is there only while a session runs in a
+//! process that has used labels.
+//!
+//! A fiber inherits the labels under which it was made; before Ruby 3.2, where nothing tells us of that
+//! moment, those of the fiber that first resumed it. A thread inherits none.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::value::Opaque;
+use magnus::{
+    function, gc, prelude::*, r_hash::ForEach, typed_data::Obj, DataTypeFunctions, Error, RHash, RModule,
+    Ruby, Symbol, TryConvert, TypedData, Value,
+};
+use profiler_core::hub::Hub;
+use profiler_core::ids::{LabelSetId, ScopeId};
+use profiler_core::labels::LabelSet;
+use profiler_core::sample::{push_switch, Stamp, State};
+
+use crate::capture::{clock, CAPTURE};
+use crate::errors::argument_error;
+use crate::threads::{self, Registry, ThreadState};
+use crate::vm::events::thread_hook;
+use crate::vm::fibers::{self, Local};
+
+/// Bytes of a label's name or value that are kept.
+const MAX_BYTES: usize = 256;
+/// Labels that a fiber can have at once.
+const MAX_LABELS: usize = 32;
+
+/// The process has used labels.
+static USED: AtomicBool = AtomicBool::new(false);
+/// The hook on fibers is there.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+/// Open sessions that look at labels.
+static VIEWS: AtomicUsize = AtomicUsize::new(0);
+
+/// The labels of a fiber: a Ruby object that nobody gets to see.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
+struct Labels {
+    set: LabelSet,
+    /// Whose they are. Held, and so never another thread that came to lie at the same address.
+    thread: Opaque<magnus::Thread>,
+    /// The epoch in which the set was interned, plus one, and its id there.
+    interned_in: AtomicU64,
+    id: AtomicU32,
+}
+
+impl DataTypeFunctions for Labels {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.thread);
+    }
+}
+
+impl Labels {
+    /// For the thread that runs.
+    fn wrap(ruby: &Ruby, set: LabelSet) -> Obj<Self> {
+        let thread = ruby.thread_current().into();
+        ruby.obj_wrap(Self { set, thread, interned_in: AtomicU64::new(0), id: AtomicU32::new(0) })
+    }
+
+    fn id(&self, hub: &Hub) -> LabelSetId {
+        if self.interned_in.load(Ordering::Relaxed) != hub.epoch() + 1 {
+            let (epoch, id) = hub.intern_labels(&self.set);
+            self.id.store(id.0, Ordering::Relaxed);
+            self.interned_in.store(epoch + 1, Ordering::Relaxed);
+        }
+        LabelSetId(self.id.load(Ordering::Relaxed))
+    }
+}
+
+/// A VALUE that came out of a fiber, if it is ours.
+fn labels_of(value: u64) -> Option<Obj<Labels>> {
+    // SAFETY: the VALUE was just read from a live fiber.
+    let value = unsafe { Value::from_raw(value as _) };
+    Obj::try_convert(value).ok()
+}
+
+/// The labels of the fiber that runs here. What it inherited becomes its own.
+fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
+    let thread = ruby.thread_current().as_raw();
+    // SAFETY: a `Ruby` proves that the GVL is held; the current thread lives.
+    let own = match unsafe { fibers::local(thread as u64) } {
+        Local::Some(value) => return labels_of(value),
+        Local::Nothing => return None,
+        // SAFETY: as above.
+        Local::Unset => unsafe { fibers::stored() }
+            .and_then(|value| labels_of(value))
+            // The storage of a new thread is that of its maker; its labels are not.
+            .filter(|it| ruby.get_inner(it.thread).as_raw() == thread),
+    };
+    // SAFETY: as above.
+    unsafe { fibers::set_local(thread as u64, own.map(|it| it.as_raw() as u64)) };
+    own
+}
+
+/// The id of the set that is current here, for this epoch.
+pub(crate) fn current_id(ruby: &Ruby, hub: &Hub) -> LabelSetId {
+    if !USED.load(Ordering::Relaxed) {
+        return LabelSetId::NONE;
+    }
+    current(ruby).map_or(LabelSetId::NONE, |it| it.id(hub))
+}
+
+/// The id of the set that is current on another thread, as far as it can be known from here: a fiber
+/// that has inherited its labels and never said so is without.
+pub(crate) fn id_on(_gvl: &Ruby, hub: &Hub, thread: u64) -> LabelSetId {
+    if !USED.load(Ordering::Relaxed) {
+        return LabelSetId::NONE;
+    }
+    // SAFETY: a `Ruby` proves that the GVL is held; the thread was in the list of those that live.
+    match unsafe { fibers::local(thread) } {
+        Local::Some(value) => labels_of(value).map_or(LabelSetId::NONE, |it| it.id(hub)),
+        _ => LabelSetId::NONE,
+    }
+}
+
+/// `Labels.enter(labels)`: they are current from now on, on top of those that are. Gives what to hand
+/// to `Labels.leave`.
+fn enter(ruby: &Ruby, labels: RHash) -> Result<Option<Obj<Labels>>, Error> {
+    let before = current(ruby);
+    let outer = before.map(|it| it.set.clone()).unwrap_or_default();
+    let set = outer.with(pairs(ruby, labels)?);
+    if set.pairs().len() > MAX_LABELS {
+        let message = format!("{} labels at once are too many (allowed: {MAX_LABELS})", set.pairs().len());
+        return Err(argument_error(ruby, message));
+    }
+    let new = Labels::wrap(ruby, set);
+    if !USED.swap(true, Ordering::Relaxed) {
+        hook_on(CAPTURE.enabled.load(Ordering::Relaxed));
+    }
+    put(ruby, Some(new));
+    Ok(before)
+}
+
+/// `Labels.leave(before)`: what was current before `enter` is so again.
+fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) {
+    put(ruby, before);
+}
+
+/// `Labels.to_h`: what is current here.
+fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
+    let hash = ruby.hash_new();
+    if let Some(labels) = current(ruby) {
+        for (name, value) in labels.set.pairs() {
+            hash.aset(ruby.to_symbol(name), value.as_str())?;
+        }
+    }
+    Ok(hash)
+}
+
+fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
+    let value = labels.map(|it| it.as_raw() as u64);
+    // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
+    unsafe {
+        fibers::set_local(ruby.thread_current().as_raw() as u64, value);
+        fibers::store(value);
+    }
+    if let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Relaxed), CAPTURE.hub()) {
+        if let Some(state) = threads::own() {
+            set_on(hub, state, labels.map_or(LabelSetId::NONE, |it| it.id(hub)));
+        }
+    }
+}
+
+/// The thread that we are on has other labels from now on.
+fn set_on(hub: &Hub, state: &ThreadState, labels: LabelSetId) {
+    if VIEWS.load(Ordering::Relaxed) == 0 {
+        return state.labels.store(labels.0, Ordering::Relaxed);
+    }
+    let (cpu_ns, monotonic_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
+    // Before the record is pushed: a tick in between belongs to the new labels already.
+    if state.labels.swap(labels.0, Ordering::Relaxed) == labels.0 {
+        return;
+    }
+    let stamp = Stamp {
+        thread: state.id(),
+        state: State::Running,
+        labels,
+        scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+        cpu_ns,
+        monotonic_ns,
+        born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
+    };
+    while push_switch(&hub.ring, &stamp).is_err() {
+        hub.drain_batch(&Registry);
+    }
+}
+
+fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
+    let mut pairs = Vec::new();
+    labels.foreach(|name: Value, value: Value| {
+        pairs.push((label_name(ruby, name)?, label_value(ruby, name, value)?));
+        Ok(ForEach::Continue)
+    })?;
+    Ok(pairs)
+}
+
+/// A set of labels from a Hash.
+pub(crate) fn set_from(ruby: &Ruby, labels: RHash) -> Result<LabelSet, Error> {
+    Ok(LabelSet::EMPTY.with(pairs(ruby, labels)?))
+}
+
+fn label_name(ruby: &Ruby, name: Value) -> Result<String, Error> {
+    let text = match Symbol::from_value(name) {
+        Some(symbol) => symbol.name()?.into_owned(),
+        None => magnus::RString::from_value(name).map(|text| lossy(&text)).unwrap_or_default(),
+    };
+    if text.is_empty() {
+        let message =
+            format!("{} is not the name of a label (allowed: a Symbol or a String)", name.inspect());
+        return Err(argument_error(ruby, message));
+    }
+    Ok(cut(text))
+}
+
+fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>, Error> {
+    if value.is_nil() {
+        return Ok(None);
+    }
+    let plain = value.is_kind_of(ruby.class_numeric())
+        || value.is_kind_of(ruby.class_true_class())
+        || value.is_kind_of(ruby.class_false_class());
+    let text = match (magnus::RString::from_value(value), Symbol::from_value(value)) {
+        (Some(text), _) => lossy(&text),
+        (_, Some(symbol)) => symbol.name()?.into_owned(),
+        _ if plain => value.to_r_string()?.to_string()?,
+        _ => {
+            let message = format!(
+                "the label {} cannot be {} (allowed: String, Symbol, Numeric, true, false, and nil to take it away)",
+                name.inspect(),
+                value.inspect()
+            );
+            return Err(argument_error(ruby, message));
+        }
+    };
+    Ok(Some(cut(text)))
+}
+
+fn lossy(text: &magnus::RString) -> String {
+    // SAFETY: nothing of Ruby runs while the slice is read.
+    String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
+}
+
+/// The first bytes, whole characters.
+fn cut(mut text: String) -> String {
+    let mut end = text.len().min(MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
+}
+
+thread_hook!(on_fiber_switch, |thread| {
+    // SAFETY: a hook on fibers runs with the GVL.
+    let ruby = unsafe { Ruby::get_unchecked() };
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
+        let before = LabelSetId(state.labels.load(Ordering::Relaxed));
+        set_on(hub, state, switched_to(&ruby, hub, thread, before));
+    }
+});
+
+/// The labels of the fiber that has just begun to run here, after one with the labels `before`.
+fn switched_to(ruby: &Ruby, hub: &Hub, thread: u64, before: LabelSetId) -> LabelSetId {
+    // SAFETY: a `Ruby` proves that the GVL is held; `thread` is the one that we are on.
+    let inherits =
+        unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::newborn() };
+    if !inherits {
+        return current_id(ruby, hub);
+    }
+    let labels = (before != LabelSetId::NONE).then(|| Labels::wrap(ruby, hub.label_set(before)));
+    // SAFETY: as above; the object is alive in our hands.
+    unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw() as u64)) };
+    before
+}
+
+/// The hook comes, where there is a use for it.
+pub(crate) fn hook_on(running: bool) {
+    if running && USED.load(Ordering::Relaxed) && !HOOKED.swap(true, Ordering::Relaxed) {
+        // SAFETY: sessions start and labels are set with the GVL.
+        unsafe { fibers::on_switch(on_fiber_switch) };
+    }
+}
+
+/// The hook goes: no session runs.
+pub(crate) fn hook_off() {
+    if HOOKED.swap(false, Ordering::Relaxed) {
+        // SAFETY: sessions stop with the GVL, and never inside the hook.
+        unsafe { fibers::off_switch(on_fiber_switch) };
+    }
+}
+
+/// A session that looks at labels is there, or is gone.
+pub(crate) fn views(more: bool) {
+    if more {
+        VIEWS.fetch_add(1, Ordering::Relaxed);
+    } else {
+        VIEWS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Defines the class.
+pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+    let class = profiler.define_class("Labels", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_singleton_method("enter", function!(enter, 1))?;
+    class.define_singleton_method("leave", function!(leave, 1))?;
+    class.define_singleton_method("to_h", function!(to_h, 0))?;
+    Ok(())
+}

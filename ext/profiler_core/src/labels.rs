@@ -1,0 +1,152 @@
+//! Sets of labels, and the ids under which records carry them.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{Id, Interner, LabelSetId};
+
+/// Distinct sets that an epoch keeps apart. What comes after is `(other)`.
+pub const MAX_SETS: usize = 4_096;
+
+/// Sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
+const MAX_OTHERS: usize = 64;
+
+/// The value of every label of a set that came too late.
+pub const OTHER: &str = "(other)";
+
+/// Labels and their values, sorted by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelSet(Vec<(String, String)>);
+
+static EMPTY: LabelSet = LabelSet::EMPTY;
+
+impl LabelSet {
+    /// No labels.
+    pub const EMPTY: Self = Self(Vec::new());
+
+    /// This set with `more` on top: a value replaces an older one of the same name, and nothing takes
+    /// the label away.
+    #[must_use]
+    pub fn with(&self, more: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
+        let mut labels: BTreeMap<String, String> = self.0.iter().cloned().collect();
+        for (name, value) in more {
+            match value {
+                Some(value) => labels.insert(name, value),
+                None => labels.remove(&name),
+            };
+        }
+        Self(labels.into_iter().collect())
+    }
+
+    /// Name and value of each, sorted by name.
+    #[must_use]
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether all labels of `wanted` are here, with the same values.
+    #[must_use]
+    pub fn has_all(&self, wanted: &Self) -> bool {
+        wanted.0.iter().all(|label| self.0.binary_search(label).is_ok())
+    }
+
+    /// The same names, each with the value [`OTHER`].
+    fn others(&self) -> Self {
+        Self(self.0.iter().map(|(name, _)| (name.clone(), OTHER.to_owned())).collect())
+    }
+}
+
+/// The sets of an epoch: bounded, whatever an app puts into its labels.
+#[derive(Debug)]
+pub struct LabelSets {
+    sets: Interner<LabelSet, LabelSetId>,
+    others: Interner<LabelSet, LabelSetId>,
+    refused: u64,
+}
+
+impl Default for LabelSets {
+    fn default() -> Self {
+        let mut sets = Interner::default();
+        let _: LabelSetId = sets.intern(LabelSet::EMPTY); // LabelSetId::NONE
+        Self { sets, others: Interner::default(), refused: 0 }
+    }
+}
+
+impl LabelSets {
+    /// The id of a set. When there is no room its values become [`OTHER`]; when there are too many
+    /// different names as well, it is the empty set. Both are counted.
+    pub fn intern(&mut self, set: &LabelSet) -> LabelSetId {
+        if let Some(id) = self.sets.find(set) {
+            return id;
+        }
+        if self.sets.rows().len() < MAX_SETS {
+            return self.sets.intern(set.clone());
+        }
+        self.refused += 1;
+        let others = set.others();
+        let known = self.others.find(&others);
+        let id = match known {
+            None if self.others.rows().len() >= MAX_OTHERS => return LabelSetId::NONE,
+            known => known.unwrap_or_else(|| self.others.intern(others)),
+        };
+        LabelSetId::from_index(MAX_SETS + id.index())
+    }
+
+    /// The set behind an id.
+    #[must_use]
+    pub fn get(&self, id: LabelSetId) -> &LabelSet {
+        let own = || self.others.get(LabelSetId::from_index(id.index().checked_sub(MAX_SETS)?));
+        self.sets.get(id).or_else(own).unwrap_or(&EMPTY)
+    }
+
+    /// How often a set became `(other)`.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn set(pairs: &[(&str, &str)]) -> LabelSet {
+        LabelSet::EMPTY
+            .with(pairs.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned()))))
+    }
+
+    #[test]
+    fn the_inner_label_wins_and_can_be_taken_away() {
+        let outer = set(&[("b", "1"), ("a", "1")]);
+        assert_eq!(outer.pairs(), [("a".into(), "1".into()), ("b".into(), "1".into())]);
+        let inner = outer.with([("a".to_owned(), Some("2".to_owned())), ("b".to_owned(), None)]);
+        assert_eq!(inner, set(&[("a", "2")]));
+        assert!(outer.has_all(&set(&[("b", "1")])));
+        assert!(!outer.has_all(&set(&[("b", "2")])));
+        assert!(outer.has_all(&LabelSet::EMPTY));
+    }
+
+    #[test]
+    fn sets_are_bounded_and_what_is_too_many_keeps_its_names() {
+        let mut sets = LabelSets::default();
+        let number = |it: usize| set(&[("request", &it.to_string())]);
+        for it in 0..100_000 {
+            let id = sets.intern(&number(it));
+            assert!(id.index() < MAX_SETS + MAX_OTHERS);
+        }
+        assert_eq!(sets.get(sets.sets.find(&number(7)).unwrap()), &number(7));
+        let late = sets.intern(&number(99_999));
+        assert_eq!(sets.get(late), &set(&[("request", OTHER)]));
+        assert_eq!(sets.refused(), 100_000 - (MAX_SETS as u64 - 1) + 1);
+        for it in 0..1_000 {
+            sets.intern(&set(&[(&format!("name {it}"), "x")]));
+        }
+        assert_eq!(sets.intern(&set(&[("yet another", "x")])), LabelSetId::NONE);
+        assert_eq!(sets.get(LabelSetId::NONE), &LabelSet::EMPTY);
+    }
+}

@@ -1,0 +1,141 @@
+//! What a session looks at, of all that the one machine records.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::aggregate::{Aggregate, Beginning};
+use crate::ids::{LabelSetId, StackId, ThreadId};
+use crate::labels::{LabelSet, LabelSets};
+use crate::sample::RawSample;
+
+/// Which records are a session's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Only these threads; all, also those yet to be born, if nothing.
+    pub threads: Option<Vec<ThreadId>>,
+    /// Only while all of these labels are current. Empty is always.
+    pub labels: LabelSet,
+}
+
+impl View {
+    /// Whether a thread can be in it.
+    #[must_use]
+    pub fn has_thread(&self, thread: ThreadId) -> bool {
+        self.threads.as_ref().map_or(true, |threads| threads.contains(&thread))
+    }
+}
+
+/// A thread at the moment a session begins to look at it, with its labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadNow {
+    /// Who.
+    pub thread: ThreadId,
+    /// Its CPU clock, ns.
+    pub cpu_ns: u64,
+    /// Labels current on it.
+    pub labels: LabelSetId,
+}
+
+/// A view and what was seen through it.
+#[derive(Clone, Debug)]
+pub struct Viewer {
+    view: View,
+    paused: bool,
+    /// Whether a set of labels has all that the view wants, as far as that was asked.
+    matches: HashMap<LabelSetId, bool, FxBuildHasher>,
+    aggregate: Aggregate,
+}
+
+impl Viewer {
+    /// Begins to look at `started_ns` on the monotonic clock; `threads` are those that exist.
+    pub fn new(view: View, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) -> Self {
+        let aggregate = Aggregate::new(started_ns, view.labels.is_empty(), []);
+        let mut viewer = Self { view, paused: false, matches: HashMap::default(), aggregate };
+        viewer.resume(started_ns, threads, sets);
+        viewer
+    }
+
+    /// What it looks at.
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Takes a record if it is in view.
+    pub fn take(&mut self, sample: &RawSample<'_>, stack: Option<StackId>, sets: &LabelSets) {
+        let stamp = &sample.stamp;
+        if self.paused || !self.view.has_thread(stamp.thread) {
+            return;
+        }
+        if !self.view.labels.is_empty() {
+            let inside = self.inside(stamp.labels, sets);
+            // A tick crosses as well: the switch that should have come before it may be missing.
+            self.aggregate.cross(stamp, inside);
+            if !inside {
+                return;
+            }
+        }
+        if !sample.switch {
+            self.aggregate.add(stamp, stack);
+        }
+    }
+
+    /// Gives away what is left of a thread whose CPU clock stands at `cpu_ns`.
+    pub fn settle(&mut self, thread: ThreadId, born_cpu_ns: u64, cpu_ns: u64) {
+        if !self.paused && self.view.has_thread(thread) {
+            self.aggregate.settle(thread, born_cpu_ns, cpu_ns);
+        }
+    }
+
+    /// Forgets a thread that has ended and was settled.
+    pub fn forget(&mut self, thread: ThreadId) {
+        self.aggregate.forget(thread);
+    }
+
+    /// Looks away. What is left of the threads has been settled.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Looks again, from `started_ns` on the monotonic clock; `threads` are those that exist.
+    pub fn resume(&mut self, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) {
+        self.paused = false;
+        let mut seen = Vec::new();
+        for it in threads {
+            if self.view.has_thread(it.thread) {
+                let inside = self.inside(it.labels, sets);
+                seen.push(Beginning { thread: it.thread, cpu_ns: it.cpu_ns, inside, labels: it.labels });
+            }
+        }
+        self.aggregate.restart(started_ns, seen);
+    }
+
+    /// In a forked child: see [`crate::hub::ForkGuard::start_over`].
+    pub fn start_over(
+        &mut self,
+        started_ns: u64,
+        before: Option<ThreadId>,
+        me: Option<ThreadNow>,
+        sets: &LabelSets,
+    ) {
+        if let Some(threads) = &mut self.view.threads {
+            let looked_at = before.is_some_and(|before| threads.contains(&before));
+            *threads = me.filter(|_| looked_at).map(|me| me.thread).into_iter().collect();
+        }
+        self.aggregate = Aggregate::new(started_ns, self.view.labels.is_empty(), []);
+        if !self.paused {
+            self.resume(started_ns, me.as_slice(), sets);
+        }
+    }
+
+    /// What was seen.
+    #[must_use]
+    pub fn into_aggregate(self) -> Aggregate {
+        self.aggregate
+    }
+
+    fn inside(&mut self, labels: LabelSetId, sets: &LabelSets) -> bool {
+        let wanted = &self.view.labels;
+        wanted.is_empty() || *self.matches.entry(labels).or_insert_with(|| sets.get(labels).has_all(wanted))
+    }
+}

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Profiler
+  # Names of the files that processes of one program write side by side.
+  #
+  # Ruby 2 can read this file: see autoload.rb.
+  module FileName
+    class << self
+      # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
+      #
+      # @param path [String]
+      # @return [String]
+      def with_pid(path, pid = Process.pid)
+        ending = ending_of(path)
+        "#{path[0, path.length - ending.length]}.#{pid}#{ending}"
+      end
+
+      private
+
+      # The shortest end that stands for the same format as the whole name: of my.app.pb.gz it is .pb.gz.
+      def ending_of(path)
+        name = File.basename(path)
+        dots = (1...name.length).select { |place| name[place] == "." }.reverse
+        meant = format_of(name)
+        dots.map { |dot| name[dot..-1] }.find { |ending| meant.nil? || format_of("x#{ending}") == meant } || ""
+      end
+
+      def format_of(name)
+        Profile.send(:_format_of, name)
+      rescue ArgumentError
+        nil # the format was said otherwise
+      end
+    end
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Law 1 for many sessions at once: each gives its own threads their own clocks over its own span, whatever
+# the others do.
+RSpec.describe "Time in sessions that overlap" do
+  # A worker's label begins and ends a few microseconds before and after the worker reads its clock.
+  slack_ns = 1_000_000
+
+  runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
+
+  Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
+    engine = %w[thread_timer thread_timer setitimer safepoint][run % 4]
+
+    it "is that of their threads and labels in the random program #{seed}, engine #{engine}" do
+      result = ruby_child("spec/scripts/random_sessions.rb", timeout: 120,
+                          env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
+      expect(result.status).to be_success, result.err
+      sessions = JSON.parse(result.out)
+      expect(sessions).not_to be_empty
+      sessions.flatten.each do |it|
+        thread, sum, least, most, foreign = it.values_at("thread", "sum", "least", "most", "foreign")
+        expect(sum).to be_between(least - slack_ns, most + slack_ns), "#{thread} of #{it}"
+        expect(foreign).to be_empty, "labels of others in #{it}"
+      end
+    end
+  end
+end
