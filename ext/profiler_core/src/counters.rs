@@ -40,6 +40,12 @@ macro_rules! counters {
                 Counts { $($name: self.$name.saturating_sub(earlier.$name),)+ }
             }
 
+            /// What was counted here and there.
+            #[must_use]
+            pub fn plus(&self, other: &Counts) -> Counts {
+                Counts { $($name: self.$name.saturating_add(other.$name),)+ }
+            }
+
             /// Name and count of each, in order.
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((::core::stringify!($name), self.$name),)+].into_iter()

@@ -28,7 +28,9 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();
     if !meta.program.is_empty() {
-        facts.push(("program", format!("{} (pid {})", meta.program, meta.pid)));
+        // A merge is of several processes, which its notes tell.
+        let pid = if meta.pid == 0 { String::new() } else { format!(" (pid {})", meta.pid) };
+        facts.push(("program", format!("{}{pid}", meta.program)));
     }
     if !meta.ruby.is_empty() {
         facts.push(("ruby", meta.ruby.clone()));
