@@ -5,7 +5,7 @@
 use std::fmt;
 use std::io;
 
-use crate::format::Format;
+use crate::format::{clean, Format};
 
 /// What went wrong.
 #[derive(Debug)]
@@ -52,6 +52,13 @@ pub enum Error {
         /// The names of those that it has, in order.
         has: Vec<&'static str>,
     },
+    /// No sample has this label.
+    UnknownLabel {
+        /// The name.
+        asked: String,
+        /// The names that there are.
+        has: Vec<String>,
+    },
 }
 
 impl Error {
@@ -85,6 +92,11 @@ impl fmt::Display for Error {
             }
             Self::NotMeasured { asked, has } => {
                 write!(to, "the profile has no {asked} (it has {})", list(has.iter().copied()))
+            }
+            Self::UnknownLabel { asked, has } => {
+                // The names come from the program that was profiled, so from anybody.
+                let has: Vec<_> = has.iter().map(|it| clean(it)).collect();
+                write!(to, "no sample has a label {asked:?} (there are {})", has.join(", "))
             }
         }
     }

@@ -139,7 +139,8 @@ pub fn write(format: Format, profile: &Profile, out: &mut dyn Write) -> Result<(
 /// Writes `profile` to `out` as `format`.
 ///
 /// # Errors
-/// As [`write()`], and [`Error::NotMeasured`] when the options ask for what the profile has not.
+/// As [`write()`], and [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the options ask for what
+/// the profile has not.
 pub fn write_with(
     format: Format,
     profile: &Profile,

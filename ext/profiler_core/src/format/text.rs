@@ -1,5 +1,6 @@
 //! The report that people read: how the profile was taken, then where the weight is.
 
+mod by;
 mod header;
 mod table;
 
@@ -21,24 +22,30 @@ pub struct TextOptions {
     /// The most columns that a line of the table may take: names and paths are shortened in the
     /// middle. Nothing leaves them whole.
     pub width: Option<usize>,
+    /// List the values of this label instead of functions; see [`by`](crate::analysis::by).
+    pub by: Option<String>,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { limit: 30, sort_total: false, color: false, width: None }
+        Self { limit: 30, sort_total: false, color: false, width: None, by: None }
     }
 }
 
 /// Writes the report.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the options
+/// ask for what is not there.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let paint = Paint { on: options.text.color };
     let mut report = header::header(profile, paint);
     report.push('\n');
-    report.push_str(&table::table(profile, of, &options.text, paint));
+    report.push_str(&match &options.text.by {
+        None => table::table(profile, of, &options.text, paint),
+        Some(label) => by::table(profile, label, of, &options.text, paint)?,
+    });
     Ok(out.write_all(report.as_bytes())?)
 }
 

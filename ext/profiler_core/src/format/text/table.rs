@@ -7,14 +7,14 @@ use crate::analysis::top::{top, Order, Row, Top};
 use crate::format::svg::shorten;
 use crate::format::units::{amount, counted, percent};
 use crate::format::{clean, display_name};
-use crate::profile::{Profile, SampleType};
+use crate::profile::{Function, Profile, SampleType};
 
 /// A name longer than this pushes its own path to the right, not everybody's.
-const NAME_COLUMNS: usize = 40;
+pub(super) const NAME_COLUMNS: usize = 40;
 /// Less than this is no name any more, however narrow the line.
-const LEAST_COLUMNS: usize = 12;
-const PERCENT_COLUMNS: usize = 6;
-const GAP: &str = "   ";
+pub(super) const LEAST_COLUMNS: usize = 12;
+pub(super) const PERCENT_COLUMNS: usize = 6;
+pub(super) const GAP: &str = "   ";
 
 pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, paint: Paint) -> String {
     let order = if options.sort_total { Order::TotalWeight } else { Order::SelfWeight };
@@ -41,7 +41,7 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     text
 }
 
-fn push_line(text: &mut String, line: &str) {
+pub(super) fn push_line(text: &mut String, line: &str) {
     text.push_str(line.trim_end());
     text.push('\n');
 }
@@ -58,18 +58,21 @@ struct Line<'profile> {
 impl<'profile> Line<'profile> {
     fn new(profile: &'profile Profile, top: &Top, row: &Row) -> Self {
         let function = profile.function(row.function);
-        let place = match function.map(|it| (clean(&it.path), it.first_line)) {
-            None => String::new(),
-            Some((path, 0)) => path.into_owned(),
-            Some((path, line)) => format!("{path}:{line}"),
-        };
         Self {
             row: *row,
             total: amount(top.of, row.total_weight),
             own: amount(top.of, row.self_weight),
             name: function.map_or(Cow::Borrowed(""), display_name),
-            place,
+            place: function.map_or_else(String::new, place_of),
         }
+    }
+}
+
+/// Where a function is written.
+pub(super) fn place_of(function: &Function) -> String {
+    match (clean(&function.path), function.first_line) {
+        (path, 0) => path.into_owned(),
+        (path, line) => format!("{path}:{line}"),
     }
 }
 

@@ -1,0 +1,119 @@
+//! Whose the weight is: the sum for each value of a label, and where most of that went.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::error::Error;
+use crate::ids::FunctionId;
+use crate::profile::{Profile, Sample, SampleType, Thread};
+
+/// What every sample has, whether it has labels or not. A user's label of the same name is not asked.
+const THREAD: &str = "thread";
+const STATE: &str = "state";
+
+/// A value of the label and what it weighs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The value; nothing for the samples without the label.
+    pub value: Option<String>,
+    /// Weight of its samples.
+    pub weight: u64,
+    /// The function with the greatest self weight among them, and that weight.
+    pub heaviest: Option<(FunctionId, u64)>,
+}
+
+impl Row {
+    /// The value in words, also where there is none.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.value.as_deref().unwrap_or("(none)")
+    }
+}
+
+/// The values of a label by weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct By {
+    /// What was weighed.
+    pub of: SampleType,
+    /// Weight of all rows of the profile, which is that of all rows here.
+    pub total: u64,
+    /// Every value that weighs something, the heaviest first, equal ones by name.
+    pub rows: Vec<Row>,
+}
+
+#[derive(Default)]
+struct Group {
+    weight: u64,
+    own: HashMap<FunctionId, u64, FxBuildHasher>,
+}
+
+/// Weighs `profile` by the values of `label`: one that the samples have, `thread`, or `state`.
+///
+/// A thread's value is its name and its native id, as many threads share a name.
+///
+/// # Errors
+/// [`Error::UnknownLabel`], which lists those there are.
+pub fn by(profile: &Profile, label: &str, of: SampleType) -> Result<By, Error> {
+    let labels = labels(profile);
+    if !labels.contains(&label) {
+        return Err(Error::UnknownLabel {
+            asked: label.into(),
+            has: labels.into_iter().map(String::from).collect(),
+        });
+    }
+    let threads: Vec<String> = profile.threads.iter().map(thread).collect();
+
+    let mut total: u64 = 0;
+    let mut groups: HashMap<Option<&str>, Group, FxBuildHasher> = HashMap::default();
+    for sample in &profile.samples {
+        let weight = sample.weights.get(of);
+        total = total.saturating_add(weight);
+        let group = groups.entry(value_of(sample, label, &threads)).or_default();
+        group.weight = group.weight.saturating_add(weight);
+        if let Some(leaf) = profile.frames_of(sample.stack).next() {
+            let own = group.own.entry(leaf.function).or_default();
+            *own = own.saturating_add(weight);
+        }
+    }
+
+    let row = |(value, group): (Option<&str>, Group)| Row {
+        value: value.map(String::from),
+        weight: group.weight,
+        heaviest: heaviest(profile, group.own),
+    };
+    let mut rows: Vec<Row> = groups.into_iter().filter(|(_, it)| it.weight > 0).map(row).collect();
+    rows.sort_by(|one, other| (Reverse(one.weight), &one.value).cmp(&(Reverse(other.weight), &other.value)));
+    Ok(By { of, total, rows })
+}
+
+fn value_of<'it>(sample: &'it Sample, label: &str, threads: &'it [String]) -> Option<&'it str> {
+    match label {
+        THREAD => threads.get(sample.thread).map(String::as_str),
+        STATE => Some(sample.state.name()),
+        _ => sample.labels.iter().find(|(name, _)| name == label).map(|(_, value)| value.as_str()),
+    }
+}
+
+/// Equal weights are ordered by name and place: the answer must not depend on the order of tables.
+fn heaviest(profile: &Profile, own: HashMap<FunctionId, u64, FxBuildHasher>) -> Option<(FunctionId, u64)> {
+    let weighs = own.into_iter().filter(|(_, weight)| *weight > 0);
+    weighs.max_by_key(|(function, weight)| (*weight, Reverse(profile.function(*function))))
+}
+
+/// All that can be asked for: what every sample has, then the users' labels by name.
+fn labels(profile: &Profile) -> Vec<&str> {
+    let names = profile.samples.iter().flat_map(|it| &it.labels).map(|(name, _)| name.as_str());
+    let own: BTreeSet<&str> = names.filter(|it| ![THREAD, STATE].contains(it)).collect();
+    [THREAD, STATE].into_iter().chain(own).collect()
+}
+
+fn thread(thread: &Thread) -> String {
+    let name = if thread.name.is_empty() { "(unnamed thread)" } else { &thread.name };
+    match thread.native_id {
+        0 => name.into(),
+        id => format!("{name} ({id})"),
+    }
+}

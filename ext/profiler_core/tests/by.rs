@@ -1,0 +1,95 @@
+//! That grouping by a label gives each sample to one value, and says what it does not know.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+#[path = "formats/build.rs"]
+#[allow(dead_code)] // these two are the tests' of the formats
+mod build;
+#[path = "formats/example.rs"]
+mod example;
+
+use profiler_core::analysis::by::{by, Row};
+use profiler_core::format::{self, Format, Options, TextOptions};
+use profiler_core::profile::{Profile, SampleType};
+
+/// Value, milliseconds, and name and milliseconds of the heaviest function.
+fn told(profile: &Profile, label: &str) -> Vec<(String, u64, String, u64)> {
+    let by = by(profile, label, SampleType::Cpu).unwrap();
+    assert_eq!(by.rows.iter().map(|it| it.weight).sum::<u64>(), by.total);
+    assert_eq!(by.total, profile.total().get(SampleType::Cpu));
+    let tell = |row: &Row| {
+        let (function, own) = row.heaviest.unwrap();
+        let function = profile.function(function).unwrap().name.clone();
+        (row.name().to_owned(), row.weight / 1_000_000, function, own / 1_000_000)
+    };
+    by.rows.iter().map(tell).collect()
+}
+
+fn row(value: &str, weight: u64, function: &str, own: u64) -> (String, u64, String, u64) {
+    (value.into(), weight, function.into(), own)
+}
+
+#[test]
+fn each_value_has_its_sum_and_its_heaviest_function() {
+    let anonymous = "#<anonymous subclass of Shop::Order>#total";
+    let (compare, none) = ("Shop::Order#<=>", "(none)");
+    let expected = [row(none, 807, compare, 401), row("orders#index", 40, anonymous, 40)];
+    assert_eq!(told(&example::example(), "endpoint"), expected);
+}
+
+#[test]
+fn thread_and_state_need_no_label_and_win_over_one() {
+    let anonymous = "#<anonymous subclass of Shop::Order>#total";
+    let profile = example::example(); // which has a user's label called "state"
+    let expected =
+        [row("main (4711)", 782, "Shop::Order#<=>", 401), row("worker; 1 (4712)", 64, anonymous, 40)];
+    assert_eq!(told(&profile, "thread"), expected);
+    let expected = [row("running", 838, "Shop::Order#<=>", 401), row("gc", 8, "(garbage collection)", 8)];
+    assert_eq!(told(&profile, "state"), expected);
+}
+
+#[test]
+fn equal_weights_are_in_order_and_what_weighs_nothing_is_left_out() {
+    let mut profile = example::example();
+    profile.samples.truncate(4);
+    for (sample, value) in profile.samples.iter_mut().zip(["b", "a", "c", "a"]) {
+        sample.labels = vec![("job".into(), value.into())];
+        sample.weights.set(SampleType::Cpu, if value == "c" { 0 } else { 1_000_000 });
+    }
+    profile.samples[0].weights.set(SampleType::Cpu, 2_000_000);
+    let expected = [row("a", 2, "Shop::Order#save", 1), row("b", 2, "Shop::Order#<=>", 2)];
+    assert_eq!(told(&profile, "job"), expected);
+    profile.samples.reverse();
+    assert_eq!(told(&profile, "job"), expected);
+}
+
+#[test]
+fn an_unknown_label_is_named_with_those_there_are() {
+    let mut profile = example::example();
+    let asked = |profile: &Profile| by(profile, "job\n", SampleType::Cpu).unwrap_err().to_string();
+    let expected = "no sample has a label \"job\\n\" (there are thread, state, endpoint)";
+    assert_eq!(asked(&profile), expected);
+    profile.samples[0].labels.push(("a\u{1b}[31m".into(), String::new()));
+    assert!(asked(&profile).ends_with("(there are thread, state, a [31m, endpoint)"));
+}
+
+#[test]
+fn the_report_can_be_by_a_label() {
+    let text = |text: TextOptions| {
+        let mut bytes = Vec::new();
+        let options = Options { text, ..Options::default() };
+        format::write_with(Format::Text, &example::example(), &options, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        text.split_once("in all\n\n").unwrap().1.to_owned()
+    };
+    let options = TextOptions { by: Some("endpoint".into()), ..TextOptions::default() };
+    let expected = [
+        "         TOTAL   ENDPOINT                OF IT   MOSTLY IN                                  PLACE",
+        " 807 ms  95.3%   (none)          401 ms  49.7%   Shop::Order#<=>                            /app/lib/shop.rb:20",
+        "40.0 ms   4.7%   orders#index   40.0 ms 100.0%   #<anonymous subclass of Shop::Order>#total   /app/lib/shop.rb:80",
+    ];
+    assert_eq!(text(options.clone()).lines().collect::<Vec<_>>(), expected);
+    let narrow = text(TextOptions { width: Some(80), limit: 1, ..options });
+    assert!(narrow.ends_with("1 more value left out (limit 1)\n"), "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+}
