@@ -21,6 +21,33 @@ module Profiler
       end
     end
 
+    # The sum of several profiles: of the processes of a deployment, or of one process over a day. Any question
+    # asked of it has the sum of their answers. Where they were taken differently, the header's notes say how.
+    # Threads of the same native id and name are one.
+    #
+    # @param profiles [Array<Profile>] one or more; the order does not matter
+    # @return [Profile]
+    # @raise [ArgumentError] if there is none, or something else among them
+    def self.merge(*profiles)
+      raise ArgumentError, "no profile to merge" if profiles.empty?
+
+      profiles.each do |it|
+        raise ArgumentError, "cannot merge what is no Profiler::Profile: #{it.class}" unless it.is_a?(Profile)
+      end
+      _merge(profiles)
+    end
+
+    # The sum of this profile and others; see {Profile.merge}.
+    #
+    # @param others [Array<Profile>] one or more
+    # @return [Profile] a new one
+    # @raise [ArgumentError] if there is none, or something else among them
+    def merge(*others)
+      raise ArgumentError, "no profile to merge with" if others.empty?
+
+      Profile.merge(self, *others)
+    end
+
     # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole.
     #
     # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .txt
@@ -52,9 +79,13 @@ module Profiler
     # @param limit [Integer] rows; 0 for all
     # @param sort [Symbol] +:self+ or +:total+
     # @param color [Boolean]
+    # @param by [String, Symbol, nil] a label whose values to list in place of functions; see {#by}
     # @return [String]
-    def report(limit: 30, sort: :self, color: false)
-      _report(checked_limit(limit), by_total?(sort), color ? true : false)
+    # @raise [ArgumentError] if no sample has the label
+    def report(limit: 30, sort: :self, color: false, by: nil)
+      raise ArgumentError, "by: and sort: :total do not go together: values have but one sum" if by && sort == :total
+
+      _report(checked_limit(limit), by_total?(sort), color ? true : false, by&.to_s)
     end
 
     # The heaviest functions.
@@ -63,6 +94,20 @@ module Profiler
     def top(limit: 30, sort: :self)
       _top(checked_limit(limit), by_total?(sort)).map do |name, path, first_line, own, total|
         { name: name, path: path, first_line: first_line, self: own, total: total }
+      end
+    end
+
+    # Whose the time is: the values of a label, the heaviest first, each with its heaviest function.
+    #
+    # @param label [String, Symbol] a label of the samples, or +thread+ or +state+, which all of them have
+    # @param limit [Integer] values; 0 for all
+    # @return [Array<Hash>] +value weight heaviest+: +value+ is +(none)+ for the samples without the label,
+    #   +heaviest+ the function with the most time of its own among them (+name path first_line self+, or
+    #   nil); times in nanoseconds
+    # @raise [ArgumentError] if no sample has the label; the message lists those there are
+    def by(label, limit: 30)
+      _by(label.to_s, checked_limit(limit)).map do |value, weight, heaviest|
+        { value: value, weight: weight, heaviest: heaviest && %i[name path first_line self].zip(heaviest).to_h }
       end
     end
 
@@ -93,8 +138,8 @@ module Profiler
     WEIGHTS = %i[count cpu wall gvl_wait gc alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
     private_constant :WEIGHTS
 
-    private :_write, :_report, :_rows, :_top
-    private_class_method :_parse, :_format_of, :_check_format
+    private :_write, :_report, :_rows, :_top, :_by
+    private_class_method :_parse, :_merge, :_format_of, :_check_format
 
     private
 

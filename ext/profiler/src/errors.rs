@@ -18,7 +18,8 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
     match reason {
         CoreError::UnknownFormat { .. }
         | CoreError::UnknownExtension { .. }
-        | CoreError::NotMeasured { .. } => argument_error(ruby, reason.to_string()),
+        | CoreError::NotMeasured { .. }
+        | CoreError::UnknownLabel { .. } => argument_error(ruby, reason.to_string()),
         _ => error(ruby, "FormatError", reason.to_string()),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby};
+use magnus::typed_data::Obj;
+use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby, TryConvert};
+use profiler_core::analysis::by::by;
+use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::format::text::TextOptions;
 use profiler_core::format::{self, Format};
@@ -28,6 +31,15 @@ impl Profile {
         format::pprof::read(bytes).map(Self).map_err(|reason| core_error(ruby, &reason))
     }
 
+    /// `Profile._merge(profiles)`: their sum.
+    fn merge(profiles: RArray) -> Result<Self, Error> {
+        // The array holds on to them for as long as they are looked at.
+        let profiles: Vec<Obj<Self>> =
+            profiles.into_iter().map(Obj::try_convert).collect::<Result<_, Error>>()?;
+        let profiles: Vec<&CoreProfile> = profiles.iter().map(|it| &it.0).collect();
+        Ok(Self(merge(&profiles)))
+    }
+
     /// `profile._write(format)`: the bytes of a file.
     fn write(ruby: &Ruby, rb_self: &Self, name: String) -> Result<RString, Error> {
         let mut bytes = Vec::new();
@@ -37,15 +49,17 @@ impl Profile {
         Ok(ruby.str_from_slice(&bytes))
     }
 
-    /// `profile._report(limit, by_total, color)`: the text that people read.
+    /// `profile._report(limit, by_total, color, label)`: the text that people read, by functions or
+    /// by a label.
     fn report(
         ruby: &Ruby,
         rb_self: &Self,
         limit: usize,
         by_total: bool,
         color: bool,
+        label: Option<String>,
     ) -> Result<String, Error> {
-        let text = TextOptions { limit, sort_total: by_total, color, ..TextOptions::default() };
+        let text = TextOptions { limit, sort_total: by_total, color, by: label, ..TextOptions::default() };
         let options = format::Options { text, ..format::Options::default() };
         let mut bytes = Vec::new();
         format::write_with(Format::Text, &rb_self.0, &options, &mut bytes)
@@ -123,6 +137,36 @@ impl Profile {
         Ok(rows)
     }
 
+    /// `profile._by(label, limit)`: `[value, weight, heaviest]`, where the last is `[name, path,
+    /// first_line, self]` or nil; limit 0 is all.
+    fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize) -> Result<RArray, Error> {
+        let profile = &rb_self.0;
+        let all = by(profile, &label, profile.default_sample_type())
+            .map_err(|reason| core_error(ruby, &reason))?
+            .rows;
+        let limit = if limit == 0 { all.len() } else { limit };
+        let rows = ruby.ary_new();
+        for it in all.into_iter().take(limit) {
+            let row = ruby.ary_new_capa(3);
+            row.push(it.name())?;
+            row.push(it.weight)?;
+            let named = |(id, own)| profile.function(id).map(|function| (function, own));
+            row.push(match it.heaviest.and_then(named) {
+                None => ruby.qnil().as_value(),
+                Some((function, own)) => {
+                    let heaviest = ruby.ary_new_capa(4);
+                    heaviest.push(function.name.as_str())?;
+                    heaviest.push(function.path.as_str())?;
+                    heaviest.push(function.first_line)?;
+                    heaviest.push(own)?;
+                    heaviest.as_value()
+                }
+            })?;
+            rows.push(row)?;
+        }
+        Ok(rows)
+    }
+
     /// `profile.stats`: every figure of the header, by name.
     fn stats(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
         let profile = &rb_self.0;
@@ -191,12 +235,14 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = profiler.define_class("Profile", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_singleton_method("_parse", function!(Profile::parse, 1))?;
+    class.define_singleton_method("_merge", function!(Profile::merge, 1))?;
     class.define_singleton_method("_format_of", function!(format_of, 1))?;
     class.define_singleton_method("_check_format", function!(check_format, 1))?;
     class.define_method("_write", method!(Profile::write, 1))?;
-    class.define_method("_report", method!(Profile::report, 3))?;
+    class.define_method("_report", method!(Profile::report, 4))?;
     class.define_method("_rows", method!(Profile::rows, 0))?;
     class.define_method("_top", method!(Profile::top, 2))?;
+    class.define_method("_by", method!(Profile::by, 2))?;
     class.define_method("stats", method!(Profile::stats, 0))?;
     class.define_method("meta", method!(Profile::meta, 0))?;
     Ok(())

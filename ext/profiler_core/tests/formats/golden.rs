@@ -4,7 +4,7 @@ use std::path::Path;
 
 use profiler_core::error::Error;
 use profiler_core::format::{self, Format, Options, TextOptions, ThreadFrames};
-use profiler_core::profile::{Profile, SampleType};
+use profiler_core::profile::{Profile, SampleType, Weights};
 
 use crate::example::example;
 use crate::wire;
@@ -41,6 +41,22 @@ fn pprof() {
     format::write(Format::Pprof, &example(), &mut packed).unwrap();
     assert_eq!(packed[4..8], [0; 4], "no time in the header");
     assert_golden("pprof.txt", &wire::dump(&wire::unpack(&packed)));
+}
+
+/// A file of the past must stay readable, so it is read, not compared. The specs of the gem need one with
+/// labels in it.
+#[test]
+fn the_file_that_the_specs_read_is_the_example() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/fixtures/shop.pb.gz");
+    let mut expected = example();
+    expected.samples.retain(|it| it.weights != Weights::default());
+    expected.stacks.pop();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let mut packed = Vec::new();
+        format::write(Format::Pprof, &expected, &mut packed).unwrap();
+        std::fs::write(&path, packed).unwrap();
+    }
+    assert_eq!(format::pprof::read(&std::fs::read(path).unwrap()).unwrap(), expected);
 }
 
 #[test]
