@@ -54,6 +54,33 @@ RSpec.describe "profiler report" do
                                      "self" => Integer, "total" => Integer)
   end
 
+  describe "by a label" do
+    let(:shop) { "spec/fixtures/shop.pb.gz" }
+
+    it "lists its values" do
+      result = profiler_child("report", shop, "--by", "endpoint")
+      expect(result.out).to include("ENDPOINT").and match(/^40\.0 ms +4\.7% +orders#index +40\.0 ms +100\.0% +\S/)
+      expect([result.code, result.err]).to eq [0, ""]
+      expect(profiler_child("report", recorded, "--by=thread", "--limit", "0").out).to match(/ 100\.0% +\S.* \(\d+\) +\S+ ms +\d+\.\d% +\S/)
+    end
+
+    it "prints JSON of a stable shape" do
+      said = JSON.parse(profiler_child("report", shop, "--by", "endpoint", "--json").out)
+      expect(said.keys).to eq %w[file by meta stats values]
+      expect(said["values"].map { |row| row.values_at("value", "weight") }).to eq [["(none)", 807_000_000], ["orders#index", 40_000_000]]
+      expect(said["values"].map { |row| row["heaviest"] })
+        .to all match("name" => String, "path" => String, "first_line" => Integer, "self" => Integer)
+    end
+
+    it "names one that is not there, those that are, and the file" do
+      result = profiler_child("report", shop, "--by", "job")
+      expect(result.err).to eq "profiler: #{shop}: no sample has a label \"job\" (there are thread, state, endpoint)\n"
+      expect([result.code, result.out]).to eq [1, ""]
+      result = profiler_child("report", shop, "--by", "thread", "--sort-total")
+      expect([result.code, result.err]).to match [2, /\Aprofiler: --sort-total .*--by.*\n\z/]
+    end
+  end
+
   describe "colour" do
     # What it prints when its stdout is a terminal.
     def on_terminal(*args, env: {})

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # Profiles out of files and into files, for verbs. What goes wrong is said with the file's name.
+    module Files
+      TO_STDOUT = "-"
+
+      private
+
+      # @param path [String] a .pb.gz
+      # @return [Profile]
+      def read(path)
+        load_profiler
+        Profile.load(path)
+      rescue SystemCallError => e
+        raise Failure, "cannot read #{path}: #{CLI.reason(e)}"
+      rescue FormatError => e
+        raise Failure, e.message
+      end
+
+      # Writes the profile that the block makes. Whether it can be written is found out before the block does its
+      # work; a file is replaced as a whole, so that the block may read it, and left as it was if the block fails.
+      #
+      # @param path [String] a file, or {TO_STDOUT}
+      # @param format [String, nil] by the path's extension when nil
+      # @param inputs [Array<String>] files that the block reads
+      def write(path, format, inputs:, &block)
+        load_profiler
+        return write_file(path, format, inputs, &block) unless path == TO_STDOUT
+
+        checked { Profile.send(:_check_format, format) }
+        $stdout.binmode.write(yield.dump(format))
+      end
+
+      def write_file(path, format, inputs)
+        output = checked(path) { Output.new(path, format: format) }
+        keep(path, format || Profile.send(:_format_of, path), inputs)
+        profile = yield
+        checked(path) { output.write(profile) }
+      ensure
+        output&.discard
+      end
+
+      def checked(path = nil)
+        yield
+      rescue ArgumentError => e
+        raise UsageError, e.message
+      rescue SystemCallError => e
+        raise Failure, "cannot write #{path}: #{CLI.reason(e)}"
+      end
+
+      # A .pb.gz holds all that was read. In no other format could it be read again.
+      def keep(path, format, inputs)
+        return if format == "pprof" || inputs.none? { |input| File.identical?(input, path) }
+
+        raise UsageError, "#{path} is read itself, and what it holds would be lost if it became #{format}"
+      end
+    end
+  end
+end
