@@ -9,7 +9,9 @@ module Profiler
     # Where the classes of the verbs are. The order is that of the help.
     VERBS = {
       "record" => :Record,
-      "report" => :Report
+      "report" => :Report,
+      "merge" => :Merge,
+      "convert" => :Convert
     }.freeze
 
     # Other names that people know from elsewhere.

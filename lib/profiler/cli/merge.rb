@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "files"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler merge FILE...+: one profile of many.
+    class Merge < Verb
+      include Files
+
+      SUMMARY = "Sums several recorded profiles up in one."
+      USAGE = "merge FILE... [-o OUT]"
+      EXAMPLES = <<~TEXT
+        profiler merge cpu.pb.gz cpu.4711.pb.gz cpu.4712.pb.gz --out all.pb.gz
+        profiler merge worker-*.pb.gz -o workers.svg
+        profiler merge day.pb.gz hour.pb.gz -o day.pb.gz
+        profiler merge *.pb.gz -o - | ssh elsewhere 'cat > all.pb.gz'
+
+        The files are .pb.gz. The times are added up, also those of a file that is named twice. In what the
+        profiles differ (processes, programs, intervals, ...) the report's header tells. OUT may be one of
+        the files when it is a .pb.gz; it is replaced only when all is well.
+      TEXT
+
+      private
+
+      def define(parser)
+        parser.on("-o", "--out OUT", "file to write; its extension says the format; - for stdout, as pprof",
+                  "(default merged-DATE-TIME.pb.gz, whose name is then printed)") { |file| @out = file }
+      end
+
+      def call(files)
+        raise UsageError, "which files? (profiler #{USAGE})" if files.empty?
+
+        out = @out || Time.now.strftime("merged-%Y%m%d-%H%M%S.pb.gz")
+        write(out, (out == TO_STDOUT ? "pprof" : nil), inputs: files) { Profile.merge(*files.map { |file| read(file) }) }
+        puts out unless @out
+        0
+      end
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+RSpec.describe "profiler convert" do
+  include_context "with a box"
+
+  before { FileUtils.cp(File.join(Child::ROOT, "spec/fixtures/shop.pb.gz"), in_box("shop.pb.gz")) }
+
+  def convert(*args, **options)
+    profiler_child("convert", *args, chdir: box, **options)
+  end
+
+  def dump(format)
+    code = "require 'profiler'; print Profiler::Profile.load(ARGV[0]).dump(ARGV[1])"
+    ruby_child("-e", code, in_box("shop.pb.gz"), format).out
+  end
+
+  it "writes what the name of the file says" do
+    { "svg" => "svg", "folded" => "folded", "txt" => "text" }.each do |extension, format|
+      result = convert("shop.pb.gz", "it.#{extension}")
+      expect([result.code, result.out, result.err]).to eq [0, "", ""]
+      expect(File.read(in_box("it.#{extension}"), encoding: Encoding::UTF_8)).to eq dump(format)
+    end
+    expect(files).to eq %w[it.folded it.svg it.txt shop.pb.gz]
+    expect(File.stat(in_box("it.svg")).mode & 0o777).to eq 0o600
+  end
+
+  it "writes what --format says, also to stdout" do
+    convert("shop.pb.gz", "flames", "--format", "svg")
+    expect(File.read(in_box("flames"), encoding: Encoding::UTF_8)).to eq dump("svg")
+    result = convert("shop.pb.gz", "-", "--format=folded")
+    expect([result.code, result.out, result.err]).to eq [0, dump("folded"), ""]
+    expect(files).to eq %w[flames shop.pb.gz]
+  end
+
+  it "may write a .pb.gz over itself" do
+    before = report("shop.pb.gz")
+    expect(convert("shop.pb.gz", "shop.pb.gz").code).to eq 0
+    expect(report("shop.pb.gz")).to eq before
+  end
+
+  it "ends in silence when nobody reads on" do
+    reader, writer = IO.pipe
+    reader.close
+    pid = Process.spawn(Child::CLEAN, RbConfig.ruby, Child::EXE, "convert", in_box("shop.pb.gz"), "-", "--format", "svg",
+                        out: writer, err: in_box("err"))
+    writer.close
+    _pid, status = Process.wait2(pid)
+    expect([File.read(in_box("err")), status.exitstatus]).to eq ["", 141]
+  end
+
+  it "says in one line what is wrong, and leaves everything as it was" do
+    bytes = File.binread(in_box("shop.pb.gz"))
+    File.binwrite(in_box("cut.pb.gz"), bytes[0, bytes.size / 2])
+    File.write(in_box("old.svg"), "an old picture")
+    {
+      %w[cut.pb.gz new.svg] => [1, "cut.pb.gz: a profile that was cut short"],
+      %w[cut.pb.gz old.svg] => [1, "cut.pb.gz: "],
+      %w[cut.pb.gz - --format svg] => [1, "cut.pb.gz: "],
+      %w[none.pb.gz new.svg] => [1, "cannot read none.pb.gz: No such file"],
+      %w[shop.pb.gz none/new.svg] => [1, "cannot write none/new.svg: No such file"],
+      %w[shop.pb.gz . --format svg] => [1, "cannot write .: Is a directory"],
+      %w[shop.pb.gz new.jpeg] => [2, "new.jpeg\" tells no format (known are .pb.gz, .folded, .svg, .txt)"],
+      %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (known are pprof, folded, svg, text)"],
+      %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
+      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is read itself, and what it holds would be lost if it became svg"],
+      %w[shop.pb.gz -] => [2, "which format? (profiler convert IN - --format FORMAT)"],
+      %w[] => [2, "which file? (profiler convert IN OUT [--format FORMAT])"],
+      %w[shop.pb.gz] => [2, "to which file?"],
+      %w[shop.pb.gz a.svg b.svg] => [2, "one file into one other, not 3: shop.pb.gz a.svg b.svg"]
+    }.each do |args, (status, expected)|
+      result = convert(*args)
+      expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(expected)
+      expect([args, result.code, result.out, files]).to eq [args, status, "", %w[cut.pb.gz old.svg shop.pb.gz]]
+    end
+    expect(File.binread(in_box("shop.pb.gz")) == bytes).to be true
+    expect(File.read(in_box("old.svg"))).to eq "an old picture"
+  end
+end
