@@ -29,6 +29,7 @@ module Profiler
     # @param format [Symbol, String, nil] format of +out+ where its extension does not say it
     # @param threads [Symbol, Thread, Array<Thread>] +:all+, also those yet to be born; +:current+; or these
     # @param labels [Hash, nil] only while all of these are current, see {label}
+    # @param static_labels [Hash, nil] on every sample that has none of that name
     # @param depth [Integer] frames kept of a stack, 128 to 10,000 (default 2,048)
     # @param engine [Symbol, nil] +:thread_timer+, +:setitimer+ or +:safepoint+; PROFILER_ENGINE, or chosen
     #   by itself when nil. Sessions that run at once share one.

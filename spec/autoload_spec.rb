@@ -88,9 +88,12 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect(files).to eq ["a.svg"]
     end
 
-    it "writes nothing after exit!, and leaves no part of a file" do
-      result = app("exit!(5)")
-      expect([result.code, result.err, files]).to eq [5, "", []]
+    it "writes when it is exit!, and after SIGKILL leaves no part of a file" do
+      %w[exit!(5) Process.exit!(5) Kernel.exit!(5)].each do |exit|
+        result = app(exit)
+        expect([result.code, result.err.lines.size, files]).to eq [5, 1, ["a.svg"]]
+        File.delete(in_box("a.svg"))
+      end
       expect([app("Process.kill(:KILL, $$); sleep").code, files]).to eq [137, []]
     end
 
@@ -161,12 +164,14 @@ RSpec.describe "ruby -rprofiler/autoload" do
     it "keep the name when it is the same process, with another program" do
       result = app("ENV['TURN'] ? puts(2) : (ENV['TURN'] = '1'; exec(RbConfig.ruby, '-e', 'puts 2'))",
                    env: everywhere)
-      expect([result.code, result.out, files]).to eq [0, "2\n", ["a.svg"]]
+      expect([result.code, result.out, files]).to match [0, "2\n", include("a.svg")]
+      expect(files - ["a.svg"]).to all(match(/\Aa\.\d+\.0\.svg\z/))
     end
 
-    it "write and delete nothing when they were forked" do
-      result = app("Process.wait(fork { at_exit { puts 1 }; exit 3 }); puts $?.exitstatus; puts Dir.children('.').inspect")
-      expect([result.out.lines(chomp: true), files]).to eq [["1", "3", "[]"], ["a.svg"]]
+    it "write beside it, and say nothing, when they were forked" do
+      result = app("pid = fork { at_exit { puts 1 }; exit 3 }; Process.wait(pid); puts $?.exitstatus; puts Dir.children('.') == [\"a.\#{pid}.svg\"]")
+      expect(result.out.lines(chomp: true)).to eq %w[1 3 true]
+      expect(files).to match [/\Aa\.\d+\.svg\z/, "a.svg"]
       expect(result.err.scan("[profiler]").size).to eq 1
     end
 
@@ -174,15 +179,18 @@ RSpec.describe "ruby -rprofiler/autoload" do
       result = app("fork { sleep 0.01 until File.exist?('a.svg'); File.write('seen', File.read('a.svg')); exit }", OUT: "a.svg")
       wait_until { File.exist?(in_box("seen")) && File.read(in_box("seen")).end_with?("</svg>\n", "</svg>") }
       sleep 0.3 # its at_exit would be now
-      expect([result.code, files]).to eq [0, %w[a.svg seen]]
+      expect([result.code, files]).to match [0, [/\Aa\.\d+\.svg\z/, "a.svg", "seen"]]
       expect(File.read(in_box("a.svg"))).to eq File.read(in_box("seen"))
     end
 
     it "survive daemon and exec of something else" do
       expect(app("Process.daemon(true); File.write('ran', '1')").code).to eq 0
-      wait_until { File.exist?(in_box("ran")) }
-      result = app("exec 'sh', '-c', 'exit 4'")
-      expect([result.code, result.err, files]).to eq [4, "", ["ran"]]
+      wait_until { File.exist?(in_box("ran")) && files.size == 3 }
+      expect(files).to match [/\Aa\.\d+\.svg\z/, "a.svg", "ran"]
+      result = app("exec 'sh', '-c', 'exit 4'", OUT: "b.svg")
+      expect([result.code, result.err]).to eq [4, ""]
+      result = app("20_000.times { |it| it.to_s while it % 50 == 51; it.to_s * 50 }; begin; exec 'nobody'; rescue SystemCallError; puts Dir['c.*']; end", OUT: "c.svg")
+      expect([result.code, result.out, files.grep(/\Ac/)]).to eq [0, "", ["c.svg"]]
     end
   end
 end

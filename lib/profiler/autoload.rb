@@ -1,18 +1,21 @@
 # frozen_string_literal: true
 
 # Profiles the whole process: +ruby -rprofiler/autoload app.rb+, or the same in RUBYOPT. Starts when it is
-# loaded, and writes the profile when the process ends: normally, by an exception, by exit or abort, or by
-# a signal that Ruby turns into an exception (INT, TERM, HUP). exit! and SIGKILL write nothing, and a
-# process that turns into another program (exec) takes its profile with it.
+# loaded, and writes the profile when the process ends: normally, by an exception, by exit, abort or exit!, by
+# a signal that Ruby turns into an exception (INT, TERM, HUP), by becoming a daemon, or by turning into
+# another program (exec). SIGKILL writes nothing. A forked child goes on as a recording of its own, and
+# writes a file with its pid in the name.
 #
 #   PROFILER_MODE=cpu PROFILER_OUT=app.pb.gz ruby -rprofiler/autoload app.rb
 #
 # The variables are in autoload/settings.rb. Whatever is wrong with them, with this Ruby or with the disk
-# is one line on stderr; the app runs on as if we were not there. A process that was forked is not
-# profiled, unless it becomes another Ruby by exec.
+# is one line on stderr; the app runs on as if we were not there.
 module Profiler
   # See the top of the file.
   module Autoload
+    # Seconds that exit! waits for the profile to be written.
+    DEADLINE = 5
+
     class << self
       # Starts, and arranges for the end. Never raises.
       def start
@@ -23,16 +26,61 @@ module Profiler
           require_relative "autoload/recording"
           @recording = Recording.start
         end
+        return unless @recording
+
         # Blocks of at_exit run last first: what the app does in its own is profiled too.
-        at_exit { finish } if @recording
+        at_exit { finish }
+        guarded("some ends of this process will write no profile") { arrange }
+      end
+
+      # Writes the profile and ends the recording.
+      def finish
+        reported("the profile was lost") { |say| @recording.finish(&say) }
+      end
+
+      # As {finish}, where the process ends at once and must not be kept: by exit!.
+      def finish_in_time
+        reported("the profile was lost") { |say| @recording.finish(within: DEADLINE, &say) }
+      end
+
+      # Writes the profile so far, where this process ends unseen: it becomes a daemon.
+      def write_so_far
+        reported("the profile was lost") { |say| @recording.write_so_far(&say) }
+      end
+
+      # Runs the block, which turns the process into another program.
+      def around_exec(&exec)
+        @recording.around_exec(&exec)
+      end
+
+      # Pauses and writes, or goes on.
+      def toggle
+        reported("the profile was not written") { |say| @recording.toggle(&say) }
       end
 
       private
 
-      def finish
-        guarded("the profile was lost") do
-          summary = @recording.finish { |problem| say(problem) }
-          say(summary) if summary
+      def arrange
+        require_relative "autoload/ends"
+        Ends.watch
+        settings = @recording.settings
+        # In a thread, as a trap may not wait for a lock that the thread it interrupts holds.
+        trap(settings.signal) { Thread.new { toggle } } if settings.signal
+        end_after(settings.duration) if settings.duration
+      end
+
+      def end_after(seconds)
+        Thread.new do
+          Thread.current.name = "profiler duration"
+          sleep(seconds)
+          finish
+        end
+      end
+
+      def reported(what)
+        guarded(what) do
+          line = yield(method(:say))
+          say(line) if line
         end
       end
 

@@ -36,9 +36,10 @@ module Profiler
 
       private
 
-      def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, depth: nil, engine: nil, metadata: nil)
-        { mode: mode, interval: interval, frequency: frequency, threads: threads, labels: labels, depth: depth,
-          engine: engine, metadata: metadata }
+      def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
+                engine: nil, metadata: nil)
+        { mode: mode, interval: interval, frequency: frequency, threads: threads, labels: labels,
+          static_labels: static_labels, depth: depth, engine: engine, metadata: metadata }
       end
     end
 

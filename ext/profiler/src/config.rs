@@ -38,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) threads: Threads,
     /// Only while all of these are current.
     pub(crate) labels: LabelSet,
+    /// On every sample.
+    pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
     /// The engine was asked for by name, so no other will do.
     pub(crate) engine_asked: bool,
@@ -59,7 +61,8 @@ impl Config {
             interval_ns: interval_ns(ruby, option("interval"), option("frequency"))?,
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
-            labels: labels(ruby, option("labels"))?,
+            labels: labels(ruby, "labels", option("labels"))?,
+            static_labels: labels(ruby, "static_labels", option("static_labels"))?,
             engine: engine(ruby, asked, &mut notes)?,
             engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
@@ -144,11 +147,11 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
     these.filter(|these| !these.is_empty()).map(Threads::These).ok_or_else(wrong)
 }
 
-fn labels(ruby: &Ruby, value: Option<Value>) -> Result<LabelSet, Error> {
+fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Error> {
     let Some(value) = value else { return Ok(LabelSet::EMPTY) };
     match RHash::from_value(value) {
         Some(labels) => crate::labels::set_from(ruby, labels),
-        None => Err(argument_error(ruby, format!("labels: {} is not a Hash", value.inspect()))),
+        None => Err(argument_error(ruby, format!("{name}: {} is not a Hash", value.inspect()))),
     }
 }
 

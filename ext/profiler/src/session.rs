@@ -136,6 +136,7 @@ impl Running {
         let Taken { closed, start, end, engine, given_up, labels_refused } = taken;
         let drained_ns = clock::monotonic_ns();
         let mut profile = named(closed);
+        profile.add_labels(&self.config.static_labels);
         profile.stats = Stats {
             counts: end.counts.since(&start.counts),
             handler_ns: end.handler_ns.saturating_sub(start.handler_ns),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Counts;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
+use crate::labels::LabelSet;
 use crate::sample::State;
 
 /// What is measured. A profile's types always stand in this order.
@@ -228,6 +229,17 @@ impl Profile {
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Option<Frame> {
         self.frames.get(id.index()).copied()
+    }
+
+    /// Puts labels on every row that has none of that name.
+    pub fn add_labels(&mut self, labels: &LabelSet) {
+        for sample in &mut self.samples {
+            for label in labels.pairs() {
+                if let Err(place) = sample.labels.binary_search_by(|(name, _)| name.cmp(&label.0)) {
+                    sample.labels.insert(place, label.clone());
+                }
+            }
+        }
     }
 
     /// Sum over all rows.

@@ -10,7 +10,8 @@ module Profiler
     # Under +profiler record+ a small file, the ledger, keeps the first one's pid, for +sh -c "ruby a; ruby b"+
     # has no process that could tell the second Ruby about the first. It also tells +record+ what was
     # written. Elsewhere the first process leaves its pid in the environment. A process that turns into
-    # another Ruby (exec) keeps its pid, and so its claim.
+    # another Ruby (exec) keeps its pid, and so its claim. What it was before has a file with the pid and, after it, how often it
+    # had turned into another program by then, which the environment counts.
     class Claim
       # @param env [Hash{String => String}] inherited by what this process starts
       def initialize(env = ENV)
@@ -24,6 +25,22 @@ module Profiler
 
         @mine = in_ledger { |ledger| Claim.owner(ledger, pid) == pid } if @mine.nil?
         @mine
+      end
+
+      # How often this process has turned into another program.
+      #
+      # @return [Integer]
+      def execs
+        @env[Settings::EXECS].to_i
+      end
+
+      # Counts one more while the block runs, which is to turn the process into another program.
+      def exec
+        before = @env[Settings::EXECS]
+        @env[Settings::EXECS] = (execs + 1).to_s
+        yield
+      ensure
+        @env[Settings::EXECS] = before
       end
 
       # Tells +profiler record+ of a file.

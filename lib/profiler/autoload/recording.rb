@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../file_name"
 require_relative "../platform"
 require_relative "claim"
 require_relative "settings"
 
 module Profiler
   module Autoload
-    # One session from the start of the process to its end.
+    # One session from the start of the process to its end, and on in each child that it forks.
     class Recording
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
@@ -24,31 +25,102 @@ module Profiler
         settings.check
         # Not Profiler.start: the app's own Profiler.stop is not about this session.
         @session = Session.start(**settings.session)
+        @session.pause if settings.start_paused?
         # Claimed only now: a process that cannot be profiled leaves the name to the next.
-        plain = settings.named? && claim.mine?
-        @paths = plain ? settings.paths : settings.paths.map { |path| FileName.with_pid(path) }
+        @plain = settings.named? && claim.mine?
         @pid = Process.pid
         @directory = File.join(Dir.pwd, "")
       end
 
-      # Stops the session and writes the files. In a forked child, which inherits this object and the
-      # block that calls this, it does nothing: session and files are the parent's.
+      # @return [Settings]
+      attr_reader :settings
+
+      # Whether this process is a forked child of the one that started the recording.
+      def child?
+        @pid != Process.pid
+      end
+
+      # Stops the session and writes the files; those of a forked child carry its pid. Does nothing the
+      # second time.
       #
+      # @param within [Numeric, nil] seconds to wait for the files to be written
       # @yield [String] one line for people, for each thing that went wrong
       # @return [String, nil] the summary, if something was written and it is wanted
-      def finish(&problem)
-        return unless @pid == Process.pid && @session.running?
+      def finish(within: nil, &problem)
+        return unless @session.running?
 
         profile = @session.stop
-        written = @paths.select { |path| write(profile, path, &problem) }
-        summary(profile, written) unless written.empty? || @settings.quiet?
+        return write(profile, &problem) unless within
+
+        Thread.new { write(profile, &problem) }.join(within)&.value
+      end
+
+      # Writes what was seen so far. The session goes on.
+      #
+      # @yield (see #finish)
+      # @return (see #finish)
+      def write_so_far(&problem)
+        write(@session.snapshot, &problem) if @session.running?
+      end
+
+      # Pauses and writes what was seen so far, or goes on.
+      #
+      # @yield (see #finish)
+      # @return [String, nil] a line for people
+      def toggle(&problem)
+        return unless @session.running?
+
+        if @session.paused?
+          @session.resume
+          "recording"
+        else
+          @session.pause
+          write_so_far(&problem)
+        end
+      end
+
+      # The block turns this process into another program, and no at_exit will run. What there is, is written
+      # under a name of its own, as the new program may be a Ruby that writes under ours; and no timer of
+      # ours is left to kill it. If it does not come to that, all goes on as if nothing had been.
+      #
+      # @yield runs the other program
+      # @yieldreturn [Object] never
+      def around_exec
+        return yield unless @session.running?
+
+        paused = @session.paused?
+        @session.pause
+        written = write_before_exec(@session.snapshot)
+        @claim.exec { yield }
+      ensure
+        written&.each { |path| File.delete(path) }
+        @session.resume if paused == false
       end
 
       private
 
-      # The file is made only now, not at the start: a process that turns into another program, or is
-      # killed, would leave a part of it behind.
-      def write(profile, path)
+      # Most that was forked only for another program has seen nothing: it writes nothing.
+      def write_before_exec(profile)
+        return [] if profile.stats[:samples].zero?
+
+        paths = @settings.paths.map { |path| FileName.with_pid(path, "#{Process.pid}.#{@claim.execs}") }
+        paths.select { |path| write_to(path, profile) { |_problem| nil } }
+      end
+
+      # The files are made only now, not at the start: a process that is killed would leave a part of them
+      # behind.
+      def write(profile, &problem)
+        written = paths.select { |path| write_to(path, profile, &problem) }
+        summary(profile, written) unless written.empty? || @settings.quiet? || child?
+      end
+
+      def paths
+        return @settings.paths if @plain && !child?
+
+        @settings.paths.map { |path| FileName.with_pid(path) }
+      end
+
+      def write_to(path, profile)
         profile.save(path, format: @settings.format)
         @claim.wrote(path)
         true

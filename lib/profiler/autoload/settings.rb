@@ -17,12 +17,21 @@ module Profiler
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"
       DEPTH = "PROFILER_DEPTH"
+      LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between
+      DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
+      SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
+      START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
-      # The last two are not for people. See {Claim}.
+      # The last three are not for people. See {Claim}.
       LEDGER = "PROFILER_LEDGER"
       OWNER = "PROFILER_OWNER_PID"
+      EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, QUIET, LEDGER, OWNER].freeze
+      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, LABELS, DURATION, SIGNAL, START_PAUSED, QUIET,
+               LEDGER, OWNER, EXECS].freeze
+
+      # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
+      RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
 
       # Where a format's usual extension is not its name.
       EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
@@ -58,7 +67,36 @@ module Profiler
 
       # Whether the line at the end is unwanted.
       def quiet?
-        ![nil, "0", "false"].include?(value(QUIET))
+        flag?(QUIET)
+      end
+
+      # Whether nothing is recorded before the signal, or the app itself, says so.
+      def start_paused?
+        flag?(START_PAUSED)
+      end
+
+      # @return [Float, nil] seconds
+      # @raise [ArgumentError]
+      def duration
+        text = value(DURATION)
+        return unless text
+
+        seconds = Float(text, exception: false)
+        return seconds if seconds && seconds > 0 && seconds.finite?
+
+        raise ArgumentError, "duration: #{text.inspect} is not a number of seconds above 0"
+      end
+
+      # @return [String, nil] without SIG
+      # @raise [ArgumentError]
+      def signal
+        text = value(SIGNAL)
+        return unless text
+
+        name = text.upcase.sub(/\ASIG/, "")
+        return name if Signal.list.key?(name) && !RESERVED.include?(name)
+
+        raise ArgumentError, "signal: #{text.inspect} is not a signal that can be used (allowed: USR1, USR2, HUP and the like)"
       end
 
       # Keywords for {Session.start}.
@@ -67,7 +105,7 @@ module Profiler
       def session
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)),
-          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym
+          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels
         }.reject { |_name, it| it.nil? }
       end
 
@@ -78,6 +116,8 @@ module Profiler
       # @raise [Unwritable]
       def check
         Session.check(**session)
+        duration
+        signal
         paths.each { |path| check_path(path) }
         nil
       end
@@ -92,6 +132,21 @@ module Profiler
       # What is no number is left as it is: the session says what is allowed.
       def number(text)
         text && text.match?(/\A[+-]?\d+\z/) ? Integer(text, 10) : text
+      end
+
+      def flag?(name)
+        ![nil, "0", "false"].include?(value(name))
+      end
+
+      def labels
+        value(LABELS) && value(LABELS).split(",").map { |pair| label(pair) }.to_h
+      end
+
+      def label(pair)
+        name, value = pair.split("=", 2)
+        return [name.strip, value.strip] if value && !name.strip.empty?
+
+        raise ArgumentError, "label: #{pair.inspect} is not NAME=VALUE"
       end
 
       def mode

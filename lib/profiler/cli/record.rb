@@ -21,8 +21,8 @@ module Profiler
         profiler record --frequency 200 --quiet -- bin/rails runner Report.new.call
 
         The first Ruby process writes the file, others that the command starts write beside it, with their
-        pid in the name (cpu.4711.pb.gz). Forked processes, exit! and SIGKILL write nothing. The status is
-        the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
+        pid in the name (cpu.4711.pb.gz), and so do processes that are forked. SIGKILL writes nothing. The
+        status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
       # The options that are a variable for the program, with what the help says of them.
@@ -31,12 +31,14 @@ module Profiler
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
-        "--engine ENGINE" => [Settings::ENGINE, "thread_timer or safepoint; chosen by itself when not given"],
-        "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"]
+        "--engine ENGINE" => [Settings::ENGINE, "thread_timer, setitimer or safepoint; chosen by itself when not given"],
+        "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
+        "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
+        "--signal NAME" => [Settings::SIGNAL, "pauses (and writes) and resumes: USR2, for instance"]
       }.freeze
 
       # How the errors of {Session.check} name what here are options: "interval:" is "--interval".
-      KEYWORD = /(?<![\w-])(mode|interval|frequency|depth|engine|format):( |\z)/
+      KEYWORD = /(?<![\w-])(mode|interval|frequency|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
 
       def initialize
@@ -44,6 +46,7 @@ module Profiler
         # All are set, if only to nothing: what an outer profiler or a shell left there is not ours.
         @env = Settings::NAMES.to_h { |name| [name, nil] }
         @outs = []
+        @labels = []
       end
 
       private
@@ -59,6 +62,8 @@ module Profiler
         VARIABLES.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = given(option, value) }
         end
+        parser.on("--start-paused", "record nothing before the signal comes") { @env[Settings::START_PAUSED] = "1" }
+        parser.on("--label NAME=VALUE", "on every sample, may be repeated") { |label| @labels << given("--label", label) }
         parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
       end
 
@@ -73,6 +78,7 @@ module Profiler
         raise UsageError, "which command? (profiler #{USAGE})" if command.empty?
 
         load_profiler
+        @env[Settings::LABELS] = @labels.join(",") unless @labels.empty?
         @env[Settings::OUT] = paths.join("\n")
         check
         record(command)
@@ -100,7 +106,7 @@ module Profiler
       def record(command)
         ledger = new_ledger
         status = ChildProcess.new(environment(ledger), command).run
-        nothing_written(command.first, status) if Autoload::Claim.written(ledger).empty?
+        tell(command.first, status, Autoload::Claim.written(ledger))
         ChildProcess.exit_status(status)
       ensure
         File.delete(ledger) if ledger && File.exist?(ledger)
@@ -123,12 +129,23 @@ module Profiler
         )
       end
 
+      # Who started many processes wants to know where their files are. The first file has been told of.
+      def tell(program, status, written)
+        return nothing_written(program, status) if written.empty?
+
+        others = written.uniq.size - @outs.size.clamp(1, nil)
+        return if others < 1 || @env[Settings::QUIET]
+
+        warn "[profiler] #{others} more file#{"s" unless others == 1}, by other processes, " \
+             "beside it; profiler merge makes one of all"
+      end
+
       def nothing_written(program, status)
         why =
           if status.signaled?
             "#{program} was killed by #{ChildProcess.signal_name(status)}"
           else
-            "#{program} is no Ruby program, ended by exit! or as another program, or has said above what is wrong"
+            "#{program} is no Ruby program, or has said above what is wrong"
           end
         CLI.complain "no profile was written: #{why}"
       end

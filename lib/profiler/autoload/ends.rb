@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+module Profiler
+  module Autoload
+    # The ends of a process by which no block of at_exit is passed.
+    module Ends
+      # exec: the program turns into another.
+      module Exec
+        def exec(...)
+          Autoload.around_exec { super(...) }
+        end
+      end
+
+      # exit!: the process ends as it is.
+      module ExitNow
+        def exit!(...)
+          Autoload.finish_in_time
+          super
+        end
+      end
+
+      # Process.daemon: the process ends, and a child of it goes on.
+      module Daemon
+        def daemon(...)
+          Autoload.write_so_far
+          super
+        end
+      end
+
+      # Puts them before Ruby's own, once.
+      def self.watch
+        [Kernel, Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
+        Process.singleton_class.prepend(Daemon)
+      end
+    end
+  end
+end
