@@ -27,10 +27,24 @@ module Profiler
         end
       end
 
+      # IO.popen("-") with a block: the child ends after the block as by exit!.
+      module Popen
+        def popen(*arguments, **options, &block)
+          return super unless block
+
+          super(*arguments, **options) do |io|
+            block.call(io)
+          ensure
+            Autoload.finish if io.nil? # this is the child
+          end
+        end
+      end
+
       # Puts them before Ruby's own, once.
       def self.watch
         [Kernel, Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
         Process.singleton_class.prepend(Daemon)
+        IO.singleton_class.prepend(Popen)
       end
     end
   end

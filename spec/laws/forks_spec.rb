@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+# Law 1 across processes: every sample is in exactly one file, and all files together are the clocks of all
+# processes.
+RSpec.describe "Time in processes that fork" do
+  def profile(path) = Profiler::Profile.load(path)
+
+  %w[thread_timer setitimer].each do |engine|
+    it "is in the file of its process, once, engine #{engine}" do
+      require "profiler"
+      Dir.mktmpdir do |box|
+        log = File.join(box, "log").tap { |it| Dir.mkdir(it) }
+        result = profiler_child("record", "--engine", engine, "--quiet", "--out", "#{box}/all.pb.gz", "--", RbConfig.ruby,
+                                File.expand_path("../scripts/forks.rb", __dir__), env: { "LOG" => log }, timeout: 300)
+        expect([result.code, result.err]).to eq([0, ""])
+        wait_until { Dir["#{log}/*.daemon"].any? && Dir["#{box}/all.*.pb.gz"].size >= Dir["#{log}/*"].size - 1 }
+
+        told = Dir.children(log).to_h { |name| [name, Integer(File.read(File.join(log, name)))] }
+        files = Dir["#{box}/all*.pb.gz"].to_h { |path| [path[/all\.(.*)pb\.gz/, 1].chomp("."), profile(path)] }
+        told.each do |name, cpu|
+          pid, kind = name.split(".")
+          file = files[kind == "main" ? "" : kind == "before_exec" ? "#{pid}.0" : pid]
+          expect(file).not_to be_nil, "no file of #{name} among #{files.keys}"
+          # Until it told; from there to the end is what writing takes.
+          expect(file.samples.sum(&:cpu)).to be_between(cpu - 5_000_000, cpu + 60_000_000), name
+          expect(file.meta[:pid]).to eq(Integer(pid))
+          next unless kind.match?(/fork|thread|child|parent|now|block|popen|before/)
+
+          own = file.samples.select { |it| it.frames.any? { |frame| frame.name.include?("as_#{kind}") || frame.name.include?("burn") } }
+          expect(own.sum(&:cpu)).to be > 10_000_000, name
+        end
+        all = Profiler::Profile.merge(*files.values)
+        expect(all.samples.sum(&:count)).to eq(files.values.sum { |it| it.samples.sum(&:count) })
+        expect(all.samples.sum(&:cpu)).to eq(files.values.sum { |it| it.samples.sum(&:cpu) })
+        # The program that was not Ruby, and the one that another Ruby replaced at once, have none.
+        expect(files.size).to be_between(told.size, told.size + 3)
+      end
+    end
+  end
+end

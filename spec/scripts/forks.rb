@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+# Ends and begins processes in every way that Ruby has. Each tells, in a file of the directory LOG, its pid,
+# how it came about and its CPU time at the end, in ns.
+def burn(milliseconds)
+  till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
+  10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
+end
+
+def tell(kind)
+  cpu = Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
+  File.write(File.join(ENV.fetch("LOG"), "#{Process.pid}.#{kind}"), (cpu - $cpu_before).to_s)
+end
+
+def child(kind)
+  $cpu_before = 0 # a process that is born has used none
+  Object.send(:define_method, :"as_#{kind}") { burn(20) }
+  Object.new.send(:"as_#{kind}")
+  yield if block_given?
+  tell(kind)
+end
+
+RUBY = RbConfig.ruby
+$cpu_before = Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
+if ARGV.first == "other"
+  burn(30)
+  tell("other_ruby")
+  exit
+end
+ended = []
+wait = ->(pid) { ended << Process.wait2(pid).last }
+
+wait.(fork { child("fork") })
+wait.(Thread.new { fork { child("thread") } }.value)
+wait.(fork { child("parent") { wait.(fork { child("grandchild") }) } })
+wait.(fork { child("exit_now"); exit!(0) })
+wait.(fork { child("thread_in_child") { Thread.new { burn(10) }.join } })
+pid = fork
+if pid.nil?
+  child("without_block")
+  exit
+end
+wait.(pid)
+ended << IO.popen("-") { |io| io ? io.read : child("popen") }.then { $? }
+wait.(fork { child("daemon_parent"); Process.daemon(true); child("daemon") })
+wait.(fork { exec("sleep", "0.01") })
+wait.(fork { child("before_exec"); exec("sleep", "0.01") })
+wait.(fork { exec(RUBY, __FILE__, "other") })
+`echo 1`
+system("true") || abort
+IO.popen("cat", "r+") { |io| io.puts(1); io.close_write; io.read }
+wait.(spawn("sleep 0.01"))
+Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $cpu_before = 0; 50.times { |it| it.to_s }; tell("one_of_many") }) }
+burn(50)
+tell("main")
+abort ended.reject(&:success?).inspect unless ended.all?(&:success?)
