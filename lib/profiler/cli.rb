@@ -11,7 +11,8 @@ module Profiler
       "record" => :Record,
       "report" => :Report,
       "merge" => :Merge,
-      "convert" => :Convert
+      "convert" => :Convert,
+      "doctor" => :Doctor
     }.freeze
 
     # Other names that people know from elsewhere.

@@ -10,7 +10,7 @@ RSpec.describe "the command profiler" do
   it "lists its verbs" do
     %w[--help -h help].each do |ask|
       result = profiler_child(ask)
-      expect(result.out).to include("record ", "report ", "merge ", "convert ", "run ", "Usage: profiler VERB")
+      expect(result.out).to include("record ", "report ", "merge ", "convert ", "doctor ", "run ", "Usage: profiler VERB")
       expect([result.code, result.err]).to eq [0, ""]
     end
   end
@@ -22,7 +22,8 @@ RSpec.describe "the command profiler" do
       %w[help record] => ["--interval US", "Examples:\n  profiler record -- "],
       %w[report --help] => ["--sort-total", "Examples:\n  profiler report "],
       %w[merge --help] => ["--out OUT", "default merged-DATE-TIME.pb.gz", "Examples:\n  profiler merge "],
-      %w[convert --help] => ["--format FORMAT", "Examples:\n  profiler convert "]
+      %w[convert --help] => ["--format FORMAT", "Examples:\n  profiler convert "],
+      %w[doctor --help] => ["--json", "Examples:\n  profiler doctor"]
     }.each do |args, expected|
       result = profiler_child(*args)
       expect(result.out).to include(*expected)
@@ -52,9 +53,9 @@ RSpec.describe "the command profiler" do
   end
 
   it "names what it does not understand, and what it would" do
-    expect_usage_error(saying: ["no verb", "record, report, merge, convert, run, help"])
-    expect_usage_error("rekord", saying: ["\"rekord\"", "record, report, merge, convert, run, help"])
-    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, report, merge, convert, run, help"])
+    expect_usage_error(saying: ["no verb", "record, report, merge, convert, doctor, run, help"])
+    expect_usage_error("rekord", saying: ["\"rekord\"", "record, report, merge, convert, doctor, run, help"])
+    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, report, merge, convert, doctor, run, help"])
     expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])
     expect_usage_error("report", "a", "--limit", saying: "--limit needs a value")
     expect_usage_error("report", "a", "--json=1", saying: "--json=1 takes no value")

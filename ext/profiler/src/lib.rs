@@ -13,6 +13,7 @@ mod arming;
 #[no_implicit_prelude]
 mod capture;
 mod config;
+mod doctor;
 mod errors;
 mod fork;
 mod labels;
@@ -33,6 +34,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     session::init(ruby, profiler)?;
     labels::init(ruby, profiler)?;
     profile::init(ruby, profiler)?;
+    doctor::init(profiler)?;
     #[cfg(feature = "testing")]
     testing::init(profiler)?;
     Ok(())

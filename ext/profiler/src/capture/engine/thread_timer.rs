@@ -19,18 +19,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
         return set(timer as ::libc::timer_t, interval_ns);
     }
-    // SAFETY: all fields may be zero.
-    let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
-    event.sigev_notify = ::libc::SIGEV_THREAD_ID;
-    event.sigev_signo = ::libc::SIGPROF;
-    event.sigev_value.sival_ptr = ::core::ptr::from_ref(state).cast_mut().cast();
-    event.sigev_notify_thread_id = state.native_id();
-
-    let mut timer: ::libc::timer_t = ::core::ptr::null_mut();
-    // SAFETY: both are ours; with SIGEV_THREAD_ID glibc passes straight through to the kernel.
-    if unsafe { ::libc::timer_create(clock::cpu_clock_of(state.native_id()), &mut event, &mut timer) } != 0 {
-        return Err(super::errno());
-    }
+    let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
     if let Err(failure) = set(timer, interval_ns) {
         // SAFETY: the timer was just made.
         unsafe { ::libc::timer_delete(timer) };
@@ -38,6 +27,34 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     }
     state.timer.store(timer as usize + 1, Ordering::Release);
     Ok(())
+}
+
+/// Whether the kernel gives the thread that we are on such a timer. It is never armed, and gone again.
+///
+/// # Errors
+/// As for [`arm`].
+pub(crate) fn probe() -> Result<(), i32> {
+    let timer = create(clock::native_id(), ::core::ptr::null_mut())?;
+    // SAFETY: the timer was just made.
+    unsafe { ::libc::timer_delete(timer) };
+    Ok(())
+}
+
+/// A timer on that thread's CPU clock that stands still. Its signals will go there and carry `address`.
+fn create(native_id: i32, address: *mut ::libc::c_void) -> Result<::libc::timer_t, i32> {
+    // SAFETY: all fields may be zero.
+    let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
+    event.sigev_notify = ::libc::SIGEV_THREAD_ID;
+    event.sigev_signo = ::libc::SIGPROF;
+    event.sigev_value.sival_ptr = address;
+    event.sigev_notify_thread_id = native_id;
+
+    let mut timer: ::libc::timer_t = ::core::ptr::null_mut();
+    // SAFETY: both are ours; with SIGEV_THREAD_ID glibc passes straight through to the kernel.
+    match unsafe { ::libc::timer_create(clock::cpu_clock_of(native_id), &mut event, &mut timer) } {
+        0 => Ok(timer),
+        _ => Err(super::errno()),
+    }
 }
 
 fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {

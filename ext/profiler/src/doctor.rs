@@ -1,0 +1,67 @@
+//! `Profiler::Doctor`: what the system and the VM would say to a session, asked without starting one.
+
+use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
+
+use crate::capture::engine::{process_timer, thread_timer, Engine};
+use crate::capture::sigaction::{self, Owner};
+use crate::{arming, vm};
+
+/// `Doctor._engines`: `[name, why it cannot be had]` of each, the latter nil when it can. The order is
+/// that in which they are preferred.
+fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
+    let engines = ruby.ary_new();
+    for engine in Engine::ALL {
+        engines.push((engine.name(), refusal(ruby, engine)))?;
+    }
+    Ok(engines)
+}
+
+/// Why a session would not start with that engine; the same questions in the same order.
+fn refusal(ruby: &Ruby, engine: Engine) -> Option<String> {
+    if let Some(why) = vm::process::unsafe_to_walk(ruby).filter(|_| engine != Engine::Safepoint) {
+        return Some(why);
+    }
+    if sigaction::owner() == Owner::Foreign {
+        return Some("SIGPROF is somebody else's".into());
+    }
+    if arming::timer_is_foreign(engine) {
+        return Some("ITIMER_PROF is armed by somebody else".into());
+    }
+    let probed = match engine {
+        // Where stacks are taken later, it is still these timers that ask for them.
+        Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
+        // One that runs is ours. To disarm what is not armed changes nothing.
+        Engine::Setitimer if process_timer::is_armed() => Ok(()),
+        Engine::Setitimer => process_timer::arm(0),
+    };
+    let errno = probed.err()?;
+    let hint = match errno {
+        libc::EAGAIN => ": the quota of pending signals is used up, see ulimit -i",
+        _ => "",
+    };
+    Some(format!("the system gives no timer: {}{hint}", std::io::Error::from_raw_os_error(errno)))
+}
+
+/// `Doctor._signal_owner`: who handles SIGPROF.
+fn signal_owner(_ruby: &Ruby, _doctor: Value) -> &'static str {
+    match sigaction::owner() {
+        Owner::Nobody => "nobody",
+        Owner::Us => "us",
+        Owner::Foreign => "foreign",
+    }
+}
+
+/// `Doctor._unsafe_to_walk`: why stacks can be taken only where Ruby checks its interrupts; nil when they
+/// can be taken anywhere.
+fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Option<String> {
+    vm::process::unsafe_to_walk(ruby)
+}
+
+/// Defines the module.
+pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
+    let doctor = profiler.define_module("Doctor")?.singleton_class()?;
+    doctor.define_private_method("_engines", method!(engines, 0))?;
+    doctor.define_private_method("_signal_owner", method!(signal_owner, 0))?;
+    doctor.define_private_method("_unsafe_to_walk", method!(unsafe_to_walk, 0))?;
+    Ok(())
+}

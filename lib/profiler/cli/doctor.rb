@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "../doctor"
+require_relative "color"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler doctor+: whether, how well and at what cost this Ruby can be profiled on this machine.
+    class Doctor < Verb
+      SUMMARY = "Says whether this Ruby can be profiled here, how finely, and what it costs."
+      USAGE = "doctor [options]"
+      EXAMPLES = <<~TEXT
+        profiler doctor
+        RUBYOPT=--yjit profiler doctor
+        bundle exec profiler doctor --json | jq .engines
+
+        Ask with the environment and the user of the program that is to be profiled: both matter. The status
+        is 0 if it can be profiled, 1 if not. Lines with ! are warnings, lines with x are why it cannot.
+        The cost is that of our handler and collector: what the kernel needs to deliver a signal comes on top.
+      TEXT
+
+      MARKS = { nil => " ", warning: "!", problem: "x" }.freeze
+      COLORS = { warning: "33", problem: "31", ok: "32" }.freeze
+      OWNERS = {
+        "nobody" => "nobody handles it", "us" => "our handler is there",
+        "foreign" => "somebody else handles it: another profiler, or trap(\"PROF\")"
+      }.freeze
+      UNKNOWN = "not known"
+
+      def initialize
+        super
+        @json = false
+        @color = "auto"
+      end
+
+      private
+
+      def define(parser)
+        parser.on("--json", "print JSON: ok, problems, warnings, and the facts; times are nanoseconds") { @json = true }
+        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") do |value|
+          @color = value || "always"
+        end
+      end
+
+      def call(arguments)
+        raise UsageError, "no argument is wanted: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
+
+        @colored = Color.enabled?(@color)
+        facts = Profiler::Doctor.examine
+        @json ? print_json(facts) : print_text(facts)
+        facts[:ok] ? 0 : 1
+      end
+
+      def print_json(facts)
+        require "json"
+        puts JSON.pretty_generate(facts)
+      end
+
+      def print_text(facts)
+        lines = lines_of(facts)
+        width = lines.map { |name, *| name.size }.max
+        lines.each { |name, text, level| puts painted("#{MARKS[level]} #{name.ljust(width)}  #{text}".rstrip, level) }
+        puts
+        puts facts[:ok] ? painted("This Ruby can be profiled here.", :ok) : painted("This Ruby cannot be profiled here.", :problem)
+      end
+
+      # @return [Array] of a name, what there is to say of it, and how bad that is
+      def lines_of(facts)
+        [
+          ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]),
+          kernel(facts[:kernel]), ["interval", intervals(facts[:intervals])],
+          ["SIGPROF", OWNERS.fetch(facts[:signal], UNKNOWN), facts[:signal] == "foreign" ? :problem : nil],
+          *engines(facts), cost(facts[:cost]),
+          # As Ruby would write it: nothing in there may break a line or a terminal.
+          *facts[:environment].map { |name, value| [name, value.inspect] },
+          *facts[:warnings].map { |text| ["warning", text, :warning] },
+          *facts[:problems].map { |text| ["problem", text, :problem] }
+        ]
+      end
+
+      def ruby(it)
+        ["Ruby", "#{it[:engine]} #{it[:version]} #{it[:platform]}, #{it[:unsupported] ? "not supported" : "supported"}",
+         it[:unsupported] ? :problem : nil]
+      end
+
+      def jits(facts)
+        facts[:jits].map do |jit|
+          walkable = ", and stacks can be taken all the same" if facts[:walking][:anywhere]
+          off = "off; for a program that turns it on, ask with RUBYOPT=--#{jit[:name].downcase}"
+          [jit[:name], !jit[:available] ? "not in this Ruby" : jit[:enabled] ? "on#{walkable}" : off]
+        end
+      end
+
+      def walking(it)
+        case it[:anywhere]
+        when nil then ["stacks", UNKNOWN]
+        when true then ["stacks", "can be taken at every moment"]
+        else ["stacks", "can be taken only where Ruby checks its interrupts", :warning] # the engines say why
+        end
+      end
+
+      def kernel(it)
+        ["kernel tick", it[:tick_ns] ? "#{time(it[:tick_ns])} (#{it[:hz]} Hz)" : UNKNOWN]
+      end
+
+      def intervals(all)
+        return UNKNOWN unless all.all? { |it| it[:effective_ns] }
+
+        said = all.map { |it| "#{time(it[:asked_ns])} gives #{time(it[:effective_ns])}" }
+        "#{said.join(", ")} of CPU: no timer fires between two ticks"
+      end
+
+      def engines(facts)
+        chosen, asked = facts[:engine].values_at(:chosen, :asked)
+        lines = facts[:engines].map do |it|
+          text = it[:available] ? "available" : "not available: #{it[:reason]}"
+          [it[:name], it[:name] == chosen ? "#{text}, chosen" : text, it[:available] ? nil : :warning]
+        end
+        by = "#{Profiler::Doctor::ENGINE}=#{asked.inspect}" if asked
+        how = by ? "forced by #{by}" : "chosen by itself; #{Profiler::Doctor::ENGINE}=NAME forces one"
+        lines << ["engine", chosen ? "#{chosen}, #{how}" : "none#{" (#{by})" if by}", chosen ? nil : :problem]
+      end
+
+      def cost(it)
+        return ["cost", UNKNOWN] unless it
+
+        ["cost", format("about %.1f us a sample of %d frames, %.2f %% of CPU at %d samples a second (measured, %d samples)",
+                        it[:sample_ns] / 1e3, it[:frames], it[:percent], it[:samples_per_second], it[:samples])]
+      end
+
+      def time(nanoseconds)
+        return "#{nanoseconds / 1_000} us" if nanoseconds < 1_000_000
+
+        "#{format("%.1f", nanoseconds / 1e6).delete_suffix(".0")} ms"
+      end
+
+      def painted(text, level)
+        @colored && COLORS[level] ? "\e[#{COLORS[level]}m#{text}\e[0m" : text
+      end
+    end
+  end
+end

@@ -1,0 +1,179 @@
+# frozen_string_literal: true
+
+require "etc"
+
+require_relative "errors"
+require_relative "platform"
+require_relative "version"
+
+module Profiler
+  # What a person needs to know before profiling with this Ruby on this machine. Whether it works, and what it
+  # costs, is found out by doing it: a short session is run on work of our own.
+  #
+  # This file loads where the extension does not. Reopened here: the rest is native.
+  module Doctor
+    # What an interval comes to is said of these, ns.
+    INTERVALS = [50_000, 1_000_000, 10_000_000].freeze
+    # The variables that change what a session does, or where one runs.
+    VARIABLES = /\A(?:RUBYOPT|RUBY_MN_THREADS|RUBY_[YZ]JIT_ENABLE|PROFILER_.+)\z/.freeze
+    JITS = %w[YJIT ZJIT].freeze
+    ENGINE = "PROFILER_ENGINE"
+    # Of the session's work, ms of CPU: enough for some samples at any kernel's tick, and soon over.
+    BURN_MS = 150
+    WARM_UP_MS = 10
+    # Frames below the session's work, as an app has them: a sample's cost grows with its stack.
+    DEPTH = 50
+
+    class << self
+      # The keys are always there; what could not be found out is nil, or empty. Those that end in +_ns+ are
+      # nanoseconds.
+      #
+      # * +:ok+: whether this process can be profiled
+      # * +:problems+: why it cannot; sentences
+      # * +:warnings+: what is not as it should be, and what every profile taken here says of itself; sentences
+      # * +:profiler+: its version
+      # * +:ruby+: +:engine+, +:version+, +:platform+; +:unsupported+ says why we do not work on it
+      # * +:jits+: of each +:name+, +:available+, +:enabled+
+      # * +:walking+: +:anywhere+, whether stacks can be taken at every moment; +:reason+ why not
+      # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick at which it looks at timers
+      # * +:intervals+: of each +:asked_ns+ what it comes to on average, +:effective_ns+, mode +:cpu+
+      # * +:signal+: who handles SIGPROF: "nobody", "us" or "foreign"
+      # * +:engines+: of each +:name+, +:available+, +:reason+
+      # * +:engine+: +:chosen+ by a session; +:asked+, what PROFILER_ENGINE says
+      # * +:cost+: nil or, measured, +:sample_ns+ of CPU for one sample of a stack of +:frames+ frames, +:percent+
+      #   of the CPU that goes there at +:samples_per_second+ of CPU, at the +:interval_ns+ that is the default,
+      #   which came to +:effective_interval_ns+; +:samples+ that were taken for it. What the kernel itself needs
+      #   to deliver a signal is not in it.
+      # * +:environment+: the variables that are set and change something, by name
+      #
+      # @return [Hash{Symbol => Object}]
+      def examine
+        @problems = []
+        @warnings = []
+        loaded = load_extension
+        # Asked before a session runs, which makes the signal ours.
+        native = loaded ? { engines: _engines, owner: _signal_owner, reason: _unsafe_to_walk } : { engines: [] }
+        tick_ns = tick
+        check_environment if loaded
+        profile = loaded ? session : nil
+        cost = profile && cost_of(profile, tick_ns)
+        {
+          ok: @problems.empty?, problems: @problems, warnings: @warnings, profiler: VERSION,
+          ruby: ruby, jits: jits, walking: { anywhere: loaded ? native[:reason].nil? : nil, reason: native[:reason] },
+          kernel: { release: Etc.uname[:release], tick_ns: tick_ns, hz: tick_ns && (1e9 / tick_ns).round },
+          intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, tick_ns].max } },
+          signal: native[:owner],
+          engines: native[:engines].map { |name, reason| { name: name, available: reason.nil?, reason: reason } },
+          engine: { chosen: profile && profile.meta[:engine], asked: asked_engine },
+          cost: cost, environment: environment
+        }
+      end
+
+      private
+
+      def load_extension
+        reason = Platform.unsupported_reason
+        @problems << reason if reason
+        return false if reason
+
+        require_relative "../profiler"
+        true
+      rescue LoadError => e
+        @problems << "the extension does not load: #{e.message.lines.first.to_s.chomp}"
+        false
+      end
+
+      def ruby
+        { engine: RUBY_ENGINE, version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: Platform.unsupported_reason }
+      end
+
+      def jits
+        JITS.map do |name|
+          jit = RubyVM.const_get(name) if defined?(RubyVM) && RubyVM.const_defined?(name)
+          { name: name, available: !jit.nil?, enabled: jit.respond_to?(:enabled?) && jit.enabled? ? true : false }
+        end
+      end
+
+      # The coarse clock moves once a tick, and its resolution is that.
+      def tick
+        Process.clock_getres(Process::CLOCK_MONOTONIC_COARSE, :nanosecond) if defined?(Process::CLOCK_MONOTONIC_COARSE)
+      rescue SystemCallError
+        nil
+      end
+
+      def environment
+        set = ENV.select { |name, value| name.match?(VARIABLES) && !value.empty? }
+        set.sort.to_h.transform_values { |value| value.dup.force_encoding(Encoding::UTF_8).scrub }
+      end
+
+      def asked_engine
+        environment[ENGINE]
+      end
+
+      # What is wrong for profiler/autoload alone is no problem of this process.
+      def check_environment
+        Session.check # PROFILER_ENGINE: if it is wrong, no session starts, and the one below will say so
+        require_relative "autoload/settings"
+        begin
+          Session.check(**Autoload::Settings.new.session)
+        rescue ArgumentError, SystemCallError => e
+          @warnings << "profiler/autoload would not start with these PROFILER_ variables: #{e.message}"
+        end
+      rescue ArgumentError
+        nil
+      end
+
+      # A session as an app would start it. What it notes is noted in every profile that is taken here.
+      #
+      # @return [Profile, nil]
+      def session
+        run(WARM_UP_MS) # the first start makes the collector and its tables: no part of a sample's cost
+        profile = run(BURN_MS)
+        @warnings.concat(profile.meta[:notes])
+        profile
+      rescue Error, ArgumentError => e
+        @problems << e.message
+        nil
+      end
+
+      def run(milliseconds)
+        Profiler.run(threads: :current) { burn(DEPTH, cpu_ns + (milliseconds * 1_000_000)) }
+      end
+
+      def burn(depth, till_ns)
+        return burn(depth - 1, till_ns) if depth.positive?
+
+        100.times { |number| number.to_s } while cpu_ns < till_ns
+      end
+
+      def cpu_ns
+        Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+      end
+
+      def cost_of(profile, tick_ns)
+        stats = profile.stats
+        if stats[:samples].zero?
+          @problems << "a session ran, but took no sample in #{BURN_MS} ms of CPU"
+          return nil
+        end
+        compare(stats, tick_ns)
+        own_ns = stats[:handler_ns] + stats[:collector_ns]
+        {
+          sample_ns: own_ns / stats[:samples], percent: (100.0 * own_ns / stats[:cpu_ns]).round(2),
+          samples_per_second: (1e9 / stats[:effective_interval_ns]).round, interval_ns: stats[:interval_ns],
+          effective_interval_ns: stats[:effective_interval_ns], samples: stats[:samples],
+          frames: profile.samples.map { |sample| sample.frames.size }.max
+        }
+      end
+
+      # Not every system that calls itself Linux keeps the tick that it names.
+      def compare(stats, tick_ns)
+        expected_ns = [stats[:interval_ns], tick_ns].compact.max
+        return if (stats[:effective_interval_ns].to_f / expected_ns).between?(0.5, 2)
+
+        @warnings << format("a sample came every %.1f ms of CPU, where the kernel's tick promises %.1f ms",
+                            stats[:effective_interval_ns] / 1e6, expected_ns / 1e6)
+      end
+    end
+  end
+end

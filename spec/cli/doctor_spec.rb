@@ -1,0 +1,164 @@
+# frozen_string_literal: true
+
+require "pty"
+
+RSpec.describe "profiler doctor" do
+  include_context "with a box"
+
+  let(:keys) do
+    %i[ok problems warnings profiler ruby jits walking kernel intervals signal engines engine cost environment]
+  end
+
+  def facts(env: {})
+    result = profiler_child("doctor", "--json", env: env)
+    expect(result.err).to eq ""
+    JSON.parse(result.out, symbolize_names: true).tap { |it| expect(result.code).to eq(it[:ok] ? 0 : 1) }
+  end
+
+  # What it prints when its stdout is a terminal.
+  def on_terminal(env = {})
+    output, _input, pid = PTY.spawn(Child::CLEAN.merge("TERM" => "xterm", **env), RbConfig.ruby, Child::EXE, "doctor")
+    text = +""
+    begin
+      loop { text << output.readpartial(4096) }
+    rescue Errno::EIO, EOFError
+      Process.wait(pid)
+    end
+    text
+  end
+
+  # What the line about +name+ says, with its mark.
+  def line(text, name)
+    text[/^. #{Regexp.escape(name)} .*/]
+  end
+
+  it "tells the facts, one a line" do
+    result = profiler_child("doctor")
+    expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
+    expect(result.out.lines.take(10).map { |it| it[/(?<=\A  )\S+(?: tick)?/] })
+      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "kernel tick", "interval", "SIGPROF", "thread_timer", "setitimer"]
+    expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
+    expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ ms, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
+    expect(line(result.out, "SIGPROF")).to eq "  SIGPROF       nobody handles it"
+    expect(line(result.out, "engine")).to match(/chosen by itself; PROFILER_ENGINE=NAME forces one/)
+    expect(line(result.out, "cost")).to match(/about [\d.]+ us a sample of \d+ frames, [\d.]+ % of CPU at \d+ samples a second \(measured, \d+ samples\)/)
+    expect([result.code, result.err]).to eq [0, ""]
+  end
+
+  it "prints JSON of a stable shape" do
+    said = facts
+    expect(said.keys).to eq keys
+    expect(said).to include(ok: true, problems: [], signal: "nobody", profiler: String)
+    expect(said[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
+    expect(said[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String))
+    expect(said[:engines].map { |it| it[:name] }).to include("thread_timer", "setitimer", "safepoint")
+    expect(said[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,
+                                 effective_interval_ns: be_positive, samples: be_positive, frames: (be > 50))
+    tick_ns = Process.clock_getres(Process::CLOCK_MONOTONIC_COARSE, :nanosecond)
+    expect(said[:kernel]).to include(tick_ns: tick_ns, hz: (1e9 / tick_ns).round)
+    expect(said[:intervals].map { |it| it[:effective_ns] }).to eq([50_000, 1_000_000, 10_000_000].map { |it| [it, tick_ns].max })
+  end
+
+  it "says which engine a session gets: the one that it does get" do
+    got = ruby_child("-e", "require 'profiler'; print Profiler.run { }.meta[:engine]").out
+    said = facts
+    expect(said[:engine]).to eq(chosen: got, asked: nil)
+    expect(said[:engines].find { |it| it[:available] }).to include(name: got)
+  end
+
+  it "says whose SIGPROF is, if it is somebody else's" do
+    env = { "RUBYOPT" => "-r./spec/scripts/foreign_handler" }
+    result = profiler_child("doctor", env: env)
+    expect(line(result.out, "SIGPROF")).to start_with("x ").and include "somebody else handles it"
+    expect(line(result.out, "thread_timer")).to include "not available: SIGPROF is somebody else's"
+    expect(line(result.out, "problem")).to start_with("x ").and include "SIGPROF has a handler that is not ours"
+    expect(result.out).to end_with "This Ruby cannot be profiled here.\n"
+    expect([result.code, result.err]).to eq [1, ""]
+    expect(facts(env: env)).to include(ok: false, signal: "foreign", cost: nil, environment: env.transform_keys(&:to_sym))
+  end
+
+  it "says so where somebody else has armed the timer of the process" do
+    result = ruby_child("-e", <<~RUBY)
+      require "fiddle"
+      setitimer = Fiddle::Function.new(Fiddle.dlopen(nil)["setitimer"], [Fiddle::TYPE_INT] + [Fiddle::TYPE_VOIDP] * 2, Fiddle::TYPE_INT)
+      setitimer.call(2, [0, 0, 3600, 0].pack("q4"), nil) # ITIMER_PROF, in an hour of CPU
+      ARGV.replace(["doctor"])
+      load #{Child::EXE.inspect}
+    RUBY
+    expect(line(result.out, "setitimer")).to eq "! setitimer     not available: ITIMER_PROF is armed by somebody else"
+    expect(line(result.out, "thread_timer")).to end_with " available, chosen"
+    expect([result.code, result.err]).to eq [0, ""]
+  end
+
+  it "names an engine that PROFILER_ENGINE forces, and one that is none" do
+    result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "setitimer" })
+    expect(line(result.out, "engine")).to include "setitimer, forced by PROFILER_ENGINE=\"setitimer\""
+    expect(line(result.out, "setitimer")).to end_with "available, chosen"
+    expect(result.code).to eq 0
+    result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "steam" })
+    expect(line(result.out, "problem")).to include("PROFILER_ENGINE=\"steam\" is not an engine", "thread_timer, setitimer, safepoint")
+    expect([result.code, result.err]).to eq [1, ""]
+    expect(facts(env: { "PROFILER_ENGINE" => "steam" })).to include(engine: { chosen: nil, asked: "steam" }, cost: nil)
+  end
+
+  it "lists the variables that change something, as one line each, and warns of what autoload would refuse" do
+    result = profiler_child("doctor", env: { "PROFILER_OUT" => "a.svg\n\e[2Jb.svg", "PROFILER_INTERVAL" => "often" })
+    expect(line(result.out, "PROFILER_OUT")).to end_with '"a.svg\n\e[2Jb.svg"'
+    expect(line(result.out, "warning")).to start_with("! ").and include 'interval: "often" is not an Integer from 50'
+    expect(result.code).to eq 0
+    expect(facts(env: { "PROFILER_OUT" => "\xFF" })[:environment]).to eq(PROFILER_OUT: "\u{FFFD}")
+  end
+
+  it "says what a JIT means for the stacks" do
+    jit = facts[:jits].find { |it| it[:name] == "YJIT" }
+    skip "this Ruby has no YJIT" unless jit[:available]
+    said = facts(env: { "RUBYOPT" => "--yjit" })
+    expect(said[:jits].first).to eq(name: "YJIT", available: true, enabled: true)
+    expect(said).to include(ok: true)
+    anywhere = (RUBY_VERSION.split(".").map(&:to_i) <=> [3, 3]) >= 0
+    expect(said[:walking][:anywhere]).to eq anywhere
+    expect(said[:engine][:chosen]).to eq(anywhere ? "thread_timer" : "safepoint")
+    expect(said[:warnings]).to anywhere ? eq([]) : include(/Ruby checks its interrupts/)
+  end
+
+  it "knows when the system gives no timer for a thread, and which engine is left" do
+    skip "needs root and setpriv" unless Process.uid.zero? && system("command -v setpriv prlimit > /dev/null")
+    command = "exec prlimit --sigpending=0 setpriv --reuid 65534 --regid 65534 --clear-groups #{RbConfig.ruby} #{Child::EXE} doctor"
+    result = command_child("sh", "-c", command)
+    skip "the checkout cannot be read by others" if result.err.include?("cannot load such file") || result.err.include?("Permission")
+    expect(line(result.out, "thread_timer")).to start_with("! ").and include("not available: the system gives no timer", "ulimit -i")
+    expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
+    expect(line(result.out, "setitimer")).to end_with " available, chosen"
+    expect(line(result.out, "warning")).to include "the system gave no timer for each thread, so setitimer was used"
+    expect(result.code).to eq 0 # on stderr Ruby may complain that it got no timer either
+  end
+
+  it "answers, with the same keys, where the profiler does not work" do
+    env = { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" }
+    said = facts(env: env)
+    expect(said.keys).to eq keys
+    expect(said).to include(ok: false, signal: nil, engines: [], cost: nil, problems: [/fastruby is not CRuby/])
+    result = profiler_child("doctor", env: env)
+    expect(line(result.out, "Ruby")).to start_with("x ").and end_with "not supported"
+    expect([result.code, result.err]).to eq [1, ""]
+  end
+
+  it "can be asked while the process is profiled, and leaves that profile whole" do
+    recorded = profiler_child("record", "--quiet", "--out", in_box("it.pb.gz"), "--", RbConfig.ruby, Child::EXE, "doctor", "--json")
+    expect(JSON.parse(recorded.out)).to include("ok" => true, "signal" => "us")
+    expect([recorded.code, recorded.err]).to eq [0, ""]
+    expect(functions("it.pb.gz")).to include(/burn/)
+  end
+
+  it "takes no argument" do
+    result = profiler_child("doctor", "me")
+    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: no argument is wanted: me .*\n\z/]
+  end
+
+  it "is coloured on a terminal alone, and not with NO_COLOR" do
+    expect(profiler_child("doctor").out).not_to include "\e["
+    expect(profiler_child("doctor", "--color").out).to include "\e[32mThis Ruby can"
+    expect(on_terminal).to include "\e[32mThis Ruby can"
+    expect(on_terminal("NO_COLOR" => "1")).to include("This Ruby can").and satisfy { |it| !it.include?("\e[") }
+  end
+end
