@@ -44,9 +44,11 @@ module Profiler
     def run(out: nil, format: nil, **options)
       raise ArgumentError, "no block given" unless block_given?
 
-      ensure_supported
-      output = out && Output.new(out, format: format)
-      session = start(**options)
+      if out
+        ensure_supported
+        output = Output.new(out, format: format)
+      end
+      session = begin_session(options)
       write_at_exit(session, output) if output
       begin
         value = yield
@@ -58,8 +60,10 @@ module Profiler
     ensure
       # A throw, break or next out of the block comes by here alone.
       finish_quietly(session, output) if session&.running?
-      @unwritten.delete(session)
-      output&.discard
+      if output
+        @unwritten.delete(session)
+        output.discard
+      end
     end
     alias profile run
 
@@ -67,10 +71,7 @@ module Profiler
     #
     # @return [Session]
     def start(**options)
-      ensure_supported
-      session = Session.start(**options)
-      @sessions << [session, Thread.current]
-      session
+      begin_session(options)
     end
 
     # Stops the session that this thread started last with {start}; if it has none, the one that any
@@ -140,6 +141,14 @@ module Profiler
 
     private
 
+    # A Hash, as to spread one into keywords at every step costs as much as half of a start.
+    def begin_session(options)
+      ensure_supported
+      session = Session.begin(options)
+      @sessions << [session, Thread.current]
+      session
+    end
+
     def ensure_supported
       reason = unsupported_reason
       raise Unsupported, reason if reason
@@ -171,6 +180,7 @@ end
 # Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
 if Profiler.supported?
   require "profiler/profiler"
+  require_relative "profiler/manners"
   require_relative "profiler/session"
   require_relative "profiler/sample"
   require_relative "profiler/profile"

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "securerandom"
-
 require_relative "file_name"
 
 module Profiler
@@ -54,7 +52,7 @@ module Profiler
 
     def open_beside
       @pid = Process.pid
-      @temporary = "#{@path}.#{SecureRandom.hex(4)}.tmp"
+      @temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
       @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
     end
 

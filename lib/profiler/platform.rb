@@ -7,6 +7,12 @@ module Profiler
 
     # @return [String, nil] why this process cannot be profiled
     def self.unsupported_reason
+      return @unsupported_reason if defined?(@unsupported_reason)
+
+      @unsupported_reason = find_reason
+    end
+
+    def self.find_reason
       if RUBY_ENGINE != "ruby"
         "#{RUBY_ENGINE} is not CRuby: its stacks cannot be read"
       elsif (RUBY_VERSION.split(".").map(&:to_i) <=> MINIMUM_RUBY).negative?
@@ -15,5 +21,6 @@ module Profiler
         "#{RUBY_PLATFORM} has no timer on a thread's CPU clock: only Linux is supported so far"
       end
     end
+    private_class_method :find_reason
   end
 end

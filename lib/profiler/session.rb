@@ -13,8 +13,14 @@ module Profiler
       # Starts a session. {Profiler.start} does this and remembers it for {Profiler.stop}.
       #
       # @return [Session]
-      # @raise [ArgumentError, AlreadyRunning, Unsupported]
+      # @raise [ArgumentError, Unsupported]
       def start(**options)
+        self.begin(options)
+      end
+
+      # @api private
+      def begin(options)
+        Manners.watch
         session = _start(known(**options))
         @running[session] = true
         session
@@ -38,8 +44,8 @@ module Profiler
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
                 engine: nil, metadata: nil)
-        { mode: mode, interval: interval, frequency: frequency, threads: threads, labels: labels,
-          static_labels: static_labels, depth: depth, engine: engine, metadata: metadata }
+        # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
+        [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata]
       end
     end
 
@@ -95,6 +101,6 @@ module Profiler
     end
 
     private :_stop, :_snapshot, :_pause, :_resume, :_discard
-    private_class_method :_start, :_check
+    private_class_method :_start, :_check, :_give_up, :_disarm, :_rearm
   end
 end

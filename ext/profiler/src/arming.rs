@@ -35,7 +35,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
 
     let mut result = Ok(());
     for state in threads::live() {
-        let looks = |ids: &Option<Vec<_>>| ids.as_ref().map_or(true, |ids| ids.contains(&state.id()));
+        let looks = |ids: &Option<Vec<_>>| ids.as_ref().is_none_or(|ids| ids.contains(&state.id()));
         let wanted = finest(&mut looking().filter(|it| looks(&it.threads)).map(|it| it.interval_ns));
         if state.interval_ns.swap(wanted, Ordering::Relaxed) == wanted && has_timer(state) == (wanted > 0) {
             continue;

@@ -18,6 +18,10 @@ const DEPTH: RangeInclusive<i64> = 128..=10_000;
 const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
+/// The options, in the order in which Ruby hands them over.
+const KEYWORDS: [&str; 9] =
+    ["mode", "interval", "frequency", "threads", "labels", "static_labels", "depth", "engine", "metadata"];
+
 /// Whose time a session is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
@@ -49,10 +53,12 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the keywords of `Profiler.start`; what is nil or missing takes its default.
-    pub(crate) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
+    /// Reads the values of the keywords of `Profiler.start`, in the order of [`KEYWORDS`]; what is nil takes
+    /// its default.
+    pub(crate) fn from_ruby(ruby: &Ruby, options: RArray) -> Result<Self, Error> {
         let option = |name: &str| -> Option<Value> {
-            options.get(ruby.to_symbol(name)).filter(|value: &Value| !value.is_nil())
+            let place = KEYWORDS.iter().position(|keyword| *keyword == name)?;
+            options.entry(place as isize).ok().filter(|value: &Value| !value.is_nil())
         };
         let mut notes = Vec::new();
         let asked = asked_engine(ruby, option("engine"))?;

@@ -85,17 +85,17 @@ fn labels_of(value: u64) -> Option<Obj<Labels>> {
 fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
     let thread = ruby.thread_current().as_raw();
     // SAFETY: a `Ruby` proves that the GVL is held; the current thread lives.
-    let own = match unsafe { fibers::local(thread as u64) } {
+    let own = match unsafe { fibers::local(thread) } {
         Local::Some(value) => return labels_of(value),
         Local::Nothing => return None,
         // SAFETY: as above.
         Local::Unset => unsafe { fibers::stored() }
-            .and_then(|value| labels_of(value))
+            .and_then(labels_of)
             // The storage of a new thread is that of its maker; its labels are not.
             .filter(|it| ruby.get_inner(it.thread).as_raw() == thread),
     };
     // SAFETY: as above.
-    unsafe { fibers::set_local(thread as u64, own.map(|it| it.as_raw() as u64)) };
+    unsafe { fibers::set_local(thread, own.map(|it| it.as_raw())) };
     own
 }
 
@@ -155,10 +155,10 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
 }
 
 fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
-    let value = labels.map(|it| it.as_raw() as u64);
+    let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
     unsafe {
-        fibers::set_local(ruby.thread_current().as_raw() as u64, value);
+        fibers::set_local(ruby.thread_current().as_raw(), value);
         fibers::store(value);
     }
     if let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Relaxed), CAPTURE.hub()) {
@@ -276,7 +276,7 @@ fn switched_to(ruby: &Ruby, hub: &Hub, thread: u64, before: LabelSetId) -> Label
     }
     let labels = (before != LabelSetId::NONE).then(|| Labels::wrap(ruby, hub.label_set(before)));
     // SAFETY: as above; the object is alive in our hands.
-    unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw() as u64)) };
+    unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw())) };
     before
 }
 

@@ -5,7 +5,7 @@
 // Nothing here is public but the function that `magnus::init` makes, which cannot carry a comment.
 #![allow(missing_docs)]
 
-use magnus::{Error, Ruby};
+use magnus::{prelude::*, Error, Ruby};
 
 // What runs in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in these rooms but by an import that a reader sees.
@@ -31,6 +31,12 @@ mod vm;
 fn init(ruby: &Ruby) -> Result<(), Error> {
     vm::process::allow_ractors(ruby);
     let profiler = ruby.define_module("Profiler")?;
+    if profiler.funcall("const_defined?", ("Session", false))? {
+        // Its methods would be taken over by ours, while its handler and its timers live on.
+        let message =
+            "another copy of the profiler's extension is loaded already: one process has room for one";
+        return Err(Error::new(ruby.exception_load_error(), message));
+    }
     session::init(ruby, profiler)?;
     labels::init(ruby, profiler)?;
     profile::init(ruby, profiler)?;

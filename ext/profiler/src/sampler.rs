@@ -274,7 +274,9 @@ impl Sampler {
         config: &Config,
         all: &[RubyThread],
     ) -> Result<SessionId, Refusal> {
-        sigaction::install();
+        if sigaction::owner() != sigaction::Owner::Us {
+            sigaction::install();
+        }
         let wanted = |it: &&RubyThread| match &config.threads {
             Threads::These(objects) => objects.contains(&it.object),
             _ => true,
@@ -282,8 +284,11 @@ impl Sampler {
         let mut ids = Vec::new();
         for thread in all.iter().filter(wanted) {
             let Some(native_id) = thread.native_id else { continue };
-            let Some(cpu_ns) = clock::cpu_ns_of(native_id) else { continue };
-            let pthread = if thread.current { clock::pthread_self() } else { 0 };
+            let (cpu_ns, pthread) = match thread.current {
+                true => (Some(clock::thread_cpu_ns()), clock::pthread_self()),
+                false => (clock::cpu_ns_of(native_id), 0),
+            };
+            let Some(cpu_ns) = cpu_ns else { continue };
             let Some(state) = threads::register(thread.object, native_id, pthread, cpu_ns) else {
                 count(&hub.counters.threads_refused);
                 continue;
@@ -371,7 +376,7 @@ fn now() -> Vec<ThreadNow> {
 /// The threads of a session that live, with their clocks. `named` are the threads as Ruby knows them.
 fn lives(threads: Option<&[ThreadId]>, named: &[RubyThread]) -> Vec<ThreadLife> {
     threads::live()
-        .filter(|state| threads.map_or(true, |ids| ids.contains(&state.id())))
+        .filter(|state| threads.is_none_or(|ids| ids.contains(&state.id())))
         .map(|state| {
             let ruby = named.iter().find(|it| it.object == state.object());
             let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
@@ -481,6 +486,22 @@ pub(crate) fn give_up(why: &'static str) {
             session.paused = true;
             hub.pause(session.id, &Registry, &lives(session.threads.as_deref(), &[]));
         }
+    }
+}
+
+/// No timer fires while this process may turn into another program, which it would kill.
+pub(crate) fn disarm_for_exec() {
+    let _sampler = lock();
+    quiet();
+}
+
+/// It has not come to that: timers fire again.
+pub(crate) fn rearm_after_exec() {
+    fork::catch_up();
+    let sampler = lock();
+    let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
+    if looking && arming::rearm(&sampler).is_ok() {
+        sampler.wake();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use magnus::{function, method, prelude::*, Error, RHash, RModule, Ruby};
+use magnus::{function, method, prelude::*, Error, RArray, RModule, Ruby};
 use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
@@ -35,14 +35,14 @@ struct Running {
 
 impl Session {
     /// `Session.start(options)`.
-    fn start(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
+    fn start(ruby: &Ruby, options: RArray) -> Result<Self, Error> {
         let config = Config::from_ruby(ruby, options)?;
         let id = sampler::start(ruby, &config)?;
         Ok(Self(Mutex::new(Life::Running(Box::new(Running { id, config })))))
     }
 
     /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
-    fn check(ruby: &Ruby, options: RHash) -> Result<(), Error> {
+    fn check(ruby: &Ruby, options: RArray) -> Result<(), Error> {
         Config::from_ruby(ruby, options).map(drop)
     }
 
@@ -120,6 +120,12 @@ impl Session {
     fn lock(&self) -> MutexGuard<'_, Life> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// `Session._give_up`: the app takes SIGPROF.
+fn give_up() {
+    fork::catch_up();
+    sampler::give_up("the app trapped SIGPROF");
 }
 
 fn over(ruby: &Ruby) -> Error {
@@ -227,6 +233,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.undef_default_alloc_func();
     class.define_singleton_method("_start", function!(Session::start, 1))?;
     class.define_singleton_method("_check", function!(Session::check, 1))?;
+    class.define_singleton_method("_give_up", function!(give_up, 0))?;
+    class.define_singleton_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
+    class.define_singleton_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
     class.define_method("_stop", method!(Session::stop, 0))?;
     class.define_method("_snapshot", method!(Session::snapshot, 0))?;
     class.define_method("_pause", method!(Session::pause, 0))?;

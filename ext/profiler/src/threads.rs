@@ -136,6 +136,9 @@ pub(crate) fn at(address: usize) -> Option<&'static ThreadState> {
 
 /// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
 pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
+    if state.pthread.load(Relaxed) == clock::pthread_self() {
+        return clock::thread_cpu_ns();
+    }
     clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
 }
 
@@ -306,6 +309,9 @@ pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife
 /// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let native_name = || {
+        if state.pthread.load(Relaxed) == clock::pthread_self() {
+            return text(&clock::native_name());
+        }
         let file = format!("/proc/self/task/{}/comm", state.native_id());
         std::fs::read(file)
             .map(|name| String::from_utf8_lossy(&name).trim_end().to_owned())
@@ -317,8 +323,13 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
 /// What reports call a thread that is gone: the name that was kept.
 fn kept_info(state: &ThreadState) -> Thread {
     let bytes: Vec<u8> = state.name.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+    Thread { native_id: native_id(state), name: text(&bytes) }
+}
+
+/// What stands before the first zero.
+fn text(bytes: &[u8]) -> String {
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
-    Thread { native_id: native_id(state), name: String::from_utf8_lossy(name).into_owned() }
+    String::from_utf8_lossy(name).into_owned()
 }
 
 fn native_id(state: &ThreadState) -> u64 {

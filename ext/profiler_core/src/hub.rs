@@ -286,7 +286,7 @@ impl Hub {
         if drain.epoch.users == 0 {
             drain.epoch = Epoch::default();
             drain.dead_threads.clear();
-            *self.labels() = LabelSets::default();
+            self.labels().clear();
             self.epoch.fetch_add(1, Ordering::Relaxed);
         }
     }

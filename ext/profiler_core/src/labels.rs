@@ -78,6 +78,13 @@ impl Default for LabelSets {
 }
 
 impl LabelSets {
+    /// Forgets all sets: an epoch is over.
+    pub fn clear(&mut self) {
+        if self.sets.rows().len() > 1 {
+            *self = Self::default();
+        }
+    }
+
     /// The id of a set. When there is no room its values become [`OTHER`]; when there are too many
     /// different names as well, it is the empty set. Both are counted.
     pub fn intern(&mut self, set: &LabelSet) -> LabelSetId {

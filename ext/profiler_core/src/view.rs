@@ -21,7 +21,7 @@ impl View {
     /// Whether a thread can be in it.
     #[must_use]
     pub fn has_thread(&self, thread: ThreadId) -> bool {
-        self.threads.as_ref().map_or(true, |threads| threads.contains(&thread))
+        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) unsafe fn local(thread: u64) -> Local {
     let value = unsafe { super::quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, key())) };
     match value {
         Some(value) if value == rb_sys::Qfalse as VALUE => Local::Nothing,
-        Some(value) if value != rb_sys::Qnil as VALUE => Local::Some(value as u64),
+        Some(value) if value != rb_sys::Qnil as VALUE => Local::Some(value),
         _ => Local::Unset,
     }
 }

@@ -1,9 +1,22 @@
 //! What this process is: the Ruby it runs, its JIT, its program.
 
+use std::sync::OnceLock;
+
 use magnus::{prelude::*, Ruby, Value};
 
-/// Whether walking from a signal handler is unsafe here, and why.
+/// Whether walking from a signal handler is unsafe here, and why. Asked of the VM once where the
+/// answer cannot change.
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
+    static ANSWER: OnceLock<(bool, Option<String>)> = OnceLock::new();
+    let has_zjit = || constant::<Value>(ruby, &["RubyVM", "ZJIT"]).is_some();
+    match ANSWER.get_or_init(|| (has_zjit(), why_unsafe(ruby))) {
+        // A program can turn ZJIT on by itself.
+        (true, _) => why_unsafe(ruby),
+        (false, answer) => answer.clone(),
+    }
+}
+
+fn why_unsafe(ruby: &Ruby) -> Option<String> {
     let version = constant::<String>(ruby, &["RUBY_VERSION"])?;
     if version == "3.2.0" {
         return Some("Ruby 3.2.0 crashes when a stack is walked at the wrong moment".into());
@@ -34,14 +47,19 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
 
 /// `RUBY_DESCRIPTION`.
 pub(crate) fn description(ruby: &Ruby) -> String {
-    constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default()
+    static DESCRIPTION: OnceLock<String> = OnceLock::new();
+    DESCRIPTION.get_or_init(|| constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default()).clone()
 }
 
 /// `$PROGRAM_NAME`.
-pub(crate) fn program(ruby: &Ruby) -> String {
-    let name: Option<String> =
-        ruby.eval::<Value>("$PROGRAM_NAME").ok().and_then(|name| name.to_r_string().ok()?.to_string().ok());
-    name.unwrap_or_default()
+pub(crate) fn program(_gvl: &Ruby) -> String {
+    // SAFETY: a `Ruby` proves that the GVL is held; the variable is the VM's own and holds a String.
+    unsafe {
+        super::quietly(|| rb_sys::rb_gv_get(c"$0".as_ptr()))
+            .filter(|name| rb_sys::RB_TYPE_P(*name, rb_sys::ruby_value_type::RUBY_T_STRING))
+            .map(|name| super::text(name))
+            .unwrap_or_default()
+    }
 }
 
 /// Lets the extension's methods run in any Ractor: the machine is guarded by locks of its own. For

@@ -1,7 +1,7 @@
 //! The Ruby threads that exist.
 
 use crate::capture::clock;
-use magnus::{prelude::*, rb_sys::AsRawValue, Error, RArray, Ruby, Value};
+use magnus::{prelude::*, rb_sys::AsRawValue, value::Lazy, Error, RArray, Ruby, Value};
 
 /// A living Ruby thread.
 #[derive(Debug)]
@@ -30,10 +30,19 @@ pub(crate) fn current(ruby: &Ruby) -> Result<RubyThread, Error> {
 
 /// The thread's identity, if `value` is one.
 pub(crate) fn identity(value: Value) -> Option<u64> {
-    magnus::Thread::from_value(value).map(|thread| thread.as_raw() as u64)
+    magnus::Thread::from_value(value).map(|thread| thread.as_raw())
 }
 
-/// Methods of Thread, whatever a class of the app has made of them.
+/// Methods of Thread, whatever a class of the app has made of them. Made once.
+static NATIVE_ID: Lazy<Value> = Lazy::new(|ruby| method(ruby, "native_thread_id"));
+static NAME: Lazy<Value> = Lazy::new(|ruby| method(ruby, "name"));
+
+fn method(ruby: &Ruby, name: &str) -> Value {
+    let method = ruby.class_thread().funcall::<_, _, Value>("instance_method", (name,));
+    method.unwrap_or_else(|_| ruby.qnil().as_value())
+}
+
+/// What is asked of a thread.
 struct Ask {
     native_id: Value,
     name: Value,
@@ -43,19 +52,17 @@ struct Ask {
 
 impl Ask {
     fn new(ruby: &Ruby) -> Result<Self, Error> {
-        let class = ruby.class_thread();
-        let method = |name: &str| class.funcall::<_, _, Value>("instance_method", (name,));
-        let main: Value = class.funcall("main", ())?;
+        let main: Value = ruby.class_thread().funcall("main", ())?;
         Ok(Self {
-            native_id: method("native_thread_id")?,
-            name: method("name")?,
-            main: main.as_raw() as u64,
-            current: ruby.thread_current().as_raw() as u64,
+            native_id: ruby.get_inner(&NATIVE_ID),
+            name: ruby.get_inner(&NAME),
+            main: main.as_raw(),
+            current: ruby.thread_current().as_raw(),
         })
     }
 
     fn about(&self, thread: Value) -> Result<RubyThread, Error> {
-        let object = thread.as_raw() as u64;
+        let object = thread.as_raw();
         let own_name: Option<magnus::RString> = self.name.funcall("bind_call", (thread,))?;
         let own_name = own_name.map(|name| {
             // SAFETY: the GVL is held, and `name` is a live String.

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Profiler
+  # What an app can do that a running session must make way for. Put before Ruby's own methods by the first
+  # session, and not before.
+  module Manners
+    # trap("PROF"): the signal is the app's from then on.
+    module Trap
+      def trap(signal, *handler, &block)
+        Manners.make_way if Manners.prof?(signal)
+        super
+      end
+    end
+
+    # exec: a timer that is still armed would kill the program that takes our place.
+    module Exec
+      def exec(...)
+        Manners.without_timers { super(...) }
+      end
+    end
+
+    class << self
+      # Puts them in place, once.
+      def watch
+        return if @watching
+
+        @watching = true
+        [Kernel, Kernel.singleton_class].each { |owner| owner.prepend(Trap, Exec) }
+        Signal.singleton_class.prepend(Trap)
+        Process.singleton_class.prepend(Exec)
+      end
+
+      # Whether +signal+ means SIGPROF, in any of the ways that trap takes.
+      def prof?(signal)
+        name = signal.is_a?(Integer) ? Signal.signame(signal) : signal.to_s.delete_prefix("SIG")
+        name == "PROF"
+      rescue StandardError
+        false # not a signal: trap itself says so
+      end
+
+      # Running sessions keep what they have and take nothing more.
+      def make_way
+        Session.send(:_give_up)
+      end
+
+      # Runs the block, which does not come back if it succeeds, without a timer of ours.
+      def without_timers
+        Session.send(:_disarm)
+        yield
+      ensure
+        Session.send(:_rearm)
+      end
+    end
+  end
+end

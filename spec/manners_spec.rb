@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+RSpec.describe "A session in somebody else's process" do
+  def run(code, **options)
+    result = ruby_child("-e", <<~RUBY, **options)
+      require "profiler"
+      def burn(milliseconds = 60)
+        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
+        10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
+      end
+      def before = burn
+      def after = burn
+      def error = yield.then { "none" } rescue "\#{$!.class}: \#{$!.message}"
+      def has(profile, name) = profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{name}" } }
+      #{code}
+    RUBY
+    expect(result.status).to be_success, result.err
+    expect(result.err).to eq("")
+    result.out
+  end
+
+  ["trap(:PROF) { }", "Signal.trap('SIGPROF', 'IGNORE')", "Kernel.trap(27, 'DEFAULT')"].each do |trap|
+    it "makes way for #{trap}, keeps what it has and says so" do
+      expect(run(<<~RUBY)).to eq("[true, false]\n[\"the app trapped SIGPROF: nothing was recorded from then on\"]\ntrue\nalive\n")
+        session = Profiler.start
+        before
+        #{trap}
+        after
+        profile = session.stop
+        p [has(profile, :before), has(profile, :after)]
+        p profile.meta[:notes]
+        p profile.stats[:cpu_ns] < 100_000_000
+        puts "alive"
+      RUBY
+    end
+  end
+
+  it "leaves the app its own trap, and is refused while that is there" do
+    expect(run(<<~RUBY)).to eq("[1, 27]\nProfiler::Unsupported\nfalse\n#<Proc\ntrue\n")
+      seen = []
+      session = Profiler.start
+      before
+      trap(:PROF) { |number| seen << number }
+      Process.kill(:PROF, Process.pid)
+      burn
+      session.stop
+      p [seen.size, seen.first]
+      puts error { Profiler.run { } }[/\\A\\w+::\\w+/]
+      p Profiler.running?
+      puts trap(:PROF, "DEFAULT").inspect[/\\A#<\\w+/]
+      p has(Profiler.run { before }, :before)
+    RUBY
+  end
+
+  it "notices a handler that was installed behind Ruby's back" do
+    expect(run(<<~RUBY)).to eq("[true, false]\ntrue\ntrue\n")
+      require "fiddle"
+      sigaction = Fiddle::Function.new(Fiddle.dlopen(nil)["signal"], [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP], Fiddle::TYPE_VOIDP)
+      session = Profiler.start
+      before
+      sigaction.call(27, 1) # SIG_IGN
+      sleep 0.6 # the collector looks a few times a second
+      after
+      profile = session.stop
+      p [has(profile, :before), has(profile, :after)]
+      p profile.meta[:notes].any? { |it| it.start_with?("SIGPROF was given another handler") }
+      p has(Profiler.run { before }, :before)
+    RUBY
+  end
+
+  it "disarms its timers before exec, whatever the engine, and goes on if that fails" do
+    %w[thread_timer setitimer].each do |engine|
+      expect(run(<<~RUBY)).to eq("Errno::ENOENT\n[true, true]\ndone\n")
+        session = Profiler.start(engine: :#{engine})
+        before
+        puts error { exec("there is no such command") }[/\\A\\w+::\\w+/]
+        after
+        profile = session.snapshot
+        p [has(profile, :before), has(profile, :after)]
+        $stdout.flush
+        # A program of its own that uses CPU: an armed timer would kill it.
+        exec("sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done")
+      RUBY
+    end
+  end
+
+  it "refuses to take the timer of the process from somebody else" do
+    expect(run(<<~RUBY)).to match(/\AProfiler::Unsupported: the timer of the process \(ITIMER_PROF\) is armed already.*\nfalse\n\z/)
+      require "fiddle"
+      setitimer = Fiddle::Function.new(Fiddle.dlopen(nil)["setitimer"], [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT)
+      setitimer.call(2, [0, 0, 1_000, 0].pack("q4"), nil)
+      puts error { Profiler.start(engine: :setitimer) }
+      p Profiler.running?
+    RUBY
+  end
+
+  it "is at home in one copy only" do
+    result = Dir.mktmpdir do |copy|
+      FileUtils.cp_r(Child::LIB, copy)
+      ruby_child("-e", "require 'profiler'; begin; require '#{copy}/lib/profiler/profiler.so'; rescue LoadError => e; puts e.message; end; p Profiler.run { 1 }.value")
+    end
+    expect(result.out).to match(/\Aanother copy of the profiler's extension is loaded already.*\n1\n\z/), result.err
+  end
+
+  it "stops well from at_exit, and left running does no harm" do
+    expect(run("at_exit { p Profiler.stop.samples.any? }; Profiler.start; burn")).to eq("true\n")
+    %w[exit exit!(0) abort raise].each do |ending|
+      result = ruby_child("-e", "require 'profiler'; Profiler.start(interval: 50); Thread.new { loop { 1.to_s } }; 100_000.times(&:to_s); #{ending}")
+      expect(result.status.signaled?).to be(false), "#{ending}: #{result.status} #{result.err}"
+    end
+  end
+end
