@@ -8,14 +8,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::counters::{add, Counters};
+use crate::counters::Counters;
+use crate::drain::{Drain, Epoch, Session};
 use crate::ids::{LabelSetId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
-use crate::names::NameCache;
 use crate::profile::{Function, Thread};
 use crate::ring::Ring;
-use crate::sample::{RawSample, State, Synthetic};
-use crate::stacks::Stacks;
+use crate::sample::RawSample;
 use crate::unnamed::Unnamed;
 use crate::view::{ThreadNow, View, Viewer};
 
@@ -48,34 +47,6 @@ pub trait ThreadRegistry: Sync {
 /// Which session of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(u64);
-
-#[derive(Debug)]
-struct Session {
-    id: SessionId,
-    viewer: Viewer,
-}
-
-/// Frames and names live as long as the sessions of their epoch: then the handles are let go.
-#[derive(Debug, Default)]
-struct Epoch {
-    stacks: Stacks,
-    names: NameCache,
-    /// Sessions that may still ask for names.
-    users: usize,
-}
-
-/// All that the drain lock guards.
-#[derive(Debug)]
-struct Drain {
-    /// The record in hand. Its handles count as live while the lock is held.
-    hand: Vec<u64>,
-    ended: Vec<ThreadLife>,
-    epoch: Epoch,
-    sessions: Vec<Session>,
-    next_session: u64,
-    /// Threads that ended while a session ran; cleared with the epoch.
-    dead_threads: Vec<(ThreadId, Thread)>,
-}
 
 /// What a session has when it is closed, or so far: everything but names, and the right to ask for them.
 #[derive(Debug)]
@@ -277,7 +248,7 @@ impl Hub {
         self.drain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn labels(&self) -> MutexGuard<'_, LabelSets> {
+    pub(crate) fn labels(&self) -> MutexGuard<'_, LabelSets> {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -314,61 +285,5 @@ impl ForkGuard<'_> {
         for session in &mut drain.sessions {
             session.viewer.start_over(started_ns, before, me, &self.labels);
         }
-    }
-}
-
-impl Drain {
-    fn batch(&mut self, hub: &Hub, registry: &dyn ThreadRegistry) -> bool {
-        // Before the ring is read: what these threads recorded is in it, and is counted before
-        // they are settled.
-        registry.take_ended(&mut self.ended);
-        let Self { hand, epoch, sessions, .. } = self;
-        let sets = hub.labels();
-        let (mut drained, mut captured, mut in_gc) = (0, 0, 0);
-        while drained < BATCH && hub.ring.pop(hand) {
-            drained += 1;
-            let Some(sample) = RawSample::decode(hand) else { continue };
-            let stack = match sample.stamp.state {
-                _ if sample.switch => None,
-                State::Gc => {
-                    in_gc += 1;
-                    epoch.stacks.intern_frames(std::iter::once(Synthetic::Gc.frame()))
-                }
-                State::Running => epoch.stacks.intern(&sample),
-            };
-            captured += u64::from(!sample.switch);
-            sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
-        }
-        drop(sets);
-        hand.clear();
-        add(&hub.counters.captured, captured);
-        add(&hub.counters.captured_in_gc, in_gc);
-        let more = drained == BATCH;
-        if !more {
-            self.settle_ended();
-        }
-        more
-    }
-
-    fn settle_ended(&mut self) {
-        for ended in self.ended.drain(..) {
-            for session in &mut self.sessions {
-                session.viewer.settle(ended.thread, ended.born_cpu_ns, ended.cpu_ns);
-                session.viewer.forget(ended.thread);
-            }
-            if !self.sessions.is_empty() {
-                self.dead_threads.push((ended.thread, ended.info));
-            }
-        }
-    }
-
-    /// Everything of a viewer but names. Stays in the epoch.
-    fn extract(&mut self, mut viewer: Viewer, threads: &[ThreadLife], sets: &LabelSets) -> Closed {
-        threads.iter().for_each(|it| viewer.settle(it.thread, it.born_cpu_ns, it.cpu_ns));
-        let alive = threads.iter().map(|it| (it.thread, it.info.clone()));
-        let infos = self.dead_threads.iter().cloned().chain(alive).collect();
-        let unnamed = Unnamed::extract(viewer.into_aggregate(), &self.epoch.stacks, infos, sets);
-        let unknown = self.epoch.names.unknown(unnamed.handles());
-        Closed { unnamed, unknown }
     }
 }

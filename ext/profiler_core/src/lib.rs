@@ -10,6 +10,7 @@
 pub mod aggregate;
 pub mod analysis;
 pub mod collector;
+mod drain;
 pub mod error;
 pub mod format;
 pub mod hub;

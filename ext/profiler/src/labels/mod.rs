@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::value::Opaque;
 use magnus::{
-    function, gc, prelude::*, r_hash::ForEach, typed_data::Obj, DataTypeFunctions, Error, RHash, RModule,
-    Ruby, Symbol, TryConvert, TypedData, Value,
+    function, gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RHash, RModule, Ruby, TryConvert,
+    TypedData, Value,
 };
 use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId};
@@ -27,8 +27,10 @@ use crate::threads::{self, Registry, ThreadState};
 use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
 
-/// Bytes of a label's name or value that are kept.
-const MAX_BYTES: usize = 256;
+mod words;
+use words::pairs;
+pub(crate) use words::set_from;
+
 /// Labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;
 
@@ -190,71 +192,6 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: LabelSetId) {
     while push_switch(&hub.ring, &stamp).is_err() {
         hub.drain_batch(&Registry);
     }
-}
-
-fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
-    let mut pairs = Vec::new();
-    labels.foreach(|name: Value, value: Value| {
-        pairs.push((label_name(ruby, name)?, label_value(ruby, name, value)?));
-        Ok(ForEach::Continue)
-    })?;
-    Ok(pairs)
-}
-
-/// A set of labels from a Hash.
-pub(crate) fn set_from(ruby: &Ruby, labels: RHash) -> Result<LabelSet, Error> {
-    Ok(LabelSet::EMPTY.with(pairs(ruby, labels)?))
-}
-
-fn label_name(ruby: &Ruby, name: Value) -> Result<String, Error> {
-    let text = match Symbol::from_value(name) {
-        Some(symbol) => symbol.name()?.into_owned(),
-        None => magnus::RString::from_value(name).map(|text| lossy(&text)).unwrap_or_default(),
-    };
-    if text.is_empty() {
-        let message =
-            format!("{} is not the name of a label (allowed: a Symbol or a String)", name.inspect());
-        return Err(argument_error(ruby, message));
-    }
-    Ok(cut(text))
-}
-
-fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>, Error> {
-    if value.is_nil() {
-        return Ok(None);
-    }
-    let plain = value.is_kind_of(ruby.class_numeric())
-        || value.is_kind_of(ruby.class_true_class())
-        || value.is_kind_of(ruby.class_false_class());
-    let text = match (magnus::RString::from_value(value), Symbol::from_value(value)) {
-        (Some(text), _) => lossy(&text),
-        (_, Some(symbol)) => symbol.name()?.into_owned(),
-        _ if plain => value.to_r_string()?.to_string()?,
-        _ => {
-            let message = format!(
-                "the label {} cannot be {} (allowed: String, Symbol, Numeric, true, false, and nil to take it away)",
-                name.inspect(),
-                value.inspect()
-            );
-            return Err(argument_error(ruby, message));
-        }
-    };
-    Ok(Some(cut(text)))
-}
-
-fn lossy(text: &magnus::RString) -> String {
-    // SAFETY: nothing of Ruby runs while the slice is read.
-    String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
-}
-
-/// The first bytes, whole characters.
-fn cut(mut text: String) -> String {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    text
 }
 
 thread_hook!(on_fiber_switch, |thread| {

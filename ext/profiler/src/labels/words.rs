@@ -1,0 +1,75 @@
+//! Labels as the user gives them, checked.
+
+use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
+use profiler_core::labels::LabelSet;
+
+use crate::errors::argument_error;
+
+/// Bytes of a label's name or value that are kept.
+const MAX_BYTES: usize = 256;
+
+/// Name and value of each; nothing as a value takes the label away.
+pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
+    let mut pairs = Vec::new();
+    labels.foreach(|name: Value, value: Value| {
+        pairs.push((label_name(ruby, name)?, label_value(ruby, name, value)?));
+        Ok(ForEach::Continue)
+    })?;
+    Ok(pairs)
+}
+
+/// A set of labels from a Hash.
+pub(crate) fn set_from(ruby: &Ruby, labels: RHash) -> Result<LabelSet, Error> {
+    Ok(LabelSet::EMPTY.with(pairs(ruby, labels)?))
+}
+
+fn label_name(ruby: &Ruby, name: Value) -> Result<String, Error> {
+    let text = match Symbol::from_value(name) {
+        Some(symbol) => symbol.name()?.into_owned(),
+        None => magnus::RString::from_value(name).map(|text| lossy(&text)).unwrap_or_default(),
+    };
+    if text.is_empty() {
+        let message =
+            format!("{} is not the name of a label (allowed: a Symbol or a String)", name.inspect());
+        return Err(argument_error(ruby, message));
+    }
+    Ok(cut(text))
+}
+
+fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>, Error> {
+    if value.is_nil() {
+        return Ok(None);
+    }
+    let plain = value.is_kind_of(ruby.class_numeric())
+        || value.is_kind_of(ruby.class_true_class())
+        || value.is_kind_of(ruby.class_false_class());
+    let text = match (magnus::RString::from_value(value), Symbol::from_value(value)) {
+        (Some(text), _) => lossy(&text),
+        (_, Some(symbol)) => symbol.name()?.into_owned(),
+        _ if plain => value.to_r_string()?.to_string()?,
+        _ => {
+            let message = format!(
+                "the label {} cannot be {} (allowed: String, Symbol, Numeric, true, false, and nil to take it away)",
+                name.inspect(),
+                value.inspect()
+            );
+            return Err(argument_error(ruby, message));
+        }
+    };
+    Ok(Some(cut(text)))
+}
+
+fn lossy(text: &magnus::RString) -> String {
+    // SAFETY: nothing of Ruby runs while the slice is read.
+    String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
+}
+
+/// The first bytes, whole characters.
+fn cut(mut text: String) -> String {
+    let mut end = text.len().min(MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
+}

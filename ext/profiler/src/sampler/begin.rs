@@ -1,0 +1,146 @@
+//! How a session begins.
+
+use std::sync::atomic::Ordering;
+
+use magnus::Ruby;
+use profiler_core::counters::count;
+use profiler_core::hub::{Hub, SessionId};
+use profiler_core::view::View;
+
+use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
+use crate::capture::engine::Engine;
+use crate::capture::{clock, sigaction, CAPTURE};
+use crate::config::{Config, Threads};
+use crate::threads::{self, Registry};
+use crate::vm::threads::RubyThread;
+use crate::{arming, fork, labels, vm};
+
+/// Starts everything for one session.
+pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::Error> {
+    fork::catch_up();
+    let hub = prepare();
+    let refuse = |refusal| crate::session::refused(ruby, refusal);
+    {
+        let mut sampler = lock();
+        sampler.ready(hub, config).map_err(refuse)?;
+        sampler.starting += 1;
+    }
+    // SAFETY: the GVL is held.
+    unsafe { install_for_good() };
+    // Hooks first: a thread that is born while we ask for the list registers itself.
+    arming::hooks_on();
+    labels::hook_on(true);
+    let asked = match &config.threads {
+        Threads::Current => vm::threads::current(ruby).map(|it| vec![it]),
+        Threads::All | Threads::These(_) => vm::threads::list(ruby),
+    };
+    let mut sampler = lock();
+    sampler.starting -= 1;
+    let begun = asked.and_then(|all| sampler.begin(ruby, hub, config, &all).map_err(refuse));
+    if begun.is_err() {
+        sampler.settle_down();
+    }
+    begun
+}
+
+impl Sampler {
+    fn ready(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
+        if self.sessions.is_empty() && self.starting == 0 {
+            self.engine = config.engine;
+        } else if self.engine != config.engine && config.engine_asked {
+            return Err(Refusal::EngineTaken(self.engine));
+        }
+        if sigaction::owner() == sigaction::Owner::Foreign {
+            return Err(Refusal::HandlerTaken);
+        }
+        if self.sessions.is_empty() && arming::timer_is_foreign(self.engine) {
+            return Err(Refusal::TimerTaken);
+        }
+        self.collector(hub).map_err(Refusal::NoCollector)
+    }
+
+    fn begin(
+        &mut self,
+        ruby: &Ruby,
+        hub: &'static Hub,
+        config: &Config,
+        all: &[RubyThread],
+    ) -> Result<SessionId, Refusal> {
+        if sigaction::owner() != sigaction::Owner::Us {
+            sigaction::install();
+        }
+        let wanted = |it: &&RubyThread| match &config.threads {
+            Threads::These(objects) => objects.contains(&it.object),
+            _ => true,
+        };
+        let mut ids = Vec::new();
+        for thread in all.iter().filter(wanted) {
+            let Some(native_id) = thread.native_id else { continue };
+            let (cpu_ns, pthread) = match thread.current {
+                true => (Some(clock::thread_cpu_ns()), clock::pthread_self()),
+                false => (clock::cpu_ns_of(native_id), 0),
+            };
+            let Some(cpu_ns) = cpu_ns else { continue };
+            let Some(state) = threads::register(thread.object, native_id, pthread, cpu_ns) else {
+                count(&hub.counters.threads_refused);
+                continue;
+            };
+            let labels = match thread.current {
+                true => {
+                    threads::remember_own(state);
+                    labels::current_id(ruby, hub)
+                }
+                false => labels::id_on(ruby, hub, thread.object),
+            };
+            state.labels.store(labels.0, Ordering::Relaxed);
+            ids.push(state.id());
+        }
+        if ids.is_empty() {
+            return Err(Refusal::NoThreads);
+        }
+        let threads = (config.threads != Threads::All).then_some(ids);
+        let looks_at_labels = !config.labels.is_empty();
+        let view = View { threads: threads.clone(), labels: config.labels.clone() };
+        CAPTURE.depth.store(
+            if self.sessions.is_empty() {
+                config.depth
+            } else {
+                CAPTURE.depth.load(Ordering::Relaxed).max(config.depth)
+            },
+            Ordering::Relaxed,
+        );
+        let start = Start::now(hub);
+        let id = hub.open(view, &Registry, start.monotonic_ns, &now());
+        self.sessions.push(Active {
+            id,
+            threads,
+            looks_at_labels,
+            interval_ns: config.interval_ns,
+            paused: false,
+            start,
+            given_up: None,
+        });
+        if looks_at_labels {
+            labels::views(true);
+        }
+        self.wake();
+        let armed = arming::rearm(self).or_else(|errno| self.fall_back(config, errno));
+        if let Err(errno) = armed {
+            hub.discard(id);
+            self.remove(id);
+            return Err(Refusal::NoTimer(errno));
+        }
+        Ok(id)
+    }
+
+    /// Where the kernel gives no timer for a thread, the one of the process is left.
+    fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
+        let free = !arming::timer_is_foreign(Engine::Setitimer);
+        if config.engine_asked || self.engine != Engine::ThreadTimer || self.sessions.len() > 1 || !free {
+            return Err(errno);
+        }
+        threads::live().for_each(arming::disarm);
+        self.engine = Engine::Setitimer;
+        arming::rearm(self)
+    }
+}

@@ -1,0 +1,283 @@
+//! The one machine of the process: hooks, timers, ring and collector thread. It runs while there is
+//! a session, and everything that it needs is made at the first start and then kept.
+//!
+//! All functions need the GVL, but for `give_up`. The lock is taken before the drain lock, and never
+//! held while the VM is called in a way that could switch threads.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use magnus::Ruby;
+use profiler_core::collector::{pair, Collector};
+use profiler_core::counters::Counts;
+use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
+use profiler_core::ids::ThreadId;
+use profiler_core::view::ThreadNow;
+
+use crate::capture::engine::Engine;
+use crate::capture::{clock, handler, sigaction, CAPTURE};
+use crate::threads::{self, Registry};
+use crate::vm::events::exit_hook;
+use crate::vm::threads::RubyThread;
+use crate::{arming, fork, labels, mark, vm};
+
+mod begin;
+mod running;
+pub(crate) use begin::start;
+#[cfg(feature = "testing")]
+pub(crate) use running::hold_collector;
+pub(crate) use running::{
+    disarm_for_exec, discard, give_up, is_paused, pause, rearm_after_exec, resume, snapshot, stop,
+};
+
+/// 512 KiB: some 1,100 records of 50 frames.
+const RING_WORDS: usize = 64 * 1024;
+
+/// A session as the machine knows it.
+#[derive(Debug)]
+pub(crate) struct Active {
+    id: SessionId,
+    /// Only these threads; all if nothing.
+    pub(crate) threads: Option<Vec<ThreadId>>,
+    looks_at_labels: bool,
+    pub(crate) interval_ns: u64,
+    pub(crate) paused: bool,
+    start: Start,
+    /// Why it ended before it was stopped.
+    given_up: Option<&'static str>,
+}
+
+/// What stood on the clocks and counters when a session started, or went on in a forked child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) at_ns: u64,
+    pub(crate) monotonic_ns: u64,
+    pub(crate) counts: Counts,
+    pub(crate) handler_ns: u64,
+    pub(crate) collector_ns: u64,
+}
+
+impl Start {
+    pub(crate) fn now(hub: &Hub) -> Self {
+        Self {
+            at_ns: clock::realtime_ns(),
+            monotonic_ns: clock::monotonic_ns(),
+            counts: hub.counters.read(),
+            handler_ns: threads::handler_ns(),
+            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What a session has, with what its header needs.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) closed: Closed,
+    pub(crate) start: Start,
+    pub(crate) end: Start,
+    pub(crate) engine: Engine,
+    pub(crate) given_up: Option<&'static str>,
+    pub(crate) labels_refused: u64,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    collector: Option<Collector>,
+    pub(crate) sessions: Vec<Active>,
+    /// Sessions on their way to be started, while the VM is asked for its threads.
+    starting: usize,
+    /// What fires while there are sessions.
+    pub(crate) engine: Engine,
+}
+
+static SAMPLER: Mutex<Sampler> =
+    Mutex::new(Sampler { collector: None, sessions: Vec::new(), starting: 0, engine: Engine::ThreadTimer });
+static PREPARED: AtomicBool = AtomicBool::new(false);
+/// CPU time that the collector thread has used, ns.
+static COLLECTOR_NS: AtomicU64 = AtomicU64::new(0);
+/// The collector thread died of a bug. Sessions drain by themselves at stop, so they still end well.
+static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Why a session cannot start or go on.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Sessions are running with another engine.
+    EngineTaken(Engine),
+    /// Somebody else handles SIGPROF.
+    HandlerTaken,
+    /// Somebody else has armed the timer of the process.
+    TimerTaken,
+    /// None of the threads that were asked for is alive.
+    NoThreads,
+    /// The kernel gives no timer; the errno.
+    NoTimer(i32),
+    /// There is no thread to be had for the collector.
+    NoCollector(std::io::Error),
+}
+
+pub(crate) fn lock() -> MutexGuard<'static, Sampler> {
+    SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the collector thread died.
+pub(crate) fn collector_failed() -> bool {
+    COLLECTOR_FAILED.load(Ordering::Relaxed)
+}
+
+/// The hub, made at the first call. Needs the GVL.
+fn prepare() -> &'static Hub {
+    if let Some(hub) = CAPTURE.hub() {
+        return hub;
+    }
+    let hub: &'static Hub = Box::leak(Box::new(Hub::new(RING_WORDS)));
+    CAPTURE.give_hub(hub);
+    hub
+}
+
+/// What only has to happen once in a process and its children, before the first record.
+///
+/// # Safety
+/// The caller holds the GVL.
+unsafe fn install_for_good() {
+    if PREPARED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: the GVL is held; each of these is called this once.
+    unsafe {
+        vm::root::install(mark::mark);
+        handler::AT_SAFEPOINT.register();
+        fork::GO_ON.register();
+        vm::events::at_vm_exit(at_vm_exit);
+    }
+    threads::call_at_native_end(arming::native_thread_ends);
+    fork::install();
+}
+
+impl Sampler {
+    fn collector(&mut self, hub: &'static Hub) -> Result<(), std::io::Error> {
+        if self.collector.is_some() {
+            return Ok(());
+        }
+        let (collector, worker) = pair();
+        let body = move || {
+            let report = || {
+                COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
+                if sigaction::owner() != sigaction::Owner::Us {
+                    give_up("SIGPROF was given another handler");
+                }
+            };
+            let work = || worker.work(hub, &Registry, &report);
+            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
+                COLLECTOR_FAILED.store(true, Ordering::Relaxed);
+            }
+        };
+        COLLECTOR_NS.store(0, Ordering::Relaxed);
+        let thread = std::thread::Builder::new().name("profiler".into());
+        sigaction::without_signals(|| thread.spawn(body))?;
+        self.collector = Some(collector);
+        Ok(())
+    }
+
+    /// In a forked child: the collector thread is the parent's. Its commander is leaked, as dropping it
+    /// would touch what that thread may have held.
+    pub(crate) fn forget_collector(&mut self) {
+        std::mem::forget(self.collector.take());
+        self.starting = 0;
+    }
+
+    /// In a forked child: sessions go on, with a collector and timers of their own.
+    pub(crate) fn go_on(&mut self, hub: &'static Hub) {
+        let start = Start::now(hub);
+        for session in &mut self.sessions {
+            session.start = start;
+        }
+        if self.sessions.is_empty() {
+            return;
+        }
+        if self.collector(hub).is_err() || arming::rearm(self).is_err() {
+            // A child that can have no thread or no timer has its time, but no stacks.
+            self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
+        }
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // Release pairs with the Acquire in the handler.
+        CAPTURE.enabled.store(true, Ordering::Release);
+        if let Some(collector) = &self.collector {
+            collector.run();
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<Active> {
+        let place = self.sessions.iter().position(|it| it.id == id)?;
+        let session = self.sessions.remove(place);
+        if session.looks_at_labels {
+            labels::views(false);
+        }
+        Some(session)
+    }
+
+    fn find(&mut self, id: SessionId) -> Option<&mut Active> {
+        self.sessions.iter_mut().find(|it| it.id == id)
+    }
+
+    /// Timers, hooks and collector as they are needed by the sessions that are there now.
+    fn settle_down(&mut self) {
+        if self.sessions.is_empty() && self.starting == 0 {
+            quiet();
+            arming::hooks_off();
+            labels::hook_off();
+            threads::clear();
+            if let Some(collector) = &self.collector {
+                collector.rest();
+            }
+        } else {
+            // A timer that was there can always be set again.
+            let _ = arming::rearm(self);
+        }
+    }
+}
+
+/// The threads that live, with their clocks and labels.
+fn now() -> Vec<ThreadNow> {
+    threads::live()
+        .map(|state| ThreadNow {
+            thread: state.id(),
+            cpu_ns: threads::cpu_ns(state),
+            labels: profiler_core::ids::LabelSetId(state.labels.load(Ordering::Relaxed)),
+        })
+        .collect()
+}
+
+/// The threads of a session that live, with their clocks. `named` are the threads as Ruby knows them.
+fn lives(threads: Option<&[ThreadId]>, named: &[RubyThread]) -> Vec<ThreadLife> {
+    threads::live()
+        .filter(|state| threads.is_none_or(|ids| ids.contains(&state.id())))
+        .map(|state| {
+            let ruby = named.iter().find(|it| it.object == state.object());
+            let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
+            threads::life(state, threads::cpu_ns(state), info)
+        })
+        .collect()
+}
+
+/// Ruby's view of the threads of a session, for their names.
+pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<Vec<RubyThread>, magnus::Error> {
+    let only = lock().find(session).and_then(|it| it.threads.clone());
+    let own = threads::own().map(|state| state.id());
+    if only.is_some_and(|ids| ids.iter().all(|id| Some(*id) == own)) {
+        return vm::threads::current(ruby).map(|it| vec![it]);
+    }
+    vm::threads::list(ruby)
+}
+
+/// No more ticks; what is on its way finds capture off.
+pub(crate) fn quiet() {
+    CAPTURE.enabled.store(false, Ordering::Release);
+    arming::disarm_all();
+}
+
+// The VM goes: from here on its functions must not be called.
+exit_hook!(at_vm_exit, quiet());

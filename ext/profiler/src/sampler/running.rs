@@ -1,0 +1,131 @@
+//! What is done with a session that runs.
+
+use profiler_core::hub::SessionId;
+
+use super::{lives, lock, now, quiet, Start, Taken};
+use crate::capture::{clock, CAPTURE};
+use crate::threads::Registry;
+use crate::vm::threads::RubyThread;
+use crate::{arming, fork};
+
+/// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
+pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+    let hub = CAPTURE.hub()?;
+    let mut sampler = lock();
+    let active = sampler.remove(session)?;
+    let lives = lives(active.threads.as_deref(), named);
+    let labels_refused = hub.labels_refused();
+    if sampler.sessions.is_empty() {
+        quiet();
+    }
+    let engine = sampler.engine;
+    let closed = hub.close(session, &Registry, &lives);
+    sampler.settle_down();
+    let (start, given_up) = (active.start, active.given_up);
+    Some(Taken { closed: closed?, start, end: Start::now(hub), engine, given_up, labels_refused })
+}
+
+/// What a session has so far.
+pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+    let hub = CAPTURE.hub()?;
+    let mut sampler = lock();
+    let engine = sampler.engine;
+    let active = sampler.find(session)?;
+    let closed = hub.snapshot(session, &Registry, &lives(active.threads.as_deref(), named))?;
+    let (start, given_up) = (active.start, active.given_up);
+    Some(Taken {
+        closed,
+        start,
+        end: Start::now(hub),
+        engine,
+        given_up,
+        labels_refused: hub.labels_refused(),
+    })
+}
+
+/// Ends a session and throws away what it has.
+pub(crate) fn discard(session: SessionId) {
+    let mut sampler = lock();
+    if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
+        hub.discard(session);
+        sampler.settle_down();
+    }
+}
+
+/// The session looks away, until [`resume`].
+pub(crate) fn pause(session: SessionId) {
+    let mut sampler = lock();
+    let Some(active) = sampler.find(session).filter(|it| !it.paused) else { return };
+    active.paused = true;
+    let lives = lives(active.threads.as_deref(), &[]);
+    if let Some(hub) = CAPTURE.hub() {
+        hub.pause(session, &Registry, &lives);
+    }
+    sampler.settle_down();
+}
+
+/// The session looks again. Why it cannot, if it was given up.
+pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
+    let mut sampler = lock();
+    let Some(active) = sampler.find(session).filter(|it| it.paused) else { return Ok(()) };
+    if let Some(why) = active.given_up {
+        return Err(why);
+    }
+    active.paused = false;
+    if let Some(hub) = CAPTURE.hub() {
+        hub.resume(session, &Registry, clock::monotonic_ns(), &now());
+    }
+    sampler.settle_down();
+    Ok(())
+}
+
+/// Whether the session is paused.
+pub(crate) fn is_paused(session: SessionId) -> bool {
+    lock().find(session).is_some_and(|it| it.paused)
+}
+
+/// No session takes anything from now on, as somebody else wants SIGPROF. What they have, they keep.
+/// Runs on any thread, with or without the GVL.
+pub(crate) fn give_up(why: &'static str) {
+    let mut sampler = lock();
+    let Some(hub) = CAPTURE.hub() else { return };
+    if sampler.sessions.is_empty() {
+        return;
+    }
+    quiet();
+    for session in sampler.sessions.iter_mut().filter(|it| it.given_up.is_none()) {
+        session.given_up = Some(why);
+        if !session.paused {
+            session.paused = true;
+            hub.pause(session.id, &Registry, &lives(session.threads.as_deref(), &[]));
+        }
+    }
+}
+
+/// No timer fires while this process may turn into another program, which it would kill.
+pub(crate) fn disarm_for_exec() {
+    let _sampler = lock();
+    quiet();
+}
+
+/// It has not come to that: timers fire again.
+pub(crate) fn rearm_after_exec() {
+    fork::catch_up();
+    let sampler = lock();
+    let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
+    if looking && arming::rearm(&sampler).is_ok() {
+        sampler.wake();
+    }
+}
+
+/// Sends the collector to rest while a session runs, or back to work.
+#[cfg(feature = "testing")]
+pub(crate) fn hold_collector(hold: bool) {
+    if let Some(collector) = &lock().collector {
+        if hold {
+            collector.hold();
+        } else {
+            collector.run();
+        }
+    }
+}
