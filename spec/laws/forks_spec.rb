@@ -21,8 +21,9 @@ RSpec.describe "Time in processes that fork" do
           pid, kind = name.split(".")
           file = files[kind == "main" ? "" : kind == "before_exec" ? "#{pid}.0" : pid]
           expect(file).not_to be_nil, "no file of #{name} among #{files.keys}"
-          # Until it told; from there to the end is what writing takes.
-          expect(file.samples.sum(&:cpu)).to be_between(cpu - 5_000_000, cpu + 60_000_000), name
+          # Until it told; from there to the end is what writing takes. The process's clock, with which it told, has
+          # also what threads that are not Ruby's used: its timer, our collector.
+          expect(file.samples.sum(&:cpu)).to be_between((cpu * 0.9) - 5_000_000, cpu + 60_000_000), "#{name}: #{file.samples.sum(&:cpu)} of #{cpu}"
           expect(file.meta[:pid]).to eq(Integer(pid))
           next unless kind.match?(/fork|thread|child|parent|now|block|popen|before/)
 

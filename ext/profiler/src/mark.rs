@@ -7,11 +7,12 @@
 
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::Ordering;
 
 use profiler_core::sample::Synthetic;
 
 use crate::capture::{walk, CAPTURE};
-use crate::vm;
+use crate::{threads, vm};
 
 /// The mark function of the root.
 ///
@@ -22,6 +23,13 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     walk::wait_for_walks();
     // A panic must not run into the VM; the handles not marked by then cannot be helped.
     let _ = catch_unwind(AssertUnwindSafe(|| {
+        for labels in threads::live().map(|state| state.labels_object.load(Ordering::Relaxed)) {
+            if labels != 0 {
+                // SAFETY: the fiber that ran last on the thread holds it, or did when it was stored, and it
+                // has been marked in every marking since.
+                unsafe { vm::root::pin(labels) };
+            }
+        }
         hub.each_live_handle(|handle| {
             if Synthetic::of(handle).is_none() {
                 // SAFETY: we are in the mark function, and this handle was marked from the start.

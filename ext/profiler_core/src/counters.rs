@@ -74,6 +74,8 @@ counters! {
     dropped_not_ruby,
     /// Dropped: there was no frame on the stack.
     dropped_no_frames,
+    /// Dropped: the thread was between two fibers, so whose labels are its own could not be told.
+    dropped_in_switch,
     /// Not dropped, as nothing was asked: the signal came after the session, or its thread, had ended.
     late,
     /// Signals that were not ours.
@@ -94,6 +96,7 @@ impl Counts {
             + self.dropped_on_altstack
             + self.dropped_not_ruby
             + self.dropped_no_frames
+            + self.dropped_in_switch
     }
 }
 

@@ -198,12 +198,6 @@ impl Hub {
         (self.epoch(), labels.intern(set))
     }
 
-    /// The set behind an id of this epoch.
-    #[must_use]
-    pub fn label_set(&self, id: LabelSetId) -> LabelSet {
-        self.labels().get(id).clone()
-    }
-
     /// The number of this epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {

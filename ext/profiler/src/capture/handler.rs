@@ -100,6 +100,9 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
     if !vm::state::on_ruby_thread() {
         return count(&hub.counters.dropped_not_ruby);
     }
+    if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
+        return count(&hub.counters.dropped_in_switch);
+    }
     // Before GC is asked about: see `walk::wait_for_walks`.
     let scratch = Scratch::take();
     let in_gc = vm::state::during_gc();
@@ -120,6 +123,20 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
         _ if in_gc => walk::record_gc(hub, &stamp),
         Some(scratch) => scratch.record(hub, &stamp),
         None => count(&hub.counters.dropped_busy),
+    }
+}
+
+/// Whether the labels in the state are those of the fiber that runs: for an instant, when the VM has
+/// switched to another and our hook has not heard of it, they are not.
+#[inline]
+fn knows_its_fiber(state: &ThreadState) -> bool {
+    let here = vm::state::stack_start();
+    match state.stack_start.load(Ordering::Relaxed) {
+        0 => {
+            state.stack_start.store(here, Ordering::Relaxed);
+            true
+        }
+        known => known == here,
     }
 }
 

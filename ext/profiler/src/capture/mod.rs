@@ -37,6 +37,8 @@ pub(crate) struct Capture {
     pub(crate) depth: AtomicUsize,
     /// The ticks are those of one timer for the whole process.
     pub(crate) process_wide: AtomicBool,
+    /// A hook tells when another fiber runs, and so whose labels are current.
+    pub(crate) fibers_watched: AtomicBool,
     /// Do not walk in the handler: ask for a postponed job that does.
     pub(crate) at_safepoints: AtomicBool,
 }
@@ -47,6 +49,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     enabled: AtomicBool::new(false),
     depth: AtomicUsize::new(2048),
     process_wide: AtomicBool::new(false),
+    fibers_watched: AtomicBool::new(false),
     at_safepoints: AtomicBool::new(false),
 };
 

@@ -1,6 +1,7 @@
 //! Who handles SIGPROF: nobody, we, or somebody else.
 
 use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::handler::on_sigprof;
 
@@ -15,18 +16,25 @@ pub(crate) enum Owner {
     Foreign,
 }
 
+/// What the system says is the handler after we installed ours; 0 before. Not always ours: a library that
+/// stands between (a sanitizer, for one) puts in its own, which calls ours.
+static INSTALLED: AtomicUsize = AtomicUsize::new(0);
+
 /// Who handles SIGPROF now.
 pub(crate) fn owner() -> Owner {
+    match current() {
+        ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,
+        handler if handler == INSTALLED.load(Ordering::Relaxed) => Owner::Us,
+        _ => Owner::Foreign,
+    }
+}
+
+fn current() -> usize {
     // SAFETY: all fields may be zero; the call only writes `current`.
-    let current = unsafe {
+    unsafe {
         let mut current: ::libc::sigaction = ::core::mem::zeroed();
         ::libc::sigaction(::libc::SIGPROF, ::core::ptr::null(), &mut current);
         current.sa_sigaction
-    };
-    match current {
-        ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,
-        handler if handler == on_sigprof as *const () as usize => Owner::Us,
-        _ => Owner::Foreign,
     }
 }
 
@@ -44,6 +52,7 @@ pub(crate) fn install() {
         ::libc::sigemptyset(&mut ours.sa_mask);
         ::libc::sigaction(::libc::SIGPROF, &ours, ::core::ptr::null_mut());
     }
+    INSTALLED.store(current(), Ordering::Relaxed);
 }
 
 /// Runs `start`, which makes a native thread, so that the thread takes no signal of the process:

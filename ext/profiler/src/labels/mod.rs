@@ -24,8 +24,10 @@ use profiler_core::sample::{push_switch, Stamp, State};
 use crate::capture::{clock, CAPTURE};
 use crate::errors::argument_error;
 use crate::threads::{self, Registry, ThreadState};
+use crate::vm;
 use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
+use crate::vm::threads::RubyThread;
 
 mod words;
 use words::pairs;
@@ -36,6 +38,8 @@ const MAX_LABELS: usize = 32;
 
 /// The process has used labels.
 static USED: AtomicBool = AtomicBool::new(false);
+/// There are sessions, paused or not.
+static RUNNING: AtomicBool = AtomicBool::new(false);
 /// The hook on fibers is there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 /// Open sessions that look at labels.
@@ -76,8 +80,11 @@ impl Labels {
     }
 }
 
-/// A VALUE that came out of a fiber, if it is ours.
+/// A VALUE that came out of a fiber or a thread's state, if it is ours; 0 is none.
 fn labels_of(value: u64) -> Option<Obj<Labels>> {
+    if value == 0 {
+        return None;
+    }
     // SAFETY: the VALUE was just read from a live fiber.
     let value = unsafe { Value::from_raw(value as _) };
     Obj::try_convert(value).ok()
@@ -101,25 +108,23 @@ fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
     own
 }
 
-/// The id of the set that is current here, for this epoch.
-pub(crate) fn current_id(ruby: &Ruby, hub: &Hub) -> LabelSetId {
+/// Puts the labels of a thread that lives into its state, as a session begins to look at it. On another
+/// thread than this one, a fiber that has inherited its labels and never said so is without.
+pub(crate) fn refresh(ruby: &Ruby, hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     if !USED.load(Ordering::Relaxed) {
-        return LabelSetId::NONE;
+        return;
     }
-    current(ruby).map_or(LabelSetId::NONE, |it| it.id(hub))
-}
-
-/// The id of the set that is current on another thread, as far as it can be known from here: a fiber
-/// that has inherited its labels and never said so is without.
-pub(crate) fn id_on(_gvl: &Ruby, hub: &Hub, thread: u64) -> LabelSetId {
-    if !USED.load(Ordering::Relaxed) {
-        return LabelSetId::NONE;
-    }
-    // SAFETY: a `Ruby` proves that the GVL is held; the thread was in the list of those that live.
-    match unsafe { fibers::local(thread) } {
-        Local::Some(value) => labels_of(value).map_or(LabelSetId::NONE, |it| it.id(hub)),
-        _ => LabelSetId::NONE,
-    }
+    let labels = if thread.current {
+        current(ruby)
+    } else {
+        // SAFETY: a `Ruby` proves that the GVL is held; the thread was just in the list of those that live.
+        match unsafe { fibers::local(thread.object) } {
+            Local::Some(value) => labels_of(value),
+            _ => None,
+        }
+    };
+    state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    state.labels.store(labels.map_or(LabelSetId::NONE, |it| it.id(hub)).0, Ordering::Relaxed);
 }
 
 /// `Labels.enter(labels)`: they are current from now on, on top of those that are. Gives what to hand
@@ -134,7 +139,7 @@ fn enter(ruby: &Ruby, labels: RHash) -> Result<Option<Obj<Labels>>, Error> {
     }
     let new = Labels::wrap(ruby, set);
     if !USED.swap(true, Ordering::Relaxed) {
-        hook_on(CAPTURE.enabled.load(Ordering::Relaxed));
+        hook();
     }
     put(ruby, Some(new));
     Ok(before)
@@ -163,15 +168,17 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
         fibers::set_local(ruby.thread_current().as_raw(), value);
         fibers::store(value);
     }
-    if let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Relaxed), CAPTURE.hub()) {
+    if let (true, Some(hub)) = (RUNNING.load(Ordering::Relaxed), CAPTURE.hub()) {
         if let Some(state) = threads::own() {
-            set_on(hub, state, labels.map_or(LabelSetId::NONE, |it| it.id(hub)));
+            set_on(hub, state, labels);
         }
     }
 }
 
-/// The thread that we are on has other labels from now on.
-fn set_on(hub: &Hub, state: &ThreadState, labels: LabelSetId) {
+/// The thread that we are on has these labels from now on.
+fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
+    state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub));
     if VIEWS.load(Ordering::Relaxed) == 0 {
         return state.labels.store(labels.0, Ordering::Relaxed);
     }
@@ -198,36 +205,49 @@ thread_hook!(on_fiber_switch, |thread| {
     // SAFETY: a hook on fibers runs with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        let before = LabelSetId(state.labels.load(Ordering::Relaxed));
-        set_on(hub, state, switched_to(&ruby, hub, thread, before));
+        set_on(hub, state, switched_to(&ruby, state, thread));
+        // Only now: a tick before this finds that it does not know whose labels these are.
+        state.stack_start.store(vm::state::stack_start(), Ordering::Relaxed);
     }
 });
 
-/// The labels of the fiber that has just begun to run here, after one with the labels `before`.
-fn switched_to(ruby: &Ruby, hub: &Hub, thread: u64, before: LabelSetId) -> LabelSetId {
+/// The labels of the fiber that has just begun to run on this thread.
+fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Option<Obj<Labels>> {
     // SAFETY: a `Ruby` proves that the GVL is held; `thread` is the one that we are on.
     let inherits =
         unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::newborn() };
     if !inherits {
-        return current_id(ruby, hub);
+        return current(ruby);
     }
-    let labels = (before != LabelSetId::NONE).then(|| Labels::wrap(ruby, hub.label_set(before)));
-    // SAFETY: as above; the object is alive in our hands.
+    // Those of the fiber that ran before; the mark function keeps them.
+    let labels = labels_of(state.labels_object.load(Ordering::Relaxed));
+    // SAFETY: as above.
     unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw())) };
-    before
+    labels
+}
+
+/// There are sessions from now on.
+pub(crate) fn sessions_begin() {
+    RUNNING.store(true, Ordering::Relaxed);
+    hook();
 }
 
 /// The hook comes, where there is a use for it.
-pub(crate) fn hook_on(running: bool) {
-    if running && USED.load(Ordering::Relaxed) && !HOOKED.swap(true, Ordering::Relaxed) {
+fn hook() {
+    let useful = RUNNING.load(Ordering::Relaxed) && USED.load(Ordering::Relaxed);
+    if useful && !HOOKED.swap(true, Ordering::Relaxed) {
+        threads::live().for_each(|state| state.stack_start.store(0, Ordering::Relaxed));
+        CAPTURE.fibers_watched.store(true, Ordering::Relaxed);
         // SAFETY: sessions start and labels are set with the GVL.
         unsafe { fibers::on_switch(on_fiber_switch) };
     }
 }
 
-/// The hook goes: no session runs.
-pub(crate) fn hook_off() {
+/// There is no session any more: the hook goes.
+pub(crate) fn sessions_end() {
+    RUNNING.store(false, Ordering::Relaxed);
     if HOOKED.swap(false, Ordering::Relaxed) {
+        CAPTURE.fibers_watched.store(false, Ordering::Relaxed);
         // SAFETY: sessions stop with the GVL, and never inside the hook.
         unsafe { fibers::off_switch(on_fiber_switch) };
     }

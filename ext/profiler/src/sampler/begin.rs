@@ -29,7 +29,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     unsafe { install_for_good() };
     // Hooks first: a thread that is born while we ask for the list registers itself.
     arming::hooks_on();
-    labels::hook_on(true);
+    labels::sessions_begin();
     let asked = match &config.threads {
         Threads::Current => vm::threads::current(ruby).map(|it| vec![it]),
         Threads::All | Threads::These(_) => vm::threads::list(ruby),
@@ -85,14 +85,10 @@ impl Sampler {
                 count(&hub.counters.threads_refused);
                 continue;
             };
-            let labels = match thread.current {
-                true => {
-                    threads::remember_own(state);
-                    labels::current_id(ruby, hub)
-                }
-                false => labels::id_on(ruby, hub, thread.object),
-            };
-            state.labels.store(labels.0, Ordering::Relaxed);
+            if thread.current {
+                threads::remember_own(state);
+            }
+            labels::refresh(ruby, hub, state, thread);
             ids.push(state.id());
         }
         if ids.is_empty() {

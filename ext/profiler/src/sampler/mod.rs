@@ -228,7 +228,7 @@ impl Sampler {
         if self.sessions.is_empty() && self.starting == 0 {
             quiet();
             arming::hooks_off();
-            labels::hook_off();
+            labels::sessions_end();
             threads::clear();
             if let Some(collector) = &self.collector {
                 collector.rest();

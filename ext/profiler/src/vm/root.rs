@@ -34,8 +34,8 @@ pub(crate) unsafe fn install(mark: unsafe extern "C" fn(*mut c_void)) {
 /// Keeps the object behind a handle alive and where it is.
 ///
 /// # Safety
-/// Only inside the mark function; `handle` was walked while its frame was alive and has been marked
-/// in every marking since.
+/// Only inside the mark function; `handle` was got while its object was alive and has been marked in
+/// every marking since.
 pub(crate) unsafe fn pin(handle: u64) {
     // SAFETY: as promised. `rb_gc_mark` pins, unlike `rb_gc_mark_movable`.
     unsafe { rb_sys::rb_gc_mark(handle as VALUE) };

@@ -29,6 +29,19 @@ pub(crate) fn not_in_blocking_region() -> bool {
     unsafe { ruby_thread_has_gvl_p() != 0 }
 }
 
+/// Where the machine stack of the fiber that runs begins: no two that live share it. Never 0.
+///
+/// # Signal safety
+/// Two reads, and a write of where the stack ends now, which is deeper than all that the GC must see of
+/// it. Only after [`on_ruby_thread`] said yes.
+#[inline]
+pub(crate) fn stack_start() -> usize {
+    let mut end = core::ptr::null_mut();
+    // SAFETY: `end` is ours to write. The answer counts VALUEs, from the end up to the start.
+    let length = unsafe { rb_sys::ruby_stack_length(&raw mut end) };
+    (end as usize).wrapping_add((length as usize).wrapping_mul(size_of::<rb_sys::VALUE>()))
+}
+
 /// Whether some thread is collecting garbage right now.
 ///
 /// # Signal safety

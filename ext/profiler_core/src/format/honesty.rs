@@ -39,6 +39,7 @@ pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
         "dropped_on_altstack" => "another signal handler was running",
         "dropped_not_ruby" => "the thread was running no Ruby",
         "dropped_no_frames" => "the stack was empty",
+        "dropped_in_switch" => "the thread was between two fibers",
         other => other,
     };
     let dropped =
