@@ -4,9 +4,6 @@ module Profiler
   # What all errors of the profiler have in common. Wrong values of options are ArgumentError.
   class Error < StandardError; end
 
-  # A session is running, and only one at a time can.
-  class AlreadyRunning < Error; end
-
   # There is no session to stop: none was started, it was stopped before, or it is the parent process's.
   class NotRunning < Error; end
 
