@@ -60,10 +60,7 @@ module Profiler
     ensure
       # A throw, break or next out of the block comes by here alone.
       finish_quietly(session, output) if session&.running?
-      if output
-        @unwritten.delete(session)
-        output.discard
-      end
+      @unwritten.delete(session) if output
     end
     alias profile run
 

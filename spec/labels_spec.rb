@@ -126,6 +126,13 @@ RSpec.describe "Labels" do
     RUBY
   end
 
+  # CHECKS=10000000 spec/scripts/label_storm.rb takes four minutes.
+  it "are those of the request that runs, in every form that fibers and threads can give it" do
+    result = ruby_child("spec/scripts/label_storm.rb", env: { "CHECKS" => ENV.fetch("LABEL_CHECKS", "300000") }, timeout: 600)
+    expect(result.status).to be_success, result.err
+    expect(result.out).to match(/\A\d+ checks, \d+ of \d+ samples inside/)
+  end
+
   it "survive GC.compact, dead threads and dead fibers" do
     expect(run(<<~RUBY, timeout: 120)).to eq("0\n")
       GC.auto_compact = true

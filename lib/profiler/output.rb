@@ -3,8 +3,9 @@
 require_relative "file_name"
 
 module Profiler
-  # A file to be written: beside it first, then renamed, so that nobody ever sees a part of it. Made
-  # before the work starts, so that a path that cannot be written is told before and not after.
+  # A file to be written: beside it first, then renamed, so that nobody ever sees a part of it. Tried
+  # before the work starts, so that a path that cannot be written is told before and not after; but nothing
+  # is there until it is written, as a process can end in ways that let nobody tidy.
   class Output
     # @param path [String]
     # @param format [Symbol, String, nil] by the path's extension when nil
@@ -16,7 +17,9 @@ module Profiler
       Profile.send(:_check_format, @format)
       raise Errno::EISDIR, @path if File.directory?(@path)
 
+      @pid = Process.pid
       open_beside
+      discard
     rescue SystemCallError => e
       raise e.class, path.to_s
     end
@@ -26,7 +29,8 @@ module Profiler
     #
     # @return [String] the path
     def write(profile)
-      make_own unless @pid == Process.pid
+      @path = FileName.with_pid(@path) unless @pid == Process.pid
+      open_beside
       @file.write(profile.dump(@format))
       @file.close
       File.rename(@temporary, @path)
@@ -36,31 +40,23 @@ module Profiler
       discard
     end
 
-    # Leaves nothing behind, unless it was written. Only the process that made the file does that.
+    private
+
+    # Leaves nothing behind, unless it was written.
     def discard
       return unless @temporary
 
       @file.close
-      File.delete(@temporary) if @pid == Process.pid
-      @temporary = nil
+      File.delete(@temporary)
     rescue SystemCallError
-      # The directory is gone, or is no longer ours: there is nothing more to tidy.
+      nil # the directory is gone, or is no longer ours: there is nothing more to tidy
+    ensure
       @temporary = nil
     end
-
-    private
 
     def open_beside
-      @pid = Process.pid
       @temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
       @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
-    end
-
-    def make_own
-      @file.close
-      @temporary = nil
-      @path = FileName.with_pid(@path)
-      open_beside
     end
   end
 end

@@ -21,6 +21,7 @@ module Profiler
       # @api private
       def begin(options)
         Manners.watch
+        begun(options[:threads])
         session = _start(known(**options))
         @running[session] = true
         session
@@ -41,6 +42,13 @@ module Profiler
       end
 
       private
+
+      # A thread that was just made is known to the system only once it has run.
+      def begun(threads)
+        Array(threads).grep(Thread).each do |thread|
+          100.times { thread.native_thread_id || !thread.alive? ? break : sleep(0.0001) }
+        end
+      end
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
                 engine: nil, metadata: nil)

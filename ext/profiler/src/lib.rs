@@ -7,9 +7,9 @@
 
 use magnus::{prelude::*, Error, Ruby};
 
+mod arming;
 // What runs in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in these rooms but by an import that a reader sees.
-mod arming;
 #[no_implicit_prelude]
 mod capture;
 mod config;

@@ -155,7 +155,7 @@ module Profiler
       end
 
       def check_path(path)
-        Output.new(path, format: format).discard
+        Output.new(path, format: format)
       rescue SystemCallError => e
         raise Unwritable, "cannot write #{path}: #{SystemCallError.new(e.errno).message}"
       end

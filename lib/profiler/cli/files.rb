@@ -38,8 +38,6 @@ module Profiler
         keep(path, format || Profile.send(:_format_of, path), inputs)
         profile = yield
         checked(path) { output.write(profile) }
-      ensure
-        output&.discard
       end
 
       def checked(path = nil)

@@ -108,6 +108,13 @@ fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
     own
 }
 
+/// What this fiber inherited becomes its own, so that [`refresh`] finds it without asking Ruby.
+pub(crate) fn settle_own(ruby: &Ruby) {
+    if USED.load(Ordering::Relaxed) {
+        current(ruby);
+    }
+}
+
 /// Puts the labels of a thread that lives into its state, as a session begins to look at it. On another
 /// thread than this one, a fiber that has inherited its labels and never said so is without.
 pub(crate) fn refresh(ruby: &Ruby, hub: &Hub, state: &ThreadState, thread: &RubyThread) {

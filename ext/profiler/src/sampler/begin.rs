@@ -34,6 +34,8 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
         Threads::Current => vm::threads::current(ruby).map(|it| vec![it]),
         Threads::All | Threads::These(_) => vm::threads::list(ruby),
     };
+    // Under the lock Ruby is asked nothing that could let another thread run.
+    labels::settle_own(ruby);
     let mut sampler = lock();
     sampler.starting -= 1;
     let begun = asked.and_then(|all| sampler.begin(ruby, hub, config, &all).map_err(refuse));
