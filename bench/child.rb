@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "contenders"
+require_relative "sessions"
 require_relative "workloads"
 
 # One process, one row: reads its orders as JSON from the command line, prints the raw figures as JSON.
@@ -65,6 +66,14 @@ module Bench
         end
       end
     end.value
+  end
+
+  def self.around_nothing(rounds)
+    Sessions.around_nothing(rounds)
+  end
+
+  def self.churn(seconds)
+    Sessions.churn(seconds)
   end
 
   # Microseconds to start and to stop, around that much work.

@@ -10,6 +10,8 @@ require "json"
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
+  WARM_LIMIT_US = 15     # to start and stop a session of this thread around nothing
+  SECOND_LIMIT_US = 150  # the same, the second time in a process
   HANDLER_LIMIT = 1.15   # the handler, times a bare rb_profile_frames ...
   HANDLER_EXTRA_NS = 700 # ... and this
 
@@ -132,12 +134,35 @@ module Bench
         end]
       end
       report.table(["", *columns.flat_map { |name, _| ["#{name}: start", "#{name}: stop"] }], rows)
+      around_nothing(report)
+      report.publish
+    end
+
+    # Each process has one first and one second session, so it takes some of them.
+    def around_nothing(report)
+      processes = Array.new(pairs(20)) { child(:around_nothing, pairs(2_000)) }
+      report.text("`Profiler.run(threads: :current) { }`, us, of #{processes.size} processes")
+      rows = { "first" => nil, "second" => SECOND_LIMIT_US, "warm" => WARM_LIMIT_US }.map do |which, limit|
+        figure = Stats.figure(processes) { |some| Stats.median(some.map { |it| it[which] }) }
+        [which, figure.text(1), limit ? "at most #{limit}: #{figure.verdict(limit)}" : "-"]
+      end
+      report.table(["", "median", "demand"], rows)
+    end
+
+    def churn
+      report = Report.new("churn", "Sessions that come and go")
+      seconds = Float(ENV.fetch("BENCH_SECONDS", 60))
+      found = child(:churn, seconds)
+      report.text("#{Sessions::THREADS} threads, #{found["rate"].round} starts and stops a second (of #{Sessions::RATE} asked for) for #{found["seconds"]} s; us")
+      row = ->(name, of) { [name, *found[of].values_at("p50", "p99", "most").map { |it| it.round(1) }] }
+      report.table(["", "p50", "p99", "most"], [row.call("stop", "stop"), row.call("a minor GC, with them", "gc_with"),
+                                                row.call("a minor GC, without", "gc_without")])
       report.publish
     end
   end
 
   name = ARGV.fetch(0, "overhead")
-  abort "bench: #{name} is not one of overhead, cost, handler, start_stop" unless %w[overhead cost handler start_stop].include?(name)
+  abort "bench: #{name} is not one of overhead, cost, handler, start_stop, churn" unless %w[overhead cost handler start_stop churn].include?(name)
 
   $LOAD_PATH.unshift("#{ROOT}/lib")
   Run.public_send(name)

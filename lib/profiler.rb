@@ -12,6 +12,10 @@ require_relative "profiler/output"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
+  # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
+  MOMENT = (2**63) - 1
+  private_constant :MOMENT
+
   # What {Profiler.start} started, with the thread that did, oldest first.
   @sessions = []
   # What {Profiler.run} has to write, should a forked child end inside the block.
@@ -81,6 +85,26 @@ module Profiler
       raise NotRunning, "no session is running in this process" unless session
 
       session.stop
+    end
+
+    # Tells the sessions that look at this thread what it did: in the block, or at this moment. A session
+    # keeps 10,000 markers, see {Profile#markers}.
+    #
+    #   Profiler.marker("import") { import }
+    #
+    # @param name [String, Symbol]
+    # @return what the block returns
+    def marker(name)
+      started_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+      unless name.is_a?(String) || name.is_a?(Symbol)
+        raise ArgumentError, "#{name.inspect} is not the name of a marker (allowed: a String or a Symbol)"
+      end
+
+      begin
+        yield if block_given?
+      ensure
+        Session.send(:_mark, name.to_s, block_given? ? started_ns : MOMENT) if defined?(Session)
+      end
     end
 
     # Puts labels on what happens in the block: samples taken meanwhile carry them, and sessions can look

@@ -17,4 +17,7 @@ namespace :bench do
 
   desc "Measure what it takes to start and to stop (1 minute)"
   task(start_stop: :compile) { bench("start_stop") }
+
+  desc "Measure stops and GC while 32 threads start and stop sessions (75 seconds)"
+  task(churn: :compile) { bench("churn") }
 end

@@ -13,7 +13,8 @@ RSpec.describe "the benchmarks" do
     "overhead" => %w[null floor_empty floor ours],
     "cost" => %w[floor_empty floor floor_timed ours],
     "handler" => ["bare rb_profile_frames", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
-    "start_stop" => %w[floor ours]
+    "start_stop" => %w[floor ours second warm],
+    "churn" => ["stop", "a minor GC, with them"]
   }
   contenders.each do |name, expected|
     it "#{name} prints and keeps a table with a number for every contender" do

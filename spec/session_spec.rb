@@ -36,6 +36,41 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "has the markers of the threads that it looks at" do
+    expect(run(<<~RUBY)).to eq(<<~TEXT)
+      all = Profiler.start
+      mine = Profiler.start(threads: :current)
+      p Profiler.marker("import") { sleep 0.02; 7 }
+      Thread.new { Thread.current.name = "other"; Profiler.marker(:elsewhere) { } }.join
+      Profiler.marker("moment")
+      begin
+        Profiler.marker("raising") { raise "x" }
+      rescue RuntimeError
+        late = Profiler.marker("half") { sleep 0.02; Profiler.start.tap { sleep 0.01 } }
+      end
+      puts error { Profiler.marker(1) }
+      profile = all.stop
+      p profile.markers.map { |it| [it.name, it.thread_name, it.duration.positive?] }
+      p mine.stop.markers.map(&:name)
+      p late.stop.markers.map { |it| [it.name, it.duration < 20_000_000] }
+      import = profile.markers.first
+      p import.duration.between?(20_000_000, 2_000_000_000), (Time.now - import.started_at).between?(0.02, 60)
+      puts profile.report[/half 1 time/]
+      require "tmpdir"
+      Dir.mktmpdir { |box| p Profiler::Profile.load(profile.save("\#{box}/a.pb.gz")).markers == profile.markers }
+    RUBY
+      7
+      ArgumentError: 1 is not the name of a marker (allowed: a String or a Symbol)
+      [["import", "main", true], ["elsewhere", "other", true], ["moment", "main", false], ["raising", "main", true], ["half", "main", true]]
+      ["import", "moment", "raising", "half"]
+      [["half", true]]
+      true
+      true
+      half 1 time
+      true
+    TEXT
+  end
+
   it "says what of the process it does not see" do
     note = "threads of other Ractors are not in this profile"
     result = ruby_child("-W0", "-e", <<~RUBY)

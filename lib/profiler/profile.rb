@@ -123,6 +123,16 @@ module Profiler
       end
     end
 
+    # What the app told of itself with {Profiler.marker}, in the order of time.
+    #
+    # @return [Array<Marker>]
+    def markers
+      _markers.map do |name, thread_id, thread_name, started_at_ns, duration|
+        Marker.new(name: name, thread_id: thread_id, thread_name: thread_name,
+                   started_at: Time.at(0, started_at_ns, :nanosecond), duration: duration).freeze
+      end
+    end
+
     def inspect
       it = stats
       format("#<Profiler::Profile %s, %.3f s, %.3f s of CPU, %d samples>",
@@ -138,7 +148,7 @@ module Profiler
     WEIGHTS = %i[count cpu wall gvl_wait gc alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
     private_constant :WEIGHTS
 
-    private :_write, :_report, :_rows, :_top, :_by
+    private :_write, :_markers, :_report, :_rows, :_top, :_by
     private_class_method :_parse, :_merge, :_format_of, :_check_format
 
     private

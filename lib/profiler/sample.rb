@@ -12,6 +12,10 @@ module Profiler
     end
   end
 
+  # A span of time that the app gave a name, or a moment: +started_at+ is a Time, +duration+ nanoseconds (0 for
+  # a moment).
+  Marker = Struct.new(:name, :thread_id, :thread_name, :started_at, :duration, keyword_init: true)
+
   # One row of a profile: a stack, whose it was, and how much it weighs. +frames+ are leaf first;
   # times are nanoseconds; what was not measured is 0.
   Sample = Struct.new(

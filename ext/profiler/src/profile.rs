@@ -117,6 +117,14 @@ impl Profile {
         Ok(both)
     }
 
+    /// `profile._markers`: name, thread id, thread name, start since 1970 and length (ns) of each.
+    fn markers(ruby: &Ruby, rb_self: &Self) -> RArray {
+        ruby.ary_from_iter(rb_self.0.markers.iter().map(|it| {
+            let thread = (it.thread.native_id, it.thread.name.as_str());
+            (it.name.as_str(), thread.0, thread.1, it.started_at_ns, it.duration_ns)
+        }))
+    }
+
     /// `profile._top(limit, by_total)`: `[name, path, first_line, self, total]` in the unit of the
     /// default sample type; limit 0 is all.
     fn top(ruby: &Ruby, rb_self: &Self, limit: usize, by_total: bool) -> Result<RArray, Error> {
@@ -241,6 +249,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_write", method!(Profile::write, 1))?;
     class.define_method("_report", method!(Profile::report, 4))?;
     class.define_method("_rows", method!(Profile::rows, 0))?;
+    class.define_method("_markers", method!(Profile::markers, 0))?;
     class.define_method("_top", method!(Profile::top, 2))?;
     class.define_method("_by", method!(Profile::by, 2))?;
     class.define_method("stats", method!(Profile::stats, 0))?;

@@ -1,8 +1,9 @@
 //! `Profiler::Session`: one start to one stop.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use magnus::{function, method, prelude::*, Error, RArray, RModule, Ruby};
+use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby};
 use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
@@ -13,7 +14,7 @@ use crate::errors::{argument_error, error};
 use crate::names::VmNames;
 use crate::profile::Profile;
 use crate::sampler::{self, Refusal, Taken};
-use crate::{fork, vm};
+use crate::{fork, threads, vm};
 
 /// See the module.
 #[derive(Debug)]
@@ -122,6 +123,19 @@ impl Session {
     }
 }
 
+/// `Session._mark(name, started_ns)`: see `Profiler.marker`.
+fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
+    fork::catch_up();
+    if !CAPTURE.enabled.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let me = vm::threads::current(ruby)?;
+    // SAFETY: nothing of Ruby runs while the slice is read.
+    let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
+    sampler::mark(&name, started_ns, || threads::own().map(|state| threads::info(state, me.name)));
+    Ok(())
+}
+
 /// `Session._give_up`: the app takes SIGPROF.
 fn give_up() {
     fork::catch_up();
@@ -139,9 +153,12 @@ fn gone(ruby: &Ruby) -> Error {
 impl Running {
     /// The Profile of what the session gave. `asked_ns` is when it was asked for.
     fn profile(&self, ruby: &Ruby, taken: Taken, asked_ns: u64) -> Profile {
-        let Taken { closed, start, end, engine, given_up, labels_refused } = taken;
+        let Taken { closed, start, end, engine, given_up, labels_refused, mut markers, markers_refused } =
+            taken;
         let drained_ns = clock::monotonic_ns();
         let mut profile = named(closed);
+        markers.sort_unstable();
+        profile.markers = markers;
         profile.add_labels(&self.config.static_labels);
         profile.stats = Stats {
             counts: end.counts.since(&start.counts),
@@ -160,6 +177,9 @@ impl Running {
             notes.push(format!(
                 "too many different sets of labels: {labels_refused} times they became (other)"
             ));
+        }
+        if markers_refused > 0 {
+            notes.push(format!("too many markers: the last {markers_refused} were left out"));
         }
         if sampler::collector_failed() {
             notes.push(
@@ -233,6 +253,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.undef_default_alloc_func();
     class.define_singleton_method("_start", function!(Session::start, 1))?;
     class.define_singleton_method("_check", function!(Session::check, 1))?;
+    class.define_singleton_method("_mark", function!(mark, 2))?;
     class.define_singleton_method("_give_up", function!(give_up, 0))?;
     class.define_singleton_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
     class.define_singleton_method("_rearm", function!(sampler::rearm_after_exec, 0))?;

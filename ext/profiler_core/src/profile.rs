@@ -190,6 +190,20 @@ pub struct Stats {
     pub names_ns: u64,
 }
 
+/// What the app told of itself: a span of time with a name, or a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Marker {
+    /// Begin, ns since 1970 UTC.
+    pub started_at_ns: u64,
+    /// Length, ns; 0 is a moment.
+    pub duration_ns: u64,
+    /// What the app calls it.
+    pub name: String,
+    /// Who told.
+    pub thread: Thread,
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
@@ -205,6 +219,8 @@ pub struct Profile {
     pub threads: Vec<Thread>,
     /// The rows.
     pub samples: Vec<Sample>,
+    /// What the app told of itself, in the order of time.
+    pub markers: Vec<Marker>,
     /// How it was taken.
     pub meta: Meta,
     /// What became of the ticks.

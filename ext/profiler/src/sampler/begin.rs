@@ -117,6 +117,8 @@ impl Sampler {
             paused: false,
             start,
             given_up: None,
+            markers: Vec::new(),
+            markers_refused: 0,
         });
         if looks_at_labels {
             labels::views(true);

@@ -12,6 +12,7 @@ use profiler_core::collector::{pair, Collector};
 use profiler_core::counters::Counts;
 use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
 use profiler_core::ids::ThreadId;
+use profiler_core::profile::Marker;
 use profiler_core::view::ThreadNow;
 
 use crate::capture::engine::Engine;
@@ -19,7 +20,7 @@ use crate::capture::{clock, handler, sigaction, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::events::exit_hook;
 use crate::vm::threads::RubyThread;
-use crate::{arming, fork, labels, mark, vm};
+use crate::{arming, fork, labels, vm};
 
 mod begin;
 mod running;
@@ -27,7 +28,7 @@ pub(crate) use begin::start;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    disarm_for_exec, discard, give_up, is_paused, pause, rearm_after_exec, resume, snapshot, stop,
+    disarm_for_exec, discard, give_up, is_paused, mark, pause, rearm_after_exec, resume, snapshot, stop,
 };
 
 /// 512 KiB: some 1,100 records of 50 frames.
@@ -45,6 +46,8 @@ pub(crate) struct Active {
     start: Start,
     /// Why it ended before it was stopped.
     given_up: Option<&'static str>,
+    markers: Vec<Marker>,
+    markers_refused: u64,
 }
 
 /// What stood on the clocks and counters when a session started, or went on in a forked child.
@@ -78,6 +81,8 @@ pub(crate) struct Taken {
     pub(crate) engine: Engine,
     pub(crate) given_up: Option<&'static str>,
     pub(crate) labels_refused: u64,
+    pub(crate) markers: Vec<Marker>,
+    pub(crate) markers_refused: u64,
 }
 
 /// What the lock guards.
@@ -145,7 +150,7 @@ unsafe fn install_for_good() {
     }
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
-        vm::root::install(mark::mark);
+        vm::root::install(crate::mark::mark);
         handler::AT_SAFEPOINT.register();
         fork::GO_ON.register();
         vm::events::at_vm_exit(at_vm_exit);
@@ -191,6 +196,8 @@ impl Sampler {
         let start = Start::now(hub);
         for session in &mut self.sessions {
             session.start = start;
+            session.markers.clear();
+            session.markers_refused = 0;
         }
         if self.sessions.is_empty() {
             return;

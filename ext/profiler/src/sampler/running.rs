@@ -1,10 +1,12 @@
 //! What is done with a session that runs.
 
-use profiler_core::hub::SessionId;
+use profiler_core::hub::{Closed, Hub, SessionId};
+use profiler_core::profile::{Marker, Thread};
 
-use super::{lives, lock, now, quiet, Start, Taken};
+use super::{lives, lock, now, quiet, Active, Start, Taken};
+use crate::capture::engine::Engine;
 use crate::capture::{clock, CAPTURE};
-use crate::threads::Registry;
+use crate::threads::{self, Registry, ThreadState};
 use crate::vm::threads::RubyThread;
 use crate::{arming, fork};
 
@@ -21,8 +23,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let engine = sampler.engine;
     let closed = hub.close(session, &Registry, &lives);
     sampler.settle_down();
-    let (start, given_up) = (active.start, active.given_up);
-    Some(Taken { closed: closed?, start, end: Start::now(hub), engine, given_up, labels_refused })
+    Some(active.taken(closed?, engine, hub, labels_refused))
 }
 
 /// What a session has so far.
@@ -32,15 +33,53 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     let closed = hub.snapshot(session, &Registry, &lives(active.threads.as_deref(), named))?;
-    let (start, given_up) = (active.start, active.given_up);
-    Some(Taken {
-        closed,
-        start,
-        end: Start::now(hub),
-        engine,
-        given_up,
-        labels_refused: hub.labels_refused(),
-    })
+    Some(active.taken(closed, engine, hub, hub.labels_refused()))
+}
+
+impl Active {
+    fn taken(&self, closed: Closed, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
+        Taken {
+            closed,
+            start: self.start,
+            end: Start::now(hub),
+            engine,
+            given_up: self.given_up,
+            labels_refused,
+            markers: self.markers.clone(),
+            markers_refused: self.markers_refused,
+        }
+    }
+}
+
+/// Markers that a session keeps.
+const MAX_MARKERS: usize = 10_000;
+
+/// Notes that the thread that we are on did what it calls `name` since `started_ns` on the monotonic clock,
+/// for the sessions that look at it. `info` says how the thread is called.
+pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
+    let mut sampler = lock();
+    if sampler.sessions.is_empty() {
+        return;
+    }
+    let Some(me) = threads::own().map(ThreadState::id) else { return };
+    let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
+    let Some(thread) = info() else { return };
+    let looks = |it: &&mut Active| !it.paused && it.threads.as_ref().is_none_or(|ids| ids.contains(&me));
+    for session in sampler.sessions.iter_mut().filter(looks) {
+        if session.markers.len() >= MAX_MARKERS {
+            session.markers_refused += 1;
+            continue;
+        }
+        // A session that began within the span has the rest of it.
+        let duration_ns = now_ns.saturating_sub(started_ns.max(session.start.monotonic_ns));
+        let started_at_ns = at_ns.saturating_sub(duration_ns);
+        session.markers.push(Marker {
+            started_at_ns,
+            duration_ns,
+            name: name.into(),
+            thread: thread.clone(),
+        });
+    }
 }
 
 /// Ends a session and throws away what it has.

@@ -19,7 +19,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
-use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Stats, Thread};
+use crate::profile::{Frame, Function, Marker, Node, Profile, Sample, SampleType, Stats, Thread};
 use crate::sample::State;
 
 /// The sum of `profiles`. One alone comes back as it is; none give an empty one.
@@ -31,6 +31,8 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
     let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
     let mut sum = Sum::default();
     profiles.iter().for_each(|it| sum.add(it));
+    let mut markers: Vec<Marker> = profiles.iter().flat_map(|it| it.markers.iter().cloned()).collect();
+    markers.sort_unstable();
     Profile {
         sample_types: SampleType::ALL.into_iter().filter(measured).collect(),
         functions: sum.functions.into_rows(),
@@ -38,6 +40,7 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
         stacks: sum.stacks.into_rows(),
         threads: sum.threads.into_rows(),
         samples: sum.samples,
+        markers,
         meta: meta::meta(profiles),
         stats: profiles.iter().fold(Stats::default(), |sum, it| plus(&sum, &it.stats)),
     }

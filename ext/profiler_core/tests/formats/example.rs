@@ -1,7 +1,7 @@
 //! One profile with a bit of everything, for the golden files.
 
 use profiler_core::counters::Counts;
-use profiler_core::profile::{Function, Meta, Profile, SampleType, Stats, Thread};
+use profiler_core::profile::{Function, Marker, Meta, Profile, SampleType, Stats, Thread};
 use profiler_core::sample::State;
 
 use crate::build::{build, Row};
@@ -68,6 +68,16 @@ pub(crate) fn example() -> Profile {
         Thread { native_id: 4712, name: "worker; 1".into() },
     ];
     let mut profile = build(&[SampleType::Samples, SampleType::Cpu], &threads, &rows);
+    let marker = |started_at_ns, duration_ns, name: &str| Marker {
+        started_at_ns,
+        duration_ns,
+        name: name.into(),
+        thread: threads[0].clone(),
+    };
+    profile.markers = vec![
+        marker(1_700_000_000_500_000_000, 250_000_000, "import"),
+        marker(1_700_000_000_600_000_000, 0, "de<ploy>;\u{7}"),
+    ];
     profile.meta = Meta {
         modes: vec!["cpu".into()],
         engine: "thread_timer".into(),

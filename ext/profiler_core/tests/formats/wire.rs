@@ -51,7 +51,8 @@ const PROFILE: &[Field] = &[
     (5204, "function_class_name", Numbers),
     (5205, "function_method_name", Numbers),
     (5206, "thread", Message(THREAD)),
-    (5207, "sample_thread", Numbers),
+    (5207, "markers", Text),
+    (5208, "sample_thread", Numbers),
 ];
 
 pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {

@@ -24,6 +24,7 @@ pub(super) fn decode(message: messages::Profile) -> Result<Profile, Error> {
         stacks: stacks.into_rows(),
         threads: message.thread.iter().map(thread).collect::<Result<_, Error>>()?,
         samples,
+        markers: if message.markers.is_empty() { Vec::new() } else { json(&message.markers)? },
         meta: json(&message.meta)?,
         stats: json(&message.stats)?,
     })

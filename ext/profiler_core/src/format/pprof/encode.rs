@@ -74,6 +74,10 @@ impl<'profile> Encoder<'profile> {
 
         self.message.format_version = super::VERSION;
         self.message.meta = serde_json::to_string(meta).map_err(std::io::Error::from)?;
+        if !self.profile.markers.is_empty() {
+            self.message.markers =
+                serde_json::to_string(&self.profile.markers).map_err(std::io::Error::from)?;
+        }
         self.message.stats = serde_json::to_string(&self.profile.stats).map_err(std::io::Error::from)?;
         Ok(())
     }

@@ -57,8 +57,11 @@ pub(super) struct Profile {
     pub(super) function_method_name: Vec<Text>,
     #[prost(message, repeated, tag = "5206")]
     pub(super) thread: Vec<Thread>,
-    /// One a sample: its place in `thread`.
-    #[prost(uint64, repeated, tag = "5207")]
+    /// [`crate::profile::Marker`]s as JSON; empty when there is none.
+    #[prost(string, tag = "5207")]
+    pub(super) markers: String,
+    /// One a sample: its place in `thread`. The last field, as its length tells of a file that was cut.
+    #[prost(uint64, repeated, tag = "5208")]
     pub(super) sample_thread: Vec<u64>,
 }
 

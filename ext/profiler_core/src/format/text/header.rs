@@ -1,5 +1,8 @@
 //! The top of the report: one fact a line, its label before it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use super::Paint;
 use crate::format::units::{count, counted, date, duration};
 use crate::format::{clean, honesty};
@@ -54,8 +57,32 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts.extend(honesty::oddities(profile).into_iter().map(|it| ("also", it)));
     facts.push(("cost", honesty::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
+    facts.extend(markers(profile).map(|it| ("markers", it)));
     facts.extend(meta.notes.iter().map(|it| ("note", it.clone())));
     facts
+}
+
+/// The names that took longest, with how often and how long.
+fn markers(profile: &Profile) -> Option<String> {
+    const SHOWN: usize = 5;
+    let mut names: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for it in &profile.markers {
+        let (times, total_ns) = names.entry(&it.name).or_default();
+        *times += 1;
+        *total_ns = total_ns.saturating_add(it.duration_ns);
+    }
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_by_key(|(_, (times, total_ns))| Reverse((*total_ns, *times)));
+    let more = names.len().saturating_sub(SHOWN);
+    let one = |(name, (times, total_ns)): &(&str, (u64, u64))| match total_ns {
+        0 => format!("{name} {}", counted(*times, "time")),
+        _ => format!("{name} {}, {}", counted(*times, "time"), duration(*total_ns)),
+    };
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(one).collect();
+    if more > 0 {
+        shown.push(format!("and {}", counted(more as u64, "other name")));
+    }
+    (!shown.is_empty()).then(|| shown.join("; "))
 }
 
 fn samples(profile: &Profile) -> String {

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+# What starting and stopping costs, and what it does to the others. Times are microseconds.
+module Bench
+  module Sessions
+    THREADS = 32
+    RATE = 5_000 # starts and stops a second, of all threads together
+    STATE = Struct.new(:stops, :sessions, :running)
+
+    module_function
+
+    def clock
+      Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_microsecond)
+    end
+
+    def timed
+      before = clock
+      yield
+      clock - before
+    end
+
+    # A session of this thread around nothing, as a middleware would have it: the first, the second, and the
+    # median of those that follow.
+    def around_nothing(rounds)
+      require "profiler"
+      times = Array.new(rounds + 2) { timed { Profiler.run(threads: :current) { nil } } }
+      { first: times[0], second: times[1], warm: times[2..].sort[rounds / 2] }
+    end
+
+    # Threads that start and stop sessions of their own all the time, and the collector of garbage among them:
+    # how long a stop takes, and a GC with and without the sessions.
+    def churn(seconds)
+      require "profiler"
+      without = gc_pauses(seconds / 4.0, STATE.new([], false, true))
+      state = STATE.new(Queue.new, true, true)
+      with = gc_pauses(seconds, state)
+      stops = Array.new(state.stops.size) { state.stops.pop }
+      { stops: stops.size, rate: stops.size / seconds.to_f, seconds: seconds,
+        stop: percentiles(stops), gc_with: percentiles(with), gc_without: percentiles(without) }
+    end
+
+    # GC pauses while the threads work.
+    def gc_pauses(seconds, state)
+      workers = Array.new(THREADS) { Thread.new { work(state) } }
+      till = clock + (seconds * 1_000_000)
+      pauses = []
+      until clock > till
+        pauses << timed { GC.start(full_mark: false) }
+        sleep 0.02
+      end
+      state.running = false
+      workers.each(&:join)
+      pauses
+    end
+
+    def work(state)
+      pause = THREADS.fdiv(RATE)
+      while state.running
+        began = clock
+        session = Profiler.start(threads: :current) if state.sessions
+        50.times(&:to_s)
+        state.stops << timed { session.stop } if session
+        rest = pause - ((clock - began) / 1_000_000)
+        sleep(rest) if rest.positive?
+      end
+    end
+
+    def percentiles(times)
+      sorted = times.sort
+      { p50: sorted[sorted.size / 2], p99: sorted[(sorted.size * 0.99).floor], most: sorted.last }
+    end
+  end
+end
