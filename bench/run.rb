@@ -2,11 +2,12 @@
 
 require_relative "contenders"
 require_relative "report"
+require_relative "sessions"
 require_relative "stats"
 require_relative "workloads"
 require "json"
 
-# ruby bench/run.rb overhead | cost | handler | start_stop
+# ruby bench/run.rb overhead | cost | handler | start_stop | churn
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
@@ -142,11 +143,10 @@ module Bench
     def around_nothing(report)
       processes = Array.new(pairs(20)) { child(:around_nothing, pairs(2_000)) }
       report.text("`Profiler.run(threads: :current) { }`, us, of #{processes.size} processes")
-      rows = { "first" => nil, "second" => SECOND_LIMIT_US, "warm" => WARM_LIMIT_US }.map do |which, limit|
-        figure = Stats.figure(processes) { |some| Stats.median(some.map { |it| it[which] }) }
-        [which, figure.text(1), limit ? "at most #{limit}: #{figure.verdict(limit)}" : "-"]
-      end
-      report.table(["", "median", "demand"], rows)
+      limits = { "first" => nil, "second" => SECOND_LIMIT_US, "warm" => WARM_LIMIT_US }
+      figures = limits.keys.map { |which| Stats.figure(processes) { |some| Stats.median(some.map { |it| it[which] }) } }
+      verdicts = figures.zip(limits.values).map { |figure, limit| limit ? "at most #{limit}: #{figure.verdict(limit)}" : "" }
+      report.table(["", *limits.keys], [["around nothing", *figures.map { |it| it.text(1) }], ["demand", *verdicts]])
     end
 
     def churn

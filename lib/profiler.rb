@@ -17,7 +17,7 @@ module Profiler
   private_constant :MOMENT
 
   # What {Profiler.start} started, with the thread that did, oldest first.
-  @sessions = []
+  @sessions = {}.compare_by_identity
   # What {Profiler.run} has to write, should a forked child end inside the block.
   @unwritten = {}.compare_by_identity
 
@@ -81,7 +81,8 @@ module Profiler
     # @return [Profile]
     # @raise [NotRunning]
     def stop
-      session, = @sessions.reverse_each.find { |_session, thread| thread == Thread.current } || @sessions.last
+      newest_first = @sessions.to_a.reverse
+      session, = newest_first.find { |_session, thread| thread == Thread.current } || newest_first.first
       raise NotRunning, "no session is running in this process" unless session
 
       session.stop
@@ -157,7 +158,7 @@ module Profiler
 
     # @api private
     def forget(session)
-      @sessions.reject! { |known, _thread| known.equal?(session) }
+      @sessions.delete(session)
     end
 
     private
@@ -166,7 +167,7 @@ module Profiler
     def begin_session(options)
       ensure_supported
       session = Session.begin(options)
-      @sessions << [session, Thread.current]
+      @sessions[session] = Thread.current
       session
     end
 

@@ -13,7 +13,7 @@ RSpec.describe "the benchmarks" do
     "overhead" => %w[null floor_empty floor ours],
     "cost" => %w[floor_empty floor floor_timed ours],
     "handler" => ["bare rb_profile_frames", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
-    "start_stop" => %w[floor ours second warm],
+    "start_stop" => ["floor", "ours", "around nothing"],
     "churn" => ["stop", "a minor GC, with them"]
   }
   contenders.each do |name, expected|

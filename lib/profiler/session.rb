@@ -21,7 +21,7 @@ module Profiler
       # @api private
       def begin(options)
         Manners.watch
-        begun(options[:threads])
+        begun(options[:threads]) unless options[:threads].is_a?(Symbol)
         session = _start(known(**options))
         @running[session] = true
         session

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use magnus::Ruby;
 use profiler_core::counters::count;
 use profiler_core::hub::{Hub, SessionId};
-use profiler_core::view::View;
+use profiler_core::ids::LabelSetId;
+use profiler_core::view::{ThreadNow, View};
 
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
 use crate::capture::engine::Engine;
@@ -52,9 +53,6 @@ impl Sampler {
         } else if self.engine != config.engine && config.engine_asked {
             return Err(Refusal::EngineTaken(self.engine));
         }
-        if sigaction::owner() == sigaction::Owner::Foreign {
-            return Err(Refusal::HandlerTaken);
-        }
         if self.sessions.is_empty() && arming::timer_is_foreign(self.engine) {
             return Err(Refusal::TimerTaken);
         }
@@ -68,14 +66,16 @@ impl Sampler {
         config: &Config,
         all: &[RubyThread],
     ) -> Result<SessionId, Refusal> {
-        if sigaction::owner() != sigaction::Owner::Us {
-            sigaction::install();
+        match sigaction::owner() {
+            sigaction::Owner::Us => {}
+            sigaction::Owner::Nobody => sigaction::install(),
+            sigaction::Owner::Foreign => return Err(Refusal::HandlerTaken),
         }
         let wanted = |it: &&RubyThread| match &config.threads {
             Threads::These(objects) => objects.contains(&it.object),
             _ => true,
         };
-        let mut ids = Vec::new();
+        let mut found = Vec::new();
         for thread in all.iter().filter(wanted) {
             let Some(native_id) = thread.native_id else { continue };
             let (cpu_ns, pthread) = match thread.current {
@@ -91,12 +91,20 @@ impl Sampler {
                 threads::remember_own(state);
             }
             labels::refresh(ruby, hub, state, thread);
-            ids.push(state.id());
+            let labels = LabelSetId(state.labels.load(Ordering::Relaxed));
+            found.push(ThreadNow { thread: state.id(), cpu_ns, labels });
         }
-        if ids.is_empty() {
+        if found.is_empty() {
             return Err(Refusal::NoThreads);
         }
-        let threads = (config.threads != Threads::All).then_some(ids);
+        let threads = match config.threads {
+            Threads::All => {
+                // Those too that were born while Ruby was asked for its list.
+                found = now();
+                None
+            }
+            _ => Some(found.iter().map(|it| it.thread).collect()),
+        };
         let looks_at_labels = !config.labels.is_empty();
         let view = View { threads: threads.clone(), labels: config.labels.clone() };
         CAPTURE.depth.store(
@@ -108,7 +116,7 @@ impl Sampler {
             Ordering::Relaxed,
         );
         let start = Start::now(hub);
-        let id = hub.open(view, &Registry, start.monotonic_ns, &now());
+        let id = hub.open(view, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,
             threads,

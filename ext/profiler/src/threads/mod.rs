@@ -21,7 +21,7 @@ use profiler_core::profile::Thread;
 use crate::capture::clock;
 
 mod own;
-pub(crate) use own::{call_at_native_end, here, mine, own, remember_own};
+pub(crate) use own::{call_at_native_end, here, mine, own, own_native_id, remember_own};
 
 /// Threads that can be profiled at once. The slab is zeroed memory that the system gives page by
 /// page, so what is not used costs nothing.

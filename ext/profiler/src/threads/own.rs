@@ -52,6 +52,11 @@ pub(crate) fn own() -> Option<&'static ThreadState> {
     })
 }
 
+/// The kernel's id of the native thread that we are on; asks it only where we do not know ourselves.
+pub(crate) fn own_native_id() -> i32 {
+    known().map_or_else(clock::native_id, ThreadState::native_id)
+}
+
 /// The live state of the native thread that we are on. Asks the kernel who that is, since a thread
 /// that was registered by another has not said so itself before its first tick.
 pub(crate) fn mine() -> Option<&'static ThreadState> {

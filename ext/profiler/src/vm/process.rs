@@ -32,8 +32,10 @@ fn why_unsafe(ruby: &Ruby) -> Option<String> {
 
 /// What of this process is not profiled, or not as promised: one sentence each.
 pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
+    static MN_THREADS: OnceLock<bool> = OnceLock::new();
     let mut spots = Vec::new();
-    if cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1") {
+    let has_mn = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
+    if *MN_THREADS.get_or_init(has_mn) {
         spots.push(
             "RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into(),
         );

@@ -1,6 +1,5 @@
 //! The Ruby threads that exist.
 
-use crate::capture::clock;
 use magnus::{prelude::*, rb_sys::AsRawValue, value::Lazy, Error, RArray, Ruby, Value};
 
 /// A living Ruby thread.
@@ -73,7 +72,7 @@ impl Ask {
         Ok(RubyThread {
             object,
             native_id: match current {
-                true => Some(clock::native_id()),
+                true => Some(crate::threads::own_native_id()),
                 false => self.native_id.funcall("bind_call", (thread,))?,
             },
             name: own_name.or_else(|| (object == self.main).then(|| "main".to_owned())),
