@@ -6,7 +6,9 @@
 # * GC.compact and auto_compact;
 # * threads that work without the GVL, are born and die, are killed and raised at;
 # * ticks at 2 kHz on every thread, also on those that wait (Profiler::Testing.hammer);
-# * sessions that start, name what they saw and stop, from several threads, with ticks on their way;
+# * sessions that start, pause, show what they saw and stop, several at once and from several threads, with
+#   ticks on their way;
+# * labels on fibers and enumerators, and children that are forked with all of that going on;
 # * recursion 9,000 deep.
 #
 # At the end it prints OK and counts; a crash is the other outcome. SEED makes a run repeatable as far
@@ -29,7 +31,7 @@ Thread.report_on_exception = false # of those that are killed and raised at befo
 srand(Integer(ENV.fetch("SEED", "42")))
 GC.auto_compact = true if COMPACT
 $done = false
-$evals = $sessions = $samples = $births = $names = 0
+$evals = $sessions = $samples = $births = $names = $children = 0
 
 def deep(level)
   level.zero? ? 50.times { |number| number.to_s } : deep(level - 1)
@@ -64,9 +66,12 @@ def compact
 end
 
 def sessions
-  session = Profiler::Session.start(interval: [50, 1_000, 10_000].sample)
+  view = [{}, {}, { threads: :current }, { labels: { request: rand(20) } }].sample
+  session = Profiler::Session.start(interval: [50, 1_000, 10_000].sample, **view)
   Profiler::Testing.hammer(500)
   block_given? ? yield : sleep(rand * 0.4)
+  session.snapshot if rand < 0.2
+  session.pause.resume if rand < 0.2
   return session.discard if rand < 0.1
 
   profile = session.stop
@@ -76,6 +81,28 @@ def sessions
   $names += names.size
   strange = names.grep(/0x\h{6,}/)
   abort "an address in a name: #{strange.first(3)}" unless strange.empty?
+end
+
+def labelled
+  Profiler.label(request: rand(20), once: rand(6_000)) do
+    body = Enumerator.new { |out| loop { churn; out << Profiler.labels } }
+    fiber = Fiber.new { 3.times { Fiber.yield(body.next) } }
+    3.times { fiber.resume }
+  end
+end
+
+# A child goes on with the sessions that run here; some end them, some only end.
+def child
+  pid = fork do
+    $done = true
+    20.times { churn }
+    Profiler.run { churn } if rand < 0.5
+    GC.start
+    exit!(0)
+  end
+  _pid, status = Process.wait2(pid)
+  abort "a child died: #{status}" unless status.success?
+  $children += 1
 end
 
 def hard_work
@@ -110,7 +137,9 @@ if THREADS
   until_done { sleep(0.02); compact }
   until_done { birth; sleep(0.003) }
   until_done { deep(9_000) }
-  2.times { until_done { sessions } } if PROFILED
+  3.times { until_done { sessions } } if PROFILED
+  2.times { until_done { labelled } } if PROFILED
+  until_done { child; sleep(0.1) } if PROFILED
   until_done { churn }
 end
 last = 0
@@ -124,6 +153,6 @@ while (elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started) < SE
 end
 $done = true
 warn "OK #{RUBY_VERSION} #{JSON.generate(seconds: SECONDS, profiled: PROFILED, compact: COMPACT, threads: THREADS, evals: $evals,
-                                         sessions: $sessions, samples: $samples, names: $names, births: $births,
+                                         sessions: $sessions, samples: $samples, names: $names, births: $births, children: $children,
                                          gc: GC.count, compactions: GC.stat(:compact_count) || 0)}"
 exit!(0) unless THREADS # nothing to wait for
