@@ -144,7 +144,7 @@ module Profiler
       !@sessions.empty?
     end
 
-    # Whether this process can be profiled at all.
+    # Whether this process can be profiled now.
     def supported?
       unsupported_reason.nil?
     end
@@ -153,7 +153,7 @@ module Profiler
     #
     # @return [String, nil]
     def unsupported_reason
-      Platform.unsupported_reason
+      Platform.unsupported_reason || Session.send(:_refusal)
     end
 
     # @api private
@@ -172,7 +172,7 @@ module Profiler
     end
 
     def ensure_supported
-      reason = unsupported_reason
+      reason = Platform.unsupported_reason # the rest is for the session itself to say
       raise Unsupported, reason if reason
     end
 
@@ -200,7 +200,7 @@ module Profiler
 end
 
 # Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
-if Profiler.supported?
+unless Profiler::Platform.unsupported_reason
   require "profiler/profiler"
   require_relative "profiler/manners"
   require_relative "profiler/session"

@@ -84,6 +84,20 @@ RSpec.describe "A session in somebody else's process" do
     end
   end
 
+  it "leaves private what Ruby has private" do
+    code = <<~RUBY
+      require "profiler"
+      Profiler.run { }
+      object = Class.new { def method_missing(name, *) = name }.new
+      p %i[trap exec exit! fork].map { |name| object.public_send(name, "x") }
+      p %i[trap exec exit!].map { |name| Kernel.private_method_defined?(name) && Kernel.respond_to?(name) }
+    RUBY
+    [[], ["-rprofiler/autoload"]].each do |options|
+      result = Dir.mktmpdir { |box| ruby_child("-e", code, ruby_options: options, chdir: box) }
+      expect(result.out).to eq("[:trap, :exec, :exit!, :fork]\n[true, true, true]\n"), result.err
+    end
+  end
+
   it "refuses to take the timer of the process from somebody else" do
     expect(run(<<~RUBY)).to match(/\AProfiler::Unsupported: the timer of the process \(ITIMER_PROF\) is armed already.*\nfalse\n\z/)
       require "fiddle"

@@ -25,9 +25,22 @@ module Profiler
         return if @watching
 
         @watching = true
-        [Kernel, Kernel.singleton_class].each { |owner| owner.prepend(Trap, Exec) }
+        Kernel.prepend(inside(Trap), inside(Exec))
+        Kernel.singleton_class.prepend(Trap, Exec)
         Signal.singleton_class.prepend(Trap)
         Process.singleton_class.prepend(Exec)
+      end
+
+      # The methods of +functions+ for inside of every object, where Ruby has its own private: as public
+      # ones they would answer in place of many a method_missing.
+      #
+      # @param functions [Module]
+      # @return [Module]
+      def inside(functions)
+        Module.new do
+          include functions
+          private(*functions.instance_methods)
+        end
       end
 
       # Whether +signal+ means SIGPROF, in any of the ways that trap takes.

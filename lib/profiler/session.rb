@@ -109,6 +109,6 @@ module Profiler
     end
 
     private :_stop, :_snapshot, :_pause, :_resume, :_discard
-    private_class_method :_start, :_check, :_mark, :_give_up, :_disarm, :_rearm
+    private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_disarm, :_rearm
   end
 end

@@ -83,12 +83,16 @@ def sessions
   abort "an address in a name: #{strange.first(3)}" unless strange.empty?
 end
 
-def labelled
-  Profiler.label(request: rand(20), once: rand(6_000)) do
-    body = Enumerator.new { |out| loop { churn; out << Profiler.labels } }
-    fiber = Fiber.new { 3.times { Fiber.yield(body.next) } }
-    3.times { fiber.resume }
-  end
+def fibers
+  body = Enumerator.new { |out| loop { churn; out << 1 } }
+  fiber = Fiber.new { 3.times { Fiber.yield(body.next) } }
+  3.times { fiber.resume }
+end
+
+def labelled(&block)
+  return yield unless PROFILED
+
+  Profiler.label(request: rand(20), once: rand(6_000), &block)
 end
 
 # A child goes on with the sessions that run here; some end them, some only end.
@@ -96,7 +100,7 @@ def child
   pid = fork do
     $done = true
     20.times { churn }
-    Profiler.run { churn } if rand < 0.5
+    Profiler.run { churn } if PROFILED && rand < 0.5
     GC.start
     exit!(0)
   end
@@ -138,8 +142,8 @@ if THREADS
   until_done { birth; sleep(0.003) }
   until_done { deep(9_000) }
   3.times { until_done { sessions } } if PROFILED
-  2.times { until_done { labelled } } if PROFILED
-  until_done { child; sleep(0.1) } if PROFILED
+  2.times { until_done { labelled { fibers } } }
+  until_done { child; sleep(0.1) }
   until_done { churn }
 end
 last = 0

@@ -8,7 +8,7 @@ use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
 
-use crate::capture::{clock, CAPTURE};
+use crate::capture::{clock, sigaction, CAPTURE};
 use crate::config::Config;
 use crate::errors::{argument_error, error};
 use crate::names::VmNames;
@@ -213,6 +213,14 @@ fn named(closed: Closed) -> profiler_core::profile::Profile {
     }
 }
 
+const HANDLER_TAKEN: &str =
+    "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app";
+
+/// `Session._refusal`: why no session could start now, as far as that can be said without trying.
+fn refusal() -> Option<&'static str> {
+    (sigaction::owner() == sigaction::Owner::Foreign).then_some(HANDLER_TAKEN)
+}
+
 /// The exception for a session that could not start.
 pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
     match refusal {
@@ -227,11 +235,7 @@ pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
             "Unsupported",
             "the timer of the process (ITIMER_PROF) is armed already: another profiler",
         ),
-        Refusal::HandlerTaken => error(
-            ruby,
-            "Unsupported",
-            "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app",
-        ),
+        Refusal::HandlerTaken => error(ruby, "Unsupported", HANDLER_TAKEN),
         Refusal::NoTimer(errno) => {
             let reason = std::io::Error::from_raw_os_error(errno);
             let hint = if errno == libc::EAGAIN {
@@ -253,6 +257,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.undef_default_alloc_func();
     class.define_singleton_method("_start", function!(Session::start, 1))?;
     class.define_singleton_method("_check", function!(Session::check, 1))?;
+    class.define_singleton_method("_refusal", function!(refusal, 0))?;
     class.define_singleton_method("_mark", function!(mark, 2))?;
     class.define_singleton_method("_give_up", function!(give_up, 0))?;
     class.define_singleton_method("_disarm", function!(sampler::disarm_for_exec, 0))?;

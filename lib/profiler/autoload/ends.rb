@@ -42,7 +42,8 @@ module Profiler
 
       # Puts them before Ruby's own, once.
       def self.watch
-        [Kernel, Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
+        Kernel.prepend(Manners.inside(Exec), Manners.inside(ExitNow))
+        [Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
         Process.singleton_class.prepend(Daemon)
         IO.singleton_class.prepend(Popen)
       end
