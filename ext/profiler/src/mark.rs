@@ -23,11 +23,11 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     walk::wait_for_walks();
     // A panic must not run into the VM; the handles not marked by then cannot be helped.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        for labels in threads::live().map(|state| state.labels_object.load(Ordering::Relaxed)) {
-            if labels != 0 {
-                // SAFETY: the fiber that ran last on the thread holds it, or did when it was stored, and it
-                // has been marked in every marking since.
-                unsafe { vm::root::pin(labels) };
+        for object in threads::live().flat_map(|state| [&state.labels_object, &state.fiber]) {
+            let object = object.load(Ordering::Relaxed);
+            if object != 0 {
+                // SAFETY: it was alive when it was stored, and has been marked in every marking since.
+                unsafe { vm::root::pin(object) };
             }
         }
         hub.each_live_handle(|handle| {

@@ -130,14 +130,9 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
 /// switched to another and our hook has not heard of it, they are not.
 #[inline]
 fn knows_its_fiber(state: &ThreadState) -> bool {
-    let here = vm::state::stack_start();
-    match state.stack_start.load(Ordering::Relaxed) {
-        0 => {
-            state.stack_start.store(here, Ordering::Relaxed);
-            true
-        }
-        known => known == here,
-    }
+    // Only where it is known: so the VM has been asked before, outside of a handler, and answers with a read.
+    let known = state.fiber.load(Ordering::Relaxed);
+    known == 0 || known == vm::state::current_fiber()
 }
 
 /// Whether the state is that of the thread that we are on. One that was registered by another

@@ -132,6 +132,9 @@ pub(crate) fn refresh(ruby: &Ruby, hub: &Hub, state: &ThreadState, thread: &Ruby
     };
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     state.labels.store(labels.map_or(LabelSetId::NONE, |it| it.id(hub)).0, Ordering::Relaxed);
+    if thread.current {
+        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+    }
 }
 
 /// `Labels.enter(labels)`: they are current from now on, on top of those that are. Gives what to hand
@@ -178,6 +181,7 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
     if let (true, Some(hub)) = (RUNNING.load(Ordering::Relaxed), CAPTURE.hub()) {
         if let Some(state) = threads::own() {
             set_on(hub, state, labels);
+            state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
     }
 }
@@ -214,7 +218,7 @@ thread_hook!(on_fiber_switch, |thread| {
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
         set_on(hub, state, switched_to(&ruby, state, thread));
         // Only now: a tick before this finds that it does not know whose labels these are.
-        state.stack_start.store(vm::state::stack_start(), Ordering::Relaxed);
+        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 });
 
@@ -243,7 +247,7 @@ pub(crate) fn sessions_begin() {
 fn hook() {
     let useful = RUNNING.load(Ordering::Relaxed) && USED.load(Ordering::Relaxed);
     if useful && !HOOKED.swap(true, Ordering::Relaxed) {
-        threads::live().for_each(|state| state.stack_start.store(0, Ordering::Relaxed));
+        threads::live().for_each(|state| state.fiber.store(0, Ordering::Relaxed));
         CAPTURE.fibers_watched.store(true, Ordering::Relaxed);
         // SAFETY: sessions start and labels are set with the GVL.
         unsafe { fibers::on_switch(on_fiber_switch) };

@@ -52,9 +52,10 @@ pub(crate) struct ThreadState {
     pub(crate) interval_ns: AtomicU64,
     /// Labels that the handler puts on records.
     pub(crate) labels: AtomicU32,
-    /// Where the stack of the fiber begins whose labels these are; 0 when that is not known yet.
-    pub(crate) stack_start: AtomicUsize,
-    /// The Ruby object that they came from, as a VALUE, which the mark function keeps; 0 when none.
+    /// The Fiber whose labels these are, as a VALUE, which the mark function keeps; 0 where that is not
+    /// known, as on a thread that has had one fiber only and no labels.
+    pub(crate) fiber: AtomicU64,
+    /// The Ruby object that they came from, in the same way; 0 when none.
     pub(crate) labels_object: AtomicU64,
     /// Scope that the handler puts on records.
     pub(crate) scope: AtomicU32,
@@ -79,7 +80,7 @@ impl ThreadState {
             timer: AtomicUsize::new(0),
             interval_ns: AtomicU64::new(0),
             labels: AtomicU32::new(0),
-            stack_start: AtomicUsize::new(0),
+            fiber: AtomicU64::new(0),
             labels_object: AtomicU64::new(0),
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
@@ -196,7 +197,7 @@ pub(crate) fn register(
     state.timer.store(0, Relaxed);
     state.interval_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);
-    state.stack_start.store(0, Relaxed);
+    state.fiber.store(0, Relaxed);
     state.labels_object.store(0, Relaxed);
     state.scope.store(0, Relaxed);
     state.name.iter().for_each(|word| word.store(0, Relaxed));
@@ -228,10 +229,11 @@ pub(crate) fn keep_name(state: &ThreadState) {
 pub(crate) fn start_over(me: &'static ThreadState) -> Option<&'static ThreadState> {
     let (object, pthread) = (me.object(), me.pthread.load(Relaxed));
     let (labels, scope) = (me.labels.load(Relaxed), me.scope.load(Relaxed));
-    let labels_object = me.labels_object.load(Relaxed);
+    let (fiber, labels_object) = (me.fiber.load(Relaxed), me.labels_object.load(Relaxed));
     clear();
     let state = register(object, clock::native_id(), pthread, 0)?;
     state.labels.store(labels, Relaxed);
+    state.fiber.store(fiber, Relaxed);
     state.labels_object.store(labels_object, Relaxed);
     state.scope.store(scope, Relaxed);
     remember_own(state);

@@ -29,17 +29,15 @@ pub(crate) fn not_in_blocking_region() -> bool {
     unsafe { ruby_thread_has_gvl_p() != 0 }
 }
 
-/// Where the machine stack of the fiber that runs begins: no two that live share it. Never 0.
+/// The Fiber that runs, as a VALUE: the one whose frames a walk would see.
 ///
 /// # Signal safety
-/// Two reads, and a write of where the stack ends now, which is deeper than all that the GC must see of
-/// it. Only after [`on_ruby_thread`] said yes.
+/// A read, on a thread where it was called before outside of a handler, or that has ever switched fibers.
+/// Elsewhere the first fiber of the thread may have no object yet, and is given one.
 #[inline]
-pub(crate) fn stack_start() -> usize {
-    let mut end = core::ptr::null_mut();
-    // SAFETY: `end` is ours to write. The answer counts VALUEs, from the end up to the start.
-    let length = unsafe { rb_sys::ruby_stack_length(&raw mut end) };
-    (end as usize).wrapping_add((length as usize).wrapping_mul(size_of::<rb_sys::VALUE>()))
+pub(crate) fn current_fiber() -> u64 {
+    // SAFETY: the callers run Ruby, or are a handler that keeps to the above.
+    unsafe { rb_sys::rb_fiber_current() }
 }
 
 /// Whether some thread is collecting garbage right now.
