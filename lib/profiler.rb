@@ -3,7 +3,6 @@
 require_relative "profiler/version"
 require_relative "profiler/errors"
 require_relative "profiler/platform"
-require_relative "profiler/output"
 
 # Says where the time of a Ruby program goes.
 #
@@ -12,6 +11,12 @@ require_relative "profiler/output"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
+  # What is not needed before the first session, file or sample is not loaded before: to require this is
+  # to take as little of a program's start as can be.
+  autoload :Output, File.expand_path("profiler/output", __dir__)
+  autoload :Manners, File.expand_path("profiler/manners", __dir__)
+  %i[Frame Sample Marker].each { |name| autoload name, File.expand_path("profiler/sample", __dir__) }
+
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
   MOMENT = (2**63) - 1
   private_constant :MOMENT
@@ -202,8 +207,6 @@ end
 # Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
 unless Profiler::Platform.unsupported_reason
   require "profiler/profiler"
-  require_relative "profiler/manners"
   require_relative "profiler/session"
-  require_relative "profiler/sample"
   require_relative "profiler/profile"
 end
