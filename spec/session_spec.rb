@@ -140,6 +140,17 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "looks at a thread that was made this instant, and refuses when none that it was given is alive" do
+    expect(run(<<~RUBY)).to eq("[true]\nArgumentError: threads: none of these is alive\nfalse\n")
+      gate = Queue.new
+      works = Array.new(50) { thread = Thread.new { gate.pop; burn(2) }; [thread, Profiler.start(threads: thread)] }
+      50.times { gate << :go }
+      p works.map { |thread, session| thread.join; session.stop.samples.sum(&:cpu) > 1_000_000 }.uniq
+      puts error { Profiler.start(threads: [Thread.new { }.tap(&:join)]) }
+      p Profiler.running?
+    RUBY
+  end
+
   it "pauses, goes on, and shows what it has so far" do
     expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
       def first = burn
