@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+# When a recording records: from a signal to a signal, for so long, from the start but paused.
+RSpec.describe "profiler record, and when" do
+  include_context "with a box"
+
+  def record(*args, code)
+    profiler_child("record", *args, "--out", "it.pb.gz", "--", RbConfig.ruby, "-e", code, chdir: box)
+  end
+
+  def profile
+    require "profiler"
+    Profiler::Profile.load(in_box("it.pb.gz"))
+  end
+
+  def recorded?(name)
+    profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object##{name}" } }
+  end
+
+  let(:program) { "#{burn}; def before = burn(100); def during = burn(100); def after = burn(100); " }
+
+  it "is from one signal to the next" do
+    result = record("--start-paused", "--signal", "SIGUSR2", program + <<~RUBY)
+      def signal = (Process.kill(:USR2, $$); sleep 0.3)
+      before
+      signal
+      during
+      signal
+      puts File.exist?("it.pb.gz")
+      after
+    RUBY
+    expect([result.code, result.out]).to eq [0, "true\n"]
+    expect(%w[before during after].map { |name| recorded?(name) }).to eq [false, true, false]
+    expect(result.err.lines.first).to eq "[profiler] recording\n"
+    expect(result.err.lines.size).to eq 3 # what was written at the second signal, and at the end
+  end
+
+  it "is for as long as it was told, and the command goes on" do
+    result = record("--duration", "0.3", program + <<~RUBY)
+      during
+      sleep 0.6
+      puts File.exist?("it.pb.gz")
+      after
+    RUBY
+    expect([result.code, result.out, result.err.lines.size]).to eq [0, "true\n", 1]
+    expect(%w[during after].map { |name| recorded?(name) }).to eq [true, false]
+  end
+
+  it "never is, if the signal never comes" do
+    result = record("--start-paused", program + "before")
+    expect(result.code).to eq 0
+    expect(recorded?("before")).to be false
+    expect(profile.samples.sum(&:cpu)).to be < 1_000_000 # from the start of the session to its pause
+  end
+
+  it "puts labels on every sample, under those of the program" do
+    result = record("--label", "region=eu", "--label", "service=web", "#{program} before; Profiler.label(service: 1) { during }")
+    expect(result.code).to eq 0
+    expect(profile.by("region").map { |it| it[:value] }).to eq ["eu"]
+    expect(profile.by("service").map { |it| it[:value] }).to contain_exactly("web", "1")
+  end
+
+  it "refuses what cannot be" do
+    { %w[--duration 0] => "--duration \"0\" is not a number of seconds above 0", %w[--duration soon] => "--duration \"soon\"",
+      %w[--signal KILL] => "--signal \"KILL\" is not a signal that can be used", %w[--signal PROF] => "--signal \"PROF\"",
+      %w[--label alone] => "--label \"alone\" is not NAME=VALUE" }.each do |options, saying|
+      result = record(*options, "puts 1")
+      expect([options, result.code, result.out, files]).to eq [options, 2, "", []]
+      expect(result.err).to start_with("profiler: ").and include(saying)
+    end
+  end
+end
