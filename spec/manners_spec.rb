@@ -1,23 +1,13 @@
 # frozen_string_literal: true
 
 RSpec.describe "A session in somebody else's process" do
-  def run(code, **options)
-    result = ruby_child("-e", <<~RUBY, **options)
-      require "profiler"
-      def burn(milliseconds = 60)
-        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
-        10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
-      end
-      def before = burn
-      def after = burn
-      def error = yield.then { "none" } rescue "\#{$!.class}: \#{$!.message}"
-      def has(profile, name) = profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{name}" } }
-      #{code}
-    RUBY
-    expect(result.status).to be_success, result.err
-    expect(result.err).to eq("")
-    result.out
-  end
+  include_context "with a program"
+
+  let(:prelude) { <<~'RUBY' }
+    def before = burn
+    def after = burn
+    def has(profile, name) = profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object##{name}" } }
+  RUBY
 
   ["trap(:PROF) { }", "Signal.trap('SIGPROF', 'IGNORE')", "Kernel.trap(27, 'DEFAULT')"].each do |trap|
     it "makes way for #{trap}, keeps what it has and says so" do

@@ -1,20 +1,7 @@
 # frozen_string_literal: true
 
 RSpec.describe "A session" do
-  def run(code, **options)
-    result = ruby_child("-e", <<~RUBY, **options)
-      require "profiler"
-      def burn(milliseconds = 60)
-        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
-        10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
-      end
-      def error = yield.then { "none" } rescue "\#{$!.class}: \#{$!.message}"
-      #{code}
-    RUBY
-    expect(result.status).to be_success, result.err
-    expect(result.err).to eq("")
-    result.out
-  end
+  include_context "with a program"
 
   it "starts, runs and stops" do
     expect(run(<<~RUBY)).to eq("false\ntrue\ntrue\nfalse\nfalse\ntrue\n")

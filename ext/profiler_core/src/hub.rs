@@ -126,11 +126,7 @@ impl Hub {
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
     ) -> Option<Closed> {
-        while self.drain_batch(registry) {}
-        let mut drain = self.lock();
-        let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let viewer = drain.sessions.swap_remove(place).viewer;
-        Some(drain.extract(viewer, threads, &self.labels()))
+        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
     }
 
     /// What the session would give if it were closed now. It runs on.
@@ -140,10 +136,23 @@ impl Hub {
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
     ) -> Option<Closed> {
+        self.take(session, registry, threads, |drain, place| {
+            drain.epoch.users += 1; // the copy asks for names too
+            drain.sessions.get(place).map(|it| it.viewer.clone())
+        })
+    }
+
+    fn take(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+        viewer: impl FnOnce(&mut Drain, usize) -> Option<Viewer>,
+    ) -> Option<Closed> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
-        let viewer = drain.sessions.iter().find(|it| it.id == session)?.viewer.clone();
-        drain.epoch.users += 1;
+        let place = drain.sessions.iter().position(|it| it.id == session)?;
+        let viewer = viewer(&mut drain, place)?;
         Some(drain.extract(viewer, threads, &self.labels()))
     }
 
