@@ -19,6 +19,12 @@ namespace :check do
     cargo_test(env, *miri, "miri", "test", "--locked", "--package", "profiler_core", "--test", ENV.fetch("TEST", "ring_contract"))
   end
 
+  desc "Run the specs with the timer of the process, as where threads have none"
+  task(setitimer: :compile) do
+    ENV["SPEC_ENGINE"] = "setitimer"
+    rspec
+  end
+
   desc "Run the specs with debug assertions on"
   task(:debug) do
     compile("dev")
