@@ -234,6 +234,35 @@ RSpec.describe "A session" do
     end
   end
 
+  it "leaves a child alone that a thread forks at which it does not look" do
+    expect(run(<<~RUBY)).to eq("true 0\ntrue\n")
+      other = Thread.new { sleep }
+      Thread.pass until other.stop?
+      session = Profiler.start(threads: other)
+      pid = fork do
+        puts "\#{Profiler.run { burn }.samples.sum(&:cpu) > 30_000_000} \#{session.stop.samples.size}"
+        $stdout.flush
+      end
+      Process.wait(pid)
+      p $?.success?
+    RUBY
+  end
+
+  it "survives threads that end before it can see them" do
+    expect(run(<<~RUBY)).to eq("done\n")
+      30.times do
+        thread = Thread.new { sleep }
+        Thread.pass until thread.stop?
+        outer = Profiler.start
+        thread.kill.join
+        sleep 0.001
+        Profiler.run(interval: 50) { }
+        outer.stop
+      end
+      puts "done"
+    RUBY
+  end
+
   it "starts nothing when the gem is required, and leaves only a handler behind that does nothing" do
     result = ruby_child("-e", <<~RUBY)
       def traces = [Dir.children("/proc/self/task").size, trap(:PROF, nil).inspect, File.read("/proc/self/timers").lines.size]

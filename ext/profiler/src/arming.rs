@@ -42,14 +42,24 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
         }
         if process_wide || wanted == 0 {
             disarm(state);
-        } else {
-            result = result.and(thread_timer::arm(state, wanted));
+        } else if let Err(errno) = thread_timer::arm(state, wanted) {
+            if is_gone(state) {
+                threads::retire(state, threads::cpu_ns(state));
+            } else {
+                result = Err(errno);
+            }
         }
     }
     if process_wide {
         result = result.and(arm_process(finest(&mut looking().map(|it| it.interval_ns))));
     }
     result
+}
+
+/// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was
+/// there before the hooks.
+fn is_gone(state: &ThreadState) -> bool {
+    clock::cpu_ns_of(state.native_id()).is_none()
 }
 
 fn has_timer(state: &ThreadState) -> bool {

@@ -67,7 +67,7 @@ unsafe extern "C" fn in_child() {
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
     let before = held.me.map(ThreadState::id);
-    let me = held.me.and_then(threads::start_over);
+    let me = threads::start_over(held.me);
     arming::forget_timers();
     if let Some(drain) = held.drain.take() {
         // A process that is born has used no CPU.

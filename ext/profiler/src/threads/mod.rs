@@ -225,8 +225,12 @@ pub(crate) fn keep_name(state: &ThreadState) {
 }
 
 /// In a forked child: forgets everybody but the thread that forked, which was `me` in the parent and
-/// gets a new life. Nothing when there is no room.
-pub(crate) fn start_over(me: &'static ThreadState) -> Option<&'static ThreadState> {
+/// gets a new life. Nothing when it was not registered.
+pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static ThreadState> {
+    let Some(me) = me else {
+        clear();
+        return None;
+    };
     let (object, pthread) = (me.object(), me.pthread.load(Relaxed));
     let (labels, scope) = (me.labels.load(Relaxed), me.scope.load(Relaxed));
     let (fiber, labels_object) = (me.fiber.load(Relaxed), me.labels_object.load(Relaxed));
