@@ -3,6 +3,7 @@
 require_relative "profiler/version"
 require_relative "profiler/errors"
 require_relative "profiler/platform"
+require_relative "profiler/output"
 
 # Says where the time of a Ruby program goes.
 #
@@ -11,17 +12,11 @@ require_relative "profiler/platform"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
-  # What is not needed before the first session, file or sample is not loaded before: to require this is
-  # to take as little of a program's start as can be.
-  autoload :Output, File.expand_path("profiler/output", __dir__)
-  autoload :Manners, File.expand_path("profiler/manners", __dir__)
-  %i[Frame Sample Marker].each { |name| autoload name, File.expand_path("profiler/sample", __dir__) }
-
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
   MOMENT = (2**63) - 1
   private_constant :MOMENT
 
-  # What {Profiler.start} started, with the thread that did, oldest first.
+  # What runs, oldest first, with the thread that called {Profiler.start}; nil for what is a block's.
   @sessions = {}.compare_by_identity
   # What {Profiler.run} has to write, should a forked child end inside the block.
   @unwritten = {}.compare_by_identity
@@ -57,7 +52,8 @@ module Profiler
         ensure_supported
         output = Output.new(out, format: format)
       end
-      session = begin_session(options)
+      session = nil
+      begin_session(options, nil) { |begun| session = begun } # so that no exception can come in between
       write_at_exit(session, output) if output
       begin
         value = yield
@@ -77,16 +73,16 @@ module Profiler
     #
     # @return [Session]
     def start(**options)
-      begin_session(options)
+      begin_session(options, Thread.current)
     end
 
     # Stops the session that this thread started last with {start}; if it has none, the one that any
-    # thread did.
+    # thread did. Those of {run} end with their blocks.
     #
     # @return [Profile]
     # @raise [NotRunning]
     def stop
-      newest_first = @sessions.to_a.reverse
+      newest_first = @sessions.compact.to_a.reverse
       session, = newest_first.find { |_session, thread| thread == Thread.current } || newest_first.first
       raise NotRunning, "no session is running in this process" unless session
 
@@ -169,10 +165,10 @@ module Profiler
     private
 
     # A Hash, as to spread one into keywords at every step costs as much as half of a start.
-    def begin_session(options)
+    def begin_session(options, thread, &begun)
       ensure_supported
-      session = Session.begin(options)
-      @sessions[session] = Thread.current
+      session = Session.begin(options, &begun)
+      @sessions[session] = thread
       session
     end
 
@@ -207,6 +203,8 @@ end
 # Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
 unless Profiler::Platform.unsupported_reason
   require "profiler/profiler"
+  require_relative "profiler/manners"
   require_relative "profiler/session"
+  require_relative "profiler/sample"
   require_relative "profiler/profile"
 end

@@ -25,6 +25,30 @@ RSpec.describe "A session in somebody else's process" do
     end
   end
 
+  it "gives no timer to threads that are born after the app has taken SIGPROF" do
+    expect(run(<<~RUBY)).to eq("alive 0\n")
+      seen = 0
+      session = Profiler.start(interval: 50)
+      trap(:PROF) { seen += 1 }
+      Array.new(3) { Thread.new { burn(60) } }.each(&:join)
+      trap(:PROF, "DEFAULT")
+      Thread.new { burn(60) }.join
+      session.stop
+      puts "alive \#{seen}"
+    RUBY
+  end
+
+  it "can be started, stopped and saved in a trap" do
+    expect(run(<<~RUBY)).to eq("true\n")
+      require "tmpdir"
+      Dir.mktmpdir do |box|
+        trap(:USR2) { Profiler.running? ? Profiler.stop.save("\#{box}/x.svg") : Profiler.start }
+        2.times { Process.kill(:USR2, Process.pid); burn }
+        p File.size("\#{box}/x.svg") > 1_000
+      end
+    RUBY
+  end
+
   it "leaves the app its own trap, and is refused while that is there" do
     expect(run(<<~RUBY)).to eq("[1, 27]\nProfiler::Unsupported\nfalse\n#<Proc\ntrue\n")
       seen = []

@@ -234,6 +234,29 @@ RSpec.describe "A session" do
     end
   end
 
+  it "goes on in a child with the thread that it looked at" do
+    expect(run(<<~RUBY)).to eq("true true\ntrue\n")
+      session = Profiler.start(threads: :current)
+      pid = fork do
+        burn(80)
+        profile = session.stop
+        puts "\#{profile.samples.sum(&:cpu) > 70_000_000} \#{profile.stats[:samples] > 2}"
+        $stdout.flush
+      end
+      Process.wait(pid)
+      p $?.success?
+    RUBY
+  end
+
+  it "belongs to its block, which nobody else's stop ends" do
+    expect(run(<<~RUBY)).to eq("Profiler::NotRunning: no session is running in this process\n#<Profiler::Profile\n")
+      profile = Profiler.run do
+        Thread.new { puts error { Profiler.stop } }.join
+      end
+      puts profile.inspect[/\\A\\S+/]
+    RUBY
+  end
+
   it "leaves a child alone that a thread forks at which it does not look" do
     expect(run(<<~RUBY)).to eq("true 0\ntrue\n")
       other = Thread.new { sleep }

@@ -22,8 +22,11 @@ module Profiler
       def begin(options)
         Manners.watch
         begun(options[:threads]) unless options[:threads].is_a?(Symbol)
-        session = _start(known(**options))
-        @running[session] = true
+        options = known(**options)
+        running = @running
+        session = _start(options)
+        yield session if block_given?
+        running[session] = true
         session
       end
 

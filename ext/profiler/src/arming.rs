@@ -46,6 +46,9 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
             if is_gone(state) {
                 threads::retire(state, threads::cpu_ns(state));
             } else {
+                if let Some(hub) = CAPTURE.hub() {
+                    count(&hub.counters.threads_refused);
+                }
                 result = Err(errno);
             }
         }
@@ -82,8 +85,9 @@ pub(crate) fn disarm(state: &ThreadState) {
     thread_timer::disarm(state);
 }
 
-/// Takes all timers away.
+/// Takes all timers away, also those that threads yet to be born would get, until the next [`rearm`].
 pub(crate) fn disarm_all() {
+    AT_BIRTH_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
     if PROCESS_TIMER.swap(false, Ordering::Relaxed) {
         let _ = process_timer::arm(0);
@@ -137,7 +141,12 @@ fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
     if needs_none {
         return Ok(());
     }
-    thread_timer::arm(state, interval_ns)
+    let armed = thread_timer::arm(state, interval_ns);
+    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
+    if AT_BIRTH_NS.load(Ordering::SeqCst) == 0 {
+        disarm(state);
+    }
+    armed
 }
 
 thread_hook!(on_thread_end, |_thread| {

@@ -57,7 +57,9 @@ unsafe extern "C" fn before() {
 
 unsafe extern "C" fn in_parent() {
     // SAFETY: only the forking thread is here.
-    unsafe { *FORKING.0.get() = None };
+    let held = unsafe { (*FORKING.0.get()).take() };
+    // Only now that the place is empty: another thread may be waiting to fork.
+    drop(held);
 }
 
 unsafe extern "C" fn in_child() {
@@ -78,7 +80,7 @@ unsafe extern "C" fn in_child() {
         });
         drain.start_over(clock::monotonic_ns(), before, now);
     }
-    held.sampler.forget_collector();
+    held.sampler.start_over(before, me.map(ThreadState::id));
     if !held.sampler.sessions.is_empty() {
         PENDING.store(true, Ordering::Relaxed);
         // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.

@@ -67,10 +67,13 @@ impl Session {
         let threads = sampler::named(ruby, id)?;
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::snapshot(id, &threads).ok_or_else(|| gone(ruby))?;
-        match &*session.lock() {
-            Life::Running(running) => Ok(running.profile(ruby, taken, asked_ns)),
-            Life::Over => Err(over(ruby)),
-        }
+        // A copy: names are asked for without the lock.
+        let config = match &*session.lock() {
+            Life::Running(running) => Some(running.config.clone()),
+            Life::Over => None,
+        };
+        let config = config.ok_or_else(|| over(ruby))?;
+        Ok(Running { id, config }.profile(ruby, taken, asked_ns))
     }
 
     /// `session.pause`.
@@ -108,10 +111,11 @@ impl Session {
     }
 
     fn id(&self, ruby: &Ruby) -> Result<SessionId, Error> {
-        match &*self.lock() {
-            Life::Running(running) => Ok(running.id),
-            Life::Over => Err(over(ruby)),
-        }
+        let id = match &*self.lock() {
+            Life::Running(running) => Some(running.id),
+            Life::Over => None,
+        };
+        id.ok_or_else(|| over(ruby))
     }
 
     fn take(&self) -> Life {

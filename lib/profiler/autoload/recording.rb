@@ -23,13 +23,16 @@ module Profiler
         @settings = settings
         @claim = claim
         settings.check
+        @directory = File.join(Dir.pwd, "")
         # Not Profiler.start: the app's own Profiler.stop is not about this session.
         @session = Session.start(**settings.session)
         @session.pause if settings.start_paused?
         # Claimed only now: a process that cannot be profiled leaves the name to the next.
         @plain = settings.named? && claim.mine?
         @pid = Process.pid
-        @directory = File.join(Dir.pwd, "")
+      rescue StandardError
+        @session&.discard
+        raise
       end
 
       # @return [Settings]
@@ -89,15 +92,31 @@ module Profiler
         return yield unless @session.running?
 
         paused = @session.paused?
-        @session.pause
-        written = write_before_exec(@session.snapshot)
-        @claim.exec { yield }
-      ensure
-        written&.each { |path| File.delete(path) }
-        @session.resume if paused == false
+        written = before_exec
+        begin
+          @claim.exec { yield }
+        ensure
+          after_failed_exec(written, paused)
+        end
       end
 
       private
+
+      # Whatever goes wrong here, the app gets its exec.
+      def before_exec
+        @session.pause
+        write_before_exec(@session.snapshot)
+      rescue StandardError
+        []
+      end
+
+      # The exception of exec itself is the one that the app is to see.
+      def after_failed_exec(written, paused)
+        written.each { |path| File.delete(path) if File.exist?(path) }
+        @session.resume unless paused
+      rescue StandardError
+        nil
+      end
 
       # Most that was forked only for another program has seen nothing: it writes nothing.
       def write_before_exec(profile)

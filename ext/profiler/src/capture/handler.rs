@@ -11,6 +11,7 @@ use ::profiler_core::sample::{Stamp, State};
 
 use super::walk::{self, Scratch};
 use super::{clock, CAPTURE};
+use crate::labels;
 use crate::threads::{self, ThreadState};
 use crate::vm::{self, jobs::Job};
 
@@ -101,6 +102,9 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
         return count(&hub.counters.dropped_not_ruby);
     }
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
+        // Mostly the hook is about to run. It does not where an exception came in its way.
+        // SAFETY: the sampler registered the job before it turned capture on.
+        unsafe { labels::RESYNC.trigger() };
         return count(&hub.counters.dropped_in_switch);
     }
     // Before GC is asked about: see `walk::wait_for_walks`.
@@ -132,7 +136,8 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
 fn knows_its_fiber(state: &ThreadState) -> bool {
     // Only where it is known: so the VM has been asked before, outside of a handler, and answers with a read.
     let known = state.fiber.load(Ordering::Relaxed);
-    known == 0 || known == vm::state::current_fiber()
+    // And only on the thread of which it is known: Ruby 3.1 uses native threads again without a word.
+    known == 0 || (vm::state::current_thread() == state.object() && known == vm::state::current_fiber())
 }
 
 /// Whether the state is that of the thread that we are on. One that was registered by another

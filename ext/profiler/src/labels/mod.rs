@@ -27,6 +27,7 @@ use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
+use crate::vm::jobs::Job;
 use crate::vm::threads::RubyThread;
 
 mod words;
@@ -221,6 +222,22 @@ thread_hook!(on_fiber_switch, |thread| {
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 });
+
+/// Puts right what a switch of fibers has left wrong of which the hook was not told: an exception that
+/// comes with the switch passes it by.
+pub(crate) static RESYNC: Job = Job::new(resync);
+
+unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
+    // SAFETY: a job runs with the GVL.
+    let ruby = unsafe { Ruby::get_unchecked() };
+    if !HOOKED.load(Ordering::Relaxed) {
+        return;
+    }
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
+        set_on(hub, state, current(&ruby));
+        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+    }
+}
 
 /// The labels of the fiber that has just begun to run on this thread.
 fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Option<Obj<Labels>> {

@@ -21,11 +21,12 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     fork::catch_up();
     let hub = prepare();
     let refuse = |refusal| crate::session::refused(ruby, refusal);
-    {
+    // Exceptions are made once the lock is let go: to make one is to run Ruby.
+    let ready = {
         let mut sampler = lock();
-        sampler.ready(hub, config).map_err(refuse)?;
-        sampler.starting += 1;
-    }
+        sampler.ready(hub, config).map(|()| sampler.starting += 1)
+    };
+    ready.map_err(refuse)?;
     // SAFETY: the GVL is held.
     unsafe { install_for_good() };
     // Hooks first: a thread that is born while we ask for the list registers itself.
@@ -37,13 +38,16 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     };
     // Under the lock Ruby is asked nothing that could let another thread run.
     labels::settle_own(ruby);
-    let mut sampler = lock();
-    sampler.starting -= 1;
-    let begun = asked.and_then(|all| sampler.begin(ruby, hub, config, &all).map_err(refuse));
-    if begun.is_err() {
-        sampler.settle_down();
-    }
-    begun
+    let begun = {
+        let mut sampler = lock();
+        sampler.starting -= 1;
+        let begun = asked.map(|all| sampler.begin(ruby, hub, config, &all));
+        if !matches!(begun, Ok(Ok(_))) {
+            sampler.settle_down();
+        }
+        begun
+    };
+    begun?.map_err(refuse)
 }
 
 impl Sampler {

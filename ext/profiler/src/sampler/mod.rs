@@ -153,6 +153,7 @@ unsafe fn install_for_good() {
         vm::root::install(crate::mark::mark);
         handler::AT_SAFEPOINT.register();
         fork::GO_ON.register();
+        labels::RESYNC.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
     threads::call_at_native_end(arming::native_thread_ends);
@@ -185,10 +186,16 @@ impl Sampler {
     }
 
     /// In a forked child: the collector thread is the parent's. Its commander is leaked, as dropping it
-    /// would touch what that thread may have held.
-    pub(crate) fn forget_collector(&mut self) {
+    /// would touch what that thread may have held. Sessions look at `me`, the thread that forked, if they
+    /// looked at it in the parent, where it was `before`, and at no other.
+    pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
+        COLLECTOR_NS.store(0, Ordering::Relaxed);
         self.starting = 0;
+        for ids in self.sessions.iter_mut().filter_map(|it| it.threads.as_mut()) {
+            let looked_at = before.is_some_and(|before| ids.contains(&before));
+            *ids = me.filter(|_| looked_at).into_iter().collect();
+        }
     }
 
     /// In a forked child: sessions go on, with a collector and timers of their own.
@@ -241,7 +248,7 @@ impl Sampler {
                 collector.rest();
             }
         } else {
-            // A timer that was there can always be set again.
+            // A thread that gets no timer is counted.
             let _ = arming::rearm(self);
         }
     }

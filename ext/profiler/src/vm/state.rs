@@ -29,6 +29,16 @@ pub(crate) fn not_in_blocking_region() -> bool {
     unsafe { ruby_thread_has_gvl_p() != 0 }
 }
 
+/// The Thread that runs, as a VALUE.
+///
+/// # Signal safety
+/// Two reads. Only after [`on_ruby_thread`] said yes.
+#[inline]
+pub(crate) fn current_thread() -> u64 {
+    // SAFETY: takes nothing and only reads.
+    unsafe { rb_sys::rb_thread_current() }
+}
+
 /// The Fiber that runs, as a VALUE: the one whose frames a walk would see.
 ///
 /// # Signal safety
