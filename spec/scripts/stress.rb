@@ -20,6 +20,7 @@ PROFILED = ENV["PROFILED"] != "0"
 SECONDS = Float(ENV.fetch("STRESS_SECONDS", "20"))
 COMPACT = ENV["COMPACT"] != "0"
 THREADS = ENV["THREADS"] != "0"
+FIBERS = ENV["FIBERS"] != "0"
 GC_STRESS = ENV["GC_STRESS"] == "1"
 # C code that touches Ruby's heap without the GVL (zlib does) is a crash of its own under compaction;
 # memset of a block of malloc is not.
@@ -142,7 +143,7 @@ if THREADS
   until_done { birth; sleep(0.003) }
   until_done { deep(9_000) }
   3.times { until_done { sessions } } if PROFILED
-  2.times { until_done { labelled { fibers } } }
+  2.times { until_done { labelled { FIBERS ? fibers : churn } } }
   until_done { child; sleep(0.1) }
   until_done { churn }
 end

@@ -11,7 +11,7 @@ module Child
   EXE = File.join(ROOT, "exe", "profiler")
 
   # What the world outside set for some other program must not reach the children.
-  CLEAN = ENV.keys.grep(/\APROFILER_(?!REQUIRE_TOOLS)/).to_h { |name| [name, nil] }
+  CLEAN = ENV.keys.grep(/\APROFILER_/).to_h { |name| [name, nil] }
              .merge("PROFILER_ENGINE" => ENV["SPEC_ENGINE"]) # rake check:setitimer
              .merge("RUBYOPT" => nil, "RUBYLIB" => nil, "NO_COLOR" => nil, "CLICOLOR_FORCE" => nil).freeze
 
