@@ -186,6 +186,20 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "starts on many threads at once, even if the VM runs another one while the first is asking it something" do
+    # What starts asks, once, for a constant that this Ruby may not have.
+    result = ruby_child("-e", <<~RUBY, timeout: 60)
+      def RubyVM.const_missing(name)
+        sleep 0.2
+        super
+      end
+      require "profiler"
+      threads = Array.new(4) { Thread.new { Profiler.run(threads: :current) { :done } } }
+      p threads.map { |thread| thread.value.class }.uniq
+    RUBY
+    expect(result.out).to eq("[Profiler::Profile]\n"), result.err
+  end
+
   it "lets signals that come late pass" do
     expect(run(<<~RUBY)).to eq("done\n")
       100.times do

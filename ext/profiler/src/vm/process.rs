@@ -9,7 +9,7 @@ use magnus::{prelude::*, Ruby, Value};
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
     static ANSWER: OnceLock<(bool, Option<String>)> = OnceLock::new();
     let has_zjit = || constant::<Value>(ruby, &["RubyVM", "ZJIT"]).is_some();
-    match ANSWER.get_or_init(|| (has_zjit(), why_unsafe(ruby))) {
+    match asked_once(&ANSWER, || (has_zjit(), why_unsafe(ruby))) {
         // A program can turn ZJIT on by itself.
         (true, _) => why_unsafe(ruby),
         (false, answer) => answer.clone(),
@@ -35,7 +35,7 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
     static MN_THREADS: OnceLock<bool> = OnceLock::new();
     let mut spots = Vec::new();
     let has_mn = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
-    if *MN_THREADS.get_or_init(has_mn) {
+    if *asked_once(&MN_THREADS, has_mn) {
         spots.push(
             "RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into(),
         );
@@ -50,7 +50,7 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
 /// `RUBY_DESCRIPTION`.
 pub(crate) fn description(ruby: &Ruby) -> String {
     static DESCRIPTION: OnceLock<String> = OnceLock::new();
-    DESCRIPTION.get_or_init(|| constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default()).clone()
+    asked_once(&DESCRIPTION, || constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default()).clone()
 }
 
 /// `$PROGRAM_NAME`.
@@ -69,6 +69,16 @@ pub(crate) fn program(_gvl: &Ruby) -> String {
 pub(crate) fn allow_ractors(_gvl: &Ruby) {
     // SAFETY: a `Ruby` proves that the GVL is held; the call only sets a flag of the loading thread.
     unsafe { rb_sys::rb_ext_ractor_safe(true) };
+}
+
+/// What `cell` keeps; asks the VM if it is empty. The VM may switch threads while it answers, and another one
+/// that waited in `get_or_init` for this one would hold the GVL, for good. So both ask, and the first answer stays.
+fn asked_once<T>(cell: &OnceLock<T>, ask: impl FnOnce() -> T) -> &T {
+    if let Some(answer) = cell.get() {
+        return answer;
+    }
+    let answer = ask();
+    cell.get_or_init(|| answer)
 }
 
 fn jit(ruby: &Ruby, name: &str) -> bool {
