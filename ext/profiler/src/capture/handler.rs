@@ -74,10 +74,11 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     }
     if on_alternate_stack(context) {
         count(&hub.counters.dropped_on_altstack);
-    } else if CAPTURE.at_safepoints.load(Ordering::Relaxed) {
+    } else if CAPTURE.at_safepoints.load(Ordering::Relaxed) && vm::state::not_in_blocking_region() {
         // SAFETY: the sampler registered the job before it turned capture on.
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
+        // Without the GVL a stack stands still: here, at once, is as safe as any safe point.
         capture(hub, state, begun_ns);
     }
     state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns));

@@ -40,8 +40,10 @@ impl Job {
     /// Asks for the job at the next check.
     ///
     /// # Signal safety
-    /// Documented as safe in a handler. Before Ruby 3.3 two jobs that are asked for at the same instant
-    /// can get each other's data (<https://bugs.ruby-lang.org/issues/19991>); ours take none.
+    /// Documented as safe in a handler. Before Ruby 3.3 it is only while this thread has the GVL: the VM marks
+    /// the fiber that runs elsewhere, which may be freed between the two halves of that. So there, in a region
+    /// without the GVL, this does nothing. Nor do jobs take data: two that are asked for at the same instant can
+    /// get each other's (<https://bugs.ruby-lang.org/issues/19991>).
     ///
     /// # Safety
     /// It was registered, and the VM is not gone.
@@ -56,9 +58,9 @@ impl Job {
             }
         }
         #[cfg(not(ruby_gte_3_3))]
-        // SAFETY: a plain function that lives as long as the process.
-        unsafe {
-            rb_sys::rb_postponed_job_register_one(0, Some(self.work), core::ptr::null_mut());
+        if super::state::on_ruby_thread() && super::state::not_in_blocking_region() {
+            // SAFETY: a plain function that lives as long as the process.
+            unsafe { rb_sys::rb_postponed_job_register_one(0, Some(self.work), core::ptr::null_mut()) };
         }
     }
 }
