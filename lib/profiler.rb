@@ -53,7 +53,7 @@ module Profiler
         output = Output.new(out, format: format)
       end
       session = nil
-      begin_session(options, nil) { |begun| session = begun } # so that no exception can come in between
+      begin_session(options, nil, bound: true) { |begun| session = begun } # so that no exception can come in between
       write_at_exit(session, output) if output
       begin
         value = yield
@@ -142,7 +142,7 @@ module Profiler
 
     # Whether a session runs in this process.
     def running?
-      !@sessions.empty?
+      @sessions.each_key.any?(&:running?)
     end
 
     # Whether this process can be profiled now.
@@ -165,9 +165,9 @@ module Profiler
     private
 
     # A Hash, as to spread one into keywords at every step costs as much as half of a start.
-    def begin_session(options, thread, &begun)
+    def begin_session(options, thread, bound: false, &begun)
       ensure_supported
-      session = Session.begin(options, &begun)
+      session = Session.begin(options, bound: bound, &begun)
       @sessions[session] = thread
       session
     end

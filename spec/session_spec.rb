@@ -140,9 +140,9 @@ RSpec.describe "A session" do
 
   it "pauses, goes on, and shows what it has so far" do
     expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
-      def first = burn
-      def second = burn
-      def third = burn
+      def first = burn(150)
+      def second = burn(150)
+      def third = burn(150)
       has = ->(profile) { %w[first second third].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }
       session = Profiler.start
       first
@@ -248,40 +248,12 @@ RSpec.describe "A session" do
     end
   end
 
-  it "goes on in a child with the thread that it looked at" do
-    expect(run(<<~RUBY)).to eq("true true\ntrue\n")
-      session = Profiler.start(threads: :current)
-      pid = fork do
-        burn(80)
-        profile = session.stop
-        puts "\#{profile.samples.sum(&:cpu) > 70_000_000} \#{profile.stats[:samples] > 2}"
-        $stdout.flush
-      end
-      Process.wait(pid)
-      p $?.success?
-    RUBY
-  end
-
   it "belongs to its block, which nobody else's stop ends" do
     expect(run(<<~RUBY)).to eq("Profiler::NotRunning: no session is running in this process\n#<Profiler::Profile\n")
       profile = Profiler.run do
         Thread.new { puts error { Profiler.stop } }.join
       end
       puts profile.inspect[/\\A\\S+/]
-    RUBY
-  end
-
-  it "leaves a child alone that a thread forks at which it does not look" do
-    expect(run(<<~RUBY)).to eq("true 0\ntrue\n")
-      other = Thread.new { sleep }
-      Thread.pass until other.stop?
-      session = Profiler.start(threads: other)
-      pid = fork do
-        puts "\#{Profiler.run { burn }.samples.sum(&:cpu) > 30_000_000} \#{session.stop.samples.size}"
-        $stdout.flush
-      end
-      Process.wait(pid)
-      p $?.success?
     RUBY
   end
 
@@ -317,17 +289,5 @@ RSpec.describe "A session" do
       puts "alive"
     RUBY
     expect(result.out).to eq("true\n1\n0\nalive\n"), result.err
-  end
-end
-
-RSpec.describe "A Ruby that cannot be profiled" do
-  it "can be asked, and says why" do
-    result = ruby_child("-r./spec/scripts/other_engine.rb", "-e", <<~RUBY)
-      require "profiler"
-      p Profiler.supported?, Profiler.running?
-      puts Profiler.unsupported_reason
-      begin; Profiler.run { }; rescue Profiler::Unsupported => e; puts e.message == Profiler.unsupported_reason; end
-    RUBY
-    expect(result.out).to match(/\Afalse\nfalse\n.*is not CRuby.*\ntrue\n\z/), result.err
   end
 end

@@ -19,10 +19,10 @@ module Profiler
       end
 
       # @api private
-      def begin(options)
+      def begin(options, bound: false)
         Manners.watch
         begun(options[:threads]) unless options[:threads].is_a?(Symbol)
-        options = known(**options)
+        options = known(**options) << bound
         running = @running
         session = _start(options)
         yield session if block_given?

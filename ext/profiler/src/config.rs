@@ -19,8 +19,18 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 9] =
-    ["mode", "interval", "frequency", "threads", "labels", "static_labels", "depth", "engine", "metadata"];
+const KEYWORDS: [&str; 10] = [
+    "mode",
+    "interval",
+    "frequency",
+    "threads",
+    "labels",
+    "static_labels",
+    "depth",
+    "engine",
+    "metadata",
+    "bound",
+];
 
 /// Whose time a session is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) interval_ns: u64,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
+    /// Whether it ends with a block on the thread that starts it.
+    pub(crate) bound: bool,
     /// Only while all of these are current.
     pub(crate) labels: LabelSet,
     /// On every sample.
@@ -72,6 +84,7 @@ impl Config {
             engine: engine(ruby, asked, &mut notes)?,
             engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
+            bound: option("bound").is_some_and(Value::to_bool),
             notes,
         })
     }

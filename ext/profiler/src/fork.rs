@@ -31,6 +31,8 @@ struct Held {
     drain: Option<ForkGuard<'static>>,
     /// Who forks.
     me: Option<&'static ThreadState>,
+    /// And its native id.
+    native_id: i32,
 }
 
 struct Forking(UnsafeCell<Option<Held>>);
@@ -50,7 +52,7 @@ pub(crate) fn install() {
 unsafe extern "C" fn before() {
     let sampler = sampler::lock();
     let drain = CAPTURE.hub().map(|hub| hub.before_fork());
-    let held = Held { sampler, drain, me: threads::mine() };
+    let held = Held { sampler, drain, me: threads::mine(), native_id: clock::native_id() };
     // SAFETY: only the forking thread is here.
     unsafe { *FORKING.0.get() = Some(held) };
 }
@@ -71,6 +73,7 @@ unsafe extern "C" fn in_child() {
     let before = held.me.map(ThreadState::id);
     let me = threads::start_over(held.me);
     arming::forget_timers();
+    let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
         // A process that is born has used no CPU.
         let now = me.map(|state| ThreadNow {
@@ -78,10 +81,10 @@ unsafe extern "C" fn in_child() {
             cpu_ns: 0,
             labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
         });
-        drain.start_over(clock::monotonic_ns(), before, now);
+        drain.start_over(clock::monotonic_ns(), &orphans, before, now);
     }
     held.sampler.start_over(before, me.map(ThreadState::id));
-    if !held.sampler.sessions.is_empty() {
+    if !held.sampler.sessions.is_empty() || !orphans.is_empty() {
         PENDING.store(true, Ordering::Relaxed);
         // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
         unsafe { GO_ON.trigger() };

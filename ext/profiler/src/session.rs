@@ -99,7 +99,10 @@ impl Session {
 
     /// `session.running?`: also while it is paused.
     fn is_running(&self) -> bool {
-        matches!(&*self.lock(), Life::Running(_))
+        match &*self.lock() {
+            Life::Running(running) => sampler::is_running(running.id),
+            Life::Over => false,
+        }
     }
 
     /// `session.paused?`.
@@ -151,7 +154,8 @@ fn over(ruby: &Ruby) -> Error {
 }
 
 fn gone(ruby: &Ruby) -> Error {
-    error(ruby, "Error", "the session is gone: this is a bug of the profiler")
+    let message = "the session belongs to a block on a thread of the process that forked this one";
+    error(ruby, "NotRunning", message)
 }
 
 impl Running {

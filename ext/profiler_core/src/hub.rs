@@ -277,13 +277,21 @@ pub struct ForkGuard<'hub> {
 impl ForkGuard<'_> {
     /// In the child: what was recorded is the parent's, and what was seen so far. The sessions go on
     /// here with nothing but `me`, the thread that forked, if they looked at it; it was `before` in
-    /// the parent. `me` has the labels that it had. Nobody looked at it if it is nothing.
-    pub fn start_over(mut self, started_ns: u64, before: Option<ThreadId>, me: Option<ThreadNow>) {
+    /// the parent. `me` has the labels that it had. Nobody looked at it if it is nothing. The sessions
+    /// `orphans` are over.
+    pub fn start_over(
+        mut self,
+        started_ns: u64,
+        orphans: &[SessionId],
+        before: Option<ThreadId>,
+        me: Option<ThreadNow>,
+    ) {
         self.hub.ring.forget();
         let drain = &mut *self.drain;
         drain.hand.clear();
         drain.ended.clear();
         drain.dead_threads.clear();
+        drain.sessions.retain(|it| !orphans.contains(&it.id));
         drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
         for session in &mut drain.sessions {
             session.viewer.start_over(started_ns, before, me, &self.labels);

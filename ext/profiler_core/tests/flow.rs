@@ -305,11 +305,13 @@ fn in_a_forked_child_sessions_go_on_with_the_thread_that_forked_and_nothing_is_c
         hub.open(View { threads: Some(vec![ThreadId(1)]), ..View::default() }, &registry, 0, &[now(1, 0)]);
     let forker =
         hub.open(View { threads: Some(vec![ThreadId(2)]), ..View::default() }, &registry, 0, &[now(2, 0)]);
+    let orphan = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
-    hub.before_fork().start_over(100, Some(ThreadId(2)), Some(now(3, 0)));
+    hub.before_fork().start_over(100, &[orphan], Some(ThreadId(2)), Some(now(3, 0)));
     assert_eq!(hub.fill(), 0);
     record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its stamp, but inside since its clock stood at 0
     let alive = [life(3, 100, 110, "child")];
     let sum = |session| finish(&hub, session, &registry, &alive).total().get(SampleType::Cpu);
     assert_eq!([sum(all), sum(other), sum(forker)], [110, 0, 110]);
+    assert!(hub.close(orphan, &registry, &alive).is_none());
 }

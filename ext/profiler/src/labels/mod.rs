@@ -1,9 +1,8 @@
 //! `Profiler.label`: which labels are current, fiber by fiber.
 //!
-//! The labels of a fiber hang on the fiber itself (`vm::fibers`), whether or not a session runs, and
-//! the id of their set stands in the thread's state, where the handler reads it, while one does. A hook
-//! on the switch of fibers puts the one into the other. It is there only while a session runs in a
-//! process that has used labels.
+//! The labels of a fiber hang on the fiber itself (`vm::fibers`), whether or not a session runs, and the id of
+//! their set stands in the thread's state, where the handler reads it, while one does. A hook on the switch of
+//! fibers puts the one into the other. It is there only while a session runs in a process that has used labels.
 //!
 //! A fiber inherits the labels under which it was made; before Ruby 3.2, where nothing tells us of that
 //! moment, those of the fiber that first resumed it. A thread inherits none.

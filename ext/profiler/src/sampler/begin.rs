@@ -127,6 +127,7 @@ impl Sampler {
             looks_at_labels,
             interval_ns: config.interval_ns,
             paused: false,
+            bound_to: config.bound.then(threads::own_native_id),
             start,
             given_up: None,
             markers: Vec::new(),

@@ -23,12 +23,14 @@ use crate::vm::threads::RubyThread;
 use crate::{arming, fork, labels, vm};
 
 mod begin;
+mod child;
 mod running;
 pub(crate) use begin::start;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    disarm_for_exec, discard, give_up, is_paused, mark, pause, rearm_after_exec, resume, snapshot, stop,
+    disarm_for_exec, discard, give_up, is_paused, is_running, mark, pause, rearm_after_exec, resume,
+    snapshot, stop,
 };
 
 /// 512 KiB: some 1,100 records of 50 frames.
@@ -43,6 +45,8 @@ pub(crate) struct Active {
     looks_at_labels: bool,
     pub(crate) interval_ns: u64,
     pub(crate) paused: bool,
+    /// The native thread that is inside the block which ends it, if there is one.
+    bound_to: Option<i32>,
     start: Start,
     /// Why it ended before it was stopped.
     given_up: Option<&'static str>,
@@ -183,37 +187,6 @@ impl Sampler {
         sigaction::without_signals(|| thread.spawn(body))?;
         self.collector = Some(collector);
         Ok(())
-    }
-
-    /// In a forked child: the collector thread is the parent's. Its commander is leaked, as dropping it
-    /// would touch what that thread may have held. Sessions look at `me`, the thread that forked, if they
-    /// looked at it in the parent, where it was `before`, and at no other.
-    pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
-        std::mem::forget(self.collector.take());
-        COLLECTOR_NS.store(0, Ordering::Relaxed);
-        self.starting = 0;
-        for ids in self.sessions.iter_mut().filter_map(|it| it.threads.as_mut()) {
-            let looked_at = before.is_some_and(|before| ids.contains(&before));
-            *ids = me.filter(|_| looked_at).into_iter().collect();
-        }
-    }
-
-    /// In a forked child: sessions go on, with a collector and timers of their own.
-    pub(crate) fn go_on(&mut self, hub: &'static Hub) {
-        let start = Start::now(hub);
-        for session in &mut self.sessions {
-            session.start = start;
-            session.markers.clear();
-            session.markers_refused = 0;
-        }
-        if self.sessions.is_empty() {
-            return;
-        }
-        if self.collector(hub).is_err() || arming::rearm(self).is_err() {
-            // A child that can have no thread or no timer has its time, but no stacks.
-            self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
-        }
-        self.wake();
     }
 
     fn wake(&self) {

@@ -118,6 +118,11 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether the session is there.
+pub(crate) fn is_running(session: SessionId) -> bool {
+    lock().find(session).is_some()
+}
+
 /// Whether the session is paused.
 pub(crate) fn is_paused(session: SessionId) -> bool {
     lock().find(session).is_some_and(|it| it.paused)

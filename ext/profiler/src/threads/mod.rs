@@ -1,8 +1,7 @@
 //! The registry of Ruby threads: a slab of states that are never freed, only used again.
 //!
-//! A timer carries the address of its thread's state into the handler, and a signal can come after
-//! the thread, or the session, is gone. So a state stays readable for ever, says in which phase of
-//! its life it is, and says whose it is.
+//! A timer carries the address of its thread's state into the handler, and a signal can come after the thread, or
+//! the session, is gone. So a state stays readable for ever, says in which phase of its life it is, and whose.
 //!
 //! ```text
 //! Free -> Claimed -> Live -> Ended -> Free
@@ -23,8 +22,7 @@ use crate::capture::clock;
 mod own;
 pub(crate) use own::{call_at_native_end, here, mine, own, own_native_id, remember_own};
 
-/// Threads that can be profiled at once. The slab is zeroed memory that the system gives page by
-/// page, so what is not used costs nothing.
+/// Threads that can be profiled at once. The slab is zeroed memory, given page by page: what is not used is free.
 const CAPACITY: usize = 8192;
 
 const FREE: u8 = 0;
