@@ -140,6 +140,16 @@ module Profiler
       defined?(Labels) ? Labels.to_h : {}
     end
 
+    # What profiles call a method: +Foo#bar+, +Foo.bar+, +#<anonymous subclass of Foo>#bar+. The same in every
+    # process: no address is in what has no name, and no method of the app is asked for one.
+    #
+    # @param method [Method, UnboundMethod]
+    # @return [String]
+    # @raise [ArgumentError] for anything else
+    def name_of(method)
+      Profile.send(:_name_of, method)
+    end
+
     # Whether a session runs in this process.
     def running?
       @sessions.each_key.any?(&:running?)

@@ -149,7 +149,7 @@ module Profiler
     private_constant :WEIGHTS
 
     private :_write, :_markers, :_report, :_rows, :_top, :_by
-    private_class_method :_parse, :_merge, :_format_of, :_check_format
+    private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of
 
     private
 

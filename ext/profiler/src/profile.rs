@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use magnus::typed_data::Obj;
-use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby, TryConvert};
+use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby, TryConvert, Value};
 use profiler_core::analysis::by::by;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
@@ -12,7 +12,8 @@ use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
 
-use crate::errors::core_error;
+use crate::errors::{argument_error, core_error};
+use crate::names;
 
 /// See the module.
 #[derive(Debug)]
@@ -238,6 +239,14 @@ fn format_of(ruby: &Ruby, path: String) -> Result<&'static str, Error> {
     Format::from_path(Path::new(&path)).map(Format::name).map_err(|reason| core_error(ruby, &reason))
 }
 
+/// `Profile._name_of(method)`: the name that a profile has for a Method or UnboundMethod.
+fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
+    names::name_of(ruby, method).ok_or_else(|| {
+        let class = method.class();
+        argument_error(ruby, format!("a {class} has no name in profiles (allowed: Method, UnboundMethod)"))
+    })
+}
+
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = profiler.define_class("Profile", ruby.class_object())?;
@@ -246,6 +255,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_merge", function!(Profile::merge, 1))?;
     class.define_singleton_method("_format_of", function!(format_of, 1))?;
     class.define_singleton_method("_check_format", function!(check_format, 1))?;
+    class.define_singleton_method("_name_of", function!(name_of, 1))?;
     class.define_method("_write", method!(Profile::write, 1))?;
     class.define_method("_report", method!(Profile::report, 4))?;
     class.define_method("_rows", method!(Profile::rows, 0))?;

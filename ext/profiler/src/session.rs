@@ -164,7 +164,7 @@ impl Running {
         let Taken { closed, start, end, engine, given_up, labels_refused, mut markers, markers_refused } =
             taken;
         let drained_ns = clock::monotonic_ns();
-        let mut profile = named(closed);
+        let mut profile = named(ruby, closed);
         markers.sort_unstable();
         profile.markers = markers;
         profile.add_labels(&self.config.static_labels);
@@ -212,9 +212,9 @@ impl Running {
 }
 
 /// Asks the VM for the names that are not known yet. The epoch keeps the handles marked meanwhile.
-fn named(closed: Closed) -> profiler_core::profile::Profile {
-    let mut vm = VmNames;
-    let names = closed.unknown.iter().map(|handle| (*handle, vm.function(*handle))).collect();
+fn named(ruby: &Ruby, closed: Closed) -> profiler_core::profile::Profile {
+    let functions = VmNames(ruby).functions(&closed.unknown);
+    let names = closed.unknown.iter().copied().zip(functions).collect();
     match CAPTURE.hub() {
         Some(hub) => hub.finish(closed, names),
         None => profiler_core::profile::Profile::default(),

@@ -8,9 +8,9 @@ use crate::sample::Synthetic;
 
 /// Who can name handles. The VM in earnest, a table in tests.
 pub trait Names {
-    /// The function behind a handle. Asked once for each distinct handle of an epoch, never for a
+    /// The function behind each handle. Asked once for each distinct handle of an epoch, never for a
     /// [`Synthetic`] one, and never while the drain lock is held.
-    fn function(&mut self, handle: u64) -> Function;
+    fn functions(&mut self, handles: &[u64]) -> Vec<Function>;
 }
 
 /// The names that an epoch has learnt so far.
@@ -47,6 +47,39 @@ pub fn synthetic(frame: Synthetic) -> Function {
         path: String::new(),
         first_line: 0,
     }
+}
+
+/// `a`, `{a, b}`, `{a, b, c, 4 more}`: a few of many in one name.
+#[must_use]
+pub fn brace<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
+    let all: Vec<&str> = all.into_iter().collect();
+    match all.as_slice() {
+        [one] => (*one).to_owned(),
+        [a, b, c, more @ ..] if !more.is_empty() => format!("{{{a}, {b}, {c}, {} more}}", more.len()),
+        few => format!("{{{}}}", few.join(", ")),
+    }
+}
+
+/// The name of a method without the numbers that template engines put at its end, which are others in each
+/// process: `_app_views_posts_show_html_erb__1234567_890` of ActionView, `__tilt_1234` of Tilt.
+#[must_use]
+pub fn without_ids(method: &str) -> &str {
+    let without_number = |name: &'_ str| {
+        let rest = name.trim_end_matches(|it: char| it.is_ascii_digit());
+        (rest.len() < name.len()).then_some(rest.len())
+    };
+    let cut = || -> Option<&str> {
+        let before_id = method.get(..without_number(method)?)?.strip_suffix('_')?;
+        if before_id == "__tilt" {
+            return Some(before_id);
+        }
+        // The hash of the path can be negative: its sign has become one more underscore.
+        let hash = before_id.get(..without_number(before_id)?)?;
+        let template = hash.strip_suffix("__")?.trim_end_matches('_');
+        (method.starts_with('_') && before_id.len() - hash.len() > 4 && !template.is_empty())
+            .then_some(template)
+    };
+    cut().unwrap_or(method)
 }
 
 /// `text` without the addresses that the VM puts into names of what has none: a name must be the same
@@ -112,6 +145,31 @@ mod tests {
         ] {
             assert_eq!(without_addresses(text), clean);
         }
+    }
+
+    #[test]
+    fn the_numbers_of_templates_go() {
+        for (name, clean) in [
+            ("_app_views_posts_show_html_erb__3094178233445674_23440", "_app_views_posts_show_html_erb"),
+            ("_app_views_posts_show_html_erb___3094178233445674_23440", "_app_views_posts_show_html_erb"),
+            ("__tilt_70123456", "__tilt"),
+            ("__tilt_", "__tilt_"),
+            ("render_2", "render_2"),
+            ("step__20240101_2", "step__20240101_2"),
+            ("_v1__2_3", "_v1__2_3"),
+            ("__123456_7", "__123456_7"),
+            ("_é__1234567_8", "_é"),
+            ("", ""),
+        ] {
+            assert_eq!(without_ids(name), clean);
+        }
+    }
+
+    #[test]
+    fn many_names_become_one() {
+        assert_eq!(brace(["a"]), "a");
+        assert_eq!(brace(["a", "b", "c"]), "{a, b, c}");
+        assert_eq!(brace(["a", "b", "c", "d", "e"]), "{a, b, c, 2 more}");
     }
 
     #[test]

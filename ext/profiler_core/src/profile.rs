@@ -104,6 +104,44 @@ pub struct Function {
     pub first_line: u32,
 }
 
+/// What a function is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Ruby.
+    Ruby,
+    /// C, with a Ruby method in front of it.
+    Cfunc,
+    /// Nothing: the profiler made it up, `(garbage collection)`.
+    Synthetic,
+}
+
+impl Kind {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ruby => "ruby",
+            Self::Cfunc => "cfunc",
+            Self::Synthetic => "synthetic",
+        }
+    }
+}
+
+impl Function {
+    /// The path of what is written in C.
+    pub const CFUNC: &'static str = "<cfunc>";
+
+    /// What it is written in.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.path.as_str() {
+            Self::CFUNC => Kind::Cfunc,
+            "" => Kind::Synthetic,
+            _ => Kind::Ruby,
+        }
+    }
+}
+
 /// A function at a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {

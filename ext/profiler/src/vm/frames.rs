@@ -4,6 +4,9 @@ use core::ffi::c_int;
 
 use rb_sys::{ruby_value_type, VALUE};
 
+use super::methods;
+use super::objects::{kind, Kind};
+
 // A handle is a VALUE as it is; this project knows 64-bit machines only.
 const _: () = assert!(core::mem::size_of::<VALUE>() == core::mem::size_of::<u64>());
 
@@ -33,15 +36,10 @@ pub(crate) unsafe fn walk(handles: *mut u64, lines: *mut c_int, limit: usize) ->
 /// (<https://bugs.ruby-lang.org/issues/18907>).
 #[cfg(not(ruby_gte_3_2))]
 unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) -> usize {
-    /// How Ruby 3.1 tells an iseq among its internal objects (imemo.h).
-    const IMEMO_SHIFT: u64 = 12;
-    const IMEMO_MASK: u64 = 0xf;
-    const IMEMO_ISEQ: u64 = 7;
     let Some(last) = count.checked_sub(1) else { return 0 };
-    // SAFETY: `last` is inside both buffers, and its handle is an object of a live frame, whose
-    // first word holds its flags.
-    let (line, flags) = unsafe { (*lines.add(last), *(*handles.add(last) as *const u64)) };
-    if line == 0 && (flags >> IMEMO_SHIFT) & IMEMO_MASK == IMEMO_ISEQ {
+    // SAFETY: `last` is inside both buffers, and its handle is an object of a live frame.
+    let dummy = unsafe { *lines.add(last) == 0 && kind(*handles.add(last)) == Kind::Iseq };
+    if dummy {
         last
     } else {
         count
@@ -53,12 +51,11 @@ unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) 
 pub(crate) struct Description {
     /// `bar`, `block in <main>`, `<class:Foo>`; nothing for a C function.
     pub(crate) label: Option<String>,
-    /// `Foo`, with addresses where the VM puts them; nothing outside a method.
-    pub(crate) class_path: Option<String>,
-    /// Name under which the method was defined.
+    /// The class or module that has the method, as an object; nothing outside of methods, and for code that
+    /// `define_method` made a method of.
+    pub(crate) owner: Option<u64>,
+    /// Name under which the method was defined; outside of methods nothing, or that of the method around.
     pub(crate) method_name: Option<String>,
-    /// Whether the owner is a singleton class.
-    pub(crate) singleton: bool,
     /// Absolute where there is one; nothing for a C function.
     pub(crate) path: Option<String>,
     /// First line of the definition; 0 for a C function.
@@ -73,7 +70,8 @@ pub(crate) struct Description {
 pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     let frame = handle as VALUE;
     // SAFETY: the handle was marked, so its slot holds an object and the flags can be read.
-    if unsafe { rb_sys::RB_BUILTIN_TYPE(frame) } != ruby_value_type::RUBY_T_IMEMO {
+    let kind = unsafe { kind(handle) };
+    if !matches!(kind, Kind::Method | Kind::Iseq) {
         return None;
     }
     type Ask = unsafe extern "C" fn(VALUE) -> VALUE;
@@ -89,13 +87,31 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     let path = string(rb_sys::rb_profile_frame_path);
     Some(Description {
         label: string(rb_sys::rb_profile_frame_label),
-        class_path: string(rb_sys::rb_profile_frame_classpath),
+        // SAFETY: as the caller promises.
+        owner: unsafe { owner(handle, kind) },
         method_name: string(rb_sys::rb_profile_frame_method_name),
-        singleton: ask(rb_sys::rb_profile_frame_singleton_method_p) == Some(rb_sys::Qtrue as VALUE),
         // For a C function the absolute path is the word "<cfunc>", and there is no path.
         path: path.map(|path| string(rb_sys::rb_profile_frame_absolute_path).unwrap_or(path)),
         first_line: ask(rb_sys::rb_profile_frame_first_lineno).map_or(0, fixnum),
     })
+}
+
+/// The owner of a method entry.
+unsafe fn owner(handle: u64, kind: Kind) -> Option<u64> {
+    if kind != Kind::Method {
+        return None;
+    }
+    // SAFETY: as the caller promises; the entry is alive.
+    unsafe { methods::method(handle, &mut Vec::with_capacity(8)).owner }
+}
+
+/// Ruby's label of an iseq: `block in <main>`.
+///
+/// # Safety
+/// The caller holds the GVL and is not in a GC; `iseq` is a live one. Makes no Ruby object.
+pub(crate) unsafe fn label(iseq: u64) -> String {
+    // SAFETY: as promised; the label is a String that the iseq holds.
+    unsafe { super::text(rb_sys::rb_profile_frame_label(iseq as VALUE)) }
 }
 
 fn fixnum(value: VALUE) -> u32 {

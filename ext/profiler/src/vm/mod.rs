@@ -7,6 +7,9 @@ pub(crate) mod events;
 pub(crate) mod fibers;
 pub(crate) mod frames;
 pub(crate) mod jobs;
+pub(crate) mod methods;
+pub(crate) mod modules;
+pub(crate) mod objects;
 pub(crate) mod process;
 pub(crate) mod root;
 pub(crate) mod state;
@@ -15,7 +18,7 @@ pub(crate) mod threads;
 use rb_sys::VALUE;
 
 /// The bytes of a Ruby String as text; what is not UTF-8 becomes the replacement character, and
-/// control characters become spaces, so that no name can break a file or a terminal.
+/// what controls a terminal or turns the direction of writing becomes a space, so that no name can break a page.
 ///
 /// # Safety
 /// `string` is a live T_STRING, and the caller holds the GVL.
@@ -25,7 +28,8 @@ pub(crate) unsafe fn text(string: VALUE) -> String {
         let (start, len) = (rb_sys::RSTRING_PTR(string), rb_sys::RSTRING_LEN(string));
         std::slice::from_raw_parts(start.cast::<u8>(), usize::try_from(len).unwrap_or(0))
     };
-    let clean = |char: char| if char.is_control() { ' ' } else { char };
+    let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let clean = |char: char| if char.is_control() || turns(char) { ' ' } else { char };
     String::from_utf8_lossy(bytes).chars().map(clean).collect()
 }
 

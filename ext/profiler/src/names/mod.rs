@@ -1,0 +1,89 @@
+//! From a handle to a name: what the VM says, spelled by the rules of the project.
+//!
+//! No address is in what we make up, no method of the app is called, and all of it happens with the GVL
+//! held but never under a lock.
+
+use magnus::{rb_sys::AsRawValue, Ruby, Value};
+use profiler_core::names::{without_addresses, without_ids, Names};
+use profiler_core::profile::Function;
+
+use crate::vm::frames::{describe, Description};
+use crate::vm::methods;
+
+mod blocks;
+mod owners;
+
+use owners::Owner;
+
+/// The VM as the one who knows names. Only with the GVL held, and never under the drain lock.
+pub(crate) struct VmNames<'ruby>(pub(crate) &'ruby Ruby);
+
+impl Names for VmNames<'_> {
+    fn functions(&mut self, handles: &[u64]) -> Vec<Function> {
+        // SAFETY: sessions ask with the GVL held, for handles that their epoch still has marked.
+        let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
+        let mut functions: Vec<Function> = Vec::with_capacity(handles.len());
+        let mut blocks = Vec::new();
+        for (place, handle) in handles.iter().enumerate() {
+            let it = describe(handle);
+            if it.owner.is_none() && blocks::is_block(it.label.as_deref().unwrap_or_default()) {
+                blocks.push(place);
+            }
+            functions.push(function(it));
+        }
+        if !blocks.is_empty() {
+            // SAFETY: as above.
+            unsafe { blocks::name(self.0, handles, &mut functions, &blocks) };
+        }
+        functions
+    }
+}
+
+fn function(it: Description) -> Function {
+    let path = it.path.unwrap_or_else(|| Function::CFUNC.into());
+    let method_name = it.method_name.as_deref().map(without_ids).unwrap_or_default().to_owned();
+    let (name, class_name) = match it.owner {
+        Some(owner) if !method_name.is_empty() => {
+            // SAFETY: the GVL is held; a live method has its owner, which is on the stack here.
+            let owner = unsafe { Owner::of(owner) };
+            (owner.qualify(&method_name), owner.class_name)
+        }
+        // Class bodies, the top level, and blocks outside of methods: Ruby's own label.
+        _ => (it.label.unwrap_or_else(|| "(unknown)".into()), String::new()),
+    };
+    Function { name: without_addresses(&name), class_name, method_name, path, first_line: it.first_line }
+}
+
+/// `Profiler.name_of(method)`: the name that profiles have for a Method or UnboundMethod.
+pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Option<String> {
+    let mut buffer = Vec::new();
+    // SAFETY: the GVL is held; `object`, an argument, is on the stack and holds its entry.
+    let (entry, method) = unsafe {
+        let mut entry = methods::entry(object, &mut buffer)?;
+        let mut method = methods::method(entry, &mut buffer);
+        // An alias stands for another entry.
+        for _ in 0..8 {
+            let Some(original) = method.original.filter(|_| !method.code && method.block.is_none()) else {
+                break;
+            };
+            entry = original;
+            method = methods::method(entry, &mut buffer);
+        }
+        (entry, method)
+    };
+    if let Some(block) = method.block {
+        return Some(VmNames(ruby).functions(&[block]).swap_remove(0).name);
+    }
+    // SAFETY: as above.
+    let described = unsafe { describe(entry) }.unwrap_or_default();
+    if method.code && described.method_name.is_some() {
+        return Some(function(described).name);
+    }
+    let name = methods::original_name(ruby, object)?;
+    // SAFETY: as above; a live method has its owner.
+    let owner = unsafe { Owner::of(method.owner?) };
+    let name = owner.qualify(without_ids(&name));
+    // What was asked about holds all of this until here.
+    std::hint::black_box(object.as_raw());
+    Some(name)
+}

@@ -1,0 +1,87 @@
+//! How classes and modules are spelled, above all those without a name.
+
+use profiler_core::names::without_addresses;
+
+use crate::vm::modules::{anatomy, class_of, Module};
+use crate::vm::objects::{kind, Kind};
+
+/// What has no name is called by what it hangs on, and that by what it hangs on: this far.
+const DEEPEST: usize = 16;
+
+/// The owner of a method, as it is spelled.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Owner {
+    /// `Foo`, `#<singleton of Foo>`, `#<anonymous subclass of Foo>`.
+    pub(crate) class_name: String,
+    /// Of whom the methods are: `Foo` for those of its singleton class too.
+    of: String,
+    /// They are called on `of` itself.
+    singleton: bool,
+}
+
+impl Owner {
+    /// The spelling of a class or module.
+    ///
+    /// # Safety
+    /// The caller holds the GVL; it is alive, and on the machine's stack.
+    pub(crate) unsafe fn of(module: u64) -> Self {
+        // SAFETY: as promised. What it hangs on, it holds.
+        unsafe {
+            let class_name = spell(module, 0);
+            let (of, singleton) = match anatomy(module) {
+                Module::SingletonOf(object) => (spell_object(object, 1), true),
+                _ => (class_name.clone(), false),
+            };
+            Self { class_name, of, singleton }
+        }
+    }
+
+    /// The qualified name of a method.
+    pub(crate) fn qualify(&self, method: &str) -> String {
+        format!("{}{}{method}", self.of, self.separator())
+    }
+
+    /// Between [`of`](Self::of) and a method.
+    pub(crate) fn separator(&self) -> char {
+        if self.singleton {
+            '.'
+        } else {
+            '#'
+        }
+    }
+
+    /// Before the separator.
+    pub(crate) fn receiver(&self) -> &str {
+        &self.of
+    }
+}
+
+unsafe fn spell(module: u64, depth: usize) -> String {
+    if depth > DEEPEST {
+        return "...".into();
+    }
+    // SAFETY: as in `Owner::of`.
+    unsafe {
+        let other = |it: Option<u64>| it.map_or("?".into(), |it| spell(it, depth + 1));
+        match anatomy(module) {
+            Module::Named(name) => without_addresses(&name),
+            Module::SingletonOf(object) => format!("#<singleton of {}>", spell_object(object, depth + 1)),
+            Module::Refinement { of, by } => format!("#<refinement {} of {}>", other(by), other(of)),
+            Module::AnonymousClass { superclass: None } => "#<anonymous class>".into(),
+            Module::AnonymousClass { superclass } => {
+                format!("#<anonymous subclass of {}>", other(superclass))
+            }
+            Module::AnonymousModule => "#<anonymous module>".into(),
+        }
+    }
+}
+
+unsafe fn spell_object(object: u64, depth: usize) -> String {
+    // SAFETY: as in `Owner::of`.
+    unsafe {
+        match kind(object) {
+            Kind::Class | Kind::Module => spell(object, depth),
+            _ => format!("#<instance of {}>", spell(class_of(object), depth)),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Method entries, and the blocks of which `define_method` made them.
+
+use magnus::{prelude::*, rb_sys::AsRawValue, value::Lazy, RArray, Ruby, Value};
+use rb_sys::VALUE;
+
+use super::objects::{is_proc, kind, references, Kind};
+
+/// What a method entry is made of.
+#[derive(Debug, Default)]
+pub(crate) struct Method {
+    /// The class or module that has it.
+    pub(crate) owner: Option<u64>,
+    /// The code of the block that it was made of.
+    pub(crate) block: Option<u64>,
+    /// It has code of its own.
+    pub(crate) code: bool,
+    /// The entry that it stands for: an alias' original, what a refinement hides.
+    pub(crate) original: Option<u64>,
+}
+
+/// Looks into a method entry. Makes no Ruby object.
+///
+/// # Safety
+/// The caller holds the GVL and is not in a GC; the entry is alive.
+pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
+    let mut it = Method::default();
+    let mut made_of = None;
+    // SAFETY: as promised; what a live object refers to is alive.
+    unsafe {
+        references(entry, buffer);
+        for object in buffer.iter().copied() {
+            match kind(object) {
+                // The owner is marked first.
+                Kind::Class | Kind::Module if it.owner.is_none() => it.owner = Some(object),
+                Kind::Method if object != entry => it.original = Some(object),
+                Kind::Iseq => it.code = true,
+                Kind::Data if is_proc(object) => made_of = Some(object),
+                _ => {}
+            }
+        }
+        if let Some(made_of) = made_of {
+            references(made_of, buffer);
+            it.block = buffer.iter().copied().find(|object| kind(*object) == Kind::Iseq);
+        }
+    }
+    it
+}
+
+/// Calls `found` with each entry of the methods that `module` itself has. Makes no Ruby object.
+///
+/// # Safety
+/// As [`method`].
+pub(crate) unsafe fn each_own(
+    module: u64,
+    (around, buffer): &mut (Vec<u64>, Vec<u64>),
+    mut found: impl FnMut(Method),
+) {
+    let mut place = Some(module);
+    // With a module prepended, the methods of a class move behind it, to one of its inclusions.
+    while let Some(here) = place {
+        let mut any = false;
+        // SAFETY: as promised; what a live object refers to is alive.
+        unsafe {
+            references(here, around);
+            for entry in around.iter().copied().filter(|it| kind(*it) == Kind::Method) {
+                let it = method(entry, buffer);
+                if it.owner != Some(module) {
+                    continue; // from a cache
+                }
+                any = true;
+                if let Some(original) = it.original {
+                    let original = method(original, buffer);
+                    if original.owner == Some(module) {
+                        found(original);
+                    }
+                }
+                found(it);
+            }
+            let next = around.iter().copied().find(|it| kind(*it) == Kind::Inclusion && *it != here);
+            place = next.filter(|_| !any);
+        }
+    }
+}
+
+/// Ruby's own methods, whatever an app has made of them since.
+static INSTANCE_METHOD: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "Module", "instance_method"));
+static SUPER_METHOD: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
+static ORIGINAL_NAME: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "UnboundMethod", "original_name"));
+static NAME_OF_BOUND: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "Method", "original_name"));
+
+fn unbound(ruby: &Ruby, class: &str, name: &str) -> Value {
+    let class = ruby.class_object().funcall::<_, _, Value>("const_get", (class,));
+    let method = class.and_then(|it| it.funcall::<_, _, Value>("instance_method", (name,)));
+    method.unwrap_or_else(|_| ruby.qnil().as_value())
+}
+
+/// Makes an UnboundMethod of each method of `module`.
+///
+/// # Safety
+/// The caller holds the GVL; the module is alive and on the machine's stack.
+pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> RArray {
+    let methods = ruby.ary_new();
+    let lists: [unsafe extern "C" fn(core::ffi::c_int, *const VALUE, VALUE) -> VALUE; 2] =
+        [rb_sys::rb_class_instance_methods, rb_sys::rb_class_private_instance_methods];
+    for names in lists {
+        let own_only = [rb_sys::Qfalse as VALUE];
+        // SAFETY: as promised; an Array that was just made is on the stack.
+        let names = unsafe {
+            super::quietly(|| names(1, own_only.as_ptr(), module.as_raw()))
+                .and_then(|list| RArray::from_value(magnus::rb_sys::FromRawValue::from_raw(list)))
+        };
+        for name in names.into_iter().flat_map(RArray::into_iter) {
+            let made = ruby.get_inner(&INSTANCE_METHOD).funcall::<_, _, Value>("bind_call", (module, name));
+            if let Ok(made) = made {
+                let _ = methods.push(made);
+                // What a prepended module overrides.
+                let hidden = ruby.get_inner(&SUPER_METHOD).funcall::<_, _, Value>("bind_call", (made,));
+                if let Some(hidden) = hidden.ok().filter(|it| !it.is_nil()) {
+                    let _ = methods.push(hidden);
+                }
+            }
+        }
+    }
+    methods
+}
+
+/// The entry of a Method or UnboundMethod; nothing for anything else. Makes no Ruby object.
+///
+/// # Safety
+/// The caller holds the GVL and is not in a GC; the object is alive.
+pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> {
+    // SAFETY: as promised.
+    unsafe {
+        if !is_method(object) {
+            return None;
+        }
+        references(object.as_raw() as u64, buffer);
+        buffer.iter().copied().find(|it| kind(*it) == Kind::Method)
+    }
+}
+
+/// Method and UnboundMethod are one type inside.
+fn is_method(object: Value) -> bool {
+    // SAFETY: a Value is alive; this looks at its type.
+    unsafe { rb_sys::rb_obj_is_method(object.as_raw()) == rb_sys::Qtrue as VALUE }
+}
+
+/// The name under which a Method or UnboundMethod was defined.
+pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Option<String> {
+    // SAFETY: both are alive; no method is called.
+    let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };
+    let ask = if bound == rb_sys::Qtrue as VALUE { &NAME_OF_BOUND } else { &ORIGINAL_NAME };
+    let name: magnus::Symbol = ruby.get_inner(ask).funcall("bind_call", (object,)).ok()?;
+    // SAFETY: the GVL is held; a Symbol's String is alive with it.
+    unsafe { Some(super::text(rb_sys::rb_sym2str(name.as_raw()))) }
+}

@@ -1,0 +1,148 @@
+//! What a class or module is called, and what it hangs on where it has no name. No code of the app runs.
+
+use magnus::{rb_sys::FromRawValue, value::Lazy, RArray, Ruby, Value};
+use rb_sys::{ruby_value_type, VALUE};
+
+use super::objects::{kind, Kind};
+
+/// What is known of a class or module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Module {
+    /// It has a name: that of a constant, or one that the app gave it. The VM puts addresses into the
+    /// names of constants in what has no name.
+    Named(String),
+    /// The singleton class of an object, which may be a class or module itself.
+    SingletonOf(u64),
+    /// What `refine(of)` made in module `by`.
+    Refinement {
+        of: Option<u64>,
+        by: Option<u64>,
+    },
+    AnonymousClass {
+        superclass: Option<u64>,
+    },
+    AnonymousModule,
+}
+
+/// What `module` is.
+///
+/// # Safety
+/// The caller holds the GVL; it is a live class or module, and on the machine's stack.
+pub(crate) unsafe fn anatomy(module: u64) -> Module {
+    let value = module as VALUE;
+    // SAFETY: as promised. None of these calls methods; those that raise are caught.
+    unsafe {
+        let is_class = kind(module) == Kind::Class;
+        if is_class && rb_sys::rb_class_real(value) != value {
+            return attached(value).map_or(Module::AnonymousModule, |it| Module::SingletonOf(it as u64));
+        }
+        if rb_sys::rb_obj_is_kind_of(value, rb_sys::rb_cRefinement) == rb_sys::Qtrue as VALUE {
+            return Module::Refinement {
+                of: hidden(value, c"__refined_class__"),
+                by: hidden(value, c"__defined_at__"),
+            };
+        }
+        let name = super::quietly(|| rb_sys::rb_mod_name(value));
+        match name.filter(|name| rb_sys::RB_TYPE_P(*name, ruby_value_type::RUBY_T_STRING)) {
+            Some(name) => Module::Named(super::text(name)),
+            None if is_class => Module::AnonymousClass { superclass: superclass(value) },
+            None => Module::AnonymousModule,
+        }
+    }
+}
+
+/// The class of `object` as Ruby code sees it.
+///
+/// # Safety
+/// The caller holds the GVL; the object is alive.
+pub(crate) unsafe fn class_of(object: u64) -> u64 {
+    // SAFETY: as promised. Reads, and skips singleton classes.
+    unsafe { rb_sys::rb_obj_class(object as VALUE) as u64 }
+}
+
+/// The singleton class of the class `class`, if it has one of its own. `ObjectSpace` hides most of them.
+///
+/// # Safety
+/// The caller holds the GVL; the class is alive.
+pub(crate) unsafe fn metaclass(class: u64) -> Option<u64> {
+    // SAFETY: every object begins with an RBasic.
+    let of = unsafe { (*(class as *const rb_sys::RBasic)).klass };
+    // SAFETY: a class is an object, and so is what it is an instance of.
+    unsafe {
+        (of != 0 && rb_sys::rb_class_real(of) != of && attached(of) == Some(class as VALUE))
+            .then_some(of as u64)
+    }
+}
+
+unsafe fn superclass(class: VALUE) -> Option<u64> {
+    // SAFETY: as the callers promise. Raises for a class that was never initialised.
+    let superclass = unsafe { super::quietly(|| rb_sys::rb_class_superclass(class)) };
+    superclass.filter(|it| *it != rb_sys::Qnil as VALUE).map(|it| it as u64)
+}
+
+/// An instance variable that Ruby code cannot name, if an object is there.
+unsafe fn hidden(of: VALUE, name: &core::ffi::CStr) -> Option<u64> {
+    // SAFETY: as the callers promise; the name is a C string.
+    let value = unsafe { rb_sys::rb_attr_get(of, rb_sys::rb_intern(name.as_ptr())) };
+    (!rb_sys::SPECIAL_CONST_P(value)).then_some(value as u64)
+}
+
+#[cfg(ruby_gte_3_3)]
+unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
+    extern "C" {
+        fn rb_class_attached_object(singleton: VALUE) -> VALUE;
+    }
+    // SAFETY: raises for what is no singleton class.
+    let object = unsafe { super::quietly(|| rb_class_attached_object(singleton)) };
+    object.filter(|it| !rb_sys::SPECIAL_CONST_P(*it))
+}
+
+#[cfg(not(ruby_gte_3_3))]
+unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
+    // SAFETY: as the callers promise.
+    unsafe { hidden(singleton, c"__attached__").map(|it| it as VALUE) }
+}
+
+/// `ObjectSpace.each_object` as it was when we first asked.
+static EACH_OBJECT: Lazy<Value> = Lazy::new(|ruby| {
+    use magnus::prelude::*;
+    let space = ruby.class_object().funcall::<_, _, Value>("const_get", ("ObjectSpace",));
+    let method = space.and_then(|it| it.funcall::<_, _, Value>("method", ("each_object",)));
+    method.unwrap_or_else(|_| ruby.qnil().as_value())
+});
+
+/// All classes and modules that are alive, but for singleton classes of classes: see [`metaclass`].
+///
+/// # Safety
+/// The caller holds the GVL.
+pub(crate) unsafe fn all(ruby: &Ruby) -> Option<RArray> {
+    unsafe extern "C" fn note(
+        module: VALUE,
+        list: VALUE,
+        _argc: core::ffi::c_int,
+        _argv: *const VALUE,
+        _block: VALUE,
+    ) -> VALUE {
+        // SAFETY: the list is the Array below.
+        unsafe { rb_sys::rb_ary_push(list, module) }
+    }
+    use magnus::{prelude::*, rb_sys::AsRawValue};
+    let method = ruby.get_inner(&EACH_OBJECT);
+    let list = ruby.ary_new();
+    let call = c"call";
+    // SAFETY: the GVL is held; all values are on the stack.
+    unsafe {
+        let argument = [rb_sys::rb_cModule];
+        super::quietly(|| {
+            rb_sys::rb_block_call(
+                method.as_raw(),
+                rb_sys::rb_intern(call.as_ptr()),
+                1,
+                argument.as_ptr(),
+                Some(note),
+                list.as_raw(),
+            )
+        })?;
+        RArray::from_value(Value::from_raw(list.as_value().as_raw()))
+    }
+}

@@ -1,0 +1,134 @@
+//! What an object of the VM is and what it refers to, also one that Ruby code never gets to see.
+//!
+//! An object is its VALUE as a number. It is good for as long as nothing lets the GC run, or something
+//! that the GC sees holds it in its place: the machine's stack, or a [`Pinned`].
+
+use core::ffi::{c_long, c_void};
+
+use rb_sys::{ruby_value_type, VALUE};
+
+extern "C" {
+    // Exported by every libruby for its own extension objspace, but in no installed header.
+    fn rb_objspace_reachable_objects_from(
+        object: VALUE,
+        found: unsafe extern "C" fn(VALUE, *mut c_void),
+        data: *mut c_void,
+    );
+}
+
+/// What an object is, as far as names need to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A class, also a singleton class.
+    Class,
+    /// A module, also a refinement.
+    Module,
+    /// A module's place among the ancestors of a class.
+    Inclusion,
+    /// A method entry.
+    Method,
+    /// The code of a method, block, class body or file.
+    Iseq,
+    /// What C code has wrapped: a Proc is one.
+    Data,
+    Other,
+}
+
+/// How the VM tells its internal objects apart (imemo.h of Ruby 3.1 to 3.4).
+const IMEMO_SHIFT: u64 = 12;
+const IMEMO_MASK: u64 = 0xf;
+const IMEMO_METHOD: u64 = 6;
+const IMEMO_ISEQ: u64 = 7;
+
+/// What `object` is.
+///
+/// # Signal safety
+/// Reads the first word of the object.
+///
+/// # Safety
+/// It is an object of the heap, and alive.
+#[inline]
+pub(crate) unsafe fn kind(object: u64) -> Kind {
+    // SAFETY: the first word of every object holds its flags.
+    let (builtin, flags) = unsafe { (rb_sys::RB_BUILTIN_TYPE(object as VALUE), *(object as *const u64)) };
+    match builtin {
+        ruby_value_type::RUBY_T_CLASS => Kind::Class,
+        ruby_value_type::RUBY_T_MODULE => Kind::Module,
+        ruby_value_type::RUBY_T_ICLASS => Kind::Inclusion,
+        ruby_value_type::RUBY_T_DATA => Kind::Data,
+        ruby_value_type::RUBY_T_IMEMO => match (flags >> IMEMO_SHIFT) & IMEMO_MASK {
+            IMEMO_METHOD => Kind::Method,
+            IMEMO_ISEQ => Kind::Iseq,
+            _ => Kind::Other,
+        },
+        _ => Kind::Other,
+    }
+}
+
+/// Puts what `object` refers to in `found`, in the order in which the VM marks it. Makes no Ruby object.
+///
+/// # Safety
+/// The caller holds the GVL and is not in a GC; the object is alive.
+pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
+    unsafe extern "C" fn note(object: VALUE, found: *mut c_void) {
+        // SAFETY: `found` is the Vec below, which nobody else touches meanwhile.
+        let found = unsafe { &mut *found.cast::<Vec<u64>>() };
+        found.push(object as u64);
+    }
+    found.clear();
+    // SAFETY: as promised; the function only notes addresses.
+    unsafe { rb_objspace_reachable_objects_from(object as VALUE, note, core::ptr::from_mut(found).cast()) };
+}
+
+/// Whether `object` is a Proc.
+///
+/// # Safety
+/// The caller holds the GVL; the object is alive.
+pub(crate) unsafe fn is_proc(object: u64) -> bool {
+    // SAFETY: as promised. Only looks at its type.
+    unsafe { rb_sys::rb_obj_is_proc(object as VALUE) == rb_sys::Qtrue as VALUE }
+}
+
+/// Objects that stay alive and in their places as long as this is on the machine's stack.
+pub(crate) struct Pinned {
+    holder: VALUE,
+    room: *mut u64,
+    capacity: usize,
+    objects: usize,
+}
+
+impl Pinned {
+    /// With room for `capacity` objects. Lets the GC run.
+    ///
+    /// # Safety
+    /// The caller holds the GVL, and keeps the result on the machine's stack.
+    pub(crate) unsafe fn with_room_for(capacity: usize) -> Self {
+        let bytes = capacity.max(1).saturating_mul(8);
+        let mut holder: VALUE = 0;
+        // SAFETY: the VM scans this buffer as it does the stack: what looks like an object is pinned.
+        let room = unsafe {
+            let room = rb_sys::rb_alloc_tmp_buffer(&raw mut holder, bytes as c_long).cast::<u64>();
+            core::ptr::write_bytes(room, 0, capacity.max(1));
+            room
+        };
+        Self { holder, room, capacity, objects: 0 }
+    }
+
+    /// Adds an object, if there is room left.
+    pub(crate) fn push(&mut self, object: u64) -> bool {
+        if self.objects == self.capacity {
+            return false;
+        }
+        // SAFETY: inside the buffer.
+        unsafe { *self.room.add(self.objects) = object };
+        self.objects += 1;
+        true
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: the buffer is ours; nobody else knows it.
+        unsafe { rb_sys::rb_free_tmp_buffer(&raw mut self.holder) };
+    }
+}
