@@ -49,7 +49,7 @@ unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) 
 /// What the VM says of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
-    /// `bar`, `block in <main>`, `<class:Foo>`; nothing for a C function.
+    /// `block in <main>`, `<class:Foo>`; nothing where there is an owner.
     pub(crate) label: Option<String>,
     /// The class or module that has the method, as an object; nothing outside of methods, and for code that
     /// `define_method` made a method of.
@@ -85,10 +85,11 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
         unsafe { rb_sys::RB_TYPE_P(answer, ruby_value_type::RUBY_T_STRING).then(|| super::text(answer)) }
     };
     let path = string(rb_sys::rb_profile_frame_path);
+    // SAFETY: as the caller promises.
+    let owner = unsafe { owner(handle, kind) };
     Some(Description {
-        label: string(rb_sys::rb_profile_frame_label),
-        // SAFETY: as the caller promises.
-        owner: unsafe { owner(handle, kind) },
+        label: if owner.is_none() { string(rb_sys::rb_profile_frame_label) } else { None },
+        owner,
         method_name: string(rb_sys::rb_profile_frame_method_name),
         // For a C function the absolute path is the word "<cfunc>", and there is no path.
         path: path.map(|path| string(rb_sys::rb_profile_frame_absolute_path).unwrap_or(path)),

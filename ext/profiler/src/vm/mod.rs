@@ -28,6 +28,9 @@ pub(crate) unsafe fn text(string: VALUE) -> String {
         let (start, len) = (rb_sys::RSTRING_PTR(string), rb_sys::RSTRING_LEN(string));
         std::slice::from_raw_parts(start.cast::<u8>(), usize::try_from(len).unwrap_or(0))
     };
+    if bytes.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
     let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let clean = |char: char| if char.is_control() || turns(char) { ' ' } else { char };
     String::from_utf8_lossy(bytes).chars().map(clean).collect()
