@@ -48,6 +48,15 @@ module Profiler
       Profile.merge(self, *others)
     end
 
+    # The profile with short paths, so that those of an app that is deployed elsewhere compare: files of gems are
+    # +gem:rack/lib/rack.rb+ (whatever the version), those of Ruby +ruby:set.rb+, and those under +roots+ relative.
+    #
+    # @param roots [Array<String>] directories
+    # @return [Profile] a new one
+    def trim_path(*roots)
+      _trim_path(roots.map { |root| File.expand_path(root) })
+    end
+
     # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole.
     #
     # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .txt
@@ -116,7 +125,7 @@ module Profiler
     # @return [Array<Sample>]
     def samples
       frames, rows = _rows
-      frames.map! { |name, class_name, method_name, path, line| new_frame(name, class_name, method_name, path, line) }
+      frames.map! { |fields| Frame.new(**FIELDS.zip(fields).to_h).freeze }
       rows.map do |stack, thread_id, thread_name, state, labels, weights|
         Sample.new(frames: stack.map { |place| frames[place] }, thread_id: thread_id, thread_name: thread_name,
                    state: state, labels: labels, **WEIGHTS.zip(weights).to_h).freeze
@@ -146,16 +155,13 @@ module Profiler
     end
 
     WEIGHTS = %i[count cpu wall gvl_wait gc alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
-    private_constant :WEIGHTS
+    FIELDS = %i[name class_name method_name path line kind].freeze # of a Frame
+    private_constant :WEIGHTS, :FIELDS
 
-    private :_write, :_markers, :_report, :_rows, :_top, :_by
+    private :_trim_path, :_write, :_markers, :_report, :_rows, :_top, :_by
     private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of
 
     private
-
-    def new_frame(name, class_name, method_name, path, line)
-      Frame.new(name: name, class_name: class_name, method_name: method_name, path: path, line: line).freeze
-    end
 
     def checked_limit(limit)
       return limit if limit.is_a?(Integer) && !limit.negative?

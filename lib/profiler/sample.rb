@@ -5,8 +5,9 @@ module Profiler
   #
   # +name+ is the qualified name (+Foo#bar+, +Foo.bar+, +<main>+), +class_name+ and +method_name+ its
   # parts (empty where there is none), +path+ the file (+<cfunc>+ for C, empty for what the profiler
-  # made up), +line+ the line that ran (0 where there is none).
-  Frame = Struct.new(:name, :class_name, :method_name, :path, :line, keyword_init: true) do
+  # made up), +line+ the line that ran (0 where there is none), +kind+ what it is written in (+:ruby+, +:cfunc+, or
+  # +:synthetic+: made up).
+  Frame = Struct.new(:name, :class_name, :method_name, :path, :line, :kind, keyword_init: true) do
     def to_s
       line.zero? ? name : "#{name} (#{path}:#{line})"
     end

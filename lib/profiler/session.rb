@@ -53,10 +53,20 @@ module Profiler
         end
       end
 
+      def roots(trim_path)
+        return [Dir.pwd] if trim_path == true
+
+        roots = Array(trim_path)
+        return roots.map { |root| File.expand_path(root) } if roots.all?(String)
+
+        raise ArgumentError, "trim_path: #{trim_path.inspect} is not true, a directory or an Array of directories"
+      end
+
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
-                engine: nil, metadata: nil)
+                engine: nil, metadata: nil, trim_path: nil)
         # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
-        [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata]
+        [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
+         trim_path ? roots(trim_path) : nil]
       end
     end
 

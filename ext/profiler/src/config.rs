@@ -19,7 +19,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 10] = [
+const KEYWORDS: [&str; 11] = [
     "mode",
     "interval",
     "frequency",
@@ -29,6 +29,7 @@ const KEYWORDS: [&str; 10] = [
     "depth",
     "engine",
     "metadata",
+    "trim_path",
     "bound",
 ];
 
@@ -50,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) interval_ns: u64,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
+    /// Directories that paths are cut off at; nothing if paths stay as they are.
+    pub(crate) trim_path: Option<Vec<String>>,
     /// Whether it ends with a block on the thread that starts it.
     pub(crate) bound: bool,
     /// Only while all of these are current.
@@ -84,6 +87,7 @@ impl Config {
             engine: engine(ruby, asked, &mut notes)?,
             engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
+            trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
             bound: option("bound").is_some_and(Value::to_bool),
             notes,
         })

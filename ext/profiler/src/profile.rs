@@ -7,6 +7,7 @@ use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RStrin
 use profiler_core::analysis::by::by;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
+use profiler_core::analysis::trim::trim;
 use profiler_core::format::text::TextOptions;
 use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
@@ -39,6 +40,11 @@ impl Profile {
             profiles.into_iter().map(Obj::try_convert).collect::<Result<_, Error>>()?;
         let profiles: Vec<&CoreProfile> = profiles.iter().map(|it| &it.0).collect();
         Ok(Self(merge(&profiles)))
+    }
+
+    /// `profile._trim_path(roots)`: the profile with short paths.
+    fn trim_path(&self, roots: Vec<String>) -> Self {
+        Self(trim(&self.0, &roots))
     }
 
     /// `profile._write(format)`: the bytes of a file.
@@ -87,6 +93,8 @@ impl Profile {
             let function: RArray = functions.entry(frame.function.index() as isize)?;
             let row = ruby.ary_from_iter(function);
             row.push(frame.line)?;
+            let kind = profile.function(frame.function).map_or("synthetic", |it| it.kind().name());
+            row.push(ruby.to_symbol(kind))?;
             frames.push(row)?;
         }
         let rows = ruby.ary_new_capa(profile.samples.len());
@@ -256,6 +264,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_format_of", function!(format_of, 1))?;
     class.define_singleton_method("_check_format", function!(check_format, 1))?;
     class.define_singleton_method("_name_of", function!(name_of, 1))?;
+    class.define_method("_trim_path", method!(Profile::trim_path, 1))?;
     class.define_method("_write", method!(Profile::write, 1))?;
     class.define_method("_report", method!(Profile::report, 4))?;
     class.define_method("_rows", method!(Profile::rows, 0))?;

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby};
+use profiler_core::analysis::trim::trim;
 use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
@@ -165,6 +166,9 @@ impl Running {
             taken;
         let drained_ns = clock::monotonic_ns();
         let mut profile = named(ruby, closed);
+        if let Some(roots) = &self.config.trim_path {
+            profile = trim(&profile, roots);
+        }
         markers.sort_unstable();
         profile.markers = markers;
         profile.add_labels(&self.config.static_labels);

@@ -17,6 +17,7 @@ module Profiler
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"
       DEPTH = "PROFILER_DEPTH"
+      TRIM_PATH = "PROFILER_TRIM_PATH" # 1: short paths; or the directories to cut off, with : between
       LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between
       DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
@@ -27,7 +28,7 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, LABELS, DURATION, SIGNAL, START_PAUSED, QUIET,
+      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, LABELS, DURATION, SIGNAL, START_PAUSED, QUIET,
                LEDGER, OWNER, EXECS].freeze
 
       # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
@@ -105,7 +106,8 @@ module Profiler
       def session
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)),
-          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels
+          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
+          trim_path: trim_path
         }.reject { |_name, it| it.nil? }
       end
 
@@ -136,6 +138,12 @@ module Profiler
 
       def flag?(name)
         ![nil, "0", "false"].include?(value(name))
+      end
+
+      def trim_path
+        return unless flag?(TRIM_PATH)
+
+        %w[1 true].include?(value(TRIM_PATH)) || value(TRIM_PATH).split(File::PATH_SEPARATOR)
       end
 
       def labels

@@ -8,11 +8,17 @@ module Profiler
 
       private
 
+      def trim_option(parser)
+        parser.on("--trim-path [DIR]", "short paths: gem:NAME/..., ruby:..., and those under DIR relative;",
+                  "may be repeated, so that deploys compare") { |root| (@roots ||= []) << root }
+      end
+
       # @param path [String] a .pb.gz
       # @return [Profile]
       def read(path)
         load_profiler
-        Profile.load(path)
+        profile = Profile.load(path)
+        @roots ? profile.trim_path(*@roots.compact) : profile
       rescue SystemCallError => e
         raise Failure, "cannot read #{path}: #{CLI.reason(e)}"
       rescue FormatError => e

@@ -25,6 +25,7 @@ module Profiler
       private
 
       def define(parser)
+        trim_option(parser)
         parser.on("-o", "--out OUT", "file to write; its extension says the format; - for stdout, as pprof",
                   "(default merged-DATE-TIME.pb.gz, whose name is then printed)") { |file| @out = file }
       end

@@ -175,7 +175,7 @@ unsafe fn hosts(modules: RArray, wanted: &HashSet<u64>) -> Vec<u64> {
     // SAFETY: nothing changes the Array meanwhile, and what is in it is alive.
     unsafe {
         for module in modules.as_slice() {
-            let module = module.as_raw() as u64;
+            let module = module.as_raw();
             let meta = (kind(module) == Kind::Class).then(|| modules::metaclass(module)).flatten();
             for candidate in meta.into_iter().chain([module]) {
                 let mut any = false;

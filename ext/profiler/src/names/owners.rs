@@ -2,7 +2,7 @@
 
 use profiler_core::names::without_addresses;
 
-use crate::vm::modules::{anatomy, class_of, Module};
+use crate::vm::modules::{anatomy, class_of, Anatomy};
 use crate::vm::objects::{kind, Kind};
 
 /// What has no name is called by what it hangs on, and that by what it hangs on: this far.
@@ -29,7 +29,7 @@ impl Owner {
         unsafe {
             let class_name = spell(module, 0);
             let (of, singleton) = match anatomy(module) {
-                Module::SingletonOf(object) => (spell_object(object, 1), true),
+                Anatomy::SingletonOf(object) => (spell_object(object, 1), true),
                 _ => (class_name.clone(), false),
             };
             Self { class_name, of, singleton }
@@ -64,14 +64,14 @@ unsafe fn spell(module: u64, depth: usize) -> String {
     unsafe {
         let other = |it: Option<u64>| it.map_or("?".into(), |it| spell(it, depth + 1));
         match anatomy(module) {
-            Module::Named(name) => without_addresses(&name),
-            Module::SingletonOf(object) => format!("#<singleton of {}>", spell_object(object, depth + 1)),
-            Module::Refinement { of, by } => format!("#<refinement {} of {}>", other(by), other(of)),
-            Module::AnonymousClass { superclass: None } => "#<anonymous class>".into(),
-            Module::AnonymousClass { superclass } => {
+            Anatomy::Named(name) => without_addresses(&name),
+            Anatomy::SingletonOf(object) => format!("#<singleton of {}>", spell_object(object, depth + 1)),
+            Anatomy::Refinement { of, by } => format!("#<refinement {} of {}>", other(by), other(of)),
+            Anatomy::Class { superclass: None } => "#<anonymous class>".into(),
+            Anatomy::Class { superclass } => {
                 format!("#<anonymous subclass of {}>", other(superclass))
             }
-            Module::AnonymousModule => "#<anonymous module>".into(),
+            Anatomy::Module => "#<anonymous module>".into(),
         }
     }
 }

@@ -46,6 +46,9 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
     it
 }
 
+/// Modules included into one class: far more than anybody has.
+const MOST_INCLUSIONS: usize = 10_000;
+
 /// Calls `found` with each entry of the methods that `module` itself has. Makes no Ruby object.
 ///
 /// # Safety
@@ -57,8 +60,8 @@ pub(crate) unsafe fn each_own(
 ) {
     let mut place = Some(module);
     // With a module prepended, the methods of a class move behind it, to one of its inclusions.
-    while let Some(here) = place {
-        let mut any = false;
+    for _ in 0..MOST_INCLUSIONS {
+        let Some(here) = place else { break };
         // SAFETY: as promised; what a live object refers to is alive.
         unsafe {
             references(here, around);
@@ -67,7 +70,6 @@ pub(crate) unsafe fn each_own(
                 if it.owner != Some(module) {
                     continue; // from a cache
                 }
-                any = true;
                 if let Some(original) = it.original {
                     let original = method(original, buffer);
                     if original.owner == Some(module) {
@@ -76,8 +78,7 @@ pub(crate) unsafe fn each_own(
                 }
                 found(it);
             }
-            let next = around.iter().copied().find(|it| kind(*it) == Kind::Inclusion && *it != here);
-            place = next.filter(|_| !any);
+            place = around.iter().copied().find(|it| kind(*it) == Kind::Inclusion && *it != here);
         }
     }
 }
@@ -134,7 +135,7 @@ pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> 
         if !is_method(object) {
             return None;
         }
-        references(object.as_raw() as u64, buffer);
+        references(object.as_raw(), buffer);
         buffer.iter().copied().find(|it| kind(*it) == Kind::Method)
     }
 }

@@ -7,7 +7,7 @@ use super::objects::{kind, Kind};
 
 /// What is known of a class or module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Module {
+pub(crate) enum Anatomy {
     /// It has a name: that of a constant, or one that the app gave it. The VM puts addresses into the
     /// names of constants in what has no name.
     Named(String),
@@ -18,35 +18,37 @@ pub(crate) enum Module {
         of: Option<u64>,
         by: Option<u64>,
     },
-    AnonymousClass {
+    /// A class without a name.
+    Class {
         superclass: Option<u64>,
     },
-    AnonymousModule,
+    /// A module without a name.
+    Module,
 }
 
 /// What `module` is.
 ///
 /// # Safety
 /// The caller holds the GVL; it is a live class or module, and on the machine's stack.
-pub(crate) unsafe fn anatomy(module: u64) -> Module {
+pub(crate) unsafe fn anatomy(module: u64) -> Anatomy {
     let value = module as VALUE;
     // SAFETY: as promised. None of these calls methods; those that raise are caught.
     unsafe {
         let is_class = kind(module) == Kind::Class;
         if is_class && rb_sys::rb_class_real(value) != value {
-            return attached(value).map_or(Module::AnonymousModule, |it| Module::SingletonOf(it as u64));
+            return attached(value).map_or(Anatomy::Module, Anatomy::SingletonOf);
         }
         if rb_sys::rb_obj_is_kind_of(value, rb_sys::rb_cRefinement) == rb_sys::Qtrue as VALUE {
-            return Module::Refinement {
+            return Anatomy::Refinement {
                 of: hidden(value, c"__refined_class__"),
                 by: hidden(value, c"__defined_at__"),
             };
         }
         let name = super::quietly(|| rb_sys::rb_mod_name(value));
         match name.filter(|name| rb_sys::RB_TYPE_P(*name, ruby_value_type::RUBY_T_STRING)) {
-            Some(name) => Module::Named(super::text(name)),
-            None if is_class => Module::AnonymousClass { superclass: superclass(value) },
-            None => Module::AnonymousModule,
+            Some(name) => Anatomy::Named(super::text(name)),
+            None if is_class => Anatomy::Class { superclass: superclass(value) },
+            None => Anatomy::Module,
         }
     }
 }
@@ -69,15 +71,14 @@ pub(crate) unsafe fn metaclass(class: u64) -> Option<u64> {
     let of = unsafe { (*(class as *const rb_sys::RBasic)).klass };
     // SAFETY: a class is an object, and so is what it is an instance of.
     unsafe {
-        (of != 0 && rb_sys::rb_class_real(of) != of && attached(of) == Some(class as VALUE))
-            .then_some(of as u64)
+        (of != 0 && rb_sys::rb_class_real(of) != of && attached(of) == Some(class as VALUE)).then_some(of)
     }
 }
 
 unsafe fn superclass(class: VALUE) -> Option<u64> {
     // SAFETY: as the callers promise. Raises for a class that was never initialised.
     let superclass = unsafe { super::quietly(|| rb_sys::rb_class_superclass(class)) };
-    superclass.filter(|it| *it != rb_sys::Qnil as VALUE).map(|it| it as u64)
+    superclass.filter(|it| *it != rb_sys::Qnil as VALUE)
 }
 
 /// An instance variable that Ruby code cannot name, if an object is there.

@@ -73,7 +73,7 @@ pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
     unsafe extern "C" fn note(object: VALUE, found: *mut c_void) {
         // SAFETY: `found` is the Vec below, which nobody else touches meanwhile.
         let found = unsafe { &mut *found.cast::<Vec<u64>>() };
-        found.push(object as u64);
+        found.push(object);
     }
     found.clear();
     // SAFETY: as promised; the function only notes addresses.

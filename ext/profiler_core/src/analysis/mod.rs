@@ -2,4 +2,6 @@
 
 pub mod by;
 pub mod merge;
+mod sum;
 pub mod top;
+pub mod trim;

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+# A program can call its methods what it wants, and answer for itself what it wants. No format breaks, and
+# nobody asks it.
+RSpec.describe "Names that a program means ill with" do
+  def run(code)
+    result = ruby_child("-e", "require 'profiler'\ndef tick = Profiler::Testing.handler_ns(16)\n#{code}", timeout: 120)
+    expect(result.status).to be_success, result.err
+    result
+  end
+
+  it "are never asked of the app" do
+    result = run(<<~RUBY)
+      module Asked
+        %i[name to_s inspect hash == eql? equal? === singleton_class? attached_object superclass instance_method instance_methods
+           private_instance_methods instance_of? is_a? kind_of? class object_id target respond_to? method_missing].each do |question|
+          define_method(question) { |*| Kernel.abort("asked for \#{question}") }
+        end
+      end
+      class Hostile
+        def work = tick
+        define_method(:made) { tick }
+      end
+      object = Hostile.new
+      def object.own = tick
+      anonymous = Class.new(Hostile) { def sub = tick }
+      nameless = anonymous.new
+      Refining = Module.new { refine(Hostile) { def refined = tick } }
+      using Refining
+      calls = [-> { object.work }, -> { object.made }, -> { object.own }, -> { nameless.sub }, -> { object.refined }]
+      methods = [Hostile.instance_method(:work), Hostile.instance_method(:made)]
+      [Hostile, anonymous, Refining].each { |it| it.singleton_class.prepend(Asked) }
+      Hostile.prepend(Module.new { %i[class inspect to_s hash].each { |it| define_method(it) { |*| Kernel.abort("asked") } } })
+      profile = Profiler.run(threads: :current) { calls.each(&:call) }
+      puts profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/work|made|own|sub|refined/)
+      puts methods.map { |it| Profiler.name_of(it) }
+    RUBY
+    expect(result.err).to eq("")
+    expect(result.out.lines(chomp: true)).to contain_exactly(
+      "Hostile#work", "Hostile#made", "#<instance of Hostile>.own", "#<anonymous subclass of Hostile>#sub",
+      "#<refinement Refining of Hostile>#refined", "Hostile#work", "Hostile#made"
+    )
+  end
+
+  it "break no format and no page" do
+    Dir.mktmpdir do |box|
+      result = run(<<~'RUBY' + <<~RUBY)
+        names = ["a\0b", "a\nb 1\n", "a;b", "</script><script>alert(1)</script>", "]]>&lt;", "\xff\xfe".b, "\u202egnp.exe", "\e[31mred", "x" * 100_000, " ", "",
+                 "é#ü.ö", '"\'`$(rm)', "(garbage collection)", "a\tb", "Foo#bar"]
+        class Hostile; end
+        $names = names
+        names.each_index { |it| Hostile.class_eval("define_method($names[#{it}]) { tick }", "hostile.rb", it) }
+        names.each_index { |it| Hostile.class_eval("define_singleton_method($names[#{it}]) { tick }", "hostile.rb", 100 + it) }
+        call = -> { names.each { |name| Hostile.new.send(name); Hostile.send(name) } }
+        if Module.method_defined?(:set_temporary_name)
+          odd = names.map { |name| Class.new { def work = tick }.set_temporary_name("<" + name) rescue nil }.compact
+        end
+      RUBY
+        profile = Profiler.run(threads: :current) { call.call; odd&.each { |it| it.new.work } }
+        %w[x.pb.gz x.svg x.folded x.txt].each { |file| profile.save("#{box}/" + file) }
+        p profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Hostile/).size
+      RUBY
+      expect(Integer(result.out)).to be >= 28
+      texts = %w[x.svg x.folded x.txt].to_h { |file| [file, File.read("#{box}/#{file}", encoding: "UTF-8")] }
+      texts.each do |file, text|
+        expect(text).to be_valid_encoding, file
+        expect(text).not_to match(/[\0\e\u202e]/), file
+      end
+      expect(texts["x.folded"].lines).to all(match(/\A\S.* \d+\n\z/))
+      expect(texts["x.svg"]).not_to include("<script>alert", "]]>&lt;")
+      loaded = ruby_child("-e", "require 'profiler'; p Profiler::Profile.load(ARGV[0]).samples.size > 1", "#{box}/x.pb.gz").out
+      expect(loaded).to eq("true\n")
+      next unless system("command -v xmllint > /dev/null")
+
+      expect(command_child("xmllint", "--noout", "#{box}/x.svg").err).to eq("")
+    end
+  end
+end

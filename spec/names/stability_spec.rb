@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+# A name is the same in every process, wherever its objects lie and move to.
+RSpec.describe "Names in many processes" do
+  def names_of(seed, padding)
+    result = ruby_child("spec/scripts/random_names.rb", env: { "SEED" => seed.to_s, "PADDING" => padding.to_s }, timeout: 120)
+    expect(result.status).to be_success, result.err
+    result.out.lines(chomp: true)
+  end
+
+  seeds = ENV["PROPERTY_SEED"] ? [Integer(ENV["PROPERTY_SEED"])] : Array.new(Integer(ENV.fetch("PROPERTY_RUNS", "3"))) { rand(1 << 30) }
+  seeds.each do |seed|
+    it "are identical, and hold no address (PROPERTY_SEED=#{seed})" do
+      one = names_of(seed, 0)
+      two = names_of(seed, 50_000)
+      expect(one - two).to eq([])
+      expect(two - one).to eq([])
+      expect(one.grep(/\|made\.rb/).size).to be > 5
+      expect(one.grep(/0x\h/)).to eq([])
+      expect(one.grep(/unknown|^block/).grep_v(/random_names/)).to eq([])
+    end
+  end
+
+  it "survive the death of what they name" do
+    result = ruby_child("-e", <<~RUBY, timeout: 120)
+      require "profiler"
+      GC.auto_compact = true
+      profile = Profiler.run(interval: 50) do
+        400.times do |turn|
+          eval("class Gone\#{turn}; def work = 300.times { |it| it.to_s }; end; Gone\#{turn}.new.work")
+          Object.send(:remove_const, "Gone\#{turn}")
+          GC.compact if turn % 20 == 0
+        end
+      end
+      puts profile.samples.flat_map { |row| row.frames.map(&:name) }.uniq.grep(/Gone|unknown/)
+    RUBY
+    expect(result.status).to be_success, result.err
+    expect(result.out.lines(chomp: true)).to all(match(/\AGone\d+#work\z/).or(match(/\A<class:Gone\d+>\z/)))
+  end
+
+  it "are those of templates, not of what ActionView makes of them in one process" do
+    Dir.mktmpdir do |views|
+      Dir.mkdir("#{views}/posts")
+      File.write("#{views}/posts/show.html.erb", "<% tick %><%= render 'posts/row' %>")
+      File.write("#{views}/posts/_row.html.erb", "<% [1].each { tick } %>")
+      names = Array.new(2) do
+        result = ruby_child("-e", <<~RUBY, timeout: 120)
+          begin; require "action_view"; rescue LoadError; puts "none"; exit; end
+          require "profiler"
+          def tick = Profiler::Testing.handler_ns(16)
+          view = ActionView::Base.with_empty_template_cache.new(ActionView::LookupContext.new([#{views.inspect}]), {}, nil)
+          profile = Profiler.run(threads: :current) { view.render(template: "posts/show") }
+          puts profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/html_erb/).sort
+        RUBY
+        skip "ActionView is not installed" if result.out == "none\n"
+        expect(result.err).to eq("")
+        result.out.lines(chomp: true)
+      end
+      expect(names.uniq.size).to eq(1)
+      expect(names.first).to match([/\A#<anonymous subclass of ActionView::Base>#_\w+_posts__row_html_erb\z/, /_posts_show_html_erb\z/])
+    end
+  end
+
+  it "are those of one run, when two are merged" do
+    Dir.mktmpdir do |directory|
+      files = Array.new(2) do |number|
+        file = "#{directory}/#{number}.pb.gz"
+        result = ruby_child("spec/scripts/random_names.rb", file, env: { "SEED" => "7" }, timeout: 120)
+        expect(result.status).to be_success, result.err
+        file
+      end
+      result = ruby_child("-e", <<~RUBY, *files)
+        require "profiler"
+        one, two = ARGV.map { |file| Profiler::Profile.load(file) }
+        functions = ->(profile) { profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line) }.select { |it| it[1] == "made.rb" }.sort }
+        p functions[one.merge(two)] == functions[one], functions[one].size > 5
+      RUBY
+      expect(result.out).to eq("true\ntrue\n"), result.err
+    end
+  end
+
+  it "compare when the app lies elsewhere, with trim_path:" do
+    reports = Array.new(2) do
+      Dir.mktmpdir do |app|
+        File.write("#{app}/app.rb", <<~RUBY)
+          require "profiler"
+          require "set"
+          class Job
+            def work = Set.new([1]).each { Profiler::Testing.handler_ns(16) }
+          end
+          profile = Profiler.run(threads: :current, trim_path: true) { Job.new.work }
+          puts profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line).join(" ") }.sort
+          puts profile.trim_path.top(limit: 0).size
+          p((Profiler.run(trim_path: 5) {} rescue $!.message))
+        RUBY
+        result = ruby_child("app.rb", chdir: app)
+        expect(result.err).to eq("")
+        result.out.lines(chomp: true)
+      end
+    end
+    expect(reports.uniq.size).to eq(1)
+    expect(reports.first).to include("Job#work app.rb 4", "<main> app.rb 0").or include("Job#work app.rb 4", "<main> app.rb 1")
+    expect(reports.first.grep(/Set#each ruby:set.rb/)).not_to be_empty if RUBY_VERSION < "3.5"
+    expect(reports.first.last).to eq('"trim_path: 5 is not true, a directory or an Array of directories"')
+  end
+end
