@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "contenders"
+require_relative "names"
 require_relative "sessions"
 require_relative "workloads"
 
@@ -70,6 +71,10 @@ module Bench
 
   def self.around_nothing(rounds)
     Sessions.around_nothing(rounds)
+  end
+
+  def self.names(part)
+    Names.public_send(part)
   end
 
   def self.churn(seconds)

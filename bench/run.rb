@@ -1,18 +1,21 @@
 # frozen_string_literal: true
 
 require_relative "contenders"
+require_relative "names"
 require_relative "report"
 require_relative "sessions"
 require_relative "stats"
 require_relative "workloads"
 require "json"
 
-# ruby bench/run.rb overhead | cost | handler | start_stop | churn
+# ruby bench/run.rb overhead | cost | handler | start_stop | churn | names
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
   WARM_LIMIT_US = 15     # to start and stop a session of this thread around nothing
   SECOND_LIMIT_US = 150  # the same, the second time in a process
+  NAME_LIMIT_NS = 5_000  # to name a function
+  SEARCH_LIMIT_MS = 50   # to find methods of define_method among 20,000
   HANDLER_LIMIT = 1.15   # the handler, times a bare rb_profile_frames ...
   HANDLER_EXTRA_NS = 700 # ... and this
 
@@ -159,10 +162,26 @@ module Bench
                                                 row.call("a minor GC, without", "gc_without")])
       report.publish
     end
+
+    def names
+      report = Report.new("names", "To name what was seen")
+      report.text("Median of #{pairs(20)} processes. In the first, #{Names::METHODS} functions of one stack; in the others one method of " \
+                  "`define_method` among #{Names::MODULES * 20} methods, and the same again.")
+      parts = { frames: %w[each_ns], search: %w[first again] }.flat_map do |part, figures|
+        found = Array.new(pairs(20)) { child(:names, part) }
+        figures.map { |name| Stats.figure(found) { |some| Stats.median(some.map { |it| it[name] }) } }
+      end
+      each, first, again = parts
+      demands = ["at most #{NAME_LIMIT_NS}: #{each.verdict(NAME_LIMIT_NS)}", "at most #{SEARCH_LIMIT_MS}: #{first.verdict(SEARCH_LIMIT_MS)}"]
+      report.table(["", "a function, ns", "the search, ms", "again, ms"],
+                   [["ours", each.text(0), first.text(1), again.text(3)], ["demand", *demands, ""]])
+      report.publish
+    end
   end
 
   name = ARGV.fetch(0, "overhead")
-  abort "bench: #{name} is not one of overhead, cost, handler, start_stop, churn" unless %w[overhead cost handler start_stop churn].include?(name)
+  all = %w[overhead cost handler start_stop churn names]
+  abort "bench: #{name} is not one of #{all.join(", ")}" unless all.include?(name)
 
   $LOAD_PATH.unshift("#{ROOT}/lib")
   Run.public_send(name)

@@ -18,6 +18,9 @@ namespace :bench do
   desc "Measure what it takes to start and to stop (1 minute)"
   task(start_stop: :compile) { bench("start_stop") }
 
+  desc "Measure what names cost when a session stops (1 minute)"
+  task(names: :compile) { bench("names") }
+
   desc "Measure stops and GC while 32 threads start and stop sessions (75 seconds)"
   task(churn: :compile) { bench("churn") }
 end

@@ -14,7 +14,8 @@ RSpec.describe "the benchmarks" do
     "cost" => %w[floor_empty floor floor_timed ours],
     "handler" => ["bare rb_profile_frames", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
     "start_stop" => ["floor", "ours", "around nothing"],
-    "churn" => ["stop", "a minor GC, with them"]
+    "churn" => ["stop", "a minor GC, with them"],
+    "names" => ["ours"]
   }
   contenders.each do |name, expected|
     it "#{name} prints and keeps a table with a number for every contender" do

@@ -32,6 +32,14 @@ RSpec.describe "profiler convert" do
     expect(files).to eq %w[flames shop.pb.gz]
   end
 
+  it "shortens paths with --trim-path, as report and merge do" do
+    places = ->(text) { text.scan(%r{\S*/?shop\.rb:20$}) }
+    expect(places[convert("shop.pb.gz", "-", "--format", "text").out]).to eq ["/app/lib/shop.rb:20"]
+    expect(places[convert("shop.pb.gz", "-", "--format", "text", "--trim-path", "/app").out]).to eq ["lib/shop.rb:20"]
+    expect(places[profiler_child("report", "shop.pb.gz", "--trim-path", "/app", chdir: box).out]).to eq ["lib/shop.rb:20"]
+    expect(places[profiler_child("merge", "shop.pb.gz", "--trim-path", "/app", "-o", "it.txt", chdir: box).then { File.read(in_box("it.txt")) }]).to eq ["lib/shop.rb:20"]
+  end
+
   it "may write a .pb.gz over itself" do
     before = report("shop.pb.gz")
     expect(convert("shop.pb.gz", "shop.pb.gz").code).to eq 0

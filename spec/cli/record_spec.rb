@@ -48,6 +48,18 @@ RSpec.describe "profiler record" do
     expect(report("b.pb.gz")).to include(stats: include(interval_ns: 2_000_000))
   end
 
+  it "cuts paths at --trim-path, or where the command starts" do
+    FileUtils.mkdir_p(in_box("app"))
+    File.write(in_box("app/a.rb"), "class Job; def work = 300_000.times { |it| it.to_s }; end; Job.new.work")
+    paths = ->(file) { report(file)[:top].select { |row| row[:name] == "Job#work" }.map { |row| row[:path] }.uniq }
+    record("--out", "a.pb.gz", "--trim-path", "--", ruby, "app/a.rb")
+    expect(paths["a.pb.gz"]).to eq ["app/a.rb"]
+    record("--out", "b.pb.gz", "--trim-path=app", "--", ruby, "app/a.rb")
+    expect(paths["b.pb.gz"]).to eq ["a.rb"]
+    record("--out", "c.pb.gz", "--", ruby, "app/a.rb")
+    expect(paths["c.pb.gz"]).to eq [File.realpath(in_box("app/a.rb"))]
+  end
+
   it "does not take what an outer environment says for its options" do
     outer = { "PROFILER_MODE" => "nonsense", "PROFILER_QUIET" => "1", "PROFILER_OUT" => "outer.svg",
               "PROFILER_OWNER_PID" => "1", "PROFILER_LEDGER" => "/none" }
