@@ -1,19 +1,24 @@
 # frozen_string_literal: true
 
 # Ends and begins processes in every way that Ruby has. Each tells, in a file of the directory LOG, its pid,
-# how it came about and its CPU time at the end, in ns.
+# how it came about and the CPU time, at the end, of its main thread and of the whole process, in ns.
 def burn(milliseconds)
   till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
   10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
 end
 
+def clocks
+  [Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond),
+   Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID, :nanosecond)]
+end
+
 def tell(kind)
-  cpu = Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
-  File.write(File.join(ENV.fetch("LOG"), "#{Process.pid}.#{kind}"), (cpu - $cpu_before).to_s)
+  used = clocks.zip($before).map { |now, before| now - before }
+  File.write(File.join(ENV.fetch("LOG"), "#{Process.pid}.#{kind}"), used.join(" "))
 end
 
 def child(kind)
-  $cpu_before = 0 # a process that is born has used none
+  $before = [0, 0] # a process that is born has used none
   Object.send(:define_method, :"as_#{kind}") { burn(20) }
   Object.new.send(:"as_#{kind}")
   yield if block_given?
@@ -21,7 +26,7 @@ def child(kind)
 end
 
 RUBY = RbConfig.ruby
-$cpu_before = Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
+$before = clocks
 if ARGV.first == "other"
   burn(30)
   tell("other_ruby")
@@ -50,7 +55,7 @@ wait.(fork { exec(RUBY, __FILE__, "other") })
 system("true") || abort
 IO.popen("cat", "r+") { |io| io.puts(1); io.close_write; io.read }
 wait.(spawn("sleep 0.01"))
-Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $cpu_before = 0; 50.times { |it| it.to_s }; tell("one_of_many") }) }
+Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $before = [0, 0]; 50.times { |it| it.to_s }; tell("one_of_many") }) }
 burn(50)
 tell("main")
 abort ended.reject(&:success?).inspect unless ended.all?(&:success?)
