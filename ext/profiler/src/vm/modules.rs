@@ -14,14 +14,9 @@ pub(crate) enum Anatomy {
     /// The singleton class of an object, which may be a class or module itself.
     SingletonOf(u64),
     /// What `refine(of)` made in module `by`.
-    Refinement {
-        of: Option<u64>,
-        by: Option<u64>,
-    },
+    Refinement { of: Option<u64>, by: Option<u64> },
     /// A class without a name.
-    Class {
-        superclass: Option<u64>,
-    },
+    Class { superclass: Option<u64> },
     /// A module without a name.
     Module,
 }
