@@ -12,9 +12,9 @@ RSpec.describe "Options" do
   end
 
   {
-    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu)",
-    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu)",
-    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu)',
+    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, an Array of these)",
+    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, an Array of these)",
+    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, an Array of these)',
     "interval: 49" => "ArgumentError: interval: 49 is not an Integer from 50 to 1000000 microseconds",
     "interval: 1_000_001" => "ArgumentError: interval: 1000001 is not an Integer from 50 to 1000000 microseconds",
     "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",

@@ -139,7 +139,7 @@ end
 workers = []
 start_worker = -> { workers << Worker.new("worker #{workers.size}", plan.call) }
 2.times { start_worker.call }
-watched = []
+watched = [Watched.new(workers, nil, nil, interval: 1_000)] # whatever chance brings, one there is
 done = []
 40.times do
   case random.rand(8)

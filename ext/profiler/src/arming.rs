@@ -15,6 +15,8 @@ use crate::vm::events::thread_hook;
 /// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
 /// there is none.
 static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// The same for its wall clock.
+static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
 /// The hooks are there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 /// The timer of the process is ours.
@@ -29,6 +31,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     let finest = |all: &mut dyn Iterator<Item = u64>| all.min().unwrap_or(0);
     let at_birth = finest(&mut looking().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
     AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
     CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
     CAPTURE.at_safepoints.store(sampler.engine == Engine::Safepoint, Ordering::Relaxed);
@@ -57,6 +60,30 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
         result = result.and(arm_process(finest(&mut looking().map(|it| it.interval_ns))));
     }
     result
+}
+
+/// Has the wall clocks of those threads measured that a session of wall clock time looks at, and of no others.
+fn measure_walls(sampler: &Sampler) {
+    let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
+    let finest = |all: &mut dyn Iterator<Item = u64>| all.min().unwrap_or(0);
+    let at_birth = finest(&mut measuring().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
+    WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    for state in threads::live() {
+        let looks = |ids: &Option<Vec<_>>| ids.as_ref().is_none_or(|ids| ids.contains(&state.id()));
+        match finest(&mut measuring().filter(|it| looks(&it.threads)).map(|it| it.interval_ns)) {
+            0 => state.walls.turn_off(clock::monotonic_ns()),
+            interval_ns => measure_wall(state, interval_ns),
+        }
+    }
+    CAPTURE.walls.store(measuring().next().is_some(), Ordering::Relaxed);
+}
+
+fn measure_wall(state: &'static ThreadState, interval_ns: u64) {
+    let tag = std::ptr::from_ref(state).cast_mut().cast();
+    // SAFETY: the GVL is held, so a thread that is registered has not ended; states stay for ever.
+    unsafe { vm::gvl::tag(state.object(), tag) };
+    let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
+    state.walls.turn_on(clock::monotonic_ns(), interval_ns, here);
 }
 
 /// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was
@@ -110,9 +137,10 @@ pub(crate) fn hooks_on() {
 /// No longer.
 pub(crate) fn hooks_off() {
     AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    WALL_AT_BIRTH_NS.store(0, Ordering::Relaxed);
     if HOOKED.swap(false, Ordering::Relaxed) {
         // SAFETY: sessions stop with the GVL held, and never from within a hook.
-        unsafe { vm::events::off_threads(on_thread_begin, on_thread_end) };
+        unsafe { vm::events::off(on_thread_begin, on_thread_end) };
     }
 }
 
@@ -127,6 +155,10 @@ thread_hook!(on_thread_begin, |thread| {
     let armed = me.is_some_and(|state| {
         threads::remember_own(state);
         threads::keep_name(state);
+        match WALL_AT_BIRTH_NS.load(Ordering::Relaxed) {
+            0 => {}
+            interval_ns => measure_wall(state, interval_ns),
+        }
         arm_at_birth(state).is_ok()
     });
     if let (false, Some(hub)) = (armed, CAPTURE.hub()) {

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
 use profiler_core::labels::LabelSet;
+use profiler_core::view::Measures;
 
 use crate::capture::engine::Engine;
 use crate::errors::argument_error;
@@ -47,7 +48,8 @@ pub(crate) enum Threads {
 /// A session's options.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    pub(crate) modes: Vec<String>,
+    /// What it measures.
+    pub(crate) measures: Measures,
     pub(crate) interval_ns: u64,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
@@ -78,7 +80,7 @@ impl Config {
         let mut notes = Vec::new();
         let asked = asked_engine(ruby, option("engine"))?;
         Ok(Self {
-            modes: modes(ruby, option("mode"))?,
+            measures: measures(ruby, option("mode"))?,
             interval_ns: interval_ns(ruby, option("interval"), option("frequency"))?,
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
@@ -94,18 +96,36 @@ impl Config {
     }
 }
 
-fn modes(ruby: &Ruby, value: Option<Value>) -> Result<Vec<String>, Error> {
-    let Some(value) = value else { return Ok(vec!["cpu".into()]) };
+/// The names of what a session measures, as `mode:` has them.
+pub(crate) fn modes(measures: Measures) -> Vec<String> {
+    let named = [("cpu", measures.cpu), ("wall", measures.wall)];
+    named.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
+    let Some(value) = value else { return Ok(Measures::default()) };
     let asked: Vec<Value> = match RArray::from_value(value) {
         Some(array) => array.into_iter().collect(),
         None => vec![value],
     };
-    let known =
-        |mode: &Value| Symbol::from_value(*mode).is_some_and(|mode| mode.name().is_ok_and(|it| it == "cpu"));
-    match asked.iter().find(|mode| !known(mode)) {
-        None if !asked.is_empty() => Ok(vec!["cpu".into()]),
-        _ => Err(argument_error(ruby, format!("mode: {} is not a mode (allowed: :cpu)", value.inspect()))),
+    let is = |mode: &Value, name: &str| {
+        Symbol::from_value(*mode).is_some_and(|mode| mode.name().is_ok_and(|it| it == name))
+    };
+    let has = |name| asked.iter().any(|mode| is(mode, name));
+    let measures = Measures { cpu: has("cpu"), wall: has("wall") };
+    if asked.is_empty() || !asked.iter().all(|mode| is(mode, "cpu") || is(mode, "wall")) {
+        let message =
+            format!("mode: {} is not a mode (allowed: :cpu, :wall, an Array of these)", value.inspect());
+        return Err(argument_error(ruby, message));
     }
+    if measures.wall {
+        // SAFETY: a `Ruby` proves that the GVL is held.
+        if let Some(why) = unsafe { vm::gvl::unavailable() } {
+            let message = format!("mode: {} cannot be measured here: {why} (allowed: :cpu)", value.inspect());
+            return Err(argument_error(ruby, message));
+        }
+    }
+    Ok(measures)
 }
 
 fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -> Result<u64, Error> {

@@ -12,10 +12,11 @@ use std::sync::MutexGuard;
 
 use profiler_core::hub::ForkGuard;
 use profiler_core::ids::LabelSetId;
+use profiler_core::sample::Walls;
 use profiler_core::view::ThreadNow;
 
 use crate::arming;
-use crate::capture::{clock, walk, CAPTURE};
+use crate::capture::{clock, waits, walk, CAPTURE};
 use crate::sampler::{self, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm::jobs::Job;
@@ -73,12 +74,14 @@ unsafe extern "C" fn in_child() {
     let before = held.me.map(ThreadState::id);
     let me = threads::start_over(held.me);
     arming::forget_timers();
+    waits::keep_hooks();
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
         // A process that is born has used no CPU.
         let now = me.map(|state| ThreadNow {
             thread: state.id(),
             cpu_ns: 0,
+            walls: Walls::default(),
             labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
         });
         drain.start_over(clock::monotonic_ns(), &orphans, before, now);

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 
-use profiler_core::sample::Synthetic;
+use profiler_core::frame::Synthetic;
 
 use crate::capture::{walk, CAPTURE};
 use crate::{threads, vm};

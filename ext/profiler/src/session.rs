@@ -10,7 +10,7 @@ use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
 
 use crate::capture::{clock, sigaction, CAPTURE};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::errors::{argument_error, error};
 use crate::names::VmNames;
 use crate::profile::Profile;
@@ -199,7 +199,7 @@ impl Running {
             );
         }
         profile.meta = Meta {
-            modes: self.config.modes.clone(),
+            modes: config::modes(self.config.measures),
             engine: engine.name().into(),
             interval_ns: self.config.interval_ns,
             started_at_ns: start.at_ns,

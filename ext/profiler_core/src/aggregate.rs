@@ -1,9 +1,10 @@
 //! What a session has seen so far: weights by stack, thread, labels and state.
 //!
-//! Law 1 lives here. Each session keeps, for each thread, the CPU clock up to which it has given
-//! every nanosecond to a stack. A record moves that clock on and gives the difference to its own
-//! stack; what is left when the thread ends or the session closes goes to the thread's last stack,
-//! or to `(unsampled)` when it has none. So the sum of a thread is always the thread's own clock.
+//! Law 1 lives here. Each session keeps, for each thread, the clocks up to which it has given every
+//! nanosecond to a stack: the CPU clock, and where it looks at the wall clock the four parts of that. A
+//! record moves the clocks of its kind on and gives the differences to its own stack; what is left when
+//! the thread ends or the session closes goes to the last stack that had the like, or to `(unsampled)`
+//! when there is none. So the sums of a thread are always the thread's own clocks.
 //!
 //! A session that looks at labels counts a thread only while it is inside: from the switch that brings
 //! the labels to the one that takes them away.
@@ -12,7 +13,8 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{LabelSetId, StackId, ThreadId};
-use crate::sample::{Stamp, State};
+use crate::sample::{Kind, Stamp, State, Walls};
+use crate::view::Measures;
 
 /// What weights are summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,16 +36,37 @@ pub struct Weight {
     pub count: u64,
     /// CPU time, ns.
     pub cpu_ns: u64,
+    /// Wall clock time in the key's state, ns.
+    pub wall_ns: u64,
 }
 
+/// The clocks of a thread when something is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// Who.
+    pub thread: ThreadId,
+    /// Its CPU clock when it was born or first seen, ns.
+    pub born_cpu_ns: u64,
+    /// Its CPU clock, ns.
+    pub cpu_ns: u64,
+    /// Its wall clocks.
+    pub walls: Walls,
+}
+
+/// A thread's clocks, up to which every nanosecond has been given to a stack.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
-    given_cpu_ns: u64,
+    cpu_ns: u64,
+    walls: Walls,
     /// Whether the thread's time counts now.
     inside: bool,
     /// Labels current on the thread, where the session looks at labels.
     labels: LabelSetId,
+    /// Where the last records went: with a tick in it, of running code, of a wait, of a GC.
     last: Option<Key>,
+    last_ran: Option<Key>,
+    last_wait: Option<Key>,
+    last_gc: Option<Key>,
 }
 
 /// A thread at the moment a session begins to look at it.
@@ -53,6 +76,8 @@ pub struct Beginning {
     pub thread: ThreadId,
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
+    /// Its wall clocks.
+    pub walls: Walls,
     /// Whether its time counts from now on, or only after it has crossed into the session's labels.
     pub inside: bool,
     /// Labels current on it.
@@ -62,6 +87,7 @@ pub struct Beginning {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
+    measures: Measures,
     started_ns: u64,
     /// Whether the time of a thread that is born counts from its birth.
     born_inside: bool,
@@ -72,9 +98,14 @@ pub struct Aggregate {
 impl Aggregate {
     /// For a session that starts at `started_ns` on the monotonic clock, with the threads that exist
     /// then. Others count from their birth if `born_inside`, else from where they cross.
-    pub fn new(started_ns: u64, born_inside: bool, threads: impl IntoIterator<Item = Beginning>) -> Self {
-        let mut new =
-            Self { started_ns, born_inside, weights: HashMap::default(), clocks: HashMap::default() };
+    pub fn new(
+        measures: Measures,
+        started_ns: u64,
+        born_inside: bool,
+        threads: impl IntoIterator<Item = Beginning>,
+    ) -> Self {
+        let (weights, clocks) = (HashMap::default(), HashMap::default());
+        let mut new = Self { measures, started_ns, born_inside, weights, clocks };
         new.restart(started_ns, threads);
         new
     }
@@ -85,8 +116,9 @@ impl Aggregate {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.clocks);
         let clock = |it: Beginning| {
-            let last = before.get(&it.thread).and_then(|clock| clock.last);
-            (it.thread, Clock { given_cpu_ns: it.cpu_ns, inside: it.inside, labels: it.labels, last })
+            let before = before.get(&it.thread).copied().unwrap_or_else(|| Clock::at(it.cpu_ns));
+            let Beginning { cpu_ns, walls, inside, labels, .. } = it;
+            (it.thread, Clock { cpu_ns, walls, inside, labels, ..before })
         };
         self.clocks = threads.into_iter().map(clock).collect();
     }
@@ -103,45 +135,108 @@ impl Aggregate {
                 clock.labels = stamp.labels;
                 clock.inside = true;
                 // Never back: what was given once is given.
-                clock.given_cpu_ns = clock.given_cpu_ns.max(stamp.cpu_ns);
+                clock.cpu_ns = clock.cpu_ns.max(stamp.cpu_ns);
+                clock.walls = clock.walls.max(&stamp.walls);
             }
             (true, false) => {
-                self.settle(stamp.thread, stamp.born_cpu_ns, stamp.cpu_ns);
+                let Stamp { thread, born_cpu_ns, cpu_ns, walls, .. } = *stamp;
+                self.settle(&Last { thread, born_cpu_ns, cpu_ns, walls });
                 self.clock(stamp.thread, stamp.born_cpu_ns).inside = false;
             }
             (false, false) => {}
         }
     }
 
-    /// Counts one record. Records from before the start are not this session's.
-    pub fn add(&mut self, stamp: &Stamp, stack: Option<StackId>) {
-        if stamp.monotonic_ns < self.started_ns {
+    /// Counts one record. Records from before the start, and of what the session does not measure, are not its.
+    pub fn add(&mut self, kind: Kind, stamp: &Stamp, stack: Option<StackId>) {
+        let Measures { cpu, wall } = self.measures;
+        let ours = match kind {
+            Kind::Switch => false,
+            // Off the GVL a tick says nothing of the wall clock.
+            Kind::Tick => cpu || stamp.state != State::Waiting,
+            Kind::Wait | Kind::Gc => wall,
+            Kind::GcTick => true,
+        };
+        if stamp.monotonic_ns < self.started_ns || !ours {
             return;
         }
-        let key = Key { stack, thread: stamp.thread, labels: stamp.labels, state: stamp.state };
+        let key = |state| Key { stack, thread: stamp.thread, labels: stamp.labels, state };
         let clock = self.clock(stamp.thread, stamp.born_cpu_ns);
-        let cpu_ns = stamp.cpu_ns.saturating_sub(clock.given_cpu_ns);
-        clock.given_cpu_ns += cpu_ns;
-        clock.last = Some(key);
-        let weight = self.weights.entry(key).or_default();
-        weight.count += 1;
-        weight.cpu_ns += cpu_ns;
+        let (given, now) = (&mut clock.walls, &stamp.walls);
+        let mut count = 1;
+        let mut cpu_ns = 0;
+        if matches!(kind, Kind::Tick | Kind::GcTick) {
+            cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
+            clock.last = Some(key(stamp.state));
+        }
+        match kind {
+            Kind::Wait => {
+                let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
+                let gvl_ns = forward(&mut given.gvl_ns, now.gvl_ns);
+                clock.last_wait = Some(key(State::Waiting));
+                // One record, counted where there was more.
+                count = u64::from(waiting_ns >= gvl_ns);
+                self.weigh(key(State::Waiting), Weight { count, cpu_ns, wall_ns: waiting_ns });
+                self.weigh(key(State::Gvl), Weight { count: 1 - count, cpu_ns, wall_ns: gvl_ns });
+            }
+            Kind::Gc | Kind::GcTick => {
+                let wall_ns = forward(&mut given.gc_ns, now.gc_ns);
+                clock.last_gc = Some(key(State::Gc));
+                self.weigh(key(State::Gc), Weight { count, cpu_ns, wall_ns });
+            }
+            Kind::Tick | Kind::Switch => {
+                // Running alone is sampled; the other parts are measured, and come with records of their own.
+                let mut wall_ns = 0;
+                if stamp.state == State::Running {
+                    wall_ns = forward(&mut given.running_ns, now.running_ns);
+                    clock.last_ran = Some(key(State::Running));
+                }
+                self.weigh(key(stamp.state), Weight { count, cpu_ns, wall_ns });
+            }
+        }
     }
 
-    /// Gives away what is left of a thread whose CPU clock now stands at `cpu_ns`.
-    pub fn settle(&mut self, thread: ThreadId, born_cpu_ns: u64, cpu_ns: u64) {
-        let born_inside = self.born_inside;
-        let clock = self.clock(thread, born_cpu_ns);
-        let left = cpu_ns.saturating_sub(clock.given_cpu_ns);
-        if left == 0 || !clock.inside {
+    fn weigh(&mut self, key: Key, more: Weight) {
+        if more == Weight::default() {
             return;
         }
-        clock.given_cpu_ns += left;
-        let nowhere = Key { stack: None, thread, labels: clock.labels, state: State::Running };
+        let weight = self.weights.entry(key).or_default();
+        weight.count += more.count;
+        weight.cpu_ns += more.cpu_ns;
+        weight.wall_ns += more.wall_ns;
+    }
+
+    /// Gives away what is left of a thread whose clocks stand at `last`: to the stacks that last had the like, or
+    /// to none.
+    pub fn settle(&mut self, last: &Last) {
+        let (born_inside, wall) = (self.born_inside, self.measures.wall);
+        let thread = last.thread;
+        let clock = self.clock(thread, last.born_cpu_ns);
+        if !clock.inside {
+            return;
+        }
+        let labels = clock.labels;
         // What is left under these labels is not for a stack of other labels.
-        let last = clock.last.filter(|last| born_inside || last.labels == clock.labels);
-        let key = last.unwrap_or(nowhere);
-        self.weights.entry(key).or_default().cpu_ns += left;
+        let fits = |key: &Key| born_inside || key.labels == labels;
+        let nowhere = |state| Key { stack: None, thread, labels, state };
+        let like =
+            |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
+        let (given, now) = (&mut clock.walls, &last.walls);
+        let mut left = vec![(
+            clock.last.filter(fits).unwrap_or(nowhere(State::Running)),
+            Weight { count: 0, cpu_ns: forward(&mut clock.cpu_ns, last.cpu_ns), wall_ns: 0 },
+        )];
+        for (key, wall_ns) in [
+            (like(clock.last_ran, State::Running), forward(&mut given.running_ns, now.running_ns)),
+            (like(clock.last_wait, State::Waiting), forward(&mut given.waiting_ns, now.waiting_ns)),
+            (like(clock.last_wait, State::Gvl), forward(&mut given.gvl_ns, now.gvl_ns)),
+            (like(clock.last_gc, State::Gc), forward(&mut given.gc_ns, now.gc_ns)),
+        ] {
+            if wall {
+                left.push((key, Weight { count: 0, cpu_ns: 0, wall_ns }));
+            }
+        }
+        left.into_iter().for_each(|(key, weight)| self.weigh(key, weight));
     }
 
     /// Forgets the clock of a thread that has ended and was settled, so that memory follows the
@@ -159,128 +254,33 @@ impl Aggregate {
     }
 
     fn clock(&mut self, thread: ThreadId, born_cpu_ns: u64) -> &mut Clock {
-        let (inside, labels) = (self.born_inside, LabelSetId::NONE);
-        let born = Clock { given_cpu_ns: born_cpu_ns, inside, labels, last: None };
+        let born = Clock { inside: self.born_inside, ..Clock::at(born_cpu_ns) };
         self.clocks.entry(thread).or_insert(born)
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::ids::ScopeId;
-    use proptest::prelude::*;
-
-    fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
-        Stamp {
-            thread: ThreadId(thread),
-            state: State::Running,
-            labels: LabelSetId::NONE,
-            scope: ScopeId::NONE,
+impl Clock {
+    fn at(cpu_ns: u64) -> Self {
+        let (walls, labels) = (Walls::default(), LabelSetId::NONE);
+        Self {
             cpu_ns,
-            monotonic_ns,
-            born_cpu_ns: 5,
+            walls,
+            inside: false,
+            labels,
+            last: None,
+            last_ran: None,
+            last_wait: None,
+            last_gc: None,
         }
-    }
-
-    fn at(thread: u32, cpu_ns: u64) -> Beginning {
-        Beginning { thread: ThreadId(thread), cpu_ns, inside: true, labels: LabelSetId::NONE }
-    }
-
-    fn sum(aggregate: Aggregate, thread: u32) -> u64 {
-        let of = |(key, weight): (Key, Weight)| (key.thread.0 == thread).then_some(weight.cpu_ns);
-        aggregate.into_weights().into_iter().filter_map(of).sum()
-    }
-
-    #[test]
-    fn a_record_is_worth_the_time_since_the_one_before() {
-        let mut aggregate = Aggregate::new(0, true, [at(1, 100)]);
-        aggregate.add(&stamp(1, 130, 1), Some(StackId(7)));
-        aggregate.add(&stamp(1, 150, 2), Some(StackId(8)));
-        aggregate.settle(ThreadId(1), 5, 155);
-        let weights: Vec<_> =
-            aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
-        assert_eq!(
-            weights,
-            [
-                (Some(StackId(7)), Weight { count: 1, cpu_ns: 30 }),
-                (Some(StackId(8)), Weight { count: 1, cpu_ns: 25 }),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_thread_never_sampled_keeps_its_time() {
-        let mut aggregate = Aggregate::new(0, true, []);
-        aggregate.settle(ThreadId(3), 5, 45);
-        let weights = aggregate.into_weights();
-        assert_eq!(weights.len(), 1);
-        assert_eq!((weights[0].0.stack, weights[0].1.cpu_ns), (None, 40));
-    }
-
-    #[test]
-    fn records_from_before_the_start_are_not_ours() {
-        let mut aggregate = Aggregate::new(10, true, [at(1, 100)]);
-        aggregate.add(&stamp(1, 90, 9), Some(StackId(1)));
-        assert!(aggregate.into_weights().is_empty());
-    }
-
-    proptest! {
-        /// Law 1, whatever was dropped and in whatever order threads come.
-        #[test]
-        fn the_sum_is_the_clock(
-            steps in prop::collection::vec((0u32..4, 0u64..1000, any::<bool>()), 0..300),
-        ) {
-            let mut aggregate = Aggregate::new(0, true, [at(0, 50), at(1, 7)]);
-            let mut clocks = [50u64, 7, 5, 5];
-            for (turn, (thread, ran, delivered)) in steps.into_iter().enumerate() {
-                clocks[thread as usize] += ran;
-                if delivered {
-                    let stack = Some(StackId(turn as u32 % 3));
-                    aggregate.add(&stamp(thread, clocks[thread as usize], turn as u64), stack);
-                }
-            }
-            for (thread, cpu_ns) in clocks.iter().enumerate() {
-                aggregate.settle(ThreadId(thread as u32), 5, *cpu_ns);
-            }
-            let weights = aggregate.into_weights();
-            for (thread, start) in [50u64, 7, 5, 5].into_iter().enumerate() {
-                let total: u64 = weights.iter().filter(|(key, _)| key.thread.0 == thread as u32).map(|(_, w)| w.cpu_ns).sum();
-                prop_assert_eq!(total, clocks[thread] - start);
-            }
-        }
-    }
-
-    #[test]
-    fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_stack() {
-        let mut aggregate = Aggregate::new(0, false, []);
-        aggregate.cross(&stamp(1, 100, 1), true);
-        aggregate.add(&stamp(1, 130, 2), Some(StackId(7)));
-        aggregate.cross(&stamp(1, 150, 3), false);
-        aggregate.cross(&stamp(1, 400, 4), true);
-        aggregate.cross(&stamp(1, 410, 5), false);
-        aggregate.settle(ThreadId(1), 5, 999);
-        aggregate.settle(ThreadId(2), 5, 999);
-        let weights = aggregate.into_weights();
-        assert_eq!(weights.len(), 1);
-        assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10 });
-    }
-
-    #[test]
-    fn a_pause_is_left_out() {
-        let mut aggregate = Aggregate::new(0, true, [at(1, 100)]);
-        aggregate.settle(ThreadId(1), 5, 120);
-        aggregate.restart(10, [at(1, 500)]);
-        aggregate.add(&stamp(1, 400, 9), Some(StackId(7)));
-        aggregate.settle(ThreadId(1), 5, 503);
-        assert_eq!(sum(aggregate, 1), 23);
-    }
-
-    #[test]
-    fn an_ended_thread_can_be_forgotten() {
-        let mut aggregate = Aggregate::new(0, true, []);
-        aggregate.settle(ThreadId(3), 5, 45);
-        aggregate.forget(ThreadId(3));
-        assert_eq!(sum(aggregate, 3), 40);
     }
 }
+
+/// Moves a clock on to where it stands now, never back, and gives the difference.
+fn forward(given_ns: &mut u64, now_ns: u64) -> u64 {
+    let more = now_ns.saturating_sub(*given_ns);
+    *given_ns += more;
+    more
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

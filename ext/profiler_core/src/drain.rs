@@ -6,7 +6,7 @@ use crate::ids::ThreadId;
 use crate::labels::LabelSets;
 use crate::names::NameCache;
 use crate::profile::Thread;
-use crate::sample::{RawSample, State, Synthetic};
+use crate::sample::{Kind, RawSample};
 use crate::stacks::Stacks;
 use crate::unnamed::Unnamed;
 use crate::view::Viewer;
@@ -50,15 +50,9 @@ impl Drain {
         while drained < BATCH && hub.ring.pop(hand) {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
-            let stack = match sample.stamp.state {
-                _ if sample.switch => None,
-                State::Gc => {
-                    in_gc += 1;
-                    epoch.stacks.intern_frames(std::iter::once(Synthetic::Gc.frame()))
-                }
-                State::Running => epoch.stacks.intern(&sample),
-            };
-            captured += u64::from(!sample.switch);
+            let stack = if sample.kind == Kind::Switch { None } else { epoch.stacks.intern(&sample) };
+            captured += u64::from(sample.kind != Kind::Switch);
+            in_gc += u64::from(sample.kind == Kind::GcTick);
             sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
         }
         drop(sets);
@@ -75,21 +69,22 @@ impl Drain {
     fn settle_ended(&mut self) {
         for ended in self.ended.drain(..) {
             for session in &mut self.sessions {
-                session.viewer.settle(ended.thread, ended.born_cpu_ns, ended.cpu_ns);
-                session.viewer.forget(ended.thread);
+                session.viewer.settle(&ended.last);
+                session.viewer.forget(ended.last.thread);
             }
             if !self.sessions.is_empty() {
-                self.dead_threads.push((ended.thread, ended.info));
+                self.dead_threads.push((ended.last.thread, ended.info));
             }
         }
     }
 
     /// Everything of a viewer but names. Stays in the epoch.
     pub(crate) fn extract(&mut self, mut viewer: Viewer, threads: &[ThreadLife], sets: &LabelSets) -> Closed {
-        threads.iter().for_each(|it| viewer.settle(it.thread, it.born_cpu_ns, it.cpu_ns));
-        let alive = threads.iter().map(|it| (it.thread, it.info.clone()));
+        threads.iter().for_each(|it| viewer.settle(&it.last));
+        let alive = threads.iter().map(|it| (it.last.thread, it.info.clone()));
         let infos = self.dead_threads.iter().cloned().chain(alive).collect();
-        let unnamed = Unnamed::extract(viewer.into_aggregate(), &self.epoch.stacks, infos, sets);
+        let measures = viewer.view().measures;
+        let unnamed = Unnamed::extract(measures, viewer.into_aggregate(), &self.epoch.stacks, infos, sets);
         let unknown = self.epoch.names.unknown(unnamed.handles());
         Closed { unnamed, unknown }
     }

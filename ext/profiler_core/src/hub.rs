@@ -8,6 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::aggregate::Last;
 use crate::counters::Counters;
 use crate::drain::{Drain, Epoch, Session};
 use crate::ids::{LabelSetId, ThreadId};
@@ -27,12 +28,8 @@ const HAND_WORDS: usize = 16 * 1024;
 /// A thread up to now, or up to its end.
 #[derive(Clone, Debug)]
 pub struct ThreadLife {
-    /// Who.
-    pub thread: ThreadId,
-    /// Its CPU clock when it was born or first seen, ns.
-    pub born_cpu_ns: u64,
-    /// Its CPU clock now, or at its end, ns.
-    pub cpu_ns: u64,
+    /// Its clocks now, or at its end.
+    pub last: Last,
     /// What reports call it.
     pub info: Thread,
 }
@@ -161,7 +158,7 @@ impl Hub {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            threads.iter().for_each(|life| it.viewer.settle(life.thread, life.born_cpu_ns, life.cpu_ns));
+            threads.iter().for_each(|life| it.viewer.settle(&life.last));
             it.viewer.pause();
         }
     }

@@ -28,6 +28,10 @@ pub mod view;
 #[no_implicit_prelude]
 pub mod counters;
 #[no_implicit_prelude]
+pub mod frame;
+#[no_implicit_prelude]
 pub mod ring;
 #[no_implicit_prelude]
 pub mod sample;
+#[no_implicit_prelude]
+pub mod walls;

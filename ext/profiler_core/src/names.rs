@@ -3,8 +3,8 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::frame::Synthetic;
 use crate::profile::Function;
-use crate::sample::Synthetic;
 
 /// Who can name handles. The VM in earnest, a table in tests.
 pub trait Names {

@@ -7,9 +7,10 @@
 
 use hashbrown::HashTable;
 
+use crate::frame::RawFrame;
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
 use crate::profile::{Frame, Node};
-use crate::sample::{RawFrame, RawSample};
+use crate::sample::RawSample;
 
 /// A frame and the stack that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use crate::ids::{Id, LabelSetId, ScopeId, ThreadId};
     use crate::ring::Ring;
-    use crate::sample::{push, Stamp, State, Walk};
+    use crate::sample::{push, Kind, Stamp, State, Walk, Walls};
 
     fn record(frames: &[(u64, i32)]) -> Vec<u64> {
         let ring = Ring::with_capacity(1024);
@@ -136,9 +137,11 @@ mod tests {
             cpu_ns: 1,
             monotonic_ns: 1,
             born_cpu_ns: 0,
+            walls: Walls::default(),
         };
         let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
-        push(&ring, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
+        push(&ring, Kind::Tick, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)
+            .unwrap();
         let mut hand = Vec::new();
         assert!(ring.pop(&mut hand));
         hand

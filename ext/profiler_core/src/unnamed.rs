@@ -6,16 +6,19 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Key, Weight};
+use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
 use crate::names::{synthetic, NameCache};
 use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
-use crate::sample::{RawFrame, State, Synthetic};
+use crate::sample::State;
 use crate::stacks::Stacks;
+use crate::view::Measures;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Unnamed {
+    measures: Measures,
     handles: Vec<u64>,
     frames: Vec<Frame>,
     stacks: Vec<Node>,
@@ -29,6 +32,7 @@ impl Unnamed {
     /// Copies what `aggregate` needs out of the tables of the epoch.
     #[must_use]
     pub fn extract(
+        measures: Measures,
         aggregate: Aggregate,
         epoch: &Stacks,
         infos: HashMap<ThreadId, Thread>,
@@ -41,7 +45,10 @@ impl Unnamed {
             let stack = match key.stack {
                 Some(stack) => *moved.entry(stack).or_insert_with(|| copy(&mut own, epoch, stack)),
                 None => {
-                    own.intern_frames(std::iter::once(Synthetic::Unsampled.frame())).unwrap_or(StackId(0))
+                    // Of a GC too short to be captured this much is known all the same.
+                    let gc = key.state == State::Gc;
+                    let frame = if gc { Synthetic::Gc } else { Synthetic::Unsampled }.frame();
+                    own.intern_frames(std::iter::once(frame)).unwrap_or(StackId(0))
                 }
             };
             rows.push((stack, key, weight));
@@ -54,7 +61,7 @@ impl Unnamed {
         let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
         let thread_places = used.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
         let (handles, frames, stacks) = own.into_tables();
-        Self { handles, frames, stacks, rows, labels, threads, thread_places }
+        Self { measures, handles, frames, stacks, rows, labels, threads, thread_places }
     }
 
     /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
@@ -89,12 +96,12 @@ impl Unnamed {
             let thread = self.thread_places.get(&key.thread).copied().unwrap_or(0);
             ((moved(&stack_ids, *stack), thread, key.labels, key.state), *weight)
         });
-        let mut samples = summed(rows);
+        let mut samples = summed(self.measures, rows);
         for (sample, labels) in &mut samples {
             sample.labels = self.labels.get(labels).map(|it| it.pairs().to_vec()).unwrap_or_default();
         }
         Profile {
-            sample_types: vec![SampleType::Samples, SampleType::Cpu],
+            sample_types: self.measures.sample_types(),
             samples: samples.into_iter().map(|(sample, _)| sample).collect(),
             functions: functions.into_rows(),
             frames: frames.into_rows(),
@@ -114,14 +121,24 @@ fn moved<I: Id>(to: &[I], id: I) -> I {
 type RowKey = (StackId, usize, LabelSetId, State);
 
 /// One sample for each, in the order in which they first come, with the id of its labels.
-fn summed(rows: impl Iterator<Item = (RowKey, Weight)>) -> Vec<(Sample, LabelSetId)> {
+fn summed(measures: Measures, rows: impl Iterator<Item = (RowKey, Weight)>) -> Vec<(Sample, LabelSetId)> {
     let mut samples: Vec<(Sample, LabelSetId)> = Vec::new();
     let mut places: HashMap<RowKey, usize, FxBuildHasher> = HashMap::default();
     for (key, weight) in rows {
         let (stack, thread, labels, state) = key;
         let mut weights = Weights::default();
         weights.set(SampleType::Samples, weight.count);
-        weights.set(SampleType::Cpu, weight.cpu_ns);
+        if measures.cpu {
+            weights.set(SampleType::Cpu, weight.cpu_ns);
+        }
+        if measures.wall {
+            weights.set(SampleType::Wall, weight.wall_ns);
+            match state {
+                State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
+                State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
+                State::Running | State::Waiting => {}
+            }
+        }
         match places.get(&key).and_then(|place| samples.get_mut(*place)) {
             Some((sample, _)) => sample.weights.add(&weights),
             None => {

@@ -3,14 +3,47 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::aggregate::{Aggregate, Beginning};
+use crate::aggregate::{Aggregate, Beginning, Last};
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
-use crate::sample::RawSample;
+use crate::profile::SampleType;
+use crate::sample::{RawSample, Walls};
+
+/// Which clocks a session is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measures {
+    /// The CPU clock of each thread.
+    pub cpu: bool,
+    /// The wall clock of each thread, in its four parts.
+    pub wall: bool,
+}
+
+impl Measures {
+    /// What its profile has columns for.
+    #[must_use]
+    pub fn sample_types(self) -> Vec<SampleType> {
+        let mut types = vec![SampleType::Samples];
+        if self.cpu {
+            types.push(SampleType::Cpu);
+        }
+        if self.wall {
+            types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc]);
+        }
+        types
+    }
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self { cpu: true, wall: false }
+    }
+}
 
 /// Which records are a session's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
+    /// The clocks it is about.
+    pub measures: Measures,
     /// Only these threads; all, also those yet to be born, if nothing.
     pub threads: Option<Vec<ThreadId>>,
     /// Only while all of these labels are current. Empty is always.
@@ -32,6 +65,8 @@ pub struct ThreadNow {
     pub thread: ThreadId,
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
+    /// Its wall clocks.
+    pub walls: Walls,
     /// Labels current on it.
     pub labels: LabelSetId,
 }
@@ -49,7 +84,7 @@ pub struct Viewer {
 impl Viewer {
     /// Begins to look at `started_ns` on the monotonic clock; `threads` are those that exist.
     pub fn new(view: View, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) -> Self {
-        let aggregate = Aggregate::new(started_ns, view.labels.is_empty(), []);
+        let aggregate = Aggregate::new(view.measures, started_ns, view.labels.is_empty(), []);
         let mut viewer = Self { view, paused: false, matches: HashMap::default(), aggregate };
         viewer.resume(started_ns, threads, sets);
         viewer
@@ -75,15 +110,13 @@ impl Viewer {
                 return;
             }
         }
-        if !sample.switch {
-            self.aggregate.add(stamp, stack);
-        }
+        self.aggregate.add(sample.kind, stamp, stack);
     }
 
-    /// Gives away what is left of a thread whose CPU clock stands at `cpu_ns`.
-    pub fn settle(&mut self, thread: ThreadId, born_cpu_ns: u64, cpu_ns: u64) {
-        if !self.paused && self.view.has_thread(thread) {
-            self.aggregate.settle(thread, born_cpu_ns, cpu_ns);
+    /// Gives away what is left of a thread whose clocks stand at `last`.
+    pub fn settle(&mut self, last: &Last) {
+        if !self.paused && self.view.has_thread(last.thread) {
+            self.aggregate.settle(last);
         }
     }
 
@@ -104,7 +137,8 @@ impl Viewer {
         for it in threads {
             if self.view.has_thread(it.thread) {
                 let inside = self.inside(it.labels, sets);
-                seen.push(Beginning { thread: it.thread, cpu_ns: it.cpu_ns, inside, labels: it.labels });
+                let ThreadNow { thread, cpu_ns, walls, labels } = *it;
+                seen.push(Beginning { thread, cpu_ns, walls, inside, labels });
             }
         }
         self.aggregate.restart(started_ns, seen);
@@ -122,7 +156,7 @@ impl Viewer {
             let looked_at = before.is_some_and(|before| threads.contains(&before));
             *threads = me.filter(|_| looked_at).map(|me| me.thread).into_iter().collect();
         }
-        self.aggregate = Aggregate::new(started_ns, self.view.labels.is_empty(), []);
+        self.aggregate = Aggregate::new(self.view.measures, started_ns, self.view.labels.is_empty(), []);
         if !self.paused {
             self.resume(started_ns, me.as_slice(), sets);
         }

@@ -4,12 +4,13 @@
 
 use std::sync::Mutex;
 
+use profiler_core::aggregate::Last;
 use profiler_core::collector::pair;
 use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::labels::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
-use profiler_core::sample::{push, push_switch, Stamp, State, Walk};
+use profiler_core::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
 use profiler_core::view::{ThreadNow, View};
 
 #[derive(Default)]
@@ -23,11 +24,12 @@ impl ThreadRegistry for Ended {
 
 fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
-    ThreadLife { thread: ThreadId(thread), born_cpu_ns, cpu_ns, info }
+    let last = Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, walls: Walls::default() };
+    ThreadLife { last, info }
 }
 
 fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
-    ThreadNow { thread: ThreadId(thread), cpu_ns, labels: LabelSetId::NONE }
+    ThreadNow { thread: ThreadId(thread), cpu_ns, walls: Walls::default(), labels: LabelSetId::NONE }
 }
 
 /// As an address that the VM could give, and back.
@@ -48,10 +50,12 @@ fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 100,
+        walls: Walls::default(),
     };
     let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
     let lines = vec![7; handles.len()];
-    push(&hub.ring, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
+    let kind = if state == State::Gc { Kind::GcTick } else { Kind::Tick };
+    push(&hub.ring, kind, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
 }
 
 fn function(handle: u64) -> Function {
@@ -128,11 +132,12 @@ fn what_was_dropped_is_carried_by_the_next_record() {
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 0,
+        walls: Walls::default(),
     };
     let walk = Walk { handles: &[handle(32)], lines: &[1], rootless: false };
-    assert!(push(&hub.ring, &stamp_at(20), walk, 2048).is_err(), "full");
+    assert!(push(&hub.ring, Kind::Tick, &stamp_at(20), walk, 2048).is_err(), "full");
     while hub.drain_batch(&registry) {}
-    push(&hub.ring, &stamp_at(30), walk, 2048).unwrap();
+    push(&hub.ring, Kind::Tick, &stamp_at(30), walk, 2048).unwrap();
     let profile = finish(&hub, session, &registry, &[life(1, 0, 30, "one")]);
     assert_eq!(rows(&profile), [("one: Foo#m16".to_owned(), 10), ("one: Foo#m32".to_owned(), 20)]);
 }
@@ -194,12 +199,14 @@ fn deep_stacks_keep_both_ends() {
         cpu_ns: 5,
         monotonic_ns: 5,
         born_cpu_ns: 0,
+        walls: Walls::default(),
     };
     for (rootless, depth, frames, cut_at) in
         [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
     {
         let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
-        push(&hub.ring, &stamp, Walk { handles: &handles, lines: &lines, rootless }, depth).unwrap();
+        push(&hub.ring, Kind::Tick, &stamp, Walk { handles: &handles, lines: &lines, rootless }, depth)
+            .unwrap();
         let profile = finish(&hub, session, &registry, &[]);
         let names: Vec<String> = profile
             .frames_of(profile.samples[0].stack)
@@ -248,13 +255,14 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 0,
+        walls: Walls::default(),
     };
     let tick = |labels, cpu_ns| {
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
-        push(&hub.ring, &stamp(labels, cpu_ns), walk, 2048).unwrap();
+        push(&hub.ring, Kind::Tick, &stamp(labels, cpu_ns), walk, 2048).unwrap();
     };
     let all = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
-    let view = View { threads: None, labels: labels("a") };
+    let view = View { labels: labels("a"), ..View::default() };
     let only_a = hub.open(view, &registry, 0, &[now(1, 0)]);
     for (endpoint, at) in [("a", 100), ("b", 200), ("a", 300), ("b", 400)] {
         push_switch(&hub.ring, &stamp(of(endpoint), at)).unwrap();

@@ -7,7 +7,7 @@ use ::core::sync::atomic::Ordering;
 use ::profiler_core::counters::{add, count};
 use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
-use ::profiler_core::sample::{Stamp, State};
+use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
 use super::walk::{self, Scratch};
 use super::{clock, CAPTURE};
@@ -115,19 +115,35 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
         // Somebody else collects while this thread works without the GVL.
         return count(&hub.counters.dropped_in_gc);
     }
-    let stamp = Stamp {
+    if in_gc {
+        if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
+            // Where it ends, `waits` takes the record, with the stack that is to blame.
+            return state.tick_in_gc();
+        }
+        return walk::record_gc(hub, &stamp(state, State::Gc, monotonic_ns));
+    }
+    // Whoever runs without the GVL waits, as far as the wall clock goes.
+    let blocked = CAPTURE.walls.load(Ordering::Relaxed) && state.walls.is_blocked();
+    let doing = if blocked { State::Waiting } else { State::Running };
+    match scratch {
+        Some(scratch) => scratch.record(hub, Kind::Tick, &stamp(state, doing, monotonic_ns)),
+        None => count(&hub.counters.dropped_busy),
+    }
+}
+
+/// What a record of the thread that we are on says, but for its frames.
+#[inline]
+pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Stamp {
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
+    Stamp {
         thread: state.id(),
-        state: if in_gc { State::Gc } else { State::Running },
+        state: doing,
         labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
         scope: ScopeId(state.scope.load(Ordering::Relaxed)),
         cpu_ns: clock::thread_cpu_ns(),
         monotonic_ns,
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-    };
-    match scratch {
-        _ if in_gc => walk::record_gc(hub, &stamp),
-        Some(scratch) => scratch.record(hub, &stamp),
-        None => count(&hub.counters.dropped_busy),
+        walls: if measured { state.walls.read(monotonic_ns) } else { Walls::default() },
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) mod clock;
 pub(crate) mod engine;
 pub(crate) mod handler;
 pub(crate) mod sigaction;
+pub(crate) mod waits;
 pub(crate) mod walk;
 
 /// What every handler of the process shares.
@@ -41,6 +42,10 @@ pub(crate) struct Capture {
     pub(crate) fibers_watched: AtomicBool,
     /// Do not walk in the handler: ask for a postponed job that does.
     pub(crate) at_safepoints: AtomicBool,
+    /// A hook takes the record of a GC, at its end.
+    pub(crate) gc_hooked: AtomicBool,
+    /// Wall clocks are measured.
+    pub(crate) walls: AtomicBool,
 }
 
 /// See [`Capture`].
@@ -51,6 +56,8 @@ pub(crate) static CAPTURE: Capture = Capture {
     process_wide: AtomicBool::new(false),
     fibers_watched: AtomicBool::new(false),
     at_safepoints: AtomicBool::new(false),
+    gc_hooked: AtomicBool::new(false),
+    walls: AtomicBool::new(false),
 };
 
 impl Capture {

@@ -7,7 +7,7 @@ use ::core::sync::atomic::{fence, AtomicU8, Ordering};
 
 use ::profiler_core::counters::count;
 use ::profiler_core::hub::Hub;
-use ::profiler_core::sample::{push, Stamp, Walk};
+use ::profiler_core::sample::{push, Kind, Stamp, Walk};
 
 use super::{clock, CAPTURE};
 use crate::vm;
@@ -93,12 +93,37 @@ impl Scratch {
     /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not.
     ///
     /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
-    /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken.
+    /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.
     #[inline]
-    pub(crate) fn record(self, hub: &Hub, stamp: &Stamp) {
-        let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
+    pub(crate) fn record(self, hub: &Hub, kind: Kind, stamp: &Stamp) {
         // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
-        let frames = unsafe { vm::frames::walk(handles, lines, WALK_LIMIT) };
+        self.publish(hub, kind, stamp, |handles, lines| unsafe {
+            vm::frames::walk(handles, lines, WALK_LIMIT)
+        });
+    }
+
+    /// The same of a wait of another thread.
+    ///
+    /// # Safety
+    /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
+    pub(crate) unsafe fn record_of(self, hub: &Hub, thread: u64, stamp: &Stamp) {
+        // SAFETY: the buffers are ours until we are dropped; as promised.
+        self.publish(hub, Kind::Wait, stamp, |handles, lines| unsafe {
+            vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
+        });
+    }
+
+    /// What `walk` leaves in the buffers, and gives the length of, becomes a record.
+    #[inline]
+    fn publish(
+        &self,
+        hub: &Hub,
+        kind: Kind,
+        stamp: &Stamp,
+        walk: impl FnOnce(*mut u64, *mut c_int) -> usize,
+    ) {
+        let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
+        let frames = walk(handles, lines);
         if frames == 0 {
             return count(&hub.counters.dropped_no_frames);
         }
@@ -108,7 +133,7 @@ impl Scratch {
         };
         let depth = CAPTURE.depth.load(Ordering::Relaxed);
         let rootless = frames >= WALK_LIMIT;
-        if push(&hub.ring, stamp, Walk { handles, lines, rootless }, depth).is_err() {
+        if push(&hub.ring, kind, stamp, Walk { handles, lines, rootless }, depth).is_err() {
             count(&hub.counters.dropped_full);
         } else if rootless || frames > depth {
             count(&hub.counters.truncated);
@@ -116,11 +141,11 @@ impl Scratch {
     }
 }
 
-/// Publishes a record without frames: its state says all.
+/// Publishes a record of a GC without the stack that is to blame.
 #[inline]
 pub(crate) fn record_gc(hub: &Hub, stamp: &Stamp) {
     let walk = Walk { handles: &[], lines: &[], rootless: false };
-    if push(&hub.ring, stamp, walk, WALK_LIMIT).is_err() {
+    if push(&hub.ring, Kind::GcTick, stamp, walk, WALK_LIMIT).is_err() {
         count(&hub.counters.dropped_full);
     }
 }

@@ -5,12 +5,11 @@ use std::sync::atomic::Ordering;
 use magnus::Ruby;
 use profiler_core::counters::count;
 use profiler_core::hub::{Hub, SessionId};
-use profiler_core::ids::LabelSetId;
-use profiler_core::view::{ThreadNow, View};
+use profiler_core::view::View;
 
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
 use crate::capture::engine::Engine;
-use crate::capture::{clock, sigaction, CAPTURE};
+use crate::capture::{clock, sigaction, waits, CAPTURE};
 use crate::config::{Config, Threads};
 use crate::threads::{self, Registry};
 use crate::vm::threads::RubyThread;
@@ -31,6 +30,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     unsafe { install_for_good() };
     // Hooks first: a thread that is born while we ask for the list registers itself.
     arming::hooks_on();
+    waits::hook(config.measures);
     labels::sessions_begin();
     let asked = match &config.threads {
         Threads::Current => vm::threads::current(ruby).map(|it| vec![it]),
@@ -95,8 +95,7 @@ impl Sampler {
                 threads::remember_own(state);
             }
             labels::refresh(ruby, hub, state, thread);
-            let labels = LabelSetId(state.labels.load(Ordering::Relaxed));
-            found.push(ThreadNow { thread: state.id(), cpu_ns, labels });
+            found.push(state.now(cpu_ns));
         }
         if found.is_empty() {
             return Err(Refusal::NoThreads);
@@ -110,7 +109,8 @@ impl Sampler {
             _ => Some(found.iter().map(|it| it.thread).collect()),
         };
         let looks_at_labels = !config.labels.is_empty();
-        let view = View { threads: threads.clone(), labels: config.labels.clone() };
+        let measures = config.measures;
+        let view = View { measures, threads: threads.clone(), labels: config.labels.clone() };
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth
@@ -125,6 +125,7 @@ impl Sampler {
             id,
             threads,
             looks_at_labels,
+            measures,
             interval_ns: config.interval_ns,
             paused: false,
             bound_to: config.bound.then(threads::own_native_id),

@@ -13,10 +13,10 @@ use profiler_core::counters::Counts;
 use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
 use profiler_core::ids::ThreadId;
 use profiler_core::profile::Marker;
-use profiler_core::view::ThreadNow;
+use profiler_core::view::{Measures, ThreadNow};
 
 use crate::capture::engine::Engine;
-use crate::capture::{clock, handler, sigaction, CAPTURE};
+use crate::capture::{clock, handler, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::events::exit_hook;
 use crate::vm::threads::RubyThread;
@@ -43,6 +43,7 @@ pub(crate) struct Active {
     /// Only these threads; all if nothing.
     pub(crate) threads: Option<Vec<ThreadId>>,
     looks_at_labels: bool,
+    pub(crate) measures: Measures,
     pub(crate) interval_ns: u64,
     pub(crate) paused: bool,
     /// The native thread that is inside the block which ends it, if there is one.
@@ -215,6 +216,7 @@ impl Sampler {
         if self.sessions.is_empty() && self.starting == 0 {
             quiet();
             arming::hooks_off();
+            waits::unhook();
             labels::sessions_end();
             threads::clear();
             if let Some(collector) = &self.collector {
@@ -229,13 +231,7 @@ impl Sampler {
 
 /// The threads that live, with their clocks and labels.
 fn now() -> Vec<ThreadNow> {
-    threads::live()
-        .map(|state| ThreadNow {
-            thread: state.id(),
-            cpu_ns: threads::cpu_ns(state),
-            labels: profiler_core::ids::LabelSetId(state.labels.load(Ordering::Relaxed)),
-        })
-        .collect()
+    threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }
 
 /// The threads of a session that live, with their clocks. `named` are the threads as Ruby knows them.

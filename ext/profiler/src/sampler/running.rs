@@ -5,7 +5,7 @@ use profiler_core::profile::{Marker, Thread};
 
 use super::{lives, lock, now, quiet, Active, Start, Taken};
 use crate::capture::engine::Engine;
-use crate::capture::{clock, CAPTURE};
+use crate::capture::{clock, waits, CAPTURE};
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm::threads::RubyThread;
 use crate::{arming, fork};
@@ -15,6 +15,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
     let mut sampler = lock();
     let active = sampler.remove(session)?;
+    active.record_open_waits(hub, named);
     let lives = lives(active.threads.as_deref(), named);
     let labels_refused = hub.labels_refused();
     if sampler.sessions.is_empty() {
@@ -32,11 +33,27 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     let mut sampler = lock();
     let engine = sampler.engine;
     let active = sampler.find(session)?;
+    active.record_open_waits(hub, named);
     let closed = hub.snapshot(session, &Registry, &lives(active.threads.as_deref(), named))?;
     Some(active.taken(closed, engine, hub, hub.labels_refused()))
 }
 
 impl Active {
+    /// A thread that still waits has the stack of that wait, so that it does not only show once it is over.
+    fn record_open_waits(&self, hub: &Hub, named: &[RubyThread]) {
+        if !self.measures.wall || self.paused {
+            return;
+        }
+        let in_view = |id| self.threads.as_ref().is_none_or(|ids| ids.contains(&id));
+        for state in threads::live().filter(|it| it.walls.is_blocked() && in_view(it.id())) {
+            if named.iter().any(|it| it.object == state.object()) {
+                // SAFETY: Ruby has just listed the thread as alive, and the GVL was not let go of since.
+                unsafe { waits::record_open(hub, state) };
+                hub.drain_batch(&Registry);
+            }
+        }
+    }
+
     fn taken(&self, closed: Closed, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
         Taken {
             closed,

@@ -9,18 +9,20 @@
 //! ```
 
 use std::sync::atomic::{
-    AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
+    AtomicU32, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
+use profiler_core::aggregate::Last;
 use profiler_core::hub::{ThreadLife, ThreadRegistry};
-use profiler_core::ids::ThreadId;
 use profiler_core::profile::Thread;
 
 use crate::capture::clock;
 
 mod own;
+mod state;
 pub(crate) use own::{call_at_native_end, here, mine, own, own_native_id, remember_own};
+pub(crate) use state::ThreadState;
 
 /// Threads that can be profiled at once. The slab is zeroed memory, given page by page: what is not used is free.
 const CAPACITY: usize = 8192;
@@ -29,97 +31,6 @@ const FREE: u8 = 0;
 const CLAIMED: u8 = 1;
 const LIVE: u8 = 2;
 const ENDED: u8 = 3;
-
-/// What is known of one thread. Written by the thread's own hooks or with the GVL, read by handlers.
-#[derive(Debug)]
-#[repr(align(64))]
-pub(crate) struct ThreadState {
-    phase: AtomicU8,
-    id: AtomicU32,
-    /// Identity of the Ruby Thread object; compared, never followed.
-    object: AtomicU64,
-    native_id: AtomicI32,
-    /// `pthread_self()` of the thread; 0 until it is known.
-    pub(crate) pthread: AtomicUsize,
-    /// CPU clock when the thread was born or first seen, ns.
-    pub(crate) born_cpu_ns: AtomicU64,
-    ended_cpu_ns: AtomicU64,
-    /// The engine's timer plus one; 0 when there is none.
-    pub(crate) timer: AtomicUsize,
-    /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
-    pub(crate) interval_ns: AtomicU64,
-    /// Labels that the handler puts on records.
-    pub(crate) labels: AtomicU32,
-    /// The Fiber whose labels these are, as a VALUE, which the mark function keeps; 0 where that is not
-    /// known, as on a thread that has had one fiber only and no labels.
-    pub(crate) fiber: AtomicU64,
-    /// The Ruby object that they came from, in the same way; 0 when none.
-    pub(crate) labels_object: AtomicU64,
-    /// Scope that the handler puts on records.
-    pub(crate) scope: AtomicU32,
-    /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
-    /// states only grows.
-    handler_ns: AtomicU64,
-    /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
-    name: [AtomicU64; 2],
-}
-
-impl ThreadState {
-    /// Nobody's yet.
-    const fn new() -> Self {
-        Self {
-            phase: AtomicU8::new(FREE),
-            id: AtomicU32::new(0),
-            object: AtomicU64::new(0),
-            native_id: AtomicI32::new(0),
-            pthread: AtomicUsize::new(0),
-            born_cpu_ns: AtomicU64::new(0),
-            ended_cpu_ns: AtomicU64::new(0),
-            timer: AtomicUsize::new(0),
-            interval_ns: AtomicU64::new(0),
-            labels: AtomicU32::new(0),
-            fiber: AtomicU64::new(0),
-            labels_object: AtomicU64::new(0),
-            scope: AtomicU32::new(0),
-            handler_ns: AtomicU64::new(0),
-            name: [const { AtomicU64::new(0) }; 2],
-        }
-    }
-
-    /// Who. Never given twice.
-    #[inline]
-    pub(crate) fn id(&self) -> ThreadId {
-        ThreadId(self.id.load(Relaxed))
-    }
-
-    /// The operating system's id of its native thread.
-    #[inline]
-    pub(crate) fn native_id(&self) -> i32 {
-        self.native_id.load(Relaxed)
-    }
-
-    /// Identity of its Ruby Thread.
-    pub(crate) fn object(&self) -> u64 {
-        self.object.load(Relaxed)
-    }
-
-    /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
-    /// interrupt itself: so a load and a store are enough, which wait for nothing.
-    ///
-    /// # Signal safety
-    /// One load and one store.
-    #[inline]
-    pub(crate) fn add_handler_ns(&self, ns: u64) {
-        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
-    }
-
-    /// Whether the thread is registered and has not ended.
-    #[inline]
-    pub(crate) fn is_live(&self) -> bool {
-        // Acquire pairs with the Release in `register`: the fields are those of this life.
-        self.phase.load(Acquire) == LIVE
-    }
-}
 
 static SLAB: [ThreadState; CAPACITY] = [const { ThreadState::new() }; CAPACITY];
 /// States from here on were never used.
@@ -198,6 +109,8 @@ pub(crate) fn register(
     state.fiber.store(0, Relaxed);
     state.labels_object.store(0, Relaxed);
     state.scope.store(0, Relaxed);
+    state.ticks_in_gc.store(0, Relaxed);
+    state.walls.reset();
     state.name.iter().for_each(|word| word.store(0, Relaxed));
     // Release pairs with the Acquire in `is_live`.
     state.phase.store(LIVE, Release);
@@ -208,6 +121,7 @@ pub(crate) fn register(
 /// in the ring.
 pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     state.ended_cpu_ns.store(cpu_ns, Relaxed);
+    state.walls.turn_off(clock::monotonic_ns());
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
 }
@@ -266,7 +180,8 @@ impl ThreadRegistry for Registry {
 
 /// The life of a thread up to `cpu_ns`.
 pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
-    ThreadLife { thread: state.id(), born_cpu_ns: state.born_cpu_ns.load(Relaxed), cpu_ns, info }
+    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls.read(clock::monotonic_ns()));
+    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, walls }, info }
 }
 
 /// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.

@@ -32,6 +32,26 @@ pub(crate) unsafe fn walk(handles: *mut u64, lines: *mut c_int, limit: usize) ->
     count
 }
 
+/// The same of another thread, which stands still. Nothing before Ruby 3.3.
+///
+/// # Safety
+/// The caller holds the GVL; `thread` is a live Thread; both buffers have room for `limit`; no garbage is being
+/// collected.
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn walk_of(thread: u64, handles: *mut u64, lines: *mut c_int, limit: usize) -> usize {
+    let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
+    // SAFETY: as promised by the caller; a handle is a VALUE.
+    let count = unsafe {
+        rb_sys::rb_profile_thread_frames(thread as VALUE, 0, limit, handles.cast::<VALUE>(), lines)
+    };
+    usize::try_from(count).unwrap_or(0)
+}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn walk_of(_thread: u64, _handles: *mut u64, _lines: *mut c_int, _limit: usize) -> usize {
+    0
+}
+
 /// Ruby 3.1 reports the main thread's dummy frame as a second `<main>` at the root, with line 0
 /// (<https://bugs.ruby-lang.org/issues/18907>).
 #[cfg(not(ruby_gte_3_2))]

@@ -1,0 +1,129 @@
+//! What is known of one thread.
+
+use std::sync::atomic::{
+    AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
+    Ordering::{Acquire, Relaxed},
+};
+
+use profiler_core::ids::{LabelSetId, ThreadId};
+use profiler_core::view::ThreadNow;
+use profiler_core::walls::WallClock;
+
+use super::{FREE, LIVE};
+use crate::capture::clock;
+
+/// Written by the thread's own hooks or with the GVL, read by handlers.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct ThreadState {
+    pub(super) phase: AtomicU8,
+    pub(super) id: AtomicU32,
+    /// Identity of the Ruby Thread object; compared, never followed.
+    pub(super) object: AtomicU64,
+    pub(super) native_id: AtomicI32,
+    /// `pthread_self()` of the thread; 0 until it is known.
+    pub(crate) pthread: AtomicUsize,
+    /// CPU clock when the thread was born or first seen, ns.
+    pub(crate) born_cpu_ns: AtomicU64,
+    pub(super) ended_cpu_ns: AtomicU64,
+    /// The engine's timer plus one; 0 when there is none.
+    pub(crate) timer: AtomicUsize,
+    /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
+    pub(crate) interval_ns: AtomicU64,
+    /// Labels that the handler puts on records.
+    pub(crate) labels: AtomicU32,
+    /// The Fiber whose labels these are, as a VALUE, which the mark function keeps; 0 where that is not
+    /// known, as on a thread that has had one fiber only and no labels.
+    pub(crate) fiber: AtomicU64,
+    /// The Ruby object that they came from, in the same way; 0 when none.
+    pub(crate) labels_object: AtomicU64,
+    /// Scope that the handler puts on records.
+    pub(crate) scope: AtomicU32,
+    /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
+    /// states only grows.
+    pub(super) handler_ns: AtomicU64,
+    /// Ticks that fell into the GC that it is in.
+    pub(crate) ticks_in_gc: AtomicU64,
+    /// Where its wall clock time goes.
+    pub(crate) walls: WallClock,
+    /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
+    pub(super) name: [AtomicU64; 2],
+}
+
+impl ThreadState {
+    /// Nobody's yet.
+    pub(super) const fn new() -> Self {
+        Self {
+            phase: AtomicU8::new(FREE),
+            id: AtomicU32::new(0),
+            object: AtomicU64::new(0),
+            native_id: AtomicI32::new(0),
+            pthread: AtomicUsize::new(0),
+            born_cpu_ns: AtomicU64::new(0),
+            ended_cpu_ns: AtomicU64::new(0),
+            timer: AtomicUsize::new(0),
+            interval_ns: AtomicU64::new(0),
+            labels: AtomicU32::new(0),
+            fiber: AtomicU64::new(0),
+            labels_object: AtomicU64::new(0),
+            scope: AtomicU32::new(0),
+            handler_ns: AtomicU64::new(0),
+            ticks_in_gc: AtomicU64::new(0),
+            walls: WallClock::new(),
+            name: [const { AtomicU64::new(0) }; 2],
+        }
+    }
+
+    /// Who. Never given twice.
+    #[inline]
+    pub(crate) fn id(&self) -> ThreadId {
+        ThreadId(self.id.load(Relaxed))
+    }
+
+    /// The operating system's id of its native thread.
+    #[inline]
+    pub(crate) fn native_id(&self) -> i32 {
+        self.native_id.load(Relaxed)
+    }
+
+    /// Identity of its Ruby Thread.
+    pub(crate) fn object(&self) -> u64 {
+        self.object.load(Relaxed)
+    }
+
+    /// It as a session begins to look at it, with its CPU clock.
+    pub(crate) fn now(&self, cpu_ns: u64) -> ThreadNow {
+        ThreadNow {
+            thread: self.id(),
+            cpu_ns,
+            walls: self.walls.read(clock::monotonic_ns()),
+            labels: LabelSetId(self.labels.load(Relaxed)),
+        }
+    }
+
+    /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
+    /// interrupt itself: so a load and a store are enough, which wait for nothing.
+    ///
+    /// # Signal safety
+    /// One load and one store.
+    #[inline]
+    pub(crate) fn add_handler_ns(&self, ns: u64) {
+        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
+    }
+
+    /// A tick fell into a GC of the thread, and waits for its end.
+    ///
+    /// # Signal safety
+    /// One load and one store.
+    #[inline]
+    pub(crate) fn tick_in_gc(&self) {
+        self.ticks_in_gc.store(self.ticks_in_gc.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Whether the thread is registered and has not ended.
+    #[inline]
+    pub(crate) fn is_live(&self) -> bool {
+        // Acquire pairs with the Release in `register`: the fields are those of this life.
+        self.phase.load(Acquire) == LIVE
+    }
+}

@@ -1,0 +1,135 @@
+//! Hooks on what threads do with the GVL: wait for it, get it, let go of it. From Ruby 3.3 on; before that the
+//! events do not say which thread they are about.
+
+use core::ffi::c_void;
+
+#[cfg(ruby_gte_3_3)]
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+
+/// What happens to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // nothing makes them there
+pub(crate) enum GvlEvent {
+    /// It is about to let go of the GVL: it blocks, or its time slice is over. Told on the thread itself.
+    Suspended,
+    /// It waits for the GVL. Told on whichever thread saw to that.
+    Ready,
+    /// It has the GVL. Told on the thread itself.
+    Resumed,
+}
+
+/// Called with the event, the Thread, and what [`tag`] gave that; never for a thread without. Mostly under the lock of the
+/// VM's scheduler, so it must not allocate, wait, or call the VM beyond a walk.
+pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
+
+#[cfg(ruby_gte_3_3)]
+mod raw {
+    use super::*;
+
+    /// The VM's key for our tags, plus one; 0 when it was not made yet.
+    pub(super) static KEY: AtomicI32 = AtomicI32::new(0);
+    pub(super) static HOOK: AtomicPtr<rb_sys::rb_internal_thread_event_hook_t> =
+        AtomicPtr::new(core::ptr::null_mut());
+    /// What the app's side wants called; set before the hook is there.
+    pub(super) static CALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+
+    pub(super) unsafe extern "C" fn on_event(
+        event: rb_sys::rb_event_flag_t,
+        data: *const rb_sys::rb_internal_thread_event_data_t,
+        _user: *mut c_void,
+    ) {
+        let event = match event as u32 {
+            rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED => GvlEvent::Suspended,
+            rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY => GvlEvent::Ready,
+            rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED => GvlEvent::Resumed,
+            _ => return,
+        };
+        let call = CALL.load(Ordering::Relaxed);
+        if call.is_null() {
+            return;
+        }
+        // SAFETY: the VM hands over a Thread, its one field; to read a tag is safe on any thread. `CALL` holds a
+        // `GvlHook`.
+        unsafe {
+            let thread = *data.cast::<rb_sys::VALUE>();
+            let tag = rb_sys::rb_internal_thread_specific_get(thread, KEY.load(Ordering::Relaxed) - 1);
+            if !tag.is_null() {
+                core::mem::transmute::<*mut (), GvlHook>(call)(event, thread as u64, tag);
+            }
+        }
+    }
+}
+
+/// Calls `hook` from now on.
+///
+/// # Safety
+/// The caller holds the GVL and is not inside such a hook, nor in a forked child whose parent had it.
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn on_events(hook: GvlHook) {
+    raw::CALL.store(hook as *mut (), Ordering::Relaxed);
+    let events = rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED
+        | rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY
+        | rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED;
+    // SAFETY: as promised; a plain function that lives as long as the process.
+    let added = unsafe {
+        rb_sys::rb_internal_thread_add_event_hook(Some(raw::on_event), events as _, core::ptr::null_mut())
+    };
+    raw::HOOK.store(added, Ordering::Relaxed);
+}
+
+/// Undoes [`on_events`].
+///
+/// # Safety
+/// As for [`on_events`].
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn off_events() {
+    let hook = raw::HOOK.swap(core::ptr::null_mut(), Ordering::Relaxed);
+    if !hook.is_null() {
+        // SAFETY: as promised; the VM gave it.
+        unsafe { rb_sys::rb_internal_thread_remove_event_hook(hook) };
+    }
+}
+
+/// Why there are no hooks here; nothing when there are. Makes the key for tags.
+///
+/// # Safety
+/// The caller holds the GVL.
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn unavailable() -> Option<&'static str> {
+    if raw::KEY.load(Ordering::Relaxed) == 0 {
+        // SAFETY: as promised; ThreadError is dropped.
+        let key =
+            unsafe { super::quietly(|| rb_sys::rb_internal_thread_specific_key_create() as rb_sys::VALUE) };
+        raw::KEY.store(key.map_or(0, |key| key as i32 + 1), Ordering::Relaxed);
+    }
+    let missing = raw::KEY.load(Ordering::Relaxed) == 0;
+    missing
+        .then_some("other tools have taken all keys of the VM for their tags, or other Ractors run already")
+}
+
+/// Gives a thread what the hook is called with. [`unavailable`] found nothing missing before.
+///
+/// # Safety
+/// The caller holds the GVL; `thread` is a live Thread; whoever is called with `tag` can follow it for ever.
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn tag(thread: u64, tag: *mut c_void) {
+    let key = raw::KEY.load(Ordering::Relaxed);
+    if key != 0 {
+        // SAFETY: as promised.
+        unsafe { rb_sys::rb_internal_thread_specific_set(thread as rb_sys::VALUE, key - 1, tag) };
+    }
+}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn on_events(_hook: GvlHook) {}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn off_events() {}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn unavailable() -> Option<&'static str> {
+    Some("it needs Ruby 3.3, whose hooks on the GVL say which thread they are about")
+}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn tag(_thread: u64, _tag: *mut c_void) {}

@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
+RSpec.describe "Time in :wall" do
+  before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
+
+  runs = Integer(ENV.fetch("PROPERTY_RUNS", "9"))
+
+  Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
+    mode = ["wall", "cpu,wall"][run % 2]
+    interval = [1_000, 100, 10_000][run % 3]
+
+    it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}" do
+      result = ruby_child("spec/scripts/random_waits.rb", timeout: 120,
+                          env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode })
+      expect(result.status).to be_success, result.err
+      report = JSON.parse(result.out)
+
+      report["threads"].each do |thread|
+        life, wall, blocked, parts = thread.values_at("life", "wall", "blocked", "parts")
+        # The life was timed inside of what the profile sees of a thread, but for those who outlive the session.
+        expect(wall).to be_within(20_000_000).of(life), "#{thread} of #{report}"
+        expect(parts.values.sum).to eq(wall)
+        expect(parts.values_at("gvl", "gc")).to eq(thread.values_at("gvl_wait", "gc"))
+        next unless thread["ended"]
+
+        # Time in calls that block is no running time, and no other time is waiting time.
+        expect(parts["waiting"]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
+        expect(parts["running"] + parts["gc"]).to be <= life - blocked + thread["not_blocked"] + 10_000_000, "#{thread} of #{report}"
+      end
+      expect(report["threads"].sum { |it| it["wall"] }).to be <= report["all"]
+    end
+  end
+
+  def printed(code)
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      def spin(milliseconds)
+        till = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) + milliseconds
+        20.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) < till
+      end
+      def share(samples, of) = samples.sum(&:wall).zero? ? 0 : samples.select { |one| one.frames.any? { |frame| frame.name == of } }.sum(&:wall).fdiv(samples.sum(&:wall))
+      #{code}
+    RUBY
+    expect(result.err).to eq("")
+    result.out.lines(chomp: true)
+  end
+
+  it "has a stack for a wait that began before the session, or outlives it" do
+    names = printed(<<~RUBY)
+      def in_a_nap = sleep
+      def till_the_end = Queue.new.pop
+      early = Thread.new { in_a_nap }
+      sleep 0.01 until early.stop?
+      session = Profiler.start(mode: :wall)
+      late = Thread.new { till_the_end }
+      sleep 0.05
+      puts session.snapshot.samples.flat_map { |one| one.frames.map(&:name) }.uniq.grep(/nap|end/).sort.join(" ")
+      sleep 0.05
+      rows = session.stop.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /nap|till_the_end/ } }
+      puts rows.map { |one| one.wall / 1_000_000 }.inspect
+    RUBY
+    expect(names[0]).to eq("Object#in_a_nap Object#till_the_end")
+    expect(JSON.parse(names[1])).to match([be_between(95, 125)] * 2)
+  end
+
+  it "gives two waits in turn their shares, whatever the interval" do
+    share = printed(<<~RUBY).first
+      def one = sleep(0.0006)
+      def two = sleep(0.0006)
+      profile = Profiler.run(mode: :wall, interval: 1000) { 1500.times { one; two } }
+      puts share(profile.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /one|two/ } }, "Object#one")
+    RUBY
+    # Some 1,800 waits are captured; a share of half has a standard deviation of 0.012.
+    expect(Float(share)).to be_within(0.06).of(0.5)
+  end
+
+  it "gives two waits for the GVL in turn their shares" do
+    share, enough = printed(<<~RUBY)
+      busy = Thread.new { spin(100_000) }
+      def one = Thread.pass
+      def two = Thread.pass
+      profile = Profiler.run(mode: :wall, interval: 100_000, threads: :current) { 12.times { one; two } }
+      busy.kill
+      gvl = profile.samples.select { |one| one.state == :gvl }
+      puts share(gvl, "Object#one"), gvl.sum(&:gvl_wait) > 1_000_000_000
+    RUBY
+    # Some 24 waits of a time slice each; a share of half has a standard deviation of about 0.1.
+    expect(Float(share)).to be_within(0.45).of(0.5)
+    expect(enough).to eq("true")
+  end
+
+  it "puts a GC under the stack that asked for it, and measures all of it" do
+    lines = printed(<<~RUBY)
+      def collects = GC.start
+      def allocates = 200_000.times { "x" * 60 }
+      GC.start
+      before = GC.total_time
+      profile = Profiler.run(mode: %i[cpu wall], interval: 100) { 20.times { collects }; allocates }
+      took = GC.total_time - before
+      rows = profile.samples.select { |one| one.state == :gc }
+      puts rows.all? { |one| one.frames.first.name == "(garbage collection)" }
+      puts rows.sum(&:gc).fdiv(took).round(2), share(rows, "Object#collects") + share(rows, "Object#allocates")
+      puts profile.samples.sum(&:gc) == rows.sum(&:wall)
+    RUBY
+    expect(lines[0]).to eq("true")
+    expect(Float(lines[1])).to be_within(0.15).of(1.0)
+    expect(Float(lines[2])).to be > 0.95
+    expect(lines[3]).to eq("true")
+  end
+
+  it "counts only what happened under the labels that a session looks at" do
+    lines = printed(<<~RUBY)
+      session = Profiler.start(mode: :wall, labels: { job: "a" })
+      Profiler.label(job: "a") { sleep 0.1; spin(55) }
+      Profiler.label(job: "b") { sleep 0.1; spin(55) }
+      rows = session.stop.samples
+      puts rows.partition { |one| one.state == :waiting }.map { |some| some.sum(&:wall) / 10_000_000 }.inspect
+      puts rows.map { |one| one.labels["job"] }.uniq.inspect
+    RUBY
+    expect(lines).to eq(["[10, 5]", '["a"]'])
+  end
+
+  it "is measured in a forked child too" do
+    lines = printed(<<~RUBY)
+      session = Profiler.start(mode: :wall)
+      reader, writer = IO.pipe
+      pid = fork do
+        Thread.new { sleep 0.05 }.join
+        sleep 0.05
+        profile = session.stop
+        again = Profiler.run(mode: :wall) { sleep 0.03 }
+        writer.puts [profile, again].map { |it| it.samples.select { |one| one.state == :waiting }.sum(&:wall) / 1_000_000 }.inspect
+      end
+      Process.wait(pid)
+      puts reader.gets
+      session.stop
+      sleep 0.01
+      puts Profiler.run(mode: :wall) { sleep 0.03 }.samples.sum(&:wall) / 1_000_000
+    RUBY
+    expect(JSON.parse(lines[0])).to match([be_between(150, 180), be_between(30, 45)])
+    expect(Integer(lines[1])).to be_between(30, 45)
+  end
+end
