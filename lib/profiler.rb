@@ -24,7 +24,7 @@ module Profiler
   class << self
     # Profiles the block.
     #
-    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+
+    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, or from Ruby 3.3 on +:wall+, or both
     # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000
     #   (default 1,000); the kernel's tick can make it longer, see {Profile#stats}
     # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both
@@ -35,8 +35,8 @@ module Profiler
     # @param labels [Hash, nil] only while all of these are current, see {label}
     # @param static_labels [Hash, nil] on every sample that has none of that name
     # @param depth [Integer] frames kept of a stack, 128 to 10,000 (default 2,048)
-    # @param engine [Symbol, nil] +:thread_timer+, +:setitimer+ or +:safepoint+; PROFILER_ENGINE, or chosen
-    #   by itself when nil. Sessions that run at once share one.
+    # @param engine [Symbol, nil] +:thread_timer+, +:ticker+, +:setitimer+ or +:safepoint+; PROFILER_ENGINE, or
+    #   chosen by itself when nil. Sessions that run at once share one.
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed

@@ -144,8 +144,8 @@ module Profiler
 
     def inspect
       it = stats
-      format("#<Profiler::Profile %s, %.3f s, %.3f s of CPU, %d samples>",
-             meta[:modes].join("+"), it[:duration_ns] / 1e9, it[:cpu_ns] / 1e9, it[:samples])
+      cpu = format(", %.3f s of CPU", it[:cpu_ns] / 1e9) if meta[:modes].include?(:cpu)
+      format("#<Profiler::Profile %s, %.3f s%s, %d samples>", meta[:modes].join("+"), it[:duration_ns] / 1e9, cpu, it[:samples])
     end
 
     # @api private

@@ -35,8 +35,8 @@ RSpec.describe "profiler doctor" do
   it "tells the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
-    expect(result.out.lines.take(10).map { |it| it[/(?<=\A  )\S+(?: tick)?/] })
-      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "kernel tick", "interval", "SIGPROF", "thread_timer", "setitimer"]
+    expect(result.out.lines.take(11).map { |it| it[/(?<=\A  )\S+(?: tick)?/] })
+      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "kernel tick", "interval", "SIGPROF", "thread_timer", "ticker", "setitimer"]
     expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ ms, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
     expect(line(result.out, "SIGPROF")).to eq "  SIGPROF       nobody handles it"
@@ -51,7 +51,7 @@ RSpec.describe "profiler doctor" do
     expect(said).to include(ok: true, problems: [], signal: "nobody", profiler: String)
     expect(said[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
     expect(said[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String))
-    expect(said[:engines].map { |it| it[:name] }).to include("thread_timer", "setitimer", "safepoint")
+    expect(said[:engines].map { |it| it[:name] }).to include("thread_timer", "ticker", "setitimer", "safepoint")
     expect(said[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,
                                  effective_interval_ns: be_positive, samples: be_positive, frames: (be > 50))
     tick_ns = Process.clock_getres(Process::CLOCK_MONOTONIC_COARSE, :nanosecond)
@@ -96,7 +96,7 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "setitimer")).to end_with "available, chosen"
     expect(result.code).to eq 0
     result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "steam" })
-    expect(line(result.out, "problem")).to include("PROFILER_ENGINE=\"steam\" is not an engine", "thread_timer, setitimer, safepoint")
+    expect(line(result.out, "problem")).to include("PROFILER_ENGINE=\"steam\" is not an engine", "thread_timer, ticker, setitimer, safepoint")
     expect([result.code, result.err]).to eq [1, ""]
     expect(facts(env: { "PROFILER_ENGINE" => "steam" })).to include(engine: { chosen: nil, asked: "steam" }, cost: nil)
   end

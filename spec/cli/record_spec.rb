@@ -150,6 +150,7 @@ RSpec.describe "profiler record" do
     it "is the values of its options" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
       refuse("--mode", "cpu,speed", status: 2, saying: ["speed", "allowed: cpu"])
+      refuse("--mode", "wall", status: 2, saying: ["--mode wall", "it needs Ruby 3.3", "allowed: cpu"]) if RUBY_VERSION < "3.3"
       refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
       refuse("--interval", "49", status: 2, saying: ["--interval 49", "from 50 to 1000000"])
       refuse("--interval", "-5", status: 2, saying: ["--interval -5", "from 50 to 1000000"])
@@ -157,7 +158,7 @@ RSpec.describe "profiler record" do
       refuse("--frequency", "0", status: 2, saying: ["--frequency 0", "from 1 to 20000"])
       refuse("--interval", "100", "--frequency", "100", status: 2, saying: ["--interval and --frequency"])
       refuse("--depth", "5", status: 2, saying: ["--depth 5", "from 128 to 10000"])
-      refuse("--engine", "steam", status: 2, saying: ["--engine steam", "thread_timer, setitimer, safepoint"])
+      refuse("--engine", "steam", status: 2, saying: ["--engine steam", "thread_timer, ticker, setitimer, safepoint"])
       refuse("--format", "jpeg", status: 2, saying: ["jpeg", "svg"])
       refuse("--out", "a.jpeg", status: 2, saying: ["a.jpeg", ".svg"])
       refuse("--out", "", status: 2, saying: "--out \"\"")

@@ -11,7 +11,7 @@ RSpec.describe "Time in sessions that overlap" do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
-    engine = %w[thread_timer thread_timer setitimer safepoint][run % 4]
+    engine = %w[thread_timer ticker setitimer safepoint][run % 4]
 
     it "is that of their threads and labels in the random program #{seed}, engine #{engine}" do
       result = ruby_child("spec/scripts/random_sessions.rb", timeout: 120,

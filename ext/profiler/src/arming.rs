@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use profiler_core::counters::count;
 
-use crate::capture::engine::{process_timer, thread_timer, Engine};
+use crate::capture::engine::{process_timer, thread_timer, ticker, Engine};
 use crate::capture::{clock, CAPTURE};
 use crate::sampler::Sampler;
 use crate::threads::{self, ThreadState};
@@ -17,8 +17,12 @@ use crate::vm::events::thread_hook;
 static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
 /// The same for its wall clock.
 static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// Whether somebody looks at its CPU clock.
+static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
 /// The hooks are there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
+/// Threads have timers of their own.
+static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
 /// The timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
@@ -31,19 +35,25 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     let finest = |all: &mut dyn Iterator<Item = u64>| all.min().unwrap_or(0);
     let at_birth = finest(&mut looking().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
     AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    let cpu_at_birth = looking().any(|it| it.threads.is_none() && it.measures.cpu);
+    CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
+    let own_timers = matches!(sampler.engine, Engine::ThreadTimer | Engine::Safepoint);
     CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
+    OWN_TIMERS.store(own_timers, Ordering::Relaxed);
     CAPTURE.at_safepoints.store(sampler.engine == Engine::Safepoint, Ordering::Relaxed);
 
     let mut result = Ok(());
     for state in threads::live() {
-        let looks = |ids: &Option<Vec<_>>| ids.as_ref().is_none_or(|ids| ids.contains(&state.id()));
-        let wanted = finest(&mut looking().filter(|it| looks(&it.threads)).map(|it| it.interval_ns));
-        if state.interval_ns.swap(wanted, Ordering::Relaxed) == wanted && has_timer(state) == (wanted > 0) {
+        let looking = || looking().filter(|it| it.looks_at(state.id()));
+        let wanted = finest(&mut looking().map(|it| it.interval_ns));
+        state.cpu_wanted.store(looking().any(|it| it.measures.cpu), Ordering::Relaxed);
+        let has_what_it_needs = has_timer(state) == (wanted > 0 && own_timers);
+        if state.interval_ns.swap(wanted, Ordering::Relaxed) == wanted && has_what_it_needs {
             continue;
         }
-        if process_wide || wanted == 0 {
+        if !own_timers || wanted == 0 {
             disarm(state);
         } else if let Err(errno) = thread_timer::arm(state, wanted) {
             if is_gone(state) {
@@ -56,8 +66,10 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
             }
         }
     }
+    let all_finest = finest(&mut looking().map(|it| it.interval_ns));
+    ticker::arm(if sampler.engine == Engine::Ticker { all_finest } else { 0 })?;
     if process_wide {
-        result = result.and(arm_process(finest(&mut looking().map(|it| it.interval_ns))));
+        result = result.and(arm_process(all_finest));
     }
     result
 }
@@ -69,8 +81,7 @@ fn measure_walls(sampler: &Sampler) {
     let at_birth = finest(&mut measuring().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
     WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     for state in threads::live() {
-        let looks = |ids: &Option<Vec<_>>| ids.as_ref().is_none_or(|ids| ids.contains(&state.id()));
-        match finest(&mut measuring().filter(|it| looks(&it.threads)).map(|it| it.interval_ns)) {
+        match finest(&mut measuring().filter(|it| it.looks_at(state.id())).map(|it| it.interval_ns)) {
             0 => state.walls.turn_off(clock::monotonic_ns()),
             interval_ns => measure_wall(state, interval_ns),
         }
@@ -116,6 +127,7 @@ pub(crate) fn disarm(state: &ThreadState) {
 pub(crate) fn disarm_all() {
     AT_BIRTH_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
+    let _ = ticker::arm(0);
     if PROCESS_TIMER.swap(false, Ordering::Relaxed) {
         let _ = process_timer::arm(0);
     }
@@ -145,6 +157,7 @@ pub(crate) fn hooks_off() {
 }
 
 thread_hook!(on_thread_begin, |thread| {
+    vm::state::find_stack();
     let cpu_ns = clock::thread_cpu_ns();
     // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
     if let Some(before) = threads::mine().filter(|state| state.object() != thread) {
@@ -169,7 +182,8 @@ thread_hook!(on_thread_begin, |thread| {
 fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
     let interval_ns = AT_BIRTH_NS.load(Ordering::Relaxed);
     state.interval_ns.store(interval_ns, Ordering::Relaxed);
-    let needs_none = CAPTURE.process_wide.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
+    state.cpu_wanted.store(CPU_AT_BIRTH.load(Ordering::Relaxed), Ordering::Relaxed);
+    let needs_none = !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
     if needs_none {
         return Ok(());
     }

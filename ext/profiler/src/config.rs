@@ -10,7 +10,7 @@ use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
 
 use crate::capture::engine::Engine;
-use crate::errors::argument_error;
+use crate::errors::{argument_error, error};
 use crate::vm;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
@@ -78,15 +78,16 @@ impl Config {
             options.entry(place as isize).ok().filter(|value: &Value| !value.is_nil())
         };
         let mut notes = Vec::new();
+        let measures = measures(ruby, option("mode"))?;
         let asked = asked_engine(ruby, option("engine"))?;
         Ok(Self {
-            measures: measures(ruby, option("mode"))?,
+            measures,
             interval_ns: interval_ns(ruby, option("interval"), option("frequency"))?,
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
             labels: labels(ruby, "labels", option("labels"))?,
             static_labels: labels(ruby, "static_labels", option("static_labels"))?,
-            engine: engine(ruby, asked, &mut notes)?,
+            engine: engine(ruby, measures, asked, &mut notes)?,
             engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
             trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
@@ -122,7 +123,7 @@ fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
         // SAFETY: a `Ruby` proves that the GVL is held.
         if let Some(why) = unsafe { vm::gvl::unavailable() } {
             let message = format!("mode: {} cannot be measured here: {why} (allowed: :cpu)", value.inspect());
-            return Err(argument_error(ruby, message));
+            return Err(error(ruby, "Unsupported", message));
         }
     }
     Ok(measures)
@@ -217,7 +218,12 @@ fn asked_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Err
     }
 }
 
-fn engine(ruby: &Ruby, asked: Option<Engine>, notes: &mut Vec<String>) -> Result<Engine, Error> {
+fn engine(
+    ruby: &Ruby,
+    measures: Measures,
+    asked: Option<Engine>,
+    notes: &mut Vec<String>,
+) -> Result<Engine, Error> {
     let danger = vm::process::unsafe_to_walk(ruby);
     let engine = match (asked, &danger) {
         (Some(asked), Some(why)) if asked != Engine::Safepoint => {
@@ -226,6 +232,8 @@ fn engine(ruby: &Ruby, asked: Option<Engine>, notes: &mut Vec<String>) -> Result
         }
         (Some(engine), _) => engine,
         (None, Some(_)) => Engine::Safepoint,
+        // Timers on CPU clocks tick no finer than the kernel; what ran is to be seen as finely as what waited.
+        (None, None) if measures.wall => Engine::Ticker,
         (None, None) => Engine::ThreadTimer,
     };
     if engine == Engine::Safepoint {

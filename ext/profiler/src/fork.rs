@@ -16,6 +16,7 @@ use profiler_core::sample::Walls;
 use profiler_core::view::ThreadNow;
 
 use crate::arming;
+use crate::capture::engine::ticker;
 use crate::capture::{clock, waits, walk, CAPTURE};
 use crate::sampler::{self, Sampler};
 use crate::threads::{self, ThreadState};
@@ -74,6 +75,7 @@ unsafe extern "C" fn in_child() {
     let before = held.me.map(ThreadState::id);
     let me = threads::start_over(held.me);
     arming::forget_timers();
+    ticker::forget();
     waits::keep_hooks();
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {

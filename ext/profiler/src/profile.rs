@@ -195,6 +195,7 @@ impl Profile {
         put("threads", profile.threads.len() as u64)?;
         put("samples", profile.total().get(SampleType::Samples))?;
         put("cpu_ns", profile.total().get(SampleType::Cpu))?;
+        put("wall_ns", profile.total().get(SampleType::Wall))?;
         for (name, count) in profile.stats.counts.each() {
             put(name, count)?;
         }

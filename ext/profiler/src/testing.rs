@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use magnus::{function, prelude::*, Error, RModule};
 
+use crate::capture::engine::ticker;
 use crate::capture::{clock, handler, sigaction, walk, CAPTURE};
 use crate::{sampler, threads};
 
@@ -45,25 +46,10 @@ fn hammer(interval_us: u64) {
     let body = move || {
         while HAMMERING.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_micros(interval_us));
-            threads::live().for_each(tick);
+            threads::live().for_each(ticker::tick);
         }
     };
     sigaction::without_signals(|| std::thread::spawn(body));
-}
-
-/// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
-fn tick(state: &'static threads::ThreadState) {
-    let info = Padded(handler::TimerInfo::of(state), [0; 12]);
-    // SAFETY: a siginfo of 128 bytes; a thread that is gone is an error that we ignore.
-    unsafe {
-        libc::syscall(
-            libc::SYS_rt_tgsigqueueinfo,
-            libc::getpid(),
-            state.native_id(),
-            libc::SIGPROF,
-            &raw const info,
-        );
-    }
 }
 
 /// Calls the handler `times` times in a row, here, as the timer of this thread would, and gives the

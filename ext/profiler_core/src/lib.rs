@@ -22,6 +22,7 @@ pub mod stacks;
 mod sync;
 pub mod unnamed;
 pub mod view;
+pub mod weights;
 
 // The rooms that run in signal handlers. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in them but by an import that a reader sees.

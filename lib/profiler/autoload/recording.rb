@@ -153,15 +153,20 @@ module Profiler
         stats = profile.stats
         files = written.map { |path| path.start_with?(@directory) ? path[@directory.length..-1] : path }
         format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
-               profile.meta[:modes].join("+"), stats[:cpu_ns] / 1e9, counted(stats[:threads], "thread"),
+               profile.meta[:modes].join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
       end
 
-      # In percent of the CPU time.
-      def overhead(stats)
-        return 0.0 if stats[:cpu_ns].zero?
+      # CPU time, or all threads' wall clock time where that alone was measured.
+      def measured_ns(stats)
+        stats[:cpu_ns].zero? ? stats[:wall_ns] : stats[:cpu_ns]
+      end
 
-        100.0 * (stats[:handler_ns] + stats[:collector_ns]) / stats[:cpu_ns]
+      # In percent of that.
+      def overhead(stats)
+        return 0.0 if measured_ns(stats).zero?
+
+        100.0 * (stats[:handler_ns] + stats[:collector_ns]) / measured_ns(stats)
       end
 
       def counted(number, noun)

@@ -27,11 +27,11 @@ module Profiler
 
       # The options that are a variable for the program, with what the help says of them.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default)"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall (Ruby 3.3), or cpu,wall"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
-        "--engine ENGINE" => [Settings::ENGINE, "thread_timer, setitimer or safepoint; chosen by itself when not given"],
+        "--engine ENGINE" => [Settings::ENGINE, "thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
         "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
         "--signal NAME" => [Settings::SIGNAL, "pauses (and writes) and resumes: USR2, for instance"]
@@ -99,7 +99,7 @@ module Profiler
 
       def check
         Settings.new(@env.compact).check
-      rescue ArgumentError => e
+      rescue ArgumentError, Unsupported => e
         raise UsageError, e.message.gsub(KEYWORD, '--\1\2').gsub(SYMBOL, "")
       rescue Settings::Unwritable => e
         raise Failure, e.message

@@ -27,7 +27,6 @@ pub(crate) struct TimerInfo {
     value: usize,
 }
 
-#[cfg(feature = "testing")]
 impl TimerInfo {
     /// What the timer of `state` sends.
     pub(crate) fn of(state: &'static ThreadState) -> Self {
@@ -99,7 +98,7 @@ unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
 /// Asks the VM the last questions and takes the record.
 #[inline]
 fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
-    if !vm::state::on_ruby_thread() {
+    if !vm::state::on_ruby_thread() || !vm::state::has_stack() {
         return count(&hub.counters.dropped_not_ruby);
     }
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {

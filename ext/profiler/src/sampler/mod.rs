@@ -15,7 +15,7 @@ use profiler_core::ids::ThreadId;
 use profiler_core::profile::Marker;
 use profiler_core::view::{Measures, ThreadNow};
 
-use crate::capture::engine::Engine;
+use crate::capture::engine::{ticker, Engine};
 use crate::capture::{clock, handler, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::events::exit_hook;
@@ -62,6 +62,7 @@ pub(crate) struct Start {
     pub(crate) monotonic_ns: u64,
     pub(crate) counts: Counts,
     pub(crate) handler_ns: u64,
+    /// Of all our threads.
     pub(crate) collector_ns: u64,
 }
 
@@ -72,7 +73,7 @@ impl Start {
             monotonic_ns: clock::monotonic_ns(),
             counts: hub.counters.read(),
             handler_ns: threads::handler_ns(),
-            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed),
+            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
         }
     }
 }
@@ -161,6 +162,7 @@ unsafe fn install_for_good() {
         labels::RESYNC.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
+    vm::state::find_stack();
     threads::call_at_native_end(arming::native_thread_ends);
     fork::install();
 }

@@ -1,6 +1,7 @@
 //! What is done with a session that runs.
 
 use profiler_core::hub::{Closed, Hub, SessionId};
+use profiler_core::ids::ThreadId;
 use profiler_core::profile::{Marker, Thread};
 
 use super::{lives, lock, now, quiet, Active, Start, Taken};
@@ -39,13 +40,17 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
 }
 
 impl Active {
+    /// Whether it is about that thread, among others.
+    pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
+        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
+    }
+
     /// A thread that still waits has the stack of that wait, so that it does not only show once it is over.
     fn record_open_waits(&self, hub: &Hub, named: &[RubyThread]) {
         if !self.measures.wall || self.paused {
             return;
         }
-        let in_view = |id| self.threads.as_ref().is_none_or(|ids| ids.contains(&id));
-        for state in threads::live().filter(|it| it.walls.is_blocked() && in_view(it.id())) {
+        for state in threads::live().filter(|it| it.walls.is_blocked() && self.looks_at(it.id())) {
             if named.iter().any(|it| it.object == state.object()) {
                 // SAFETY: Ruby has just listed the thread as alive, and the GVL was not let go of since.
                 unsafe { waits::record_open(hub, state) };
@@ -81,7 +86,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     let Some(me) = threads::own().map(ThreadState::id) else { return };
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };
-    let looks = |it: &&mut Active| !it.paused && it.threads.as_ref().is_none_or(|ids| ids.contains(&me));
+    let looks = |it: &&mut Active| !it.paused && it.looks_at(me);
     for session in sampler.sessions.iter_mut().filter(looks) {
         if session.markers.len() >= MAX_MARKERS {
             session.markers_refused += 1;

@@ -105,6 +105,9 @@ pub(crate) fn register(
     state.born_cpu_ns.store(cpu_ns, Relaxed);
     state.timer.store(0, Relaxed);
     state.interval_ns.store(0, Relaxed);
+    state.cpu_wanted.store(false, Relaxed);
+    state.ticked_cpu_ns.store(0, Relaxed);
+    state.next_tick_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);
     state.fiber.store(0, Relaxed);
     state.labels_object.store(0, Relaxed);

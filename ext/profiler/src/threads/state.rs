@@ -1,7 +1,7 @@
 //! What is known of one thread.
 
 use std::sync::atomic::{
-    AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
+    AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
     Ordering::{Acquire, Relaxed},
 };
 
@@ -30,6 +30,11 @@ pub(crate) struct ThreadState {
     pub(crate) timer: AtomicUsize,
     /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
     pub(crate) interval_ns: AtomicU64,
+    /// Whether a session looks at its CPU clock.
+    pub(crate) cpu_wanted: AtomicBool,
+    /// For the ticker: where its CPU clock stood at its last tick, and when the next one is due, ns.
+    pub(crate) ticked_cpu_ns: AtomicU64,
+    pub(crate) next_tick_ns: AtomicU64,
     /// Labels that the handler puts on records.
     pub(crate) labels: AtomicU32,
     /// The Fiber whose labels these are, as a VALUE, which the mark function keeps; 0 where that is not
@@ -63,6 +68,9 @@ impl ThreadState {
             ended_cpu_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
             interval_ns: AtomicU64::new(0),
+            cpu_wanted: AtomicBool::new(false),
+            ticked_cpu_ns: AtomicU64::new(0),
+            next_tick_ns: AtomicU64::new(0),
             labels: AtomicU32::new(0),
             fiber: AtomicU64::new(0),
             labels_object: AtomicU64::new(0),

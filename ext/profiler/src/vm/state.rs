@@ -18,6 +18,62 @@ pub(crate) fn on_ruby_thread() -> bool {
     unsafe { rb_sys::ruby_native_thread_p() != 0 }
 }
 
+/// Where, counted from its native thread's own address, a thread keeps the VM's pointer to what it executes. 0 is
+/// unknown.
+#[cfg(not(ruby_gte_3_2))]
+static EXECUTION: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+
+/// Has [`has_stack`] know where to look: before the first session, and on each thread that is born, since what is
+/// no different there is the same everywhere.
+#[cfg(not(ruby_gte_3_2))]
+pub(crate) fn find_stack() {
+    use core::sync::atomic::Ordering;
+    // SAFETY: asks the dynamic linker, which for a thread-local variable answers with that of this thread.
+    let (found, me) = unsafe {
+        let name = c"ruby_current_ec".as_ptr();
+        (libc::dlsym(libc::RTLD_DEFAULT, name) as usize, libc::pthread_self() as usize)
+    };
+    let place = if found == 0 { 0 } else { found.wrapping_sub(me) };
+    match EXECUTION.compare_exchange(0, place, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => {}
+        Err(known) if known == place => {}
+        // The library was loaded late, so its variables lie anywhere.
+        Err(_) => EXECUTION.store(usize::MAX, Ordering::Relaxed),
+    }
+}
+
+/// Whether the thread has a stack. One that ends is rid of it word by word, and a walk in between dies; Ruby 3.1 does
+/// not always say before that a thread ends.
+///
+/// # Signal safety
+/// Four reads. Only after [`on_ruby_thread`] said yes.
+#[cfg(not(ruby_gte_3_2))]
+#[inline]
+pub(crate) fn has_stack() -> bool {
+    let place = EXECUTION.load(core::sync::atomic::Ordering::Relaxed);
+    if place == 0 || place == usize::MAX {
+        return true;
+    }
+    // SAFETY: the linker said that this thread's variable lies there. It points to a struct of the VM that begins with
+    // the stack, its size and the frame that runs, in every Ruby 3.1.
+    unsafe {
+        let me = libc::pthread_self() as usize;
+        let execution = *(me.wrapping_add(place) as *const *const [usize; 3]);
+        !execution.is_null() && (*execution).iter().all(|word| *word != 0)
+    }
+}
+
+/// From Ruby 3.2 on every thread that ends says so.
+#[cfg(ruby_gte_3_2)]
+pub(crate) fn find_stack() {}
+
+/// From Ruby 3.2 on every thread that ends says so.
+#[cfg(ruby_gte_3_2)]
+#[inline]
+pub(crate) fn has_stack() -> bool {
+    true
+}
+
 /// False inside a region without the GVL (IO, C code that let go of it). True does not prove that
 /// the GVL is held: a thread that waits for it says true as well.
 ///

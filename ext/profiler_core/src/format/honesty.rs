@@ -2,8 +2,9 @@
 
 use super::units::{counted, duration, percent, round_duration};
 use crate::profile::{Profile, SampleType};
+use crate::sample::State;
 
-/// Asked and effective interval; nothing for a profile without CPU time.
+/// Asked and effective interval; nothing for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
     let asked = profile.meta.interval_ns;
     let got = profile.effective_interval_ns();
@@ -11,10 +12,11 @@ pub(super) fn interval(profile: &Profile) -> Option<String> {
         return None;
     }
     let (asked_text, got_text) = (round_duration(asked), duration(got));
+    let of = if profile.sample_types.contains(&SampleType::Cpu) { "CPU" } else { "running" };
     let sentence = if got as f64 > asked as f64 * 1.5 {
-        format!("asked {asked_text}, got one per {got_text} of CPU: {}", why_coarse(profile))
+        format!("asked {asked_text}, got one per {got_text} of {of}: {}", why_coarse(profile))
     } else {
-        format!("asked {asked_text}, got one per {got_text} of CPU")
+        format!("asked {asked_text}, got one per {got_text} of {of}")
     };
     Some(sentence)
 }
@@ -28,6 +30,20 @@ fn why_coarse(profile: &Profile) -> &'static str {
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
         _ => "ticks came later than asked",
     }
+}
+
+/// Where the wall clock time of all threads went; nothing where it was not measured.
+pub(super) fn wall(profile: &Profile) -> Option<String> {
+    profile.sample_types.contains(&SampleType::Wall).then(|| {
+        let part = |state| duration(profile.wall_ns(state));
+        format!(
+            "running {}, waiting {}, waiting for the GVL {}, collecting garbage {}",
+            part(State::Running),
+            part(State::Waiting),
+            part(State::Gvl),
+            part(State::Gc)
+        )
+    })
 }
 
 /// Ticks that became no sample: how many, and why. Only reasons that occurred.
@@ -56,7 +72,7 @@ pub(super) fn dropped(profile: &Profile) -> u64 {
 pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
     let kinds = [
-        (counts.overrun, "tick", "folded by the kernel into the one before"),
+        (counts.overrun, "tick", "folded into the one before"),
         (counts.late, "tick", "came after the end, and nothing was asked of them"),
         (counts.truncated, "stack", "cut for being too deep"),
         (counts.threads_refused, "thread", "not profiled: no room or no timer for it"),
@@ -74,5 +90,6 @@ pub(super) fn cost(profile: &Profile) -> String {
         0 => String::new(),
         _ => format!("{} of the CPU time: ", percent(handler_ns.saturating_add(collector_ns), cpu_ns)),
     };
-    format!("{share}{} in signal handlers, {} in the collector", duration(handler_ns), duration(collector_ns))
+    let (handler, own) = (duration(handler_ns), duration(collector_ns));
+    format!("{share}{handler} in signal handlers and hooks, {own} in threads of its own")
 }

@@ -7,12 +7,15 @@ use super::clock;
 
 pub(crate) mod process_timer;
 pub(crate) mod thread_timer;
+pub(crate) mod ticker;
 
 /// How ticks come about and where stacks are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     /// A timer on each thread's CPU clock; the handler walks.
     ThreadTimer,
+    /// A thread of ours that signals those that run; the handler walks.
+    Ticker,
     /// One timer on the CPU clock of the process; the handler walks.
     Setitimer,
     /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts.
@@ -21,12 +24,13 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) const ALL: [Self; 3] = [Self::ThreadTimer, Self::Setitimer, Self::Safepoint];
+    pub(crate) const ALL: [Self; 4] = [Self::ThreadTimer, Self::Ticker, Self::Setitimer, Self::Safepoint];
 
     /// Its name in options, headers and files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ThreadTimer => "thread_timer",
+            Self::Ticker => "ticker",
             Self::Setitimer => "setitimer",
             Self::Safepoint => "safepoint",
         }

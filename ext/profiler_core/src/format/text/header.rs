@@ -45,6 +45,7 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let threads = counted(profile.threads.len() as u64, "thread");
     let took = duration(meta.duration_ns);
     facts.push(("time", format!("{took} from {}, {threads}", date(meta.started_at_ns))));
+    facts.extend(honesty::wall(profile).map(|it| ("wall", it)));
     facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
     facts.push(("samples", samples(profile)));
     let drops = honesty::drops(profile);

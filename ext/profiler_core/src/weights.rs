@@ -1,0 +1,82 @@
+//! What is measured, in which units, and one number for each.
+
+use serde::{Deserialize, Serialize};
+
+/// What is measured. A profile's types always stand in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleType {
+    /// Records taken. Never shown as time.
+    Samples,
+    /// CPU time, ns.
+    Cpu,
+    /// Wall clock time, ns: the total, of which waiting for the GVL and GC are parts.
+    Wall,
+    /// Wall clock time waiting for the GVL, ns.
+    GvlWait,
+    /// Wall clock time collecting garbage, ns.
+    Gc,
+    /// Objects allocated.
+    AllocObjects,
+    /// Bytes allocated.
+    AllocSpace,
+    /// Objects alive.
+    InuseObjects,
+    /// Bytes alive.
+    InuseSpace,
+}
+
+impl SampleType {
+    /// All, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Samples,
+        Self::Cpu,
+        Self::Wall,
+        Self::GvlWait,
+        Self::Gc,
+        Self::AllocObjects,
+        Self::AllocSpace,
+        Self::InuseObjects,
+        Self::InuseSpace,
+    ];
+
+    /// The name that pprof's users and servers know, and the unit.
+    #[must_use]
+    pub fn name_and_unit(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Samples => ("samples", "count"),
+            Self::Cpu => ("cpu", "nanoseconds"),
+            Self::Wall => ("wall", "nanoseconds"),
+            Self::GvlWait => ("gvl_wait", "nanoseconds"),
+            Self::Gc => ("gc", "nanoseconds"),
+            Self::AllocObjects => ("alloc_objects", "count"),
+            Self::AllocSpace => ("alloc_space", "bytes"),
+            Self::InuseObjects => ("inuse_objects", "count"),
+            Self::InuseSpace => ("inuse_space", "bytes"),
+        }
+    }
+}
+
+/// One number for each [`SampleType`]; 0 where the type is not in the profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weights([u64; SampleType::ALL.len()]);
+
+impl Weights {
+    /// The number of one type, in its unit.
+    #[must_use]
+    pub fn get(&self, of: SampleType) -> u64 {
+        self.0.get(of as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets the number of one type.
+    pub fn set(&mut self, of: SampleType, to: u64) {
+        if let Some(slot) = self.0.get_mut(of as usize) {
+            *slot = to;
+        }
+    }
+
+    /// Adds all numbers of `other`.
+    pub fn add(&mut self, other: &Weights) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+}
