@@ -35,8 +35,8 @@ module Profiler
     # @param labels [Hash, nil] only while all of these are current, see {label}
     # @param static_labels [Hash, nil] on every sample that has none of that name
     # @param depth [Integer] frames kept of a stack, 128 to 10,000 (default 2,048)
-    # @param engine [Symbol, nil] +:thread_timer+, +:ticker+, +:setitimer+ or +:safepoint+; PROFILER_ENGINE, or
-    #   chosen by itself when nil. Sessions that run at once share one.
+    # @param engine [Symbol, nil] +:perf+, +:thread_timer+, +:ticker+, +:setitimer+ or +:safepoint+;
+    #   PROFILER_ENGINE, or chosen by itself when nil. Sessions that run at once share one.
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed

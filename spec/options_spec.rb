@@ -22,7 +22,7 @@ RSpec.describe "Options" do
     "frequency: 0" => "ArgumentError: frequency: 0 is not an Integer from 1 to 20000 Hz",
     "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: give one of them",
     "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",
-    "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :thread_timer, :ticker, :setitimer, :safepoint)",
+    "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :perf, :thread_timer, :ticker, :setitimer, :safepoint)",
     "metadata: 3" => "ArgumentError: metadata: 3 is not a Hash",
     "colour: 1" => "ArgumentError: unknown keyword: :colour",
     'out: "x.unknown"' => /\AArgumentError: .*x\.unknown.*\.pb\.gz.*\.svg/,

@@ -18,6 +18,8 @@ module Profiler
     VARIABLES = /\A(?:RUBYOPT|RUBY_MN_THREADS|RUBY_[YZ]JIT_ENABLE|PROFILER_.+)\z/.freeze
     JITS = %w[YJIT ZJIT].freeze
     ENGINE = "PROFILER_ENGINE"
+    # Engines that do not wait for the kernel's tick.
+    FINE = %w[perf ticker].freeze
     # Of the session's work, ms of CPU: enough for some samples at any kernel's tick, and soon over.
     BURN_MS = 150
     WARM_UP_MS = 10
@@ -36,7 +38,7 @@ module Profiler
       # * +:jits+: of each +:name+, +:available+, +:enabled+
       # * +:walking+: +:anywhere+, whether stacks can be taken at every moment; +:reason+ why not
       # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick at which it looks at timers
-      # * +:intervals+: of each +:asked_ns+ what it comes to on average, +:effective_ns+, mode +:cpu+
+      # * +:intervals+: of each +:asked_ns+ what it comes to on average, +:effective_ns+, with the engine that is chosen
       # * +:signal+: who handles SIGPROF: "nobody", "us" or "foreign"
       # * +:engines+: of each +:name+, +:available+, +:reason+
       # * +:engine+: +:chosen+ by a session; +:asked+, what PROFILER_ENGINE says
@@ -56,12 +58,13 @@ module Profiler
         tick_ns = tick
         check_environment if loaded
         profile = loaded ? session : nil
-        cost = profile && cost_of(profile, tick_ns)
+        coarse_ns = tick_ns unless profile && FINE.include?(profile.meta[:engine])
+        cost = profile && cost_of(profile, coarse_ns)
         {
           ok: @problems.empty?, problems: @problems, warnings: @warnings, profiler: VERSION,
           ruby: ruby, jits: jits, walking: { anywhere: loaded ? native[:reason].nil? : nil, reason: native[:reason] },
           kernel: { release: Etc.uname[:release], tick_ns: tick_ns, hz: tick_ns && (1e9 / tick_ns).round },
-          intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, tick_ns].max } },
+          intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, *coarse_ns].max } },
           signal: native[:owner],
           engines: native[:engines].map { |name, reason| { name: name, available: reason.nil?, reason: reason } },
           engine: { chosen: profile && profile.meta[:engine], asked: asked_engine },
@@ -150,13 +153,13 @@ module Profiler
         Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
       end
 
-      def cost_of(profile, tick_ns)
+      def cost_of(profile, coarse_ns)
         stats = profile.stats
         if stats[:samples].zero?
           @problems << "a session ran, but took no sample in #{BURN_MS} ms of CPU"
           return nil
         end
-        compare(stats, tick_ns)
+        compare(stats, coarse_ns)
         own_ns = stats[:handler_ns] + stats[:collector_ns]
         {
           sample_ns: own_ns / stats[:samples], percent: (100.0 * own_ns / stats[:cpu_ns]).round(2),
@@ -167,11 +170,11 @@ module Profiler
       end
 
       # Not every system that calls itself Linux keeps the tick that it names.
-      def compare(stats, tick_ns)
-        expected_ns = [stats[:interval_ns], tick_ns].compact.max
+      def compare(stats, coarse_ns)
+        expected_ns = [stats[:interval_ns], *coarse_ns].max
         return if (stats[:effective_interval_ns].to_f / expected_ns).between?(0.5, 2)
 
-        @warnings << format("a sample came every %.1f ms of CPU, where the kernel's tick promises %.1f ms",
+        @warnings << format("a sample came every %.1f ms of CPU, where %.1f ms were to be expected",
                             stats[:effective_interval_ns] / 1e6, expected_ns / 1e6)
       end
     end

@@ -158,7 +158,7 @@ RSpec.describe "profiler record" do
       refuse("--frequency", "0", status: 2, saying: ["--frequency 0", "from 1 to 20000"])
       refuse("--interval", "100", "--frequency", "100", status: 2, saying: ["--interval and --frequency"])
       refuse("--depth", "5", status: 2, saying: ["--depth 5", "from 128 to 10000"])
-      refuse("--engine", "steam", status: 2, saying: ["--engine steam", "thread_timer, ticker, setitimer, safepoint"])
+      refuse("--engine", "steam", status: 2, saying: ["--engine steam", "perf, thread_timer, ticker, setitimer, safepoint"])
       refuse("--format", "jpeg", status: 2, saying: ["jpeg", "svg"])
       refuse("--out", "a.jpeg", status: 2, saying: ["a.jpeg", ".svg"])
       refuse("--out", "", status: 2, saying: "--out \"\"")

@@ -8,10 +8,10 @@ RSpec.describe "Time in sessions that overlap" do
   # A worker's label begins and ends a few microseconds before and after the worker reads its clock.
   slack_ns = 1_000_000
 
-  runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
+  runs = Integer(ENV.fetch("PROPERTY_RUNS", "10"))
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
-    engine = %w[thread_timer ticker setitimer safepoint][run % 4]
+    engine = %w[perf thread_timer ticker setitimer safepoint][run % 5]
 
     it "is that of their threads and labels in the random program #{seed}, engine #{engine}" do
       result = ruby_child("spec/scripts/random_sessions.rb", timeout: 120,

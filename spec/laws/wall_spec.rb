@@ -165,7 +165,7 @@ RSpec.describe "Time in :wall" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       profile = Profiler.run(mode: :wall) { sleep 0.1 }
-      puts profile.report, profile.by(:state).first[:name]
+      puts profile.report, profile.by(:state).first[:value]
       puts profile.inspect, profile.stats[:wall_ns] / 10_000_000
     RUBY
     expect(result.out).to match(/^mode      wall, engine ticker$/)

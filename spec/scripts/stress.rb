@@ -6,8 +6,8 @@
 # * GC.compact and auto_compact;
 # * threads that work without the GVL, are born and die, are killed and raised at;
 # * ticks at 2 kHz on every thread, also on those that wait (Profiler::Testing.hammer);
-# * sessions that start, pause, show what they saw and stop, several at once and from several threads, with
-#   ticks on their way;
+# * sessions of every mode that start, pause, show what they saw and stop, several at once and from several threads,
+#   with ticks on their way; with whichever engine the first of them has, so with now this one and now that;
 # * labels on fibers and enumerators, and children that are forked with all of that going on;
 # * recursion 9,000 deep.
 #
@@ -22,6 +22,7 @@ COMPACT = ENV["COMPACT"] != "0"
 THREADS = ENV["THREADS"] != "0"
 FIBERS = ENV["FIBERS"] != "0"
 GC_STRESS = ENV["GC_STRESS"] == "1"
+MODES = RUBY_VERSION < "3.3" ? [:cpu] : [:cpu, :wall, %i[cpu wall]]
 # C code that touches Ruby's heap without the GVL (zlib does) is a crash of its own under compaction;
 # memset of a block of malloc is not.
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],
@@ -68,7 +69,7 @@ end
 
 def sessions
   view = [{}, {}, { threads: :current }, { labels: { request: rand(20) } }].sample
-  session = Profiler::Session.start(interval: [50, 1_000, 10_000].sample, **view)
+  session = Profiler::Session.start(mode: MODES.sample, interval: [50, 1_000, 10_000].sample, **view)
   Profiler::Testing.hammer(500)
   block_given? ? yield : sleep(rand * 0.4)
   session.snapshot if rand < 0.2
@@ -124,6 +125,7 @@ def birth
   $births += 1
   thread = Thread.new do
     50.times { |number| number.to_s }
+    Thread.pass
     sleep if rand < 0.2
   end
   case rand(4)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use profiler_core::counters::count;
 
-use crate::capture::engine::{process_timer, thread_timer, ticker, Engine};
+use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
 use crate::capture::{clock, CAPTURE};
 use crate::sampler::Sampler;
 use crate::threads::{self, ThreadState};
@@ -23,6 +23,8 @@ static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
 static HOOKED: AtomicBool = AtomicBool::new(false);
 /// Threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
+/// And these are perf counters.
+static PERF: AtomicBool = AtomicBool::new(false);
 /// The timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
@@ -39,7 +41,10 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
-    let own_timers = matches!(sampler.engine, Engine::ThreadTimer | Engine::Safepoint);
+    let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
+    let aimed = matches!(sampler.engine, Engine::Perf | Engine::Ticker);
+    CAPTURE.aimed.store(aimed, Ordering::Relaxed);
+    PERF.store(sampler.engine == Engine::Perf, Ordering::Relaxed);
     CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
     OWN_TIMERS.store(own_timers, Ordering::Relaxed);
     CAPTURE.at_safepoints.store(sampler.engine == Engine::Safepoint, Ordering::Relaxed);
@@ -55,7 +60,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
         }
         if !own_timers || wanted == 0 {
             disarm(state);
-        } else if let Err(errno) = thread_timer::arm(state, wanted) {
+        } else if let Err(errno) = arm(state, wanted) {
             if is_gone(state) {
                 threads::retire(state, threads::cpu_ns(state));
             } else {
@@ -104,7 +109,7 @@ fn is_gone(state: &ThreadState) -> bool {
 }
 
 fn has_timer(state: &ThreadState) -> bool {
-    state.timer.load(Ordering::Relaxed) != 0
+    state.timer.load(Ordering::Relaxed) != 0 || perf::is_armed(state)
 }
 
 fn arm_process(interval_ns: u64) -> Result<(), i32> {
@@ -118,9 +123,19 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
     engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && process_timer::is_armed()
 }
 
+/// Gives a thread its timer, of whichever kind.
+fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if PERF.load(Ordering::Relaxed) {
+        perf::arm(state, interval_ns)
+    } else {
+        thread_timer::arm(state, interval_ns)
+    }
+}
+
 /// Takes a thread's timer away.
 pub(crate) fn disarm(state: &ThreadState) {
     thread_timer::disarm(state);
+    perf::disarm(state);
 }
 
 /// Takes all timers away, also those that threads yet to be born would get, until the next [`rearm`].
@@ -187,7 +202,7 @@ fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
     if needs_none {
         return Ok(());
     }
-    let armed = thread_timer::arm(state, interval_ns);
+    let armed = arm(state, interval_ns);
     // The collector disarms without the GVL: what it has not seen, we take away ourselves.
     if AT_BIRTH_NS.load(Ordering::SeqCst) == 0 {
         disarm(state);

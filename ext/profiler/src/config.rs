@@ -9,7 +9,8 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Tr
 use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
 
-use crate::capture::engine::Engine;
+use crate::capture::clock;
+use crate::capture::engine::{perf, Engine};
 use crate::errors::{argument_error, error};
 use crate::vm;
 
@@ -78,16 +79,17 @@ impl Config {
             options.entry(place as isize).ok().filter(|value: &Value| !value.is_nil())
         };
         let mut notes = Vec::new();
+        let interval_ns = interval_ns(ruby, option("interval"), option("frequency"))?;
         let measures = measures(ruby, option("mode"))?;
         let asked = asked_engine(ruby, option("engine"))?;
         Ok(Self {
             measures,
-            interval_ns: interval_ns(ruby, option("interval"), option("frequency"))?,
+            interval_ns,
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
             labels: labels(ruby, "labels", option("labels"))?,
             static_labels: labels(ruby, "static_labels", option("static_labels"))?,
-            engine: engine(ruby, measures, asked, &mut notes)?,
+            engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
             trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
@@ -221,6 +223,7 @@ fn asked_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Err
 fn engine(
     ruby: &Ruby,
     measures: Measures,
+    interval_ns: u64,
     asked: Option<Engine>,
     notes: &mut Vec<String>,
 ) -> Result<Engine, Error> {
@@ -234,7 +237,9 @@ fn engine(
         (None, Some(_)) => Engine::Safepoint,
         // Timers on CPU clocks tick no finer than the kernel; what ran is to be seen as finely as what waited.
         (None, None) if measures.wall => Engine::Ticker,
-        (None, None) => Engine::ThreadTimer,
+        (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
+        (None, None) if perf::probe().is_ok() => Engine::Perf,
+        (None, None) => Engine::Ticker,
     };
     if engine == Engine::Safepoint {
         let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
-use crate::capture::engine::{process_timer, thread_timer, Engine};
+use crate::capture::engine::{perf, process_timer, thread_timer, Engine};
 use crate::capture::sigaction::{self, Owner};
 use crate::{arming, vm};
 
@@ -31,12 +31,14 @@ fn refusal(ruby: &Ruby, engine: Engine) -> Option<String> {
         // Where stacks are taken later, it is still these timers that ask for them.
         Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
         Engine::Ticker => Ok(()),
+        Engine::Perf => perf::probe(),
         // One that runs is ours. To disarm what is not armed changes nothing.
         Engine::Setitimer if process_timer::is_armed() => Ok(()),
         Engine::Setitimer => process_timer::arm(0),
     };
     let errno = probed.err()?;
     let hint = match errno {
+        libc::EACCES | libc::EPERM => ": see kernel.perf_event_paranoid, and what a container lets through",
         libc::EAGAIN => ": the quota of pending signals is used up, see ulimit -i",
         _ => "",
     };

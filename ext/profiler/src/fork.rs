@@ -16,7 +16,7 @@ use profiler_core::sample::Walls;
 use profiler_core::view::ThreadNow;
 
 use crate::arming;
-use crate::capture::engine::ticker;
+use crate::capture::engine::{perf, ticker};
 use crate::capture::{clock, waits, walk, CAPTURE};
 use crate::sampler::{self, Sampler};
 use crate::threads::{self, ThreadState};
@@ -73,6 +73,8 @@ unsafe extern "C" fn in_child() {
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
     let before = held.me.map(ThreadState::id);
+    // Timers did not come along, but descriptors did.
+    threads::live().for_each(perf::disarm);
     let me = threads::start_over(held.me);
     arming::forget_timers();
     ticker::forget();

@@ -31,7 +31,7 @@ module Profiler
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
-        "--engine ENGINE" => [Settings::ENGINE, "thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
+        "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
         "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
         "--signal NAME" => [Settings::SIGNAL, "pauses (and writes) and resumes: USR2, for instance"]

@@ -36,6 +36,17 @@ pub(crate) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {
     (!native_id << 3) | 6
 }
 
+/// How often the kernel looks at its timers, ns. The coarse clock moves once a tick, and its resolution is that.
+pub(crate) fn kernel_tick_ns() -> u64 {
+    let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is ours to write.
+    let failed = unsafe { ::libc::clock_getres(::libc::CLOCK_MONOTONIC_COARSE, &mut time) } != 0;
+    if failed {
+        return 0;
+    }
+    time.tv_nsec as u64
+}
+
 #[inline]
 fn read(clock: ::libc::clockid_t) -> Option<u64> {
     let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };

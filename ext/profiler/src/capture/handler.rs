@@ -9,6 +9,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
+use super::engine::perf;
 use super::walk::{self, Scratch};
 use super::{clock, CAPTURE};
 use crate::labels;
@@ -37,6 +38,11 @@ impl TimerInfo {
 
 /// The signal came from a POSIX timer (`SI_TIMER`).
 const FROM_TIMER: c_int = -2;
+/// The signal came from a process (`SI_USER`); from none (pid 0) where the user's quota of pending signals was used up
+/// and the kernel could not keep what a signal says.
+const FROM_PROCESS: c_int = 0;
+/// The signal came from a descriptor that has something to say (`POLL_IN`), as perf counters do.
+const FROM_DESCRIPTOR: c_int = 1;
 /// The signal came from the kernel itself (`SI_KERNEL`), as those of `setitimer` do.
 const FROM_KERNEL: c_int = 0x80;
 
@@ -55,6 +61,12 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     let enabled = CAPTURE.enabled.load(Ordering::Acquire);
     let state = match info.code {
         FROM_TIMER => threads::at(info.value),
+        FROM_DESCRIPTOR if !enabled => return count(&hub.counters.late),
+        // Here the kernel puts the descriptor where timers have their value.
+        FROM_DESCRIPTOR => threads::here().filter(|state| perf::has(state, info.value as i32)),
+        FROM_PROCESS if enabled && info.timer == 0 && CAPTURE.aimed.load(Ordering::Relaxed) => {
+            threads::here().filter(|state| state.interval_ns.load(Ordering::Relaxed) > 0)
+        }
         FROM_KERNEL if !enabled => return count(&hub.counters.late),
         // The timer of the process does not know which thread is whose, or that nobody looks at it.
         FROM_KERNEL if CAPTURE.process_wide.load(Ordering::Relaxed) => match threads::here() {
@@ -68,7 +80,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         return count(&hub.counters.late);
     }
     let begun_ns = clock::monotonic_ns();
-    if info.overrun > 0 {
+    if info.code == FROM_TIMER && info.overrun > 0 {
         add(&hub.counters.overrun, info.overrun as u64);
     }
     if on_alternate_stack(context) {

@@ -38,6 +38,8 @@ pub(crate) struct Capture {
     pub(crate) depth: AtomicUsize,
     /// The ticks are those of one timer for the whole process.
     pub(crate) process_wide: AtomicBool,
+    /// Ticks are signals to a thread that the kernel delivers even where it has to forget what they say.
+    pub(crate) aimed: AtomicBool,
     /// A hook tells when another fiber runs, and so whose labels are current.
     pub(crate) fibers_watched: AtomicBool,
     /// Do not walk in the handler: ask for a postponed job that does.
@@ -54,6 +56,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     enabled: AtomicBool::new(false),
     depth: AtomicUsize::new(2048),
     process_wide: AtomicBool::new(false),
+    aimed: AtomicBool::new(false),
     fibers_watched: AtomicBool::new(false),
     at_safepoints: AtomicBool::new(false),
     gc_hooked: AtomicBool::new(false),

@@ -147,14 +147,18 @@ impl Sampler {
         Ok(id)
     }
 
-    /// Where the kernel gives no timer for a thread, the one of the process is left.
+    /// Where the kernel gives no timer for a thread, the one of the process is left; where it gives no counter, the
+    /// ticker.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
-        let free = !arming::timer_is_foreign(Engine::Setitimer);
-        if config.engine_asked || self.engine != Engine::ThreadTimer || self.sessions.len() > 1 || !free {
+        if config.engine_asked || self.sessions.len() > 1 {
             return Err(errno);
         }
+        self.engine = match self.engine {
+            Engine::Perf => Engine::Ticker,
+            Engine::ThreadTimer if !arming::timer_is_foreign(Engine::Setitimer) => Engine::Setitimer,
+            _ => return Err(errno),
+        };
         threads::live().for_each(arming::disarm);
-        self.engine = Engine::Setitimer;
         arming::rearm(self)
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct ThreadState {
     pub(super) ended_cpu_ns: AtomicU64,
     /// The engine's timer plus one; 0 when there is none.
     pub(crate) timer: AtomicUsize,
+    /// The descriptor of its perf counter plus one; 0 when there is none.
+    pub(crate) perf: AtomicI32,
     /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
     pub(crate) interval_ns: AtomicU64,
     /// Whether a session looks at its CPU clock.
@@ -67,6 +69,7 @@ impl ThreadState {
             born_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
+            perf: AtomicI32::new(0),
             interval_ns: AtomicU64::new(0),
             cpu_wanted: AtomicBool::new(false),
             ticked_cpu_ns: AtomicU64::new(0),

@@ -5,6 +5,7 @@ use ::core::prelude::rust_2021::*;
 
 use super::clock;
 
+pub(crate) mod perf;
 pub(crate) mod process_timer;
 pub(crate) mod thread_timer;
 pub(crate) mod ticker;
@@ -12,6 +13,8 @@ pub(crate) mod ticker;
 /// How ticks come about and where stacks are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
+    /// The kernel's counter of each thread's CPU time; the handler walks.
+    Perf,
     /// A timer on each thread's CPU clock; the handler walks.
     ThreadTimer,
     /// A thread of ours that signals those that run; the handler walks.
@@ -24,11 +27,13 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) const ALL: [Self; 4] = [Self::ThreadTimer, Self::Ticker, Self::Setitimer, Self::Safepoint];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Perf, Self::ThreadTimer, Self::Ticker, Self::Setitimer, Self::Safepoint];
 
     /// Its name in options, headers and files.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Perf => "perf",
             Self::ThreadTimer => "thread_timer",
             Self::Ticker => "ticker",
             Self::Setitimer => "setitimer",

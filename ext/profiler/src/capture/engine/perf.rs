@@ -1,0 +1,149 @@
+//! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock): ticks as fine as asked, and only
+//! while the thread runs. The system may refuse it (containers often do), and then the [`ticker`](super::ticker) is left.
+//!
+//! Time in the kernel is left out of the counting (`exclude_kernel`), since without privileges there is no other way and
+//! profiles should not depend on them: a tick that falls due there comes as the thread is back. Weights are differences
+//! of clocks, so no time is lost by that.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicI32, Ordering};
+
+use crate::capture::clock;
+use crate::threads::ThreadState;
+
+/// The part of `struct perf_event_attr` that every kernel knows (`PERF_ATTR_SIZE_VER0`).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+const SOFTWARE: u32 = 1;
+const TASK_CLOCK: u64 = 1;
+const DISABLED: u64 = 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
+const ENABLE: ::libc::c_ulong = 0x2400;
+const SET_PERIOD: ::libc::c_ulong = 0x4008_2404;
+const SET_SIGNAL: ::libc::c_int = 10;
+const SET_OWNER: ::libc::c_int = 15;
+
+#[repr(C)]
+struct Owner {
+    /// 0 is "a thread".
+    kind: ::libc::c_int,
+    id: ::libc::pid_t,
+}
+
+/// Has the counter of `state` tick at that interval; makes it if there is none.
+///
+/// # Errors
+/// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to be had.
+pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if let Some(fd) = fd_of(state) {
+        // SAFETY: the descriptor is ours; the kernel reads one number.
+        return match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
+            0 => Ok(()),
+            _ => Err(super::errno()),
+        };
+    }
+    let fd = open(state.native_id(), interval_ns)?;
+    // Before the first tick: the handler asks whose it is.
+    state.perf.store(fd + 1, Ordering::Release);
+    let owner = Owner { kind: 0, id: state.native_id() };
+    // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
+    let ready = unsafe {
+        ::libc::fcntl(fd, ::libc::F_SETFL, ::libc::O_ASYNC | ::libc::O_NONBLOCK) == 0
+            && ::libc::fcntl(fd, SET_SIGNAL, ::libc::SIGPROF) == 0
+            && ::libc::fcntl(fd, SET_OWNER, &raw const owner) == 0
+            && ::libc::ioctl(fd, ENABLE, 0) == 0
+    };
+    if ready {
+        return Ok(());
+    }
+    let failure = super::errno();
+    disarm(state);
+    Err(failure)
+}
+
+/// Whether the kernel gives such counters. It is asked once; what it says for want of a file descriptor does not count.
+///
+/// # Errors
+/// As for [`arm`].
+pub(crate) fn probe() -> Result<(), i32> {
+    /// -1 is not known.
+    static ANSWER: AtomicI32 = AtomicI32::new(-1);
+    match ANSWER.load(Ordering::Relaxed) {
+        0 => return Ok(()),
+        known @ 1.. => return Err(known),
+        _ => {}
+    }
+    let answer = open(clock::native_id(), 1_000_000_000).map(|fd| {
+        // SAFETY: it was just opened.
+        unsafe { ::libc::close(fd) };
+    });
+    let errno = answer.err().unwrap_or(0);
+    if !matches!(errno, ::libc::EMFILE | ::libc::ENFILE | ::libc::ENOMEM) {
+        ANSWER.store(errno, Ordering::Relaxed);
+    }
+    answer
+}
+
+fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
+    let attributes = Attributes {
+        kind: SOFTWARE,
+        size: size_of::<Attributes>() as u32,
+        config: TASK_CLOCK,
+        sample_period: interval_ns,
+        flags: DISABLED | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        wakeup_events: 1,
+        ..Attributes::default()
+    };
+    // SAFETY: the kernel reads as much as `size` says; -1 is any CPU and no group.
+    let fd = unsafe {
+        let asked = &raw const attributes;
+        ::libc::syscall(::libc::SYS_perf_event_open, asked, native_id, -1, -1, CLOSE_ON_EXEC)
+    };
+    match i32::try_from(fd) {
+        Ok(fd) if fd >= 0 => Ok(fd),
+        _ => Err(super::errno()),
+    }
+}
+
+fn fd_of(state: &ThreadState) -> Option<i32> {
+    Some(state.perf.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
+}
+
+/// Whether `state` has that descriptor.
+///
+/// # Signal safety
+/// A load.
+#[inline]
+pub(crate) fn has(state: &ThreadState, fd: i32) -> bool {
+    state.perf.load(Ordering::Relaxed) == fd + 1
+}
+
+/// Whether `state` has a counter.
+pub(crate) fn is_armed(state: &ThreadState) -> bool {
+    fd_of(state).is_some()
+}
+
+/// Ends the counter of `state`, if it has one. A tick that is on its way may still arrive. Also in a forked child, for
+/// what it has inherited: to close a descriptor there is the child's own.
+pub(crate) fn disarm(state: &ThreadState) {
+    let fd = state.perf.swap(0, Ordering::AcqRel) - 1;
+    if fd >= 0 {
+        // SAFETY: it is ours, and whoever swaps it out is the only one to close it.
+        unsafe { ::libc::close(fd) };
+    }
+}
