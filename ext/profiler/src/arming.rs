@@ -7,7 +7,7 @@ use profiler_core::counters::count;
 
 use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
 use crate::capture::{clock, CAPTURE};
-use crate::sampler::Sampler;
+use crate::sampler::{self, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
@@ -123,13 +123,50 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
     engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && process_timer::is_armed()
 }
 
-/// Gives a thread its timer, of whichever kind.
+/// Gives a thread its timer. Where perf is to tick it is one of the kernel's all the same, for the first milliseconds:
+/// counters take ten times as long to make and to end, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
-    if PERF.load(Ordering::Relaxed) {
-        perf::arm(state, interval_ns)
-    } else {
-        thread_timer::arm(state, interval_ns)
+    if perf::is_armed(state) {
+        return perf::arm(state, interval_ns);
     }
+    state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+    let armed = thread_timer::arm(state, interval_ns);
+    if armed.is_err() && PERF.load(Ordering::Relaxed) {
+        return perf::arm(state, interval_ns);
+    }
+    armed
+}
+
+/// Gives those their counters who have had a timer for a while. For the collector, now and then. True if some have to wait
+/// for theirs.
+pub(crate) fn refine() -> bool {
+    /// What a counter costs is a percent of that.
+    const WHILE_NS: u64 = 5_000_000;
+    if !PERF.load(Ordering::Relaxed) {
+        return false;
+    }
+    // Held, so that no session starts or stops meanwhile, and no process forks.
+    let Some(_sampler) = sampler::try_lock() else { return true };
+    let mut again = false;
+    let now_ns = clock::monotonic_ns();
+    for state in threads::live().filter(|it| it.timer.load(Ordering::Relaxed) != 0) {
+        let interval_ns = state.interval_ns.load(Ordering::Relaxed);
+        if interval_ns == 0 {
+            continue;
+        }
+        if now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed)) < WHILE_NS {
+            again = true;
+            continue;
+        }
+        state.refine(|| {
+            let armed = state.is_live() && perf::arm(state, interval_ns).is_ok();
+            if armed {
+                thread_timer::disarm(state);
+            }
+            armed
+        });
+    }
+    again
 }
 
 /// Takes a thread's timer away.
@@ -176,6 +213,7 @@ thread_hook!(on_thread_begin, |thread| {
     let cpu_ns = clock::thread_cpu_ns();
     // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
     if let Some(before) = threads::mine().filter(|state| state.object() != thread) {
+        before.refine_no_more();
         disarm(before);
         threads::retire(before, cpu_ns);
     }
@@ -217,6 +255,7 @@ thread_hook!(on_thread_end, |_thread| {
 });
 
 fn end(state: &ThreadState) {
+    state.refine_no_more();
     disarm(state);
     threads::keep_name(state);
     threads::retire(state, clock::thread_cpu_ns());

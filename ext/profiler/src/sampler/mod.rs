@@ -5,7 +5,7 @@
 //! held while the VM is called in a way that could switch threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use magnus::Ruby;
 use profiler_core::collector::{pair, Collector};
@@ -131,6 +131,15 @@ pub(crate) fn lock() -> MutexGuard<'static, Sampler> {
     SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The lock, unless somebody has it.
+pub(crate) fn try_lock() -> Option<MutexGuard<'static, Sampler>> {
+    match SAMPLER.try_lock() {
+        Ok(sampler) => Some(sampler),
+        Err(TryLockError::Poisoned(sampler)) => Some(sampler.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
 /// Whether the collector thread died.
 pub(crate) fn collector_failed() -> bool {
     COLLECTOR_FAILED.load(Ordering::Relaxed)
@@ -174,13 +183,15 @@ impl Sampler {
         }
         let (collector, worker) = pair();
         let body = move || {
-            let report = || {
+            let look_after = || {
+                let again = arming::refine();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
                 if sigaction::owner() != sigaction::Owner::Us {
                     give_up("SIGPROF was given another handler");
                 }
+                again
             };
-            let work = || worker.work(hub, &Registry, &report);
+            let work = || worker.work(hub, &Registry, &look_after);
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
                 COLLECTOR_FAILED.store(true, Ordering::Relaxed);
             }

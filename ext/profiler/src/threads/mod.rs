@@ -105,6 +105,7 @@ pub(crate) fn register(
     state.born_cpu_ns.store(cpu_ns, Relaxed);
     state.timer.store(0, Relaxed);
     state.perf.store(0, Relaxed);
+    state.reset_refining();
     state.interval_ns.store(0, Relaxed);
     state.cpu_wanted.store(false, Relaxed);
     state.ticked_cpu_ns.store(0, Relaxed);

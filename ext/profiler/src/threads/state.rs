@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
-    Ordering::{Acquire, Relaxed},
+    Ordering::{Acquire, Relaxed, Release},
 };
 
 use profiler_core::ids::{LabelSetId, ThreadId};
@@ -11,6 +11,13 @@ use profiler_core::walls::WallClock;
 
 use super::{FREE, LIVE};
 use crate::capture::clock;
+
+/// Nobody is at its counter.
+const IDLE: u8 = 0;
+/// The collector is.
+const AT_WORK: u8 = 1;
+/// It gets none.
+const CLOSED: u8 = 2;
 
 /// Written by the thread's own hooks or with the GVL, read by handlers.
 #[derive(Debug)]
@@ -30,6 +37,10 @@ pub(crate) struct ThreadState {
     pub(crate) timer: AtomicUsize,
     /// The descriptor of its perf counter plus one; 0 when there is none.
     pub(crate) perf: AtomicI32,
+    /// Who is at its perf counter: see [`ThreadState::refine`].
+    refining: AtomicU8,
+    /// When it got its timer, on the monotonic clock, ns.
+    pub(crate) armed_ns: AtomicU64,
     /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
     pub(crate) interval_ns: AtomicU64,
     /// Whether a session looks at its CPU clock.
@@ -70,6 +81,8 @@ impl ThreadState {
             ended_cpu_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
             perf: AtomicI32::new(0),
+            refining: AtomicU8::new(IDLE),
+            armed_ns: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
             cpu_wanted: AtomicBool::new(false),
             ticked_cpu_ns: AtomicU64::new(0),
@@ -110,6 +123,27 @@ impl ThreadState {
             walls: self.walls.read(clock::monotonic_ns()),
             labels: LabelSetId(self.labels.load(Relaxed)),
         }
+    }
+
+    /// For the collector: `arm` gives it a counter, unless it is ending. What it says is whether to try again.
+    pub(crate) fn refine(&self, arm: impl FnOnce() -> bool) {
+        if self.refining.compare_exchange(IDLE, AT_WORK, Acquire, Relaxed).is_ok() {
+            let again = arm();
+            self.refining.store(if again { IDLE } else { CLOSED }, Release);
+        }
+    }
+
+    /// For the end of the thread: no counter comes from now on. Waits, some microseconds at most, for one that is on
+    /// its way.
+    pub(crate) fn refine_no_more(&self) {
+        while self.refining.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(AT_WORK) {
+            clock::yield_now();
+        }
+    }
+
+    /// For a new life.
+    pub(super) fn reset_refining(&self) {
+        self.refining.store(IDLE, Relaxed);
     }
 
     /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
