@@ -17,8 +17,8 @@ use crate::capture::handler::TimerInfo;
 use crate::capture::{clock, sigaction, CAPTURE};
 use crate::threads::{self, ThreadState};
 
-/// What a thread must have run since its last tick to get another one, ns. Far more than a system call that blocks takes
-/// to fall asleep.
+/// What a thread must have run since its last tick to get another one, ns: this, and an eighth of the interval. Far more
+/// than it takes to be interrupted and to block again, or whoever blocks with the GVL held would be interrupted for ever.
 const RAN_NS: u64 = 20_000;
 
 /// How often it goes round, ns; 0 while it rests.
@@ -118,7 +118,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64) {
         return;
     }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
-    if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < RAN_NS {
+    if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < RAN_NS.max(interval_ns / 8) {
         return;
     }
     state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
