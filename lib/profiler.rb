@@ -37,6 +37,8 @@ module Profiler
     # @param depth [Integer] frames kept of a stack, 128 to 10,000 (default 2,048)
     # @param engine [Symbol, nil] +:perf+, +:thread_timer+, +:ticker+, +:setitimer+ or +:safepoint+;
     #   PROFILER_ENGINE, or chosen by itself when nil. Sessions that run at once share one.
+    # @param gc [Symbol, nil] garbage collection shows under what caused it; +:root+: in one place; +:ignore+ (also
+    #   <tt>ignore_gc: true</tt>): nowhere, see {Profile#gc}
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed

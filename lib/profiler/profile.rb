@@ -57,6 +57,15 @@ module Profiler
       _trim_path(roots.map { |root| File.expand_path(root) })
     end
 
+    # The profile with its garbage collection elsewhere than under what caused it.
+    #
+    # @param place [Symbol] +:root+, all in one place, or +:ignore+: left out, and the header says how much it was
+    # @return [Profile] a new one
+    # @raise [ArgumentError] for another place
+    def gc(place)
+      _gc(place)
+    end
+
     # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole.
     #
     # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .txt
@@ -158,7 +167,7 @@ module Profiler
     FIELDS = %i[name class_name method_name path line kind].freeze # of a Frame
     private_constant :WEIGHTS, :FIELDS
 
-    private :_trim_path, :_write, :_markers, :_report, :_rows, :_top, :_by
+    private :_gc, :_trim_path, :_write, :_markers, :_report, :_rows, :_top, :_by
     private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of
 
     private

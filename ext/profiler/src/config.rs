@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
+use profiler_core::analysis::gc::Place;
 use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
 
@@ -21,7 +22,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 11] = [
+const KEYWORDS: [&str; 12] = [
     "mode",
     "interval",
     "frequency",
@@ -32,6 +33,7 @@ const KEYWORDS: [&str; 11] = [
     "engine",
     "metadata",
     "trim_path",
+    "gc",
     "bound",
 ];
 
@@ -54,6 +56,8 @@ pub(crate) struct Config {
     pub(crate) interval_ns: u64,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
+    /// Where garbage collection shows, if not under what caused it.
+    pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; nothing if paths stay as they are.
     pub(crate) trim_path: Option<Vec<String>>,
     /// Whether it ends with a block on the thread that starts it.
@@ -92,6 +96,7 @@ impl Config {
             engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),
             metadata: metadata(ruby, option("metadata"))?,
+            gc: option("gc").map(|it| gc_place(ruby, it)).transpose()?,
             trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
             bound: option("bound").is_some_and(Value::to_bool),
             notes,
@@ -191,6 +196,14 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
         None => vm::threads::identity(value).map(|thread| vec![thread]),
     };
     these.filter(|these| !these.is_empty()).map(Threads::These).ok_or_else(wrong)
+}
+
+/// The place of that name.
+pub(crate) fn gc_place(ruby: &Ruby, value: Value) -> Result<Place, Error> {
+    let named = Symbol::from_value(value).and_then(|name| Place::from_name(&name.name().ok()?));
+    named.ok_or_else(|| {
+        argument_error(ruby, format!("gc: {} is not a place (allowed: :root, :ignore)", value.inspect()))
+    })
 }
 
 fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Error> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use magnus::typed_data::Obj;
 use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby, TryConvert, Value};
 use profiler_core::analysis::by::by;
+use profiler_core::analysis::gc;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::analysis::trim::trim;
@@ -13,6 +14,7 @@ use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
 
+use crate::config::gc_place;
 use crate::errors::{argument_error, core_error};
 use crate::names;
 
@@ -40,6 +42,11 @@ impl Profile {
             profiles.into_iter().map(Obj::try_convert).collect::<Result<_, Error>>()?;
         let profiles: Vec<&CoreProfile> = profiles.iter().map(|it| &it.0).collect();
         Ok(Self(merge(&profiles)))
+    }
+
+    /// `profile._gc(place)`: the profile with its garbage collection there.
+    fn gc(ruby: &Ruby, rb_self: &Self, place: Value) -> Result<Self, Error> {
+        Ok(Self(gc::place(&rb_self.0, gc_place(ruby, place)?)))
     }
 
     /// `profile._trim_path(roots)`: the profile with short paths.
@@ -265,6 +272,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_format_of", function!(format_of, 1))?;
     class.define_singleton_method("_check_format", function!(check_format, 1))?;
     class.define_singleton_method("_name_of", function!(name_of, 1))?;
+    class.define_method("_gc", method!(Profile::gc, 1))?;
     class.define_method("_trim_path", method!(Profile::trim_path, 1))?;
     class.define_method("_write", method!(Profile::write, 1))?;
     class.define_method("_report", method!(Profile::report, 4))?;

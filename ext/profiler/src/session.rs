@@ -4,11 +4,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby};
+use profiler_core::analysis::gc;
 use profiler_core::analysis::trim::trim;
 use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, Stats};
 
+use crate::capture::engine::Engine;
 use crate::capture::{clock, sigaction, CAPTURE};
 use crate::config::{self, Config};
 use crate::errors::{argument_error, error};
@@ -182,8 +184,15 @@ impl Running {
         let mut notes = self.config.notes.clone();
         notes.extend(vm::process::blind_spots(ruby));
         notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
-        if engine != self.config.engine {
-            notes.push(format!("the system gave no timer for each thread, so {} was used", engine.name()));
+        let (engine_name, chosen) = (engine.name(), self.config.engine.name());
+        match engine {
+            _ if engine == self.config.engine => {}
+            Engine::Setitimer => {
+                notes.push(format!("the system gave no timer for each thread, so {engine_name} was used"));
+            }
+            _ => notes.push(format!(
+                "engine {engine_name}, not {chosen}: other sessions had it, or the system refused"
+            )),
         }
         if labels_refused > 0 {
             notes.push(format!(
@@ -200,7 +209,7 @@ impl Running {
         }
         profile.meta = Meta {
             modes: config::modes(self.config.measures),
-            engine: engine.name().into(),
+            engine: engine_name.into(),
             interval_ns: self.config.interval_ns,
             started_at_ns: start.at_ns,
             duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
@@ -211,7 +220,10 @@ impl Running {
             user: self.config.metadata.clone(),
             notes,
         };
-        Profile::new(profile)
+        Profile::new(match self.config.gc {
+            Some(place) => gc::place(&profile, place),
+            None => profile,
+        })
     }
 }
 

@@ -23,6 +23,7 @@ module Profiler
 
       def define(parser)
         trim_option(parser)
+        gc_option(parser)
         parser.on("--format FORMAT", "pprof, svg, folded or text, where OUT's extension does not say it;",
                   "needed when OUT is - for stdout") { |format| @format = format }
       end

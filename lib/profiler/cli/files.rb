@@ -13,16 +13,28 @@ module Profiler
                   "may be repeated, so that deploys compare") { |root| (@roots ||= []) << root }
       end
 
+      def gc_option(parser)
+        parser.on("--gc PLACE", "of garbage collection: root, all in one place, or ignore, left out",
+                  "(default: under what caused it)") { |place| @gc = place }
+      end
+
       # @param path [String] a .pb.gz
       # @return [Profile]
       def read(path)
         load_profiler
         profile = Profile.load(path)
+        profile = placed(profile) if @gc
         @roots ? profile.trim_path(*@roots.compact) : profile
       rescue SystemCallError => e
         raise Failure, "cannot read #{path}: #{CLI.reason(e)}"
       rescue FormatError => e
         raise Failure, e.message
+      end
+
+      def placed(profile)
+        return profile.gc(@gc.to_sym) if %w[root ignore].include?(@gc)
+
+        raise UsageError, "--gc #{@gc} is not a place (allowed: root, ignore)"
       end
 
       # Writes the profile that the block makes. Whether it can be written is found out before the block does its

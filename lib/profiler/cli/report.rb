@@ -32,6 +32,7 @@ module Profiler
 
       def define(parser)
         trim_option(parser)
+        gc_option(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--sort-total", "order by the time of a function and all it called, not by its own") { @sort = :total }
         parser.on("--by LABEL", "list the values of a label, or thread or state, and what each is busy with") { |label| @by = label }

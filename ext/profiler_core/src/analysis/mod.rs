@@ -1,6 +1,7 @@
 //! Questions asked of a [`Profile`](crate::profile::Profile), one file each.
 
 pub mod by;
+pub mod gc;
 pub mod merge;
 mod sum;
 pub mod top;

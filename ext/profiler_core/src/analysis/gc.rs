@@ -1,0 +1,147 @@
+//! Where garbage collection shows: under what caused it, as it was taken; at the root; or nowhere.
+
+use super::sum::Sum;
+use crate::format::units::duration;
+use crate::ids::{Id, StackId};
+use crate::profile::{Node, Profile, SampleType};
+use crate::sample::State;
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One place for all, at the root.
+    Root,
+    /// It is left out.
+    Ignore,
+}
+
+impl Place {
+    /// The one of that name, if there is.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "root" => Some(Self::Root),
+            "ignore" => Some(Self::Ignore),
+            _ => None,
+        }
+    }
+}
+
+/// `profile` with its garbage collection there.
+#[must_use]
+pub fn place(profile: &Profile, place: Place) -> Profile {
+    match place {
+        Place::Root => gc_at_root(profile),
+        Place::Ignore => without_gc(profile),
+    }
+}
+
+/// `profile` with all of its garbage collection in one place, at the root.
+fn gc_at_root(profile: &Profile) -> Profile {
+    let mut moved = profile.clone();
+    for sample in moved.samples.iter_mut().filter(|it| it.state == State::Gc) {
+        // The leaf says what it is, whatever is above it.
+        if let Some(leaf) = profile.stacks.get(sample.stack.index()).filter(|it| it.parent.is_some()) {
+            sample.stack = StackId::from_index(moved.stacks.len());
+            moved.stacks.push(Node { parent: None, frame: leaf.frame });
+        }
+    }
+    compact(&moved)
+}
+
+/// `profile` without its garbage collection. How much that was, a note in the header tells.
+fn without_gc(profile: &Profile) -> Profile {
+    let mut rest = profile.clone();
+    let mut left_out_ns = 0_u64;
+    let of =
+        if profile.sample_types.contains(&SampleType::Wall) { SampleType::Wall } else { SampleType::Cpu };
+    rest.samples.retain(|it| {
+        let in_gc = it.state == State::Gc;
+        if in_gc {
+            left_out_ns = left_out_ns.saturating_add(it.weights.get(of));
+        }
+        !in_gc
+    });
+    if left_out_ns > 0 {
+        rest.meta.notes.push(format!("garbage collection is left out: {}", duration(left_out_ns)));
+    }
+    compact(&rest)
+}
+
+/// Rows that are the same by now become one.
+fn compact(profile: &Profile) -> Profile {
+    let mut sum = Sum::default();
+    sum.add(profile, Clone::clone);
+    Profile {
+        sample_types: profile.sample_types.clone(),
+        markers: profile.markers.clone(),
+        meta: profile.meta.clone(),
+        stats: profile.stats,
+        ..sum.into_tables()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ids::{FrameId, FunctionId};
+    use crate::profile::{Frame, Function, Sample, Weights};
+
+    fn function(name: &str) -> Function {
+        let text = |text: &str| text.to_owned();
+        Function {
+            name: text(name),
+            class_name: text(""),
+            method_name: text(""),
+            path: text(""),
+            first_line: 0,
+        }
+    }
+
+    /// `a` collects for 3 ms and runs for 5, `b` collects for 4.
+    fn example() -> Profile {
+        let row = |stack, state, ns| {
+            let mut weights = Weights::default();
+            weights.set(SampleType::Samples, 1);
+            weights.set(SampleType::Cpu, ns);
+            Sample { stack: StackId(stack), thread: 0, state, labels: Vec::new(), weights }
+        };
+        let node = |parent: Option<u32>, frame| Node { parent: parent.map(StackId), frame: FrameId(frame) };
+        Profile {
+            sample_types: vec![SampleType::Samples, SampleType::Cpu],
+            functions: ["a", "b", "(garbage collection)"].map(function).to_vec(),
+            frames: [0, 1, 2].map(|it| Frame { function: FunctionId(it), line: 0 }).to_vec(),
+            stacks: vec![node(None, 0), node(None, 1), node(Some(0), 2), node(Some(1), 2)],
+            samples: vec![
+                row(2, State::Gc, 3_000_000),
+                row(3, State::Gc, 4_000_000),
+                row(0, State::Running, 5_000_000),
+            ],
+            threads: vec![crate::profile::Thread::default()],
+            ..Profile::default()
+        }
+    }
+
+    fn rows(profile: &Profile) -> Vec<(String, u64)> {
+        let name = |it: Frame| profile.function(it.function).unwrap().name.clone();
+        let stack = |it: &Sample| profile.frames_of(it.stack).map(name).collect::<Vec<_>>().join(" < ");
+        profile.samples.iter().map(|it| (stack(it), it.weights.get(SampleType::Cpu))).collect()
+    }
+
+    #[test]
+    fn at_the_root_it_is_one_row() {
+        let moved = place(&example(), Place::Root);
+        let expected = [("(garbage collection)", 7_000_000), ("a", 5_000_000)];
+        assert_eq!(rows(&moved), expected.map(|(stack, ns)| (stack.to_owned(), ns)));
+        assert_eq!(moved.total(), example().total(), "nothing is lost");
+        assert_eq!(rows(&place(&moved, Place::Root)), rows(&moved));
+    }
+
+    #[test]
+    fn left_out_it_is_told() {
+        let rest = place(&example(), Place::Ignore);
+        assert_eq!(rows(&rest), [("a".to_owned(), 5_000_000)]);
+        assert_eq!(rest.meta.notes, ["garbage collection is left out: 7.00 ms"]);
+        assert_eq!(place(&rest, Place::Ignore).meta.notes.len(), 1);
+    }
+}
