@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "contenders"
+require_relative "engines"
 require_relative "names"
 require_relative "sessions"
 require_relative "workloads"
@@ -71,6 +72,10 @@ module Bench
 
   def self.around_nothing(rounds)
     Sessions.around_nothing(rounds)
+  end
+
+  def self.engines(name, number, seconds, threads)
+    Engines.pairs(name, number, seconds, threads)
   end
 
   def self.names(part)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "contenders"
+require_relative "engines"
 require_relative "names"
 require_relative "report"
 require_relative "sessions"
@@ -8,7 +9,7 @@ require_relative "stats"
 require_relative "workloads"
 require "json"
 
-# ruby bench/run.rb overhead | cost | handler | start_stop | churn | names
+# ruby bench/run.rb overhead | cost | handler | engines | start_stop | churn | names
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
@@ -126,6 +127,24 @@ module Bench
       report.publish
     end
 
+    # A slice is long: ticks of the first milliseconds come from elsewhere.
+    def engines
+      report = Report.new("engines", "Ticks, and what they take")
+      report.text("Median of #{pairs(20)} pairs, #{(SECONDS * 5).round(1)} s of CPU each, one tick in #{INTERVAL_US} us asked for")
+      rows = Engines::ARMS.keys.product([1, 4]).map do |arm, threads|
+        found = child(:engines, arm, pairs(20), SECONDS * 5, threads)
+        next [arm, threads, *["0 (not here)"] * 3] unless found
+
+        shares = Stats.figure(found) { |some| Stats.median(some.map { |it| 100 * it["on"]["share"] }) }
+        ratios = %w[cpu wall].map do |of|
+          Stats.figure(found) { |some| Stats.median(some.map { |it| it["on"][of] / it["off"][of] }) }.text(3)
+        end
+        [arm, threads, shares.text(1), *ratios]
+      end
+      report.table(["", "threads", "ticks that came, %", "CPU, with / without", "wall clock, with / without"], rows)
+      report.publish
+    end
+
     def start_stop
       report = Report.new("start_stop", "To start and to stop, us")
       arms = Bench.available("floor", "stackprof", "ours")
@@ -180,7 +199,7 @@ module Bench
   end
 
   name = ARGV.fetch(0, "overhead")
-  all = %w[overhead cost handler start_stop churn names]
+  all = %w[overhead cost handler engines start_stop churn names]
   abort "bench: #{name} is not one of #{all.join(", ")}" unless all.include?(name)
 
   $LOAD_PATH.unshift("#{ROOT}/lib")

@@ -15,6 +15,9 @@ namespace :bench do
   desc "Measure the handler alone against a bare rb_profile_frames (3 minutes)"
   task(handler: :compile) { bench("handler") }
 
+  desc "Measure how many ticks come, by engine, and what they take (12 minutes)"
+  task(engines: :compile) { bench("engines") }
+
   desc "Measure what it takes to start and to stop (1 minute)"
   task(start_stop: :compile) { bench("start_stop") }
 

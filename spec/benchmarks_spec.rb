@@ -13,6 +13,7 @@ RSpec.describe "the benchmarks" do
     "overhead" => %w[null floor_empty floor ours],
     "cost" => %w[floor_empty floor floor_timed ours],
     "handler" => ["bare rb_profile_frames", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
+    "engines" => ["cpu, perf", "cpu, ticker", "cpu, thread_timer", "wall, ticker"],
     "start_stop" => ["floor", "ours", "around nothing"],
     "churn" => ["stop", "a minor GC, with them"],
     "names" => ["ours"]

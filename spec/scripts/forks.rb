@@ -19,7 +19,7 @@ end
 
 def child(kind)
   $before = [0, 0] # a process that is born has used none
-  Object.send(:define_method, :"as_#{kind}") { burn(20) }
+  Object.send(:define_method, :"as_#{kind}") { burn(50) }
   Object.new.send(:"as_#{kind}")
   yield if block_given?
   tell(kind)
