@@ -2,6 +2,7 @@
 //! look at it. And the hooks through which threads that are born and die get and lose theirs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use profiler_core::counters::count;
 
@@ -137,17 +138,20 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     armed
 }
 
-/// Gives those their counters who have had a timer for a while. For the collector, now and then. True if some have to wait
-/// for theirs.
-pub(crate) fn refine() -> bool {
+/// Gives those their counters who have had a timer for a while. For the collector, now and then; says how soon again.
+pub(crate) fn refine() -> Duration {
     /// What a counter costs is a percent of that.
     const WHILE_NS: u64 = 5_000_000;
+    /// Some have to wait for theirs.
+    const SOON: Duration = Duration::from_millis(5);
+    /// For threads yet to be born, of which the collector is not told.
+    const BORN: Duration = Duration::from_millis(25);
     if !PERF.load(Ordering::Relaxed) {
-        return false;
+        return Duration::MAX;
     }
     // Held, so that no session starts or stops meanwhile, and no process forks.
-    let Some(_sampler) = sampler::try_lock() else { return true };
-    let mut again = false;
+    let Some(_sampler) = sampler::try_lock() else { return SOON };
+    let mut again = BORN;
     let now_ns = clock::monotonic_ns();
     for state in threads::live().filter(|it| it.timer.load(Ordering::Relaxed) != 0) {
         let interval_ns = state.interval_ns.load(Ordering::Relaxed);
@@ -155,7 +159,7 @@ pub(crate) fn refine() -> bool {
             continue;
         }
         if now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed)) < WHILE_NS {
-            again = true;
+            again = SOON;
             continue;
         }
         state.refine(|| {

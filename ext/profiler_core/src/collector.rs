@@ -78,8 +78,9 @@ impl Collector {
 impl Worker {
     /// The body of the thread: drains, and sleeps just so long that the ring stays far from full. Ends
     /// when the commanding end is gone. After each round `look_after` is called, for the thread to tell its
-    /// own cost and to do what else has to be done now and then; true if there is more of that to do soon.
-    pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, look_after: &dyn Fn() -> bool) {
+    /// own cost and to do what else has to be done now and then. It says after which pause it wants to be
+    /// called again at the latest.
+    pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, look_after: &dyn Fn() -> Duration) {
         let mut pause = PAUSE.0;
         loop {
             let command = if self.needs.resting.load(Ordering::SeqCst) {
@@ -97,9 +98,7 @@ impl Worker {
             let fill = hub.fill() * 8;
             pause = if fill > hub.ring.capacity() { pause / 2 } else { pause * 2 }.clamp(PAUSE.0, PAUSE.1);
             while hub.drain_batch(registry) {}
-            if look_after() {
-                pause = PAUSE.0;
-            }
+            pause = pause.min(look_after()).max(PAUSE.0);
         }
     }
 

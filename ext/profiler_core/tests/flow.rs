@@ -223,7 +223,8 @@ fn deep_stacks_keep_both_ends() {
 fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
     let hub: &'static Hub = Box::leak(Box::new(Hub::new(4096)));
     let (collector, worker) = pair();
-    let thread = std::thread::spawn(move || worker.work(hub, &Ended::default(), &|| false));
+    let thread =
+        std::thread::spawn(move || worker.work(hub, &Ended::default(), &|| std::time::Duration::MAX));
     let session = hub.open(View::default(), &Ended::default(), 0, &[now(1, 0)]);
     for turn in 1..=3 {
         collector.run();
