@@ -71,6 +71,8 @@ RSpec.describe "A session" do
 
     result = ruby_child("-e", "require 'profiler'; puts Profiler.run { }.meta[:notes]", env: { "RUBY_MN_THREADS" => "1" })
     expect(result.out).to match(/\ARUBY_MN_THREADS: .* missing\n\z/), result.err
+    result = ruby_child("-e", "require 'profiler'; Profiler.run(mode: :wall) { }", env: { "RUBY_MN_THREADS" => "1" })
+    expect(result.err).to include("mode: :wall cannot be measured here: with RUBY_MN_THREADS")
   end
 
   it "runs beside others, and each has what it looked at" do

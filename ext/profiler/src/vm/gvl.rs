@@ -96,6 +96,9 @@ pub(crate) unsafe fn off_events() {
 /// The caller holds the GVL.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn unavailable() -> Option<&'static str> {
+    if super::process::shares_native_threads() {
+        return Some("with RUBY_MN_THREADS Ruby threads share native ones");
+    }
     if raw::KEY.load(Ordering::Relaxed) == 0 {
         // SAFETY: as promised; ThreadError is dropped.
         let key =

@@ -30,12 +30,17 @@ fn why_unsafe(ruby: &Ruby) -> Option<String> {
     None
 }
 
+/// Whether several Ruby threads of the main Ractor share one native thread (`RUBY_MN_THREADS=1`).
+pub(crate) fn shares_native_threads() -> bool {
+    static MN_THREADS: OnceLock<bool> = OnceLock::new();
+    let asked = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
+    *MN_THREADS.get_or_init(asked)
+}
+
 /// What of this process is not profiled, or not as promised: one sentence each.
 pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
-    static MN_THREADS: OnceLock<bool> = OnceLock::new();
     let mut spots = Vec::new();
-    let has_mn = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
-    if *asked_once(&MN_THREADS, has_mn) {
+    if shares_native_threads() {
         spots.push(
             "RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into(),
         );
