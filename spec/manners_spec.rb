@@ -83,7 +83,7 @@ RSpec.describe "A session in somebody else's process" do
   end
 
   it "disarms its timers before exec, whatever the engine, and goes on if that fails" do
-    %w[perf thread_timer ticker setitimer].each do |engine|
+    Perf.among("perf", "thread_timer", "ticker", "setitimer").each do |engine|
       expect(run(<<~RUBY)).to eq("Errno::ENOENT\n[true, true]\ndone\n")
         session = Profiler.start(engine: :#{engine})
         before

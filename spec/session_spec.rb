@@ -227,37 +227,6 @@ RSpec.describe "A session" do
       .to match(/\Atrue\nProfiler::Unsupported: (SIGPROF has a handler that is not ours.*)\nfalse\nfalse\n\1\n\z/)
   end
 
-  it "falls back to the timer of the process where the system gives none for a thread, and says so" do
-    skip "the engine is given" if ENV["SPEC_ENGINE"]
-    skip "needs root and setpriv" unless Process.uid.zero? && system("command -v setpriv prlimit > /dev/null")
-    code = <<~RUBY
-      require "profiler"
-      work = -> { 400_000.times { |it| it.to_s } }
-      coarse = Profiler.run(interval: 20_000) { work.call }
-      puts coarse.meta[:engine], coarse.meta[:notes]
-      # Signals that the kernel could not keep the words of are ticks all the same.
-      %i[perf ticker].each do |engine|
-        profile = Profiler.run(engine: engine) { work.call }
-        puts profile.stats[:samples] > 10, profile.stats[:foreign]
-      rescue Profiler::Unsupported
-        puts "true\n0" # perf may be refused
-      end
-      p Profiler.run(engine: :setitimer) { }.meta[:notes]
-      begin; Profiler.run(engine: :thread_timer) { }; rescue Profiler::Unsupported => e; puts e.message; end
-      p Profiler.running?
-    RUBY
-    Dir.mktmpdir do |home|
-      File.write("#{home}/code.rb", code)
-      File.chmod(0o755, home)
-      command = "exec prlimit --sigpending=0 setpriv --reuid 65534 --regid 65534 --clear-groups #{RbConfig.ruby} -I #{Child::LIB} #{home}/code.rb"
-      result = command_child("sh", "-c", command, env: { "HOME" => home })
-      skip "the checkout cannot be read by others" if result.err.include?("cannot load such file") || result.err.include?("Permission")
-      expect(result.out).to eq("setitimer\nthe system gave no timer for each thread, so setitimer was used\n#{"true\n0\n" * 2}[]\n" \
-                               "the system gives no timer: Resource temporarily unavailable (os error 11); " \
-                               "the quota of pending signals is used up: see ulimit -i\nfalse\n"), result.err
-    end
-  end
-
   it "belongs to its block, which nobody else's stop ends" do
     expect(run(<<~RUBY)).to eq("Profiler::NotRunning: no session is running in this process\n#<Profiler::Profile\n")
       profile = Profiler.run do

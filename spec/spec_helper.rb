@@ -2,6 +2,7 @@
 
 require_relative "support/box"
 require_relative "support/child"
+require_relative "support/perf"
 require_relative "support/program"
 
 # Under nohup, or in the background of a shell, we were told to ignore some signals, and so would be all that

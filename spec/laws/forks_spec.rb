@@ -5,7 +5,7 @@
 RSpec.describe "Time in processes that fork" do
   def profile(path) = Profiler::Profile.load(path)
 
-  %w[perf thread_timer ticker setitimer].each do |engine|
+  Perf.among("perf", "thread_timer", "ticker", "setitimer").each do |engine|
     it "is in the file of its process, once, engine #{engine}" do
       require "profiler"
       Dir.mktmpdir do |box|

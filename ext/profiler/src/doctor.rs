@@ -6,8 +6,8 @@ use crate::capture::engine::{perf, process_timer, thread_timer, Engine};
 use crate::capture::sigaction::{self, Owner};
 use crate::{arming, vm};
 
-/// `Doctor._engines`: `[name, why it cannot be had]` of each, the latter nil when it can. The order is
-/// that in which they are preferred.
+/// `Doctor._engines`: `[name, why it cannot be had]` of each, the latter nil when it can. Which is preferred depends on
+/// what is asked for.
 fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {

@@ -8,7 +8,7 @@ use profiler_core::hub::{Hub, SessionId};
 use profiler_core::view::View;
 
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
-use crate::capture::engine::Engine;
+use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, sigaction, waits, CAPTURE};
 use crate::config::{Config, Threads};
 use crate::threads::{self, Registry};
@@ -59,6 +59,10 @@ impl Sampler {
         }
         if self.sessions.is_empty() && arming::timer_is_foreign(self.engine) {
             return Err(Refusal::TimerTaken);
+        }
+        if let (Engine::Perf, Err(errno)) = (self.engine, perf::probe()) {
+            // Its counters come later: now is when it can be said.
+            return Err(Refusal::NoTimer(errno));
         }
         self.collector(hub).map_err(Refusal::NoCollector)
     }
