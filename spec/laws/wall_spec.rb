@@ -57,9 +57,9 @@ RSpec.describe "Time in :wall" do
       session = Profiler.start(mode: :wall)
       late = Thread.new { till_the_end }
       sleep 0.05
-      puts session.snapshot.samples.flat_map { |one| one.frames.map(&:name) }.uniq.grep(/nap|end/).sort.join(" ")
+      puts session.snapshot.samples.flat_map { |one| one.frames.map(&:name) }.uniq.grep(/in_a_nap|till_the_end/).sort.join(" ")
       sleep 0.05
-      rows = session.stop.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /nap|till_the_end/ } }
+      rows = session.stop.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /in_a_nap|till_the_end/ } }
       puts rows.map { |one| one.wall / 1_000_000 }.inspect
     RUBY
     expect(names[0]).to eq("Object#in_a_nap Object#till_the_end")
