@@ -23,11 +23,8 @@ use profiler_core::sample::{push_switch, Stamp, State};
 use crate::capture::{clock, CAPTURE};
 use crate::errors::argument_error;
 use crate::threads::{self, Registry, ThreadState};
-use crate::vm;
-use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
-use crate::vm::jobs::Job;
-use crate::vm::threads::RubyThread;
+use crate::vm::{self, events::thread_hook, jobs::Job, threads::RubyThread};
 
 mod words;
 use words::pairs;
