@@ -82,6 +82,22 @@ RSpec.describe "A session in somebody else's process" do
     RUBY
   end
 
+  it "does not close a file that has the number of a descriptor which the app took from it" do
+    skip "perf is refused here" unless Perf.available?
+    expect(run(<<~RUBY)).to eq("true\nstill open\n")
+      session = Profiler.start(engine: :perf)
+      counters = -> { Dir.children("/proc/self/fd").select { |fd| (File.readlink("/proc/self/fd/\#{fd}") rescue "").include?("perf_event") } }
+      300.times { break unless counters.call.empty?; 20_000.times { |it| it.to_s } }
+      taken = counters.call.map { |fd| Integer(fd) }
+      puts taken.any?
+      taken.each { |fd| IO.for_fd(fd, "r").close }
+      own = taken.map { File.open("/dev/null", "w") }
+      session.stop
+      own.each { |file| file.syswrite("x") }
+      puts "still open"
+    RUBY
+  end
+
   it "disarms its timers before exec, whatever the engine, and goes on if that fails" do
     Perf.among("perf", "thread_timer", "ticker", "setitimer").each do |engine|
       expect(run(<<~RUBY)).to eq("Errno::ENOENT\n[true, true]\ndone\n")

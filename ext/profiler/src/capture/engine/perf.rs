@@ -36,6 +36,7 @@ const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
 const ENABLE: ::libc::c_ulong = 0x2400;
 const SET_PERIOD: ::libc::c_ulong = 0x4008_2404;
 const SET_SIGNAL: ::libc::c_int = 10;
+const GET_SIGNAL: ::libc::c_int = 11;
 const SET_OWNER: ::libc::c_int = 15;
 
 #[repr(C)]
@@ -50,7 +51,7 @@ struct Owner {
 /// # Errors
 /// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to be had.
 pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
-    if let Some(fd) = fd_of(state) {
+    if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
         // SAFETY: the descriptor is ours; the kernel reads one number.
         return match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
             0 => Ok(()),
@@ -72,7 +73,9 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
         return Ok(());
     }
     let failure = super::errno();
-    disarm(state);
+    state.perf.store(0, Ordering::Release);
+    // SAFETY: it was just opened.
+    unsafe { ::libc::close(fd) };
     Err(failure)
 }
 
@@ -124,6 +127,13 @@ fn fd_of(state: &ThreadState) -> Option<i32> {
     Some(state.perf.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
 }
 
+/// Whether a descriptor is still what it was. A program that closes all that it did not open, as daemons do, closes ours as
+/// well, and the number may be that of a file of its own by now.
+fn is_ours(fd: i32) -> bool {
+    // SAFETY: asks about a number.
+    unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
+}
+
 /// Whether `state` has that descriptor.
 ///
 /// # Signal safety
@@ -142,7 +152,7 @@ pub(crate) fn is_armed(state: &ThreadState) -> bool {
 /// what it has inherited: to close a descriptor there is the child's own.
 pub(crate) fn disarm(state: &ThreadState) {
     let fd = state.perf.swap(0, Ordering::AcqRel) - 1;
-    if fd >= 0 {
+    if fd >= 0 && is_ours(fd) {
         // SAFETY: it is ours, and whoever swaps it out is the only one to close it.
         unsafe { ::libc::close(fd) };
     }
