@@ -139,7 +139,10 @@ end
 workers = []
 start_worker = -> { workers << Worker.new("worker #{workers.size}", plan.call) }
 2.times { start_worker.call }
-watched = [Watched.new(workers, nil, nil, interval: 1_000)] # whatever chance brings, one there is
+# Whatever chance brings, one there is, from beginning to end. So fibers say what they inherit when they begin, and sessions
+# that start on another thread later know it.
+whole = Watched.new(workers, nil, nil, interval: 1_000)
+watched = []
 done = []
 40.times do
   case random.rand(8)
@@ -170,5 +173,6 @@ done = []
   end
 end
 (watched - done).each(&:finish)
+whole.finish
 workers.each { |it| it.thread.join }
-puts JSON.generate((done | watched).map(&:figures))
+puts JSON.generate([whole, *(done | watched)].map(&:figures))
