@@ -50,7 +50,7 @@ RSpec.describe "profiler record, and when" do
     result = record("--start-paused", program + "before")
     expect(result.code).to eq 0
     expect(recorded?("before")).to be false
-    expect(profile.samples.sum(&:cpu)).to be < 1_000_000 # from the start of the session to its pause
+    expect(profile.samples.sum(&:cpu)).to be < 20_000_000 # from the start of the session to its pause, on a slow machine
   end
 
   it "puts labels on every sample, under those of the program" do
