@@ -8,7 +8,7 @@ use profiler_core::counters::count;
 
 use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
 use crate::capture::{clock, CAPTURE};
-use crate::sampler::{self, Sampler};
+use crate::sampler::{self, Active, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
@@ -35,8 +35,7 @@ static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 /// The errno of a timer that is not to be had. The others are set all the same.
 pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     let looking = || sampler.sessions.iter().filter(|it| !it.paused);
-    let finest = |all: &mut dyn Iterator<Item = u64>| all.min().unwrap_or(0);
-    let at_birth = finest(&mut looking().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
+    let at_birth = finest(looking().filter(|it| it.threads.is_none()));
     AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     let cpu_at_birth = looking().any(|it| it.threads.is_none() && it.measures.cpu);
     CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
@@ -53,7 +52,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     let mut result = Ok(());
     for state in threads::live() {
         let looking = || looking().filter(|it| it.looks_at(state.id()));
-        let wanted = finest(&mut looking().map(|it| it.interval_ns));
+        let wanted = finest(looking());
         state.cpu_wanted.store(looking().any(|it| it.measures.cpu), Ordering::Relaxed);
         let has_what_it_needs = has_timer(state) == (wanted > 0 && own_timers);
         if state.interval_ns.swap(wanted, Ordering::Relaxed) == wanted && has_what_it_needs {
@@ -72,22 +71,26 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
             }
         }
     }
-    let all_finest = finest(&mut looking().map(|it| it.interval_ns));
-    ticker::arm(if sampler.engine == Engine::Ticker { all_finest } else { 0 })?;
+    let all_finest = finest(looking());
+    result = result.and(ticker::arm(if sampler.engine == Engine::Ticker { all_finest } else { 0 }));
     if process_wide {
         result = result.and(arm_process(all_finest));
     }
     result
 }
 
+/// The finest interval of these sessions, ns; 0 if there is none.
+fn finest<'a>(sessions: impl Iterator<Item = &'a Active>) -> u64 {
+    sessions.map(|it| it.interval_ns).min().unwrap_or(0)
+}
+
 /// Has the wall clocks of those threads measured that a session of wall clock time looks at, and of no others.
 fn measure_walls(sampler: &Sampler) {
     let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
-    let finest = |all: &mut dyn Iterator<Item = u64>| all.min().unwrap_or(0);
-    let at_birth = finest(&mut measuring().filter(|it| it.threads.is_none()).map(|it| it.interval_ns));
+    let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
     WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     for state in threads::live() {
-        match finest(&mut measuring().filter(|it| it.looks_at(state.id())).map(|it| it.interval_ns)) {
+        match finest(measuring().filter(|it| it.looks_at(state.id()))) {
             0 => state.walls.turn_off(clock::monotonic_ns()),
             interval_ns => measure_wall(state, interval_ns),
         }

@@ -10,10 +10,6 @@ use crate::capture::engine::ticker;
 use crate::capture::{clock, handler, sigaction, walk, CAPTURE};
 use crate::{sampler, threads};
 
-/// As large as the siginfo that the kernel hands over: 128 bytes.
-#[repr(C)]
-struct Padded(handler::TimerInfo, [u64; 12]);
-
 static HAMMERING: AtomicBool = AtomicBool::new(false);
 
 /// Takes all scratch buffers away, or gives them back.
@@ -57,7 +53,7 @@ fn hammer(interval_us: u64) {
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
-    let mut info = Padded(handler::TimerInfo::of(state), [0; 12]);
+    let mut info = handler::TimerInfo::of(state);
     // SAFETY: all fields may be zero: no alternate stack, and nothing else is read.
     let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
     let mut rounds: Vec<u64> = (0..times as u64 / ROUND)

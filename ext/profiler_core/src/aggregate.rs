@@ -222,21 +222,18 @@ impl Aggregate {
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let (given, now) = (&mut clock.walls, &last.walls);
-        let mut left = vec![(
-            clock.last.filter(fits).unwrap_or(nowhere(State::Running)),
-            Weight { count: 0, cpu_ns: forward(&mut clock.cpu_ns, last.cpu_ns), wall_ns: 0 },
-        )];
-        for (key, wall_ns) in [
+        let ticked = clock.last.filter(fits).unwrap_or(nowhere(State::Running));
+        let cpu_ns = forward(&mut clock.cpu_ns, last.cpu_ns);
+        let parts = [
             (like(clock.last_ran, State::Running), forward(&mut given.running_ns, now.running_ns)),
             (like(clock.last_wait, State::Waiting), forward(&mut given.waiting_ns, now.waiting_ns)),
             (like(clock.last_wait, State::Gvl), forward(&mut given.gvl_ns, now.gvl_ns)),
             (like(clock.last_gc, State::Gc), forward(&mut given.gc_ns, now.gc_ns)),
-        ] {
-            if wall {
-                left.push((key, Weight { count: 0, cpu_ns: 0, wall_ns }));
-            }
+        ];
+        self.weigh(ticked, Weight { count: 0, cpu_ns, wall_ns: 0 });
+        for (key, wall_ns) in parts.into_iter().filter(|_| wall) {
+            self.weigh(key, Weight { count: 0, cpu_ns: 0, wall_ns });
         }
-        left.into_iter().for_each(|(key, weight)| self.weigh(key, weight));
     }
 
     /// Forgets the clock of a thread that has ended and was settled, so that memory follows the

@@ -31,6 +31,8 @@ pub mod counters;
 #[no_implicit_prelude]
 pub mod frame;
 #[no_implicit_prelude]
+pub mod random;
+#[no_implicit_prelude]
 pub mod ring;
 #[no_implicit_prelude]
 pub mod sample;

@@ -10,6 +10,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
+use crate::random;
 use crate::sample::Walls;
 
 /// See the module. Times are on the monotonic clock, ns; 0 is never.
@@ -213,14 +214,12 @@ impl WallClock {
     /// A random time with the interval as its mean, distributed exponentially: so that whatever is the next to end
     /// is as likely to be captured as it is long, and no rhythm of the program can fall into step. At least 1.
     fn gap_ns(&self) -> u64 {
-        // xorshift64; a seed of its own for each state, from where that lies.
         let mut bits = self.random.load(Relaxed);
         if bits == 0 {
+            // A seed of its own for each clock, from where that lies.
             bits = (::core::ptr::from_ref(self) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         }
-        bits ^= bits << 13;
-        bits ^= bits >> 7;
-        bits ^= bits << 17;
+        bits = random::after(bits);
         self.random.store(bits, Relaxed);
         // In (0, 1]: 53 bits are what a double holds.
         let uniform = ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64;

@@ -26,13 +26,18 @@ pub(crate) struct TimerInfo {
     timer: c_int,
     overrun: c_int,
     value: usize,
+    /// So that it is as large as what the kernel hands over and takes.
+    rest: [u64; 12],
 }
+
+const _: () = assert!(size_of::<TimerInfo>() == size_of::<::libc::siginfo_t>());
 
 impl TimerInfo {
     /// What the timer of `state` sends.
     pub(crate) fn of(state: &'static ThreadState) -> Self {
         let value = ::core::ptr::from_ref(state) as usize;
-        Self { signo: ::libc::SIGPROF, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value }
+        let signo = ::libc::SIGPROF;
+        Self { signo, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value, rest: [0; 12] }
     }
 }
 
@@ -55,7 +60,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
 ) {
     let _errno = Errno::save();
     let Some(hub) = CAPTURE.hub() else { return };
-    // SAFETY: with SA_SIGINFO the kernel hands over both, and a siginfo is larger than our part.
+    // SAFETY: with SA_SIGINFO the kernel hands over both.
     let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<::libc::ucontext_t>()) };
     // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
     let enabled = CAPTURE.enabled.load(Ordering::Acquire);

@@ -16,7 +16,7 @@ use super::{clock, CAPTURE};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
-use crate::vm::gvl::{self, GvlEvent, GvlHook};
+use crate::vm::gvl::{self, GvlEvent};
 
 /// The hooks on the GVL are there.
 static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
@@ -32,7 +32,7 @@ pub(crate) fn hook(measures: Measures) {
             vm::events::on_gc(on_gc_enter, on_gc_exit);
         }
         if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {
-            gvl::on_events(ON_GVL);
+            gvl::on_events(on_gvl);
         }
     }
 }
@@ -55,8 +55,6 @@ pub(crate) fn unhook() {
 pub(crate) fn keep_hooks() {
     GVL_HOOK_INHERITED.store(GVL_HOOKED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
-
-const ON_GVL: GvlHook = on_gvl;
 
 /// *Runs on:* any thread; on that which it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk.
 /// *Never:* takes longer than one.
@@ -84,8 +82,9 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
 }
 
 thread_hook!(on_gc_enter, |_thread| {
-    if let Some(state) = threads::here() {
-        state.ticks_in_gc.store(0, Ordering::Relaxed);
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) {
+        // Those that came while another thread collected, or just after the end of the last GC, are not of this one.
+        add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));
         if state.walls.is_on() {
             state.walls.enter_gc(clock::monotonic_ns());
         }

@@ -30,13 +30,11 @@ mod raw {
     pub(super) static KEY: AtomicI32 = AtomicI32::new(0);
     pub(super) static HOOK: AtomicPtr<rb_sys::rb_internal_thread_event_hook_t> =
         AtomicPtr::new(core::ptr::null_mut());
-    /// What the app's side wants called; set before the hook is there.
-    pub(super) static CALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
     pub(super) unsafe extern "C" fn on_event(
         event: rb_sys::rb_event_flag_t,
         data: *const rb_sys::rb_internal_thread_event_data_t,
-        _user: *mut c_void,
+        hook: *mut c_void,
     ) {
         let event = match event as u32 {
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED => GvlEvent::Suspended,
@@ -44,17 +42,13 @@ mod raw {
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED => GvlEvent::Resumed,
             _ => return,
         };
-        let call = CALL.load(Ordering::Relaxed);
-        if call.is_null() {
-            return;
-        }
-        // SAFETY: the VM hands over a Thread, its one field; to read a tag is safe on any thread. `CALL` holds a
-        // `GvlHook`.
+        // SAFETY: the VM hands over a Thread, the one field of the data, and the hook that `on_events` gave it; to read
+        // a tag is safe on any thread.
         unsafe {
             let thread = *data.cast::<rb_sys::VALUE>();
             let tag = rb_sys::rb_internal_thread_specific_get(thread, KEY.load(Ordering::Relaxed) - 1);
             if !tag.is_null() {
-                core::mem::transmute::<*mut (), GvlHook>(call)(event, thread as u64, tag);
+                core::mem::transmute::<*mut c_void, GvlHook>(hook)(event, thread as u64, tag);
             }
         }
     }
@@ -66,13 +60,12 @@ mod raw {
 /// The caller holds the GVL and is not inside such a hook, nor in a forked child whose parent had it.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn on_events(hook: GvlHook) {
-    raw::CALL.store(hook as *mut (), Ordering::Relaxed);
     let events = rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED;
     // SAFETY: as promised; a plain function that lives as long as the process.
     let added = unsafe {
-        rb_sys::rb_internal_thread_add_event_hook(Some(raw::on_event), events as _, core::ptr::null_mut())
+        rb_sys::rb_internal_thread_add_event_hook(Some(raw::on_event), events as _, hook as *mut c_void)
     };
     raw::HOOK.store(added, Ordering::Relaxed);
 }

@@ -23,11 +23,15 @@ pub(crate) fn on_ruby_thread() -> bool {
 #[cfg(not(ruby_gte_3_2))]
 static EXECUTION: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
-/// Has [`has_stack`] know where to look: before the first session, and on each thread that is born, since what is
-/// no different there is the same everywhere.
+/// Has [`has_stack`] know where to look: asks on the first thread, and on the first that is born, as what is no
+/// different there is the same everywhere.
 #[cfg(not(ruby_gte_3_2))]
 pub(crate) fn find_stack() {
-    use core::sync::atomic::Ordering;
+    use core::sync::atomic::{AtomicBool, Ordering};
+    static CONFIRMED: AtomicBool = AtomicBool::new(false);
+    if CONFIRMED.load(Ordering::Relaxed) {
+        return;
+    }
     // SAFETY: asks the dynamic linker, which for a thread-local variable answers with that of this thread.
     let (found, me) = unsafe {
         let name = c"ruby_current_ec".as_ptr();
@@ -35,11 +39,12 @@ pub(crate) fn find_stack() {
     };
     let place = if found == 0 { 0 } else { found.wrapping_sub(me) };
     match EXECUTION.compare_exchange(0, place, Ordering::Relaxed, Ordering::Relaxed) {
-        Ok(_) => {}
+        Ok(_) => return,
         Err(known) if known == place => {}
         // The library was loaded late, so its variables lie anywhere.
         Err(_) => EXECUTION.store(usize::MAX, Ordering::Relaxed),
     }
+    CONFIRMED.store(true, Ordering::Relaxed);
 }
 
 /// Whether the thread has a stack. One that ends is rid of it word by word, and a walk in between dies; Ruby 3.1 does

@@ -72,13 +72,7 @@ fn without_gc(profile: &Profile) -> Profile {
 fn compact(profile: &Profile) -> Profile {
     let mut sum = Sum::default();
     sum.add(profile, Clone::clone);
-    Profile {
-        sample_types: profile.sample_types.clone(),
-        markers: profile.markers.clone(),
-        meta: profile.meta.clone(),
-        stats: profile.stats,
-        ..sum.into_tables()
-    }
+    sum.with_header_of(profile)
 }
 
 #[cfg(all(test, not(loom)))]

@@ -46,6 +46,17 @@ impl Sum {
         }
     }
 
+    /// A profile of these tables with the header of the one profile that was added.
+    pub(super) fn with_header_of(self, profile: &Profile) -> Profile {
+        Profile {
+            sample_types: profile.sample_types.clone(),
+            markers: profile.markers.clone(),
+            meta: profile.meta.clone(),
+            stats: profile.stats,
+            ..self.into_tables()
+        }
+    }
+
     /// A profile of these tables, without a header.
     pub(super) fn into_tables(self) -> Profile {
         Profile {

@@ -11,13 +11,7 @@ use crate::profile::{Function, Profile};
 pub fn trim(profile: &Profile, roots: &[String]) -> Profile {
     let mut sum = Sum::default();
     sum.add(profile, |it| Function { path: path(&it.path, roots), ..it.clone() });
-    Profile {
-        sample_types: profile.sample_types.clone(),
-        markers: profile.markers.clone(),
-        meta: profile.meta.clone(),
-        stats: profile.stats,
-        ..sum.into_tables()
-    }
+    sum.with_header_of(profile)
 }
 
 fn path(of: &str, roots: &[String]) -> String {

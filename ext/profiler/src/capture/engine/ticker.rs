@@ -12,6 +12,7 @@ use ::std::thread::{park, park_timeout, Builder, Thread};
 use ::std::time::Duration;
 
 use ::profiler_core::counters::add;
+use ::profiler_core::random;
 
 use crate::capture::handler::TimerInfo;
 use crate::capture::{clock, sigaction, CAPTURE};
@@ -36,14 +37,16 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     if INTERVAL_NS.swap(interval_ns, Ordering::Relaxed) == interval_ns {
         return Ok(());
     }
+    let no_thread = |failure: io::Error| {
+        INTERVAL_NS.store(0, Ordering::Relaxed); // or the next call would believe that it ticks
+        failure.raw_os_error().unwrap_or(::libc::EAGAIN)
+    };
     let mut ticker = TICKER.lock().unwrap_or_else(::std::sync::PoisonError::into_inner);
     if let Some(thread) = &*ticker {
         thread.unpark();
     } else if interval_ns > 0 {
         let spawned = sigaction::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
-        let thread =
-            spawned.map_err(|failure: io::Error| failure.raw_os_error().unwrap_or(::libc::EAGAIN))?;
-        *ticker = Some(thread.thread().clone());
+        *ticker = Some(spawned.map_err(no_thread)?.thread().clone());
     }
     Ok(())
 }
@@ -67,7 +70,7 @@ fn work() {
     // Sleeps end when they should, not up to 50 us later. A hint: nothing depends on it.
     // SAFETY: a number for the thread that we are on.
     unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
-    let mut random = super::random();
+    let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
     loop {
         let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
@@ -76,11 +79,8 @@ fn work() {
             slot_ns = clock::monotonic_ns();
             continue;
         }
-        // xorshift64
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        sleep_until(slot_ns + random % interval_ns, interval_ns);
+        chance = random::after(chance);
+        sleep_until(slot_ns + chance % interval_ns, interval_ns);
         let now_ns = clock::monotonic_ns();
         if CAPTURE.enabled.load(Ordering::Relaxed) {
             threads::live().for_each(|state| visit(state, slot_ns));
@@ -128,11 +128,8 @@ fn visit(state: &'static ThreadState, slot_ns: u64) {
 
 /// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
 pub(crate) fn tick(state: &'static ThreadState) {
-    // As large as the siginfo that the kernel takes: 128 bytes.
-    #[repr(C)]
-    struct Padded(TimerInfo, [u64; 12]);
-    let info = Padded(TimerInfo::of(state), [0; 12]);
-    // SAFETY: a siginfo of 128 bytes; a thread that is gone is an error that we ignore.
+    let info = TimerInfo::of(state);
+    // SAFETY: it is as large as a siginfo; a thread that is gone is an error that we ignore.
     unsafe {
         ::libc::syscall(
             ::libc::SYS_rt_tgsigqueueinfo,
