@@ -16,6 +16,10 @@ rescue Errno::EINVAL
   nil # it has ended
 end
 
+# Time under a label: at least from..to, at most before..after. What lies between is Profiler.label itself, which is tens of
+# microseconds where its code is no longer in the processor's cache.
+Segment = Struct.new(:endpoint, :before, :from, :to, :after)
+
 # One thread of the program: bursts of work, under labels or not. It keeps, in time of its own CPU clock,
 # which label it was under from when to when, and its clock at its end.
 class Worker
@@ -52,14 +56,17 @@ class Worker
   def burst(milliseconds, endpoint, rest)
     return spin(milliseconds) && sleep(rest) if endpoint.nil?
 
+    segment = Segment.new(endpoint, own_clock)
     Profiler.label(endpoint: endpoint, turn: milliseconds) do
-      from = own_clock
+      segment.from = own_clock
       spin(milliseconds)
       sleep(rest) # somebody else runs, perhaps under another label
       # Half of them in a fiber, which has the label because it was made here.
       milliseconds.odd? ? Fiber.new { spin(milliseconds) }.resume : spin(milliseconds)
-      @segments << [endpoint, from, own_clock]
+      segment.to = own_clock
     end
+    segment.after = own_clock
+    @segments << segment
   end
 
   def spin(milliseconds)
@@ -124,13 +131,11 @@ class Watched
     longest = [at.call(from[0]), at.call(to[1])]
     return [[shortest[1] - shortest[0], 0].max, longest[1] - longest[0]] unless @label
 
-    [shortest, longest].map { |span| overlap(worker, *span) }
+    under = worker.segments.select { |it| it.endpoint == @label }
+    [under.sum { |it| overlap(it.from, it.to, *shortest) }, under.sum { |it| overlap(it.before, it.after, *longest) }]
   end
 
-  def overlap(worker, from, to)
-    worker.segments.select { |endpoint, *| endpoint == @label }
-          .sum { |_endpoint, first, last| [[last, to].min - [first, from].max, 0].max }
-  end
+  def overlap(from, to, first, last) = [[to, last].min - [from, first].max, 0].max
 end
 
 plan = lambda do
