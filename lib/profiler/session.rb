@@ -46,10 +46,16 @@ module Profiler
 
       private
 
-      # A thread that was just made is known to the system only once it has run.
+      # A thread that was just made is known to the system only once it has run. That takes as long as its turn.
       def begun(threads)
+        till = nil
         Array(threads).grep(Thread).each do |thread|
-          100.times { thread.native_thread_id || !thread.alive? ? break : sleep(0.0001) }
+          until thread.native_thread_id || !thread.alive?
+            now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+            break if now > (till ||= now + 2)
+
+            sleep(0.0001)
+          end
         end
       end
 
