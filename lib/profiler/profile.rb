@@ -163,7 +163,7 @@ module Profiler
       self
     end
 
-    WEIGHTS = %i[count cpu wall gvl_wait gc alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
+    WEIGHTS = %i[count cpu wall gvl_wait gc gvl_blame alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
     FIELDS = %i[name class_name method_name path line kind].freeze # of a Frame
     private_constant :WEIGHTS, :FIELDS
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use profiler_core::counters::count;
 
 use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
-use crate::capture::{clock, CAPTURE};
+use crate::capture::{clock, holder, waits, CAPTURE};
 use crate::sampler::{self, Active, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -89,21 +89,22 @@ fn measure_walls(sampler: &Sampler) {
     let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
     let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
     WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    let wanted = measuring().next().is_some();
     for state in threads::live() {
+        let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
+        if wanted {
+            // Also who is not measured can have the GVL while others wait for it.
+            waits::follow(state);
+            if here {
+                holder::pass_to(state);
+            }
+        }
         match finest(measuring().filter(|it| it.looks_at(state.id()))) {
             0 => state.walls.turn_off(clock::monotonic_ns()),
-            interval_ns => measure_wall(state, interval_ns),
+            interval_ns => state.walls.turn_on(clock::monotonic_ns(), interval_ns, here),
         }
     }
-    CAPTURE.walls.store(measuring().next().is_some(), Ordering::Relaxed);
-}
-
-fn measure_wall(state: &'static ThreadState, interval_ns: u64) {
-    let tag = std::ptr::from_ref(state).cast_mut().cast();
-    // SAFETY: the GVL is held, so a thread that is registered has not ended; states stay for ever.
-    unsafe { vm::gvl::tag(state.object(), tag) };
-    let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
-    state.walls.turn_on(clock::monotonic_ns(), interval_ns, here);
+    CAPTURE.walls.store(wanted, Ordering::Relaxed);
 }
 
 /// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was
@@ -228,10 +229,8 @@ thread_hook!(on_thread_begin, |thread| {
     let armed = me.is_some_and(|state| {
         threads::remember_own(state);
         threads::keep_name(state);
-        match WALL_AT_BIRTH_NS.load(Ordering::Relaxed) {
-            0 => {}
-            interval_ns => measure_wall(state, interval_ns),
-        }
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL.
+        unsafe { waits::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
         arm_at_birth(state).is_ok()
     });
     if let (false, Some(hub)) = (armed, CAPTURE.hub()) {

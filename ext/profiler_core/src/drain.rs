@@ -51,8 +51,8 @@ impl Drain {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
             let stack = if sample.kind == Kind::Switch { None } else { epoch.stacks.intern(&sample) };
-            captured += u64::from(sample.kind != Kind::Switch);
-            in_gc += u64::from(sample.kind == Kind::GcTick);
+            captured += u64::from(!matches!(sample.kind, Kind::Switch | Kind::Blame { .. }));
+            in_gc += u64::from(matches!(sample.kind, Kind::Gc { ticked: true, .. }));
             sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
         }
         drop(sets);

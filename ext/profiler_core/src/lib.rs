@@ -29,7 +29,13 @@ pub mod weights;
 #[no_implicit_prelude]
 pub mod counters;
 #[no_implicit_prelude]
+pub mod detail;
+#[no_implicit_prelude]
 pub mod frame;
+#[no_implicit_prelude]
+mod kind;
+#[no_implicit_prelude]
+mod meter;
 #[no_implicit_prelude]
 pub mod random;
 #[no_implicit_prelude]

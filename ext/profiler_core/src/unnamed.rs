@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Key, Weight};
+use crate::detail::Detail;
 use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
@@ -55,7 +56,12 @@ impl Unnamed {
         }
 
         let labels = rows.iter().map(|(_, key, _)| (key.labels, sets.get(key.labels).clone())).collect();
-        let mut used: Vec<ThreadId> = rows.iter().map(|(_, key, _)| key.thread).collect();
+        let waiter = |key: &Key| match key.detail {
+            Detail::Waiter(thread) => Some(thread),
+            Detail::None | Detail::Gc(_) => None,
+        };
+        let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
+        let mut used: Vec<ThreadId> = threads.collect();
         used.sort_unstable();
         used.dedup();
         let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
@@ -68,6 +74,25 @@ impl Unnamed {
     #[must_use]
     pub fn handles(&self) -> &[u64] {
         &self.handles
+    }
+
+    fn detail_labels(&self, detail: Detail) -> Vec<(&'static str, String)> {
+        match detail {
+            Detail::None => Vec::new(),
+            Detail::Gc(cause) => {
+                let names = cause.names();
+                names.map_or_else(Vec::new, |(kind, reason)| {
+                    vec![("gc", kind.to_owned()), ("gc_reason", reason.to_owned())]
+                })
+            }
+            Detail::Waiter(thread) => {
+                let place = self.thread_places.get(&thread);
+                let thread = place.and_then(|it| self.threads.get(*it)).cloned().unwrap_or_default();
+                let unnamed = || format!("thread {}", thread.native_id);
+                let name = Some(thread.name.clone()).filter(|name| !name.is_empty());
+                vec![("waiter", name.unwrap_or_else(unnamed))]
+            }
+        }
     }
 
     /// The profile, once `names` knows every handle. Meta and stats are left to the caller.
@@ -94,15 +119,16 @@ impl Unnamed {
 
         let rows = self.rows.iter().map(|(stack, key, weight)| {
             let thread = self.thread_places.get(&key.thread).copied().unwrap_or(0);
-            ((moved(&stack_ids, *stack), thread, key.labels, key.state), *weight)
+            ((moved(&stack_ids, *stack), thread, key.labels, key.state, key.detail), *weight)
         });
         let mut samples = summed(self.measures, rows);
-        for (sample, labels) in &mut samples {
-            sample.labels = self.labels.get(labels).map(|it| it.pairs().to_vec()).unwrap_or_default();
+        for (sample, labels, detail) in &mut samples {
+            let set = self.labels.get(labels).map(LabelSet::pairs).unwrap_or_default();
+            sample.labels = with_detail(set, self.detail_labels(*detail));
         }
         Profile {
             sample_types: self.measures.sample_types(),
-            samples: samples.into_iter().map(|(sample, _)| sample).collect(),
+            samples: samples.into_iter().map(|(sample, ..)| sample).collect(),
             functions: functions.into_rows(),
             frames: frames.into_rows(),
             stacks: stacks.into_rows(),
@@ -117,15 +143,29 @@ fn moved<I: Id>(to: &[I], id: I) -> I {
     to.get(id.index()).copied().unwrap_or(id)
 }
 
-/// What makes a row of its own.
-type RowKey = (StackId, usize, LabelSetId, State);
+/// The app's labels and ours; where both have a name, the app's.
+fn with_detail(labels: &[(String, String)], detail: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    let mut all = labels.to_vec();
+    for (name, value) in detail {
+        if let Err(place) = all.binary_search_by(|(other, _)| other.as_str().cmp(name)) {
+            all.insert(place, (name.to_owned(), value));
+        }
+    }
+    all
+}
 
-/// One sample for each, in the order in which they first come, with the id of its labels.
-fn summed(measures: Measures, rows: impl Iterator<Item = (RowKey, Weight)>) -> Vec<(Sample, LabelSetId)> {
-    let mut samples: Vec<(Sample, LabelSetId)> = Vec::new();
+/// What makes a row of its own.
+type RowKey = (StackId, usize, LabelSetId, State, Detail);
+
+/// One sample for each, in the order in which they first come, with the id of its labels and what else there is to say.
+fn summed(
+    measures: Measures,
+    rows: impl Iterator<Item = (RowKey, Weight)>,
+) -> Vec<(Sample, LabelSetId, Detail)> {
+    let mut samples: Vec<(Sample, LabelSetId, Detail)> = Vec::new();
     let mut places: HashMap<RowKey, usize, FxBuildHasher> = HashMap::default();
     for (key, weight) in rows {
-        let (stack, thread, labels, state) = key;
+        let (stack, thread, labels, state, detail) = key;
         let mut weights = Weights::default();
         weights.set(SampleType::Samples, weight.count);
         if measures.cpu {
@@ -133,6 +173,7 @@ fn summed(measures: Measures, rows: impl Iterator<Item = (RowKey, Weight)>) -> V
         }
         if measures.wall {
             weights.set(SampleType::Wall, weight.wall_ns);
+            weights.set(SampleType::GvlBlame, weight.blame_ns);
             match state {
                 State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
                 State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
@@ -140,10 +181,10 @@ fn summed(measures: Measures, rows: impl Iterator<Item = (RowKey, Weight)>) -> V
             }
         }
         match places.get(&key).and_then(|place| samples.get_mut(*place)) {
-            Some((sample, _)) => sample.weights.add(&weights),
+            Some((sample, ..)) => sample.weights.add(&weights),
             None => {
                 places.insert(key, samples.len());
-                samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels));
+                samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels, detail));
             }
         }
     }

@@ -27,7 +27,7 @@ impl Measures {
             types.push(SampleType::Cpu);
         }
         if self.wall {
-            types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc]);
+            types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame]);
         }
         types
     }

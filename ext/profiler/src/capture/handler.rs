@@ -10,7 +10,7 @@ use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
 use super::engine::perf;
-use super::walk::{self, Scratch};
+use super::walk::Scratch;
 use super::{clock, CAPTURE};
 use crate::labels;
 use crate::threads::{self, ThreadState};
@@ -136,7 +136,13 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
             // Where it ends, `waits` takes the record, with the stack that is to blame.
             return state.tick_in_gc();
         }
-        return walk::record_gc(hub, &stamp(state, State::Gc, monotonic_ns));
+        // SAFETY: it is this thread that collects.
+        let cause = unsafe { vm::gc::latest_cause() };
+        let (kind, stamp) = (Kind::Gc { ticked: true, cause }, stamp(state, State::Gc, monotonic_ns));
+        return match scratch {
+            Some(scratch) => scratch.record_empty(hub, kind, &stamp),
+            None => count(&hub.counters.dropped_busy),
+        };
     }
     // Whoever runs without the GVL waits, as far as the wall clock goes.
     let blocked = CAPTURE.walls.load(Ordering::Relaxed) && state.walls.is_blocked();

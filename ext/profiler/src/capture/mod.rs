@@ -24,6 +24,7 @@ use ::profiler_core::hub::Hub;
 pub(crate) mod clock;
 pub(crate) mod engine;
 pub(crate) mod handler;
+pub(crate) mod holder;
 pub(crate) mod sigaction;
 pub(crate) mod waits;
 pub(crate) mod walk;

@@ -185,8 +185,9 @@ impl ThreadRegistry for Registry {
 
 /// The life of a thread up to `cpu_ns`.
 pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
-    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls.read(clock::monotonic_ns()));
-    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, walls }, info }
+    let (born_cpu_ns, monotonic_ns) = (state.born_cpu_ns.load(Relaxed), clock::monotonic_ns());
+    let walls = state.walls.read(monotonic_ns);
+    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, walls, monotonic_ns }, info }
 }
 
 /// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.
