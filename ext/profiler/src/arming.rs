@@ -219,8 +219,12 @@ pub(crate) fn hooks_off() {
 thread_hook!(on_thread_begin, |thread| {
     vm::state::find_stack();
     let cpu_ns = clock::thread_cpu_ns();
+    let here = threads::mine();
+    if here.is_some() && vm::process::shares_native_threads() {
+        return; // what is looked at there are the native ones
+    }
     // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
-    if let Some(before) = threads::mine().filter(|state| state.object() != thread) {
+    if let Some(before) = here.filter(|state| state.object() != thread) {
         before.refine_no_more();
         disarm(before);
         threads::retire(before, cpu_ns);
@@ -255,7 +259,8 @@ fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
 }
 
 thread_hook!(on_thread_end, |_thread| {
-    if let Some(state) = threads::mine() {
+    // A native thread that goes on to other Ruby threads ends when libc says so.
+    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
         end(state);
     }
 });

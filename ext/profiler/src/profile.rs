@@ -209,6 +209,7 @@ impl Profile {
         put("dropped", profile.stats.counts.dropped())?;
         put("handler_ns", profile.stats.handler_ns)?;
         put("collector_ns", profile.stats.collector_ns)?;
+        put("unseen_cpu_ns", profile.stats.unseen_cpu_ns)?;
         put("stop_ns", profile.stats.stop_ns)?;
         put("names_ns", profile.stats.names_ns)?;
         Ok(stats)

@@ -144,6 +144,9 @@ pub struct Stats {
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
+    /// CPU time of the process that is of none of the profile's threads, nor of ours, ns; 0 where the session was not to see
+    /// all threads.
+    pub unseen_cpu_ns: u64,
     /// Time that stopping took before names were asked for, ns.
     pub stop_ns: u64,
     /// Time that naming took, ns.

@@ -127,7 +127,8 @@ impl Sampler {
             },
             Ordering::Relaxed,
         );
-        let start = Start::now(hub);
+        let sees_all = threads.is_none() && !looks_at_labels && measures.cpu;
+        let start = Start { process_cpu_ns: sees_all.then(clock::process_cpu_ns), ..Start::now(hub) };
         let id = hub.open(view, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,

@@ -64,6 +64,8 @@ pub(crate) struct Start {
     pub(crate) handler_ns: u64,
     /// Of all our threads.
     pub(crate) collector_ns: u64,
+    /// CPU clock of the process, for a session that is to see all of it.
+    pub(crate) process_cpu_ns: Option<u64>,
 }
 
 impl Start {
@@ -74,6 +76,7 @@ impl Start {
             counts: hub.counters.read(),
             handler_ns: threads::handler_ns(),
             collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
+            process_cpu_ns: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is done with a session that runs.
 
 use profiler_core::hub::{Closed, Hub, SessionId};
-use profiler_core::profile::{Marker, Thread};
+use profiler_core::profile::{Marker, Stats, Thread};
 
 use super::{lock, now, quiet, Active, Start, Taken};
 use crate::capture::engine::Engine;
@@ -67,6 +67,23 @@ impl Active {
     }
 }
 
+impl Taken {
+    /// What became of the ticks and what they cost, from the session's start to its end; in `unseen_cpu_ns` all that the
+    /// process used besides our own threads, where the session was to see all of it.
+    pub(crate) fn cost(&self) -> Stats {
+        let Self { start, end, .. } = self;
+        let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
+        let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
+        Stats {
+            counts: end.counts.since(&start.counts),
+            handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
+            collector_ns,
+            unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
+            ..Stats::default()
+        }
+    }
+}
+
 /// Markers that a session keeps.
 const MAX_MARKERS: usize = 10_000;
 
@@ -112,6 +129,8 @@ pub(crate) fn pause(session: SessionId) {
     let mut sampler = lock();
     let Some(active) = sampler.find(session).filter(|it| !it.paused) else { return };
     active.paused = true;
+    // What it does meanwhile is not to be seen.
+    active.start.process_cpu_ns = None;
     let lives = active.lives(&[]);
     if let Some(hub) = CAPTURE.hub() {
         hub.pause(session, &Registry, &lives);
@@ -157,6 +176,7 @@ pub(crate) fn give_up(why: &'static str) {
         session.given_up = Some(why);
         if !session.paused {
             session.paused = true;
+            session.start.process_cpu_ns = None;
             hub.pause(session.id, &Registry, &session.lives(&[]));
         }
     }

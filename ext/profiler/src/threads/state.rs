@@ -147,12 +147,14 @@ impl ThreadState {
     }
 
     /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
-    /// interrupt itself: so a load and a store are enough, which wait for nothing.
+    /// interrupt itself: so a load and a store are enough, which wait for nothing. None takes a millisecond: what is
+    /// beyond that somebody else had the processor for.
     ///
     /// # Signal safety
     /// One load and one store.
     #[inline]
     pub(crate) fn add_handler_ns(&self, ns: u64) {
+        let ns = ns.min(1_000_000);
         self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
     }
 
