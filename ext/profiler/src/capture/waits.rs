@@ -11,6 +11,7 @@ use ::profiler_core::sample::{Kind, Stamp, State};
 use ::profiler_core::view::Measures;
 use ::profiler_core::walls::Due;
 
+use super::engine::ticker;
 use super::handler::stamp;
 use super::holder::{self, Holder};
 use super::walk::Scratch;
@@ -82,6 +83,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         GvlEvent::Ready => state.walls.ready(now_ns),
         GvlEvent::Resumed => {
             let due = state.walls.go_on(now_ns);
+            ticker::somebody_runs();
             // The stack is the one that has waited: nothing has run since.
             record_wait(state, due, before, now_ns);
         }
@@ -143,6 +145,7 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
         let now_ns = clock::monotonic_ns();
         let born_ns = Birth::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
         let due = state.walls.turn_on_at_birth(born_ns, now_ns, interval_ns);
+        ticker::somebody_runs();
         record_wait(state, due, before, now_ns);
     }
 }
