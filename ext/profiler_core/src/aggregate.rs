@@ -14,6 +14,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::sample::{Kind, Stamp, State, Walls};
+use crate::timeline::Recorder;
 use crate::view::Measures;
 
 /// What weights are summed over.
@@ -49,6 +50,8 @@ pub struct Last {
     pub born_cpu_ns: u64,
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
+    /// Monotonic clock, ns.
+    pub monotonic_ns: u64,
     /// Its wall clocks.
     pub walls: Walls,
 }
@@ -93,6 +96,10 @@ pub struct Aggregate {
     born_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
     clocks: HashMap<ThreadId, Clock, FxBuildHasher>,
+    /// Keeps when each weight came, if that is wanted.
+    pub(crate) recorder: Option<Box<Recorder>>,
+    /// Monotonic clock of what is counted now, ns.
+    now_ns: u64,
 }
 
 impl Aggregate {
@@ -105,7 +112,8 @@ impl Aggregate {
         threads: impl IntoIterator<Item = Beginning>,
     ) -> Self {
         let (weights, clocks) = (HashMap::default(), HashMap::default());
-        let mut new = Self { measures, started_ns, born_inside, weights, clocks };
+        let (recorder, now_ns) = (None, started_ns);
+        let mut new = Self { measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
         new.restart(started_ns, threads);
         new
     }
@@ -139,8 +147,8 @@ impl Aggregate {
                 clock.walls = clock.walls.max(&stamp.walls);
             }
             (true, false) => {
-                let Stamp { thread, born_cpu_ns, cpu_ns, walls, .. } = *stamp;
-                self.settle(&Last { thread, born_cpu_ns, cpu_ns, walls });
+                let Stamp { thread, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } = *stamp;
+                self.settle(&Last { thread, born_cpu_ns, cpu_ns, monotonic_ns, walls });
                 self.clock(stamp.thread, stamp.born_cpu_ns).inside = false;
             }
             (false, false) => {}
@@ -160,6 +168,7 @@ impl Aggregate {
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
         }
+        self.now_ns = stamp.monotonic_ns;
         let key = |state| Key { stack, thread: stamp.thread, labels: stamp.labels, state };
         let clock = self.clock(stamp.thread, stamp.born_cpu_ns);
         let (given, now) = (&mut clock.walls, &stamp.walls);
@@ -200,6 +209,9 @@ impl Aggregate {
         if more == Weight::default() {
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add(self.now_ns, key, &more);
+        }
         let weight = self.weights.entry(key).or_default();
         weight.count += more.count;
         weight.cpu_ns += more.cpu_ns;
@@ -210,6 +222,7 @@ impl Aggregate {
     /// to none.
     pub fn settle(&mut self, last: &Last) {
         let (born_inside, wall) = (self.born_inside, self.measures.wall);
+        self.now_ns = last.monotonic_ns;
         let thread = last.thread;
         let clock = self.clock(thread, last.born_cpu_ns);
         if !clock.inside {

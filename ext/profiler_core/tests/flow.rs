@@ -24,7 +24,8 @@ impl ThreadRegistry for Ended {
 
 fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
-    let last = Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, walls: Walls::default() };
+    let last =
+        Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, monotonic_ns: cpu_ns, walls: Walls::default() };
     ThreadLife { last, info }
 }
 

@@ -31,7 +31,7 @@ fn at(thread: u32, cpu_ns: u64) -> Beginning {
 }
 
 fn last(thread: u32, cpu_ns: u64) -> Last {
-    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: Walls::default() }
+    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, monotonic_ns: cpu_ns, walls: Walls::default() }
 }
 
 fn sum(aggregate: Aggregate, thread: u32) -> u64 {
