@@ -115,7 +115,7 @@ impl Sampler {
         let looks_at_labels = !config.labels.is_empty();
         let measures = config.measures;
         let labels = config.labels.clone();
-        let view = View { measures, threads: threads.clone(), labels, timeline: false };
+        let view = View { measures, threads: threads.clone(), labels, timeline: config.timeline };
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth
