@@ -25,4 +25,10 @@ module Profiler
     :count, :cpu, :wall, :gvl_wait, :gc, :gvl_blame, :alloc_objects, :alloc_bytes, :inuse_objects, :inuse_bytes,
     keyword_init: true
   )
+
+  # A share of a row, and when the row got it: +time+ is nanoseconds since the start of the profile, the end of the time
+  # that the share weighs. All else is as in a {Sample}: frames, thread, state and labels are the row's, weights its own.
+  # What has waited comes as two, one +:waiting+ and one +:gvl+; with +count+ 0 it is what was left to be given when
+  # its thread ended or the session looked away.
+  Moment = Struct.new(:time, *Sample.members, keyword_init: true)
 end

@@ -15,6 +15,7 @@ use rustc_hash::FxBuildHasher;
 use crate::detail::Detail;
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::sample::{Kind, Stamp, State};
+use crate::timeline::Recorder;
 use crate::view::Measures;
 
 mod clock;
@@ -58,6 +59,10 @@ pub struct Aggregate {
     born_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
     clocks: HashMap<ThreadId, Clock, FxBuildHasher>,
+    /// Keeps when each weight came, if that is wanted.
+    pub(crate) recorder: Option<Box<Recorder>>,
+    /// Monotonic clock of what is counted now, ns.
+    now_ns: u64,
 }
 
 impl Aggregate {
@@ -70,7 +75,8 @@ impl Aggregate {
         threads: impl IntoIterator<Item = Beginning>,
     ) -> Self {
         let (weights, clocks) = (HashMap::default(), HashMap::default());
-        let mut new = Self { measures, started_ns, born_inside, weights, clocks };
+        let (recorder, now_ns) = (None, started_ns);
+        let mut new = Self { measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
         new.restart(started_ns, threads);
         new
     }
@@ -125,6 +131,7 @@ impl Aggregate {
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
         }
+        self.now_ns = stamp.monotonic_ns;
         let (thread, labels) = (stamp.thread, stamp.labels);
         let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
         let clock = self.clock(&Last::of(stamp));
@@ -180,6 +187,9 @@ impl Aggregate {
         if more == Weight::default() {
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add(self.now_ns, key, &more);
+        }
         let weight = self.weights.entry(key).or_default();
         weight.count += more.count;
         weight.cpu_ns += more.cpu_ns;
@@ -191,6 +201,7 @@ impl Aggregate {
     /// to none.
     pub fn settle(&mut self, last: &Last) {
         let (born_inside, wall) = (self.born_inside, self.measures.wall);
+        self.now_ns = last.monotonic_ns;
         let thread = last.thread;
         let clock = self.clock(last);
         if !clock.inside {

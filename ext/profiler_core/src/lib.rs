@@ -20,6 +20,7 @@ pub mod names;
 pub mod profile;
 pub mod stacks;
 mod sync;
+pub mod timeline;
 pub mod unnamed;
 pub mod view;
 pub mod weights;

@@ -118,7 +118,8 @@ impl Sampler {
         };
         let looks_at_labels = !config.labels.is_empty();
         let measures = config.measures;
-        let view = View { measures, threads: threads.clone(), labels: config.labels.clone() };
+        let labels = config.labels.clone();
+        let view = View { measures, threads: threads.clone(), labels, timeline: config.timeline };
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth

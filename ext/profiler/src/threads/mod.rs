@@ -125,8 +125,10 @@ pub(crate) fn register(
 /// Ends a thread whose CPU clock stands at `cpu_ns`. Its timer is gone by now, and its last record is
 /// in the ring.
 pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
+    let now_ns = clock::monotonic_ns();
     state.ended_cpu_ns.store(cpu_ns, Relaxed);
-    state.walls.turn_off(clock::monotonic_ns());
+    state.ended_ns.store(now_ns, Relaxed);
+    state.walls.turn_off(now_ns);
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
 }
@@ -177,17 +179,21 @@ impl ThreadRegistry for Registry {
     fn take_ended(&self, into: &mut Vec<ThreadLife>) {
         // Acquire pairs with the Release in `retire`.
         for state in used().iter().filter(|state| state.phase.load(Acquire) == ENDED) {
-            into.push(life(state, state.ended_cpu_ns.load(Relaxed), kept_info(state)));
+            let (cpu_ns, ended_ns) = (state.ended_cpu_ns.load(Relaxed), state.ended_ns.load(Relaxed));
+            into.push(life_until(state, cpu_ns, ended_ns, kept_info(state)));
             state.phase.store(FREE, Release);
         }
     }
 }
 
-/// The life of a thread up to `cpu_ns`.
+/// The life of a thread up to `cpu_ns`, which is now.
 pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
-    let (born_cpu_ns, monotonic_ns) = (state.born_cpu_ns.load(Relaxed), clock::monotonic_ns());
-    let walls = state.walls.read(monotonic_ns);
-    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, walls, monotonic_ns }, info }
+    life_until(state, cpu_ns, clock::monotonic_ns(), info)
+}
+
+fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
+    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls.read(monotonic_ns));
+    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
 /// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.

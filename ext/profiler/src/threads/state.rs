@@ -33,6 +33,8 @@ pub(crate) struct ThreadState {
     /// CPU clock when the thread was born or first seen, ns.
     pub(crate) born_cpu_ns: AtomicU64,
     pub(super) ended_cpu_ns: AtomicU64,
+    /// When it ended, on the monotonic clock, ns.
+    pub(super) ended_ns: AtomicU64,
     /// The engine's timer plus one; 0 when there is none.
     pub(crate) timer: AtomicUsize,
     /// The descriptor of its perf counter plus one; 0 when there is none.
@@ -79,6 +81,7 @@ impl ThreadState {
             pthread: AtomicUsize::new(0),
             born_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
             perf: AtomicI32::new(0),
             refining: AtomicU8::new(IDLE),

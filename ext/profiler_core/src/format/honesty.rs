@@ -94,6 +94,16 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
+/// How many moments there are, and how many had to go; nothing without a timeline.
+pub(super) fn timeline(profile: &Profile) -> Option<String> {
+    let timeline = profile.timeline.as_ref()?;
+    let kept = counted(timeline.len() as u64, "moment");
+    Some(match timeline.dropped() {
+        0 => kept,
+        dropped => format!("{kept}; {} before them were too many", counted(dropped, "moment")),
+    })
+}
+
 /// What profiling itself cost, as a share of the program's CPU time where that is known.
 pub(super) fn cost(profile: &Profile) -> String {
     let (handler_ns, collector_ns) = (profile.stats.handler_ns, profile.stats.collector_ns);

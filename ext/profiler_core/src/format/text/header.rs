@@ -59,6 +59,7 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let drop = |(number, reason)| ("dropped", format!("{}: {reason}", counted(number, "tick")));
     facts.extend(drops.into_iter().map(drop));
     facts.extend(honesty::oddities(profile).into_iter().map(|it| ("also", it)));
+    facts.extend(honesty::timeline(profile).map(|it| ("timeline", it)));
     facts.push(("cost", honesty::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
     facts.extend(markers(profile).map(|it| ("markers", it)));
