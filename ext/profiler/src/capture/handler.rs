@@ -9,7 +9,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
-use super::engine::perf;
+use super::engine::{self, perf};
 use super::walk::Scratch;
 use super::{clock, CAPTURE};
 use crate::labels;
@@ -97,7 +97,13 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         // Without the GVL a stack stands still: here, at once, is as safe as any safe point.
         capture(hub, state, begun_ns);
     }
-    state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns));
+    // Where the kernel looks at its timers once in a while there is time enough between two.
+    if let (Some(run_ns), true) =
+        (state.handled(begun_ns, clock::monotonic_ns()), CAPTURE.aimed.load(Ordering::Relaxed))
+    {
+        let swallowed = engine::let_run(state, run_ns);
+        add(&hub.counters.overrun, u64::from(swallowed));
+    }
 }
 
 /// Takes the record where Ruby checks its interrupts.

@@ -108,6 +108,8 @@ pub(crate) fn register(
     state.reset_refining();
     state.interval_ns.store(0, Relaxed);
     state.cpu_wanted.store(false, Relaxed);
+    state.handled_ns.store(0, Relaxed);
+    state.run_ns.store(0, Relaxed);
     state.ticked_cpu_ns.store(0, Relaxed);
     state.next_tick_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);

@@ -12,6 +12,12 @@ use profiler_core::walls::WallClock;
 use super::{FREE, LIVE};
 use crate::capture::clock;
 
+/// No handler takes longer: what is beyond that somebody else had the processor for.
+const LONGEST_HANDLER_NS: u64 = 1_000_000;
+/// A thread runs at least so many times as long as its handler takes: that costs a fifth of it at most, however deep its
+/// stack and however slow the machine.
+const RUN_FOR_HANDLER: u64 = 4;
+
 /// Nobody is at its counter.
 const IDLE: u8 = 0;
 /// The collector is.
@@ -47,7 +53,11 @@ pub(crate) struct ThreadState {
     pub(crate) interval_ns: AtomicU64,
     /// Whether a session looks at its CPU clock.
     pub(crate) cpu_wanted: AtomicBool,
-    /// For the ticker: where its CPU clock stood at its last tick, and when the next one is due, ns.
+    /// When its handler last ended, on the monotonic clock, ns.
+    pub(super) handled_ns: AtomicU64,
+    /// How long it is to run before its next tick, ns, where that is not the interval; else 0.
+    pub(super) run_ns: AtomicU64,
+    /// For the ticker: where its CPU clock stood at its last tick, and before when no other is due, ns.
     pub(crate) ticked_cpu_ns: AtomicU64,
     pub(crate) next_tick_ns: AtomicU64,
     /// Labels that the handler puts on records.
@@ -88,6 +98,8 @@ impl ThreadState {
             armed_ns: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
             cpu_wanted: AtomicBool::new(false),
+            handled_ns: AtomicU64::new(0),
+            run_ns: AtomicU64::new(0),
             ticked_cpu_ns: AtomicU64::new(0),
             next_tick_ns: AtomicU64::new(0),
             labels: AtomicU32::new(0),
@@ -150,15 +162,35 @@ impl ThreadState {
     }
 
     /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
-    /// interrupt itself: so a load and a store are enough, which wait for nothing. None takes a millisecond: what is
-    /// beyond that somebody else had the processor for.
+    /// interrupt itself: so a load and a store are enough, which wait for nothing.
     ///
     /// # Signal safety
     /// One load and one store.
     #[inline]
     pub(crate) fn add_handler_ns(&self, ns: u64) {
-        let ns = ns.min(1_000_000);
+        let ns = ns.min(LONGEST_HANDLER_NS);
         self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
+    }
+
+    /// A handler that began at `begun_ns` ends now. If the thread is to run longer than its interval before the next one,
+    /// or as long again, or had not run for nearly as long as it should before this one, then for how long, ns.
+    ///
+    /// # Signal safety
+    /// Loads and stores.
+    #[inline]
+    pub(crate) fn handled(&self, begun_ns: u64, now_ns: u64) -> Option<u64> {
+        let took_ns = now_ns.wrapping_sub(begun_ns).min(LONGEST_HANDLER_NS);
+        self.add_handler_ns(took_ns);
+        let ran_ns = begun_ns.saturating_sub(self.handled_ns.load(Relaxed));
+        self.handled_ns.store(now_ns, Relaxed);
+        let interval_ns = self.interval_ns.load(Relaxed);
+        let run_ns = interval_ns.max(took_ns * RUN_FOR_HANDLER);
+        let as_ever = run_ns == interval_ns && self.run_ns.load(Relaxed) == 0;
+        if as_ever && ran_ns >= interval_ns / 4 * 3 {
+            return None;
+        }
+        self.run_ns.store(if run_ns == interval_ns { 0 } else { run_ns }, Relaxed);
+        Some(run_ns)
     }
 
     /// A tick fell into a GC of the thread, and waits for its end.

@@ -28,7 +28,7 @@ fn why_coarse(profile: &Profile) -> &'static str {
     match profile.meta.engine.as_str() {
         "thread_timer" | "setitimer" => "this kernel's CPU timers fire at most every tick",
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
-        _ => "ticks came later than asked",
+        _ => "ticks came later than asked, as handlers may take a fifth of a thread's time and no more",
     }
 }
 
