@@ -78,6 +78,17 @@ module Bench
     Engines.pairs(name, number, seconds, threads)
   end
 
+  # These two load what the rows of others need not carry.
+  def self.accuracy(...)
+    require_relative "accuracy"
+    Accuracy.measure(...)
+  end
+
+  def self.eintr(what, *details)
+    require_relative "eintr"
+    Eintr.public_send(what, *details)
+  end
+
   def self.names(part)
     Names.public_send(part)
   end

@@ -20,12 +20,13 @@ module Bench
 
   # This gem.
   class Ours
-    def initialize
+    def initialize(**options)
       require "profiler"
+      @options = options
     end
 
     def start
-      @session = Profiler.start(mode: :cpu, interval: INTERVAL_US, engine: :thread_timer) # the floor's
+      @session = Profiler.start(interval: INTERVAL_US, **@options)
     end
 
     def stop
@@ -36,12 +37,13 @@ module Bench
 
   # The peer that Debian packages.
   class Stackprof
-    def initialize
+    def initialize(mode)
       require "stackprof"
+      @mode = mode
     end
 
     def start
-      StackProf.start(mode: :cpu, interval: INTERVAL_US)
+      StackProf.start(mode: @mode, interval: INTERVAL_US)
     end
 
     def stop
@@ -91,15 +93,17 @@ module Bench
     "floor" => -> { OnFloor.new(:WALK) },
     "floor_timed" => -> { OnFloor.new(:WALK, :TIMED) },
     "floor_clock_timed" => -> { OnFloor.new(:WALK, :THREAD_CLOCK, :TIMED) }, # also reads what a weight needs
-    "stackprof" => -> { Stackprof.new },
-    "ours" => -> { Ours.new }
+    "stackprof" => -> { Stackprof.new(:cpu) },
+    "stackprof wall" => -> { Stackprof.new(:wall) },
+    "ours" => -> { Ours.new(mode: :cpu, engine: :thread_timer) }, # the floor's
+    "ours wall" => -> { Ours.new(mode: :wall) }
   }.freeze
 
   def self.available(*names)
     names.select do |name|
       CONTENDERS.fetch(name).call
     rescue LoadError => e
-      raise if name == "ours"
+      raise if name.start_with?("ours")
 
       warn "bench: #{name} is left out: #{e.message.lines.first}"
     end

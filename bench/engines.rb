@@ -24,6 +24,10 @@ module Bench
       end
     end
 
+    def wall?
+      available.key?("wall, ticker")
+    end
+
     # Pairs of the same work without a profiler and with: CPU and wall clock of each, and the share of the ticks.
     def pairs(name, number, seconds, threads)
       options = available[name] or return nil

@@ -9,8 +9,9 @@ module Bench
   class Report
     DIRECTORY = ENV.fetch("BENCH_OUT", File.join(ROOT, "tmp", "bench"))
 
-    def initialize(name, title)
+    def initialize(name, title, clock: "CPU time of the process, all threads")
       @name = name
+      @clock = clock
       @load_before = load_average
       @lines = ["# #{title}", ""]
     end
@@ -38,7 +39,7 @@ module Bench
        "- #{Etc.nprocessors} x #{read("/proc/cpuinfo")[/^model name\s*: (.*)/, 1] || "unknown CPU"}, #{Etc.uname[:sysname]} #{Etc.uname[:release]}, HZ=#{hz}",
        "- load #{@load_before} before, #{load_average} after; #{Time.now.utc.strftime("%F %R")} UTC",
        "- `#{%w[BENCH_SECONDS BENCH_PAIRS BENCH_INTERVAL].filter_map { |name| "#{name}=#{ENV[name]} " if ENV[name] }.join}rake bench:#{@name}`; " \
-       "CPU time of the process, all threads; intervals are 95 %"]
+       "#{@clock}; intervals are 95 %"]
     end
 
     def load_average

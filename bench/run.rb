@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "accuracy_report"
 require_relative "contenders"
+require_relative "eintr_report"
 require_relative "engines"
 require_relative "names"
 require_relative "report"
@@ -9,7 +11,7 @@ require_relative "stats"
 require_relative "workloads"
 require "json"
 
-# ruby bench/run.rb overhead | cost | handler | engines | start_stop | churn | names
+# ruby bench/run.rb overhead | cost | handler | engines | accuracy | eintr | start_stop | churn | names
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
@@ -19,6 +21,10 @@ module Bench
   SEARCH_LIMIT_MS = 50   # to find methods of define_method among 20,000
   HANDLER_LIMIT = 1.15   # the handler, times a bare rb_profile_frames ...
   HANDLER_EXTRA_NS = 700 # ... and this
+  CHANCE_LIMIT = 1.2     # distance of a profile of running code from the truth, times that of as many independent samples
+  DISTANCE_LIMIT = 0.01  # the same, of what is measured, not sampled
+  CPU_NEEDED = 0.9       # of a CPU, for what programs that never wait say of the wall clock
+  EINTR_LIMIT = 0.02     # calls ended by a signal, where the GVL is held: of the ticks that fell due
 
   module Run
     module_function
@@ -199,7 +205,7 @@ module Bench
   end
 
   name = ARGV.fetch(0, "overhead")
-  all = %w[overhead cost handler engines start_stop churn names]
+  all = %w[overhead cost handler engines accuracy eintr start_stop churn names]
   abort "bench: #{name} is not one of #{all.join(", ")}" unless all.include?(name)
 
   $LOAD_PATH.unshift("#{ROOT}/lib")

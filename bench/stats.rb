@@ -65,5 +65,22 @@ module Bench
       rates = blocks.map { |block| block[arm][key].fdiv(block[arm][per]) }.select(&:finite?)
       rates.empty? ? Float::NAN : median(rates)
     end
+
+    # How far two ways to divide a whole into the same parts are apart, 0 to 1 (the total-variation distance).
+    def distance(one, other)
+      one.sum { |part, share| (share - other[part]).abs } / 2
+    end
+
+    # How far `number` independent samples are from these shares on average. Exact: each part's count is binomial, and of
+    # that the mean deviation is known (de Moivre).
+    def chance(shares, number)
+      return Float::NAN if number.zero?
+
+      shares.values.select { |share| share.positive? && share < 1 }.sum do |share|
+        above = (number * share).floor + 1
+        ways = Math.lgamma(number + 1).first - Math.lgamma(above + 1).first - Math.lgamma(number - above + 1).first
+        above * Math.exp(ways + (above * Math.log(share)) + ((number - above + 1) * Math.log(1 - share))) / number
+      end
+    end
   end
 end

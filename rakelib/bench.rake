@@ -18,6 +18,12 @@ namespace :bench do
   desc "Measure how many ticks come, by engine, and what they take (12 minutes)"
   task(engines: :compile) { bench("engines") }
 
+  desc "Measure how far profiles are from the truth that programs keep of themselves, stackprof's too (15 minutes)"
+  task(accuracy: :compile) { bench("accuracy") }
+
+  desc "Measure how many system calls that wait are ended by a signal, stackprof's too (6 minutes)"
+  task(eintr: :compile) { bench("eintr") }
+
   desc "Measure what it takes to start and to stop (1 minute)"
   task(start_stop: :compile) { bench("start_stop") }
 
