@@ -154,13 +154,14 @@ impl Aggregate {
             Kind::Switch => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || stamp.state != State::Waiting,
-            Kind::Wait | Kind::Gc => wall,
+            Kind::Wait | Kind::Gc | Kind::Still => wall,
             Kind::GcTick => true,
         };
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
         }
         let key = |state| Key { stack, thread: stamp.thread, labels: stamp.labels, state };
+        let born_inside = self.born_inside;
         let clock = self.clock(stamp.thread, stamp.born_cpu_ns);
         let (given, now) = (&mut clock.walls, &stamp.walls);
         let mut count = 1;
@@ -178,6 +179,14 @@ impl Aggregate {
                 count = u64::from(waiting_ns >= gvl_ns);
                 self.weigh(key(State::Waiting), Weight { count, cpu_ns, wall_ns: waiting_ns });
                 self.weigh(key(State::Gvl), Weight { count: 1 - count, cpu_ns, wall_ns: gvl_ns });
+            }
+            Kind::Still => {
+                // Where no stack is known, or it is of other labels, the time waits for one.
+                let labels = clock.labels;
+                if let Some(key) = clock.last_wait.filter(|key| born_inside || key.labels == labels) {
+                    let wall_ns = forward(&mut given.waiting_ns, now.waiting_ns);
+                    self.weigh(key, Weight { count: 0, cpu_ns: 0, wall_ns });
+                }
             }
             Kind::Gc | Kind::GcTick => {
                 let wall_ns = forward(&mut given.gc_ns, now.gc_ns);

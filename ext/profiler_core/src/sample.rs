@@ -37,15 +37,23 @@ pub enum Kind {
     Gc = 3,
     /// The same, and a tick fell into it: its CPU clock too.
     GcTick = 4,
+    /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
+    Still = 5,
 }
 
 impl Kind {
+    /// Whether it is a sample: it has a stack, and is counted.
+    pub(crate) fn is_sample(self) -> bool {
+        !matches!(self, Kind::Switch | Kind::Still)
+    }
+
     fn from_bits(bits: u8) -> Self {
         match bits {
             1 => Kind::Switch,
             2 => Kind::Wait,
             3 => Kind::Gc,
             4 => Kind::GcTick,
+            5 => Kind::Still,
             _ => Kind::Tick,
         }
     }
@@ -200,6 +208,17 @@ pub fn push(ring: &Ring, kind: Kind, stamp: &Stamp, walk: Walk<'_>, depth: usize
 /// [`Full`], and nothing was written.
 pub fn push_switch(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
     ring.try_push(STAMP_WORDS, |slot| write_stamp(slot, stamp, Kind::Switch, 0))
+}
+
+/// Writes a record that says that the wait of which the thread's last one was lasted up to `stamp`.
+///
+/// # Signal safety
+/// As for [`push`].
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+pub fn push_still(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
+    ring.try_push(STAMP_WORDS, |slot| write_stamp(slot, stamp, Kind::Still, 0))
 }
 
 #[inline]
