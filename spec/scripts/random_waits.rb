@@ -70,6 +70,7 @@ def plan = Array.new(RANDOM.rand(3..9)) { [KINDS.sample(random: RANDOM), RANDOM.
 def live(steps)
   me = Thread.current
   me[:born] = now
+  me[:born_cpu] = cpu_ns
   me[:blocked] = me[:not_blocked] = 0
   me[:pipe] = IO.pipe
   Thread.handle_interrupt(Storm => :on_blocking) do
@@ -79,6 +80,7 @@ rescue Exception # what a timeout and a storm make of each other
   nil
 ensure
   me[:lived] = true
+  me[:cpu] = cpu_ns - me[:born_cpu]
 end
 
 workers = nil
@@ -127,7 +129,7 @@ me[:born] = begun
 rows = (workers + [me]).map do |thread|
   own = profile.samples.select { |one| one.thread_id == thread[:native] }
   parts = %i[running waiting gvl gc].to_h { |state| [state, own.select { |one| one.state == state }.sum(&:wall)] }
-  { native: thread[:native], life: (thread[:till] || till) - thread[:born], ended: thread[:ended] == true,
+  { native: thread[:native], life: (thread[:till] || till) - thread[:born], ended: thread[:ended] == true, cpu: thread[:cpu],
     blocked: thread[:blocked], not_blocked: thread[:not_blocked], parts: parts,
     gvl_wait: own.sum(&:gvl_wait), gc: own.sum(&:gc), wall: own.sum(&:wall) }
 end

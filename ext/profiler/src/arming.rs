@@ -12,6 +12,7 @@ use crate::sampler::{self, Active, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
+use crate::vm::gvl::HOOKS;
 
 /// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
 /// there is none.
@@ -42,7 +43,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
     let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
-    let aimed = matches!(sampler.engine, Engine::Perf | Engine::Ticker);
+    let aimed = sampler.engine == Engine::Perf || ticker_interval_ns(sampler) > 0;
     CAPTURE.aimed.store(aimed, Ordering::Relaxed);
     PERF.store(sampler.engine == Engine::Perf, Ordering::Relaxed);
     CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
@@ -72,7 +73,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
         }
     }
     let all_finest = finest(looking());
-    result = result.and(ticker::arm(if sampler.engine == Engine::Ticker { all_finest } else { 0 }));
+    result = result.and(ticker::arm(ticker_interval_ns(sampler)));
     if process_wide {
         result = result.and(arm_process(all_finest));
     }
@@ -90,12 +91,24 @@ fn measure_walls(sampler: &Sampler) {
     let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
     WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     for state in threads::live() {
+        if state.sampled.is_on() && is_gone(state) {
+            threads::retire(state, threads::cpu_ns(state));
+            continue;
+        }
         match finest(measuring().filter(|it| it.looks_at(state.id()))) {
-            0 => state.walls.turn_off(clock::monotonic_ns()),
+            0 => state.walls_off(),
             interval_ns => measure_wall(state, interval_ns),
         }
     }
     CAPTURE.walls.store(measuring().next().is_some(), Ordering::Relaxed);
+}
+
+/// How often the ticker goes round, ns: as the engine, or to see who waits where no hook tells.
+fn ticker_interval_ns(sampler: &Sampler) -> u64 {
+    let looking = sampler.sessions.iter().filter(|it| !it.paused);
+    let is_engine = sampler.engine == Engine::Ticker;
+    ticker::IS_ENGINE.store(is_engine, Ordering::Relaxed);
+    finest(looking.filter(|it| is_engine || !HOOKS && it.measures.wall))
 }
 
 fn measure_wall(state: &'static ThreadState, interval_ns: u64) {
@@ -103,7 +116,7 @@ fn measure_wall(state: &'static ThreadState, interval_ns: u64) {
     // SAFETY: the GVL is held, so a thread that is registered has not ended; states stay for ever.
     unsafe { vm::gvl::tag(state.object(), tag) };
     let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
-    state.walls.turn_on(clock::monotonic_ns(), interval_ns, here);
+    state.walls_on(interval_ns, here);
 }
 
 /// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was

@@ -21,6 +21,7 @@ use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use ::profiler_core::hub::Hub;
 
+pub(crate) mod asleep;
 pub(crate) mod clock;
 pub(crate) mod engine;
 pub(crate) mod handler;

@@ -113,7 +113,9 @@ thread_hook!(on_gc_exit, |_thread| {
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) {
     // Ours is the only walk that this GC lets happen, and it is over before objects are moved again.
     match Scratch::take() {
-        Some(scratch) => scratch.record(hub, kind, &stamp(state, doing, now_ns)),
+        Some(scratch) => {
+            scratch.record(hub, kind, &stamp(state, doing, now_ns));
+        }
         None => count(&hub.counters.dropped_busy),
     }
 }
@@ -130,7 +132,9 @@ pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
     };
     match Scratch::take() {
         // SAFETY: as promised.
-        Some(scratch) => unsafe { scratch.record_of(hub, state.object(), &stamp) },
+        Some(scratch) => unsafe {
+            scratch.record_of(hub, state.object(), &stamp);
+        },
         None => count(&hub.counters.dropped_busy),
     }
 }

@@ -90,23 +90,23 @@ pub(crate) fn free_all() {
 }
 
 impl Scratch {
-    /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not.
+    /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not and says false.
     ///
     /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
     /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.
     #[inline]
-    pub(crate) fn record(self, hub: &Hub, kind: Kind, stamp: &Stamp) {
+    pub(crate) fn record(&self, hub: &Hub, kind: Kind, stamp: &Stamp) -> bool {
         // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
         self.publish(hub, kind, stamp, |handles, lines| unsafe {
             vm::frames::walk(handles, lines, WALK_LIMIT)
-        });
+        })
     }
 
     /// The same of a wait of another thread.
     ///
     /// # Safety
     /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
-    pub(crate) unsafe fn record_of(self, hub: &Hub, thread: u64, stamp: &Stamp) {
+    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, stamp: &Stamp) {
         // SAFETY: the buffers are ours until we are dropped; as promised.
         self.publish(hub, Kind::Wait, stamp, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
@@ -121,11 +121,12 @@ impl Scratch {
         kind: Kind,
         stamp: &Stamp,
         walk: impl FnOnce(*mut u64, *mut c_int) -> usize,
-    ) {
+    ) -> bool {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
         let frames = walk(handles, lines);
         if frames == 0 {
-            return count(&hub.counters.dropped_no_frames);
+            count(&hub.counters.dropped_no_frames);
+            return false;
         }
         // SAFETY: the walk wrote the first `frames` of both.
         let (handles, lines) = unsafe {
@@ -135,9 +136,12 @@ impl Scratch {
         let rootless = frames >= WALK_LIMIT;
         if push(&hub.ring, kind, stamp, Walk { handles, lines, rootless }, depth).is_err() {
             count(&hub.counters.dropped_full);
-        } else if rootless || frames > depth {
+            return false;
+        }
+        if rootless || frames > depth {
             count(&hub.counters.truncated);
         }
+        true
     }
 }
 
