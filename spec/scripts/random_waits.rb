@@ -128,6 +128,8 @@ end
 me[:born] = begun
 rows = (workers + [me]).map do |thread|
   own = profile.samples.select { |one| one.thread_id == thread[:native] }
+  # Ruby 3.1 uses native threads again, also for those that Timeout makes.
+  own = own.select { |one| one.thread_name.start_with?("main", "random_waits") } if RUBY_VERSION < "3.2"
   parts = %i[running waiting gvl gc].to_h { |state| [state, own.select { |one| one.state == state }.sum(&:wall)] }
   { native: thread[:native], life: (thread[:till] || till) - thread[:born], ended: thread[:ended] == true, cpu: thread[:cpu],
     blocked: thread[:blocked], not_blocked: thread[:not_blocked], parts: parts,
