@@ -74,6 +74,7 @@ def live(steps)
   me[:blocked] = me[:not_blocked] = 0
   me[:pipe] = IO.pipe
   Thread.handle_interrupt(Storm => :on_blocking) do
+    me[:exposed] = true
     steps.each { |kind, amount| step(kind, amount) }
   end
 rescue Exception # what a timeout and a storm make of each other
@@ -106,7 +107,7 @@ profile = Profiler.run(mode: MODE, interval: Integer(ENV.fetch("INTERVAL", "1000
     while storm && !me[:lived]
       victim = workers.sample(random: random)
       begin
-        random.rand < 0.5 ? victim.raise(Storm) : victim.wakeup unless victim[:lived]
+        random.rand < 0.5 ? victim.raise(Storm) : victim.wakeup if victim[:exposed] && !victim[:lived]
       rescue ThreadError
         nil
       end
