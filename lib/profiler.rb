@@ -39,6 +39,7 @@ module Profiler
     #   PROFILER_ENGINE, or chosen by itself when nil. Sessions that run at once share one.
     # @param gc [Symbol, nil] garbage collection shows under what caused it; +:root+: in one place; +:ignore+ (also
     #   <tt>ignore_gc: true</tt>): nowhere, see {Profile#gc}
+    # @param timeline [Boolean] keep also when all of it was, see {Profile#timeline}; +raw+ is another name for it
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed

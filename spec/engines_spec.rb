@@ -80,4 +80,30 @@ RSpec.describe "An engine" do
       expect(result.out).to eq("ticker\ntrue\nthe system gives no timer: Permission denied (os error 13)\nfalse\n"), result.err
     end
   end
+
+  it "lets the ticker sleep while nobody runs, and wakes it" do
+    skip "before Ruby 3.3 nothing says who runs" if RUBY_VERSION < "3.3"
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      turns = lambda do
+        ticker = Dir["/proc/self/task/*"].find { |task| File.read(task + "/comm") == "profiler tick\n" }
+        Integer(File.read(ticker + "/status")[/^voluntary_ctxt_switches:[^0-9]+([0-9]+)/, 1])
+      end
+      profile = Profiler.run(mode: :wall) do
+        sleep 0.3
+        before = turns.call
+        sleep 1
+        p turns.call - before
+        5.times do
+          sleep 0.15
+          300_000.times { |it| it.to_s }
+        end
+      end
+      p profile.samples.select { |row| row.state == :running }.sum(&:count)
+    RUBY
+    expect(result.status).to be_success, result.err
+    asleep, ticks = result.out.lines.map { |it| Integer(it) }
+    expect(asleep).to be < 300 # of 1,000; awake for the first tenth, and to look now and then
+    expect(ticks).to be > 20 # of some 150, on a quiet machine
+  end
 end

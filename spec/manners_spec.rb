@@ -88,6 +88,7 @@ RSpec.describe "A session in somebody else's process" do
       session = Profiler.start(engine: :perf)
       counters = -> { Dir.children("/proc/self/fd").select { |fd| (File.readlink("/proc/self/fd/\#{fd}") rescue "").include?("perf_event") } }
       300.times { break unless counters.call.empty?; 20_000.times { |it| it.to_s } }
+      sleep 0.2 # until it is not only there but also in use
       taken = counters.call.map { |fd| Integer(fd) }
       puts taken.any?
       taken.each { |fd| IO.for_fd(fd, "r").close }

@@ -24,6 +24,9 @@ RSpec.describe "Options" do
     "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",
     "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :perf, :thread_timer, :ticker, :setitimer, :safepoint)",
     "gc: :leaf" => "ArgumentError: gc: :leaf is not a place (allowed: :root, :ignore)",
+    "timeline: 1" => "ArgumentError: timeline: 1 is not a choice (allowed: true, false)",
+    "raw: :yes" => "ArgumentError: raw: :yes is not a choice (allowed: true, false)",
+    "raw: true, timeline: true" => "ArgumentError: timeline: and raw: say the same thing: give one of them",
     "metadata: 3" => "ArgumentError: metadata: 3 is not a Hash",
     "colour: 1" => "ArgumentError: unknown keyword: :colour",
     'out: "x.unknown"' => /\AArgumentError: .*x\.unknown.*\.pb\.gz.*\.svg/,
@@ -39,7 +42,7 @@ RSpec.describe "Options" do
 
   it "takes what it says it takes" do
     ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
-     "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true"].each do |options|
+     "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true", "timeline: true", "raw: false", "timeline: nil"].each do |options|
       expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
     end
   end

@@ -54,6 +54,18 @@ RSpec.describe "Under hard conditions" do
     RUBY
   end
 
+  it "lets a thread get on whose stack takes longer to walk than its interval" do
+    Perf.among("perf", "ticker").each do |engine|
+      expect(run(<<~RUBY)).to eq("true true\n"), engine
+        def deep(level, &work) = level.zero? ? work.call : deep(level - 1, &work)
+        profile = Profiler.run(engine: :#{engine}, interval: 50, depth: 10_000) { deep(8_000) { 3_000_000.times { |it| it + 1 } } }
+        stats = profile.stats
+        # A fifth is what the handler may take. The rest is room for a noisy machine.
+        puts [stats[:samples].positive?, stats[:handler_ns] < stats[:duration_ns] / 2].join(" ")
+      RUBY
+    end
+  end
+
   it "survives storms of Thread#raise and Thread#kill" do
     expect(run(<<~RUBY)).to eq("true\n")
       Thread.report_on_exception = false

@@ -141,6 +141,19 @@ module Profiler
       end
     end
 
+    # When the rows came to what they weigh: in the order of time, what each record gave them, and what was settled at the
+    # end. The moments of a row add up to the row, unless {#stats} says +timeline_dropped+.
+    #
+    #   profile.timeline.lazy.select { |it| it.state == :gvl }.map(&:time).first(3)
+    #
+    # They are made as they are asked for: a million of them is much in memory.
+    #
+    # @return [Enumerator<Moment>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
+    def timeline
+      size = _timeline_size
+      Enumerator.new(size) { |moments| each_moment { |moment| moments << moment } } if size
+    end
+
     # What the app told of itself with {Profiler.marker}, in the order of time.
     #
     # @return [Array<Marker>]
@@ -163,14 +176,28 @@ module Profiler
       self
     end
 
-    WEIGHTS = %i[count cpu wall gvl_wait gc alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
+    WEIGHTS = %i[count cpu wall gvl_wait gc gvl_blame alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
     FIELDS = %i[name class_name method_name path line kind].freeze # of a Frame
     private_constant :WEIGHTS, :FIELDS
 
-    private :_gc, :_trim_path, :_write, :_markers, :_report, :_rows, :_top, :_by
+    private :_gc, :_trim_path, :_write, :_markers, :_report, :_rows, :_top, :_by, :_timeline_size, :_timeline_part
     private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of
 
     private
+
+    # Of one row all moments share everything but time and weights.
+    def each_moment
+      rows = samples.map { |row| Moment.new(**row.to_h).tap { |it| [it.frames, it.labels, it.thread_name].each(&:freeze) } }
+      place = -1
+      while (numbers = _timeline_part(place += 1))
+        numbers.each_slice(2 + WEIGHTS.size) do |time, row, *weights|
+          moment = rows[row].dup
+          moment.time = time
+          WEIGHTS.zip(weights) { |name, weight| moment[name] = weight }
+          yield moment.freeze
+        end
+      end
+    end
 
     def checked_limit(limit)
       return limit if limit.is_a?(Integer) && !limit.negative?

@@ -18,10 +18,17 @@ module Profiler
   Marker = Struct.new(:name, :thread_id, :thread_name, :started_at, :duration, keyword_init: true)
 
   # One row of a profile: a stack, whose it was, and how much it weighs. +frames+ are leaf first;
-  # times are nanoseconds; what was not measured is 0.
+  # times are nanoseconds; what was not measured is 0. +gvl_blame+ is how long the thread +labels+ calls +waiter+ waited
+  # for the GVL while this stack had it.
   Sample = Struct.new(
     :frames, :thread_id, :thread_name, :state, :labels,
-    :count, :cpu, :wall, :gvl_wait, :gc, :alloc_objects, :alloc_bytes, :inuse_objects, :inuse_bytes,
+    :count, :cpu, :wall, :gvl_wait, :gc, :gvl_blame, :alloc_objects, :alloc_bytes, :inuse_objects, :inuse_bytes,
     keyword_init: true
   )
+
+  # A share of a row, and when the row got it: +time+ is nanoseconds since the start of the profile, the end of the time
+  # that the share weighs. All else is as in a {Sample}: frames, thread, state and labels are the row's, weights its own.
+  # What has waited comes as two, one +:waiting+ and one +:gvl+; with +count+ 0 it is what was left to be given when
+  # its thread ended or the session looked away.
+  Moment = Struct.new(:time, *Sample.members, keyword_init: true)
 end

@@ -46,10 +46,16 @@ module Profiler
 
       private
 
-      # A thread that was just made is known to the system only once it has run.
+      # A thread that was just made is known to the system only once it has run. That takes as long as its turn.
       def begun(threads)
+        till = nil
         Array(threads).grep(Thread).each do |thread|
-          100.times { thread.native_thread_id || !thread.alive? ? break : sleep(0.0001) }
+          until thread.native_thread_id || !thread.alive?
+            now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+            break if now > (till ||= now + 2)
+
+            sleep(0.0001)
+          end
         end
       end
 
@@ -63,10 +69,22 @@ module Profiler
       end
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
-                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false)
+                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil)
         # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
         [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
-         trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc]
+         trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
+         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw)]
+      end
+
+      # Two names of one thing.
+      def flag(**named)
+        given = named.compact
+        raise ArgumentError, "#{given.keys.map { |name| "#{name}:" }.join(" and ")} say the same thing: give one of them" if given.size > 1
+
+        name, value = given.first
+        return value if [true, false].include?(value)
+
+        raise ArgumentError, "#{name}: #{value.inspect} is not a choice (allowed: true, false)"
       end
     end
 

@@ -15,7 +15,7 @@ RSpec.describe "What is written" do
         def self.serve = 60.times { new.sort }
       end
       define_method("odd;name </script>\\n&") { Shop.serve } rescue Object.define_method("odd;name </script>\\n&") { Shop.serve }
-      profile = Profiler.run { Shop.serve; send("odd;name </script>\\n&"); Thread.new { Thread.current.name = "w;<b>"; Shop.serve }.join }
+      profile = Profiler.run(timeline: true) { Shop.serve; send("odd;name </script>\\n&"); Thread.new { Thread.current.name = "w;<b>"; Shop.serve }.join }
       %w[pb.gz svg folded txt].each { |it| profile.save("\#{ARGV[0]}/cpu.\#{it}") }
     RUBY
     result = ruby_child("-e", code, @directory)
@@ -62,7 +62,7 @@ RSpec.describe "What is written" do
     File.binwrite(raw, Zlib::GzipReader.open(file("pb.gz"), &:read))
     result = command_child("sh", "-c", "protoc -Ispec/fixtures --decode=profiler.Profile spec/fixtures/profile.proto < '#{raw}'")
     expect(result.status).to be_success, result.err
-    expect(result.out).to include("sample_type").and include("Shop#sort")
+    expect(result.out).to include("sample_type").and include("Shop#sort").and match(/^timeline \{$.*^  time_delta: \d+$/m)
     expect(result.out).not_to match(/^\s*\d+: /), "a field that our description does not know"
     expect(result.out.scan(/^mapping \{/).size).to eq(1)
   end
@@ -100,7 +100,8 @@ RSpec.describe "What is written" do
       profile = Profiler::Profile.load(ARGV[0])
       puts profile.report == File.read(ARGV[1])
       puts profile.dump(:pprof) == File.binread(ARGV[0])
+      puts profile.timeline.sum(&:cpu) == profile.samples.sum(&:cpu)
     RUBY
-    expect(result.out).to eq("true\ntrue\n"), result.err
+    expect(result.out).to eq("true\ntrue\ntrue\n"), result.err
   end
 end

@@ -28,7 +28,8 @@ RSpec.describe "Time in processes that fork" do
           next unless kind.match?(/fork|thread|child|parent|now|block|popen|before/)
 
           own = file.samples.select { |it| it.frames.any? { |frame| frame.name.include?("as_#{kind}") || frame.name.include?("burn") } }
-          expect(own.sum(&:cpu)).to be > 10_000_000, name
+          seen = file.samples.map { |it| [it.cpu, it.frames.first.name] }
+          expect(own.sum(&:cpu)).to be > 10_000_000, "#{name}: #{seen} #{file.meta[:notes]} #{file.stats}"
         end
         all = Profiler::Profile.merge(*files.values)
         expect(all.samples.sum(&:count)).to eq(files.values.sum { |it| it.samples.sum(&:count) })

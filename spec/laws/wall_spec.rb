@@ -36,7 +36,7 @@ RSpec.describe "Time in :wall" do
         end
         # Time in calls that block is no running time, and no other time is waiting time.
         expect(parts["waiting"]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
-        expect(parts["running"] + parts["gc"]).to be <= life - blocked + thread["not_blocked"] + 10_000_000, "#{thread} of #{report}"
+        expect(parts["running"] + parts["gc"]).to be <= thread["at_work"] - blocked + thread["not_blocked"] + 10_000_000, "#{thread} of #{report}"
       end
       expect(report["threads"].sum { |it| it["wall"] }).to be <= report["all"]
     end
@@ -45,6 +45,7 @@ RSpec.describe "Time in :wall" do
   def printed(code)
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
       def spin(milliseconds)
         till = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) + milliseconds
         20.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) < till
@@ -135,16 +136,17 @@ RSpec.describe "Time in :wall" do
       def collects = GC.start
       def allocates = 200_000.times { "x" * 60 }
       GC.start
-      before = GC.total_time
+      before = [GC.total_time, now]
       profile = Profiler.run(mode: %i[cpu wall], interval: 1_000) { 20.times { collects }; allocates }
-      took = GC.total_time - before
+      took, elapsed = GC.total_time - before[0], now - before[1]
       rows = profile.samples.select { |one| one.state == :gc }
       puts rows.all? { |one| one.frames.first.name == "(garbage collection)" }
-      puts rows.sum(&:gc).fdiv(took).round(2), share(rows, "Object#collects") + share(rows, "Object#allocates")
+      # Ruby's figure is CPU time, ours what passed meanwhile.
+      puts rows.sum(&:gc) > took * 0.8 && rows.sum(&:gc) < elapsed, share(rows, "Object#collects") + share(rows, "Object#allocates")
       puts profile.samples.sum(&:gc) == rows.sum(&:wall)
     RUBY
     expect(lines[0]).to eq("true")
-    expect(Float(lines[1])).to be_within(0.2).of(1.0)
+    expect(lines[1]).to eq("true")
     expect(Float(lines[2])).to be > 0.95
     expect(lines[3]).to eq("true")
   end

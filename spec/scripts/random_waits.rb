@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # A random program of threads that wait in every way, compute with and without the GVL, collect garbage, and are
-# woken, interrupted and killed. Each keeps when its life began and ended, and how much of that it spent in calls
+# woken, interrupted and killed. Each keeps when it was made, began and ended, and how much of that it spent in calls
 # that block; prints that, and what the profile has of it, by native thread.
 require "json"
 require "profiler"
@@ -91,8 +91,10 @@ profile = Profiler.run(mode: MODE, interval: Integer(ENV.fetch("INTERVAL", "1000
   begun = now
   workers = Array.new(RANDOM.rand(2..5)) do |number|
     steps = plan
+    made = now
     Thread.new do
       mine = Thread.current
+      mine[:made] = made # it waits for the GVL from then on
       mine.report_on_exception = false
       live(steps)
       mine[:till] = now if mine[:ended] = number.even?
@@ -126,13 +128,16 @@ profile = Profiler.run(mode: MODE, interval: Integer(ENV.fetch("INTERVAL", "1000
   end
   till = now
 end
-me[:born] = begun
+me[:made] = me[:born] = begun
 rows = (workers + [me]).map do |thread|
   own = profile.samples.select { |one| one.thread_id == thread[:native] }
   # Ruby 3.1 uses native threads again, also for those that Timeout makes.
   own = own.select { |one| one.thread_name.start_with?("main", "random_waits") } if RUBY_VERSION < "3.2"
   parts = %i[running waiting gvl gc].to_h { |state| [state, own.select { |one| one.state == state }.sum(&:wall)] }
-  { native: thread[:native], life: (thread[:till] || till) - thread[:born], ended: thread[:ended] == true, cpu: thread[:cpu],
+  # Before Ruby 3.3 nobody tells since when it waits for its first turn.
+  thread[:made] = thread[:born] if RUBY_VERSION < "3.3"
+  life = (thread[:till] || till) - thread[:made]
+  { native: thread[:native], life: life, at_work: life - (thread[:born] - thread[:made]), ended: thread[:ended] == true, cpu: thread[:cpu],
     blocked: thread[:blocked], not_blocked: thread[:not_blocked], parts: parts,
     gvl_wait: own.sum(&:gvl_wait), gc: own.sum(&:gc), wall: own.sum(&:wall) }
 end

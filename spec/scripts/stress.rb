@@ -69,7 +69,7 @@ end
 
 def sessions
   view = [{}, {}, { threads: :current }, { labels: { request: rand(20) } }].sample
-  session = Profiler::Session.start(mode: MODES.sample, interval: [50, 1_000, 10_000].sample, **view)
+  session = Profiler::Session.start(mode: MODES.sample, interval: [50, 1_000, 10_000].sample, timeline: rand < 0.5, **view)
   Profiler::Testing.hammer(500)
   block_given? ? yield : sleep(rand * 0.4)
   session.snapshot if rand < 0.2
@@ -83,6 +83,7 @@ def sessions
   $names += names.size
   strange = names.grep(/0x\h{6,}/)
   abort "an address in a name: #{strange.first(3)}" unless strange.empty?
+  abort "a timeline that is not what the rows are" unless [nil, profile.samples.sum(&:cpu)].include?(profile.timeline&.sum(&:cpu))
 end
 
 def fibers

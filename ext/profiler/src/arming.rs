@@ -7,7 +7,7 @@ use std::time::Duration;
 use profiler_core::counters::count;
 
 use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
-use crate::capture::{clock, CAPTURE};
+use crate::capture::{clock, holder, waits, CAPTURE};
 use crate::sampler::{self, Active, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -43,8 +43,9 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
     let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
-    let aimed = sampler.engine == Engine::Perf || ticker_interval_ns(sampler) > 0;
-    CAPTURE.aimed.store(aimed, Ordering::Relaxed);
+    let all_aimed = matches!(sampler.engine, Engine::Perf | Engine::Ticker);
+    CAPTURE.all_aimed.store(all_aimed, Ordering::Relaxed);
+    CAPTURE.aimed.store(all_aimed || ticker_interval_ns(sampler) > 0, Ordering::Relaxed);
     PERF.store(sampler.engine == Engine::Perf, Ordering::Relaxed);
     CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
     OWN_TIMERS.store(own_timers, Ordering::Relaxed);
@@ -90,17 +91,26 @@ fn measure_walls(sampler: &Sampler) {
     let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
     let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
     WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    let wanted = measuring().next().is_some();
     for state in threads::live() {
         if state.sampled.is_on() && is_gone(state) {
             threads::retire(state, threads::cpu_ns(state));
             continue;
         }
+        let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
+        if HOOKS && wanted {
+            // Also who is not measured can have the GVL while others wait for it.
+            waits::follow(state);
+            if here {
+                holder::pass_to(state);
+            }
+        }
         match finest(measuring().filter(|it| it.looks_at(state.id()))) {
             0 => state.walls_off(),
-            interval_ns => measure_wall(state, interval_ns),
+            interval_ns => state.walls_on(interval_ns, here),
         }
     }
-    CAPTURE.walls.store(measuring().next().is_some(), Ordering::Relaxed);
+    CAPTURE.walls.store(wanted, Ordering::Relaxed);
 }
 
 /// How often the ticker goes round, ns: as the engine, or to see who waits where no hook tells.
@@ -109,14 +119,6 @@ fn ticker_interval_ns(sampler: &Sampler) -> u64 {
     let is_engine = sampler.engine == Engine::Ticker;
     ticker::IS_ENGINE.store(is_engine, Ordering::Relaxed);
     finest(looking.filter(|it| is_engine || !HOOKS && it.measures.wall))
-}
-
-fn measure_wall(state: &'static ThreadState, interval_ns: u64) {
-    let tag = std::ptr::from_ref(state).cast_mut().cast();
-    // SAFETY: the GVL is held, so a thread that is registered has not ended; states stay for ever.
-    unsafe { vm::gvl::tag(state.object(), tag) };
-    let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
-    state.walls_on(interval_ns, here);
 }
 
 /// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was
@@ -231,8 +233,12 @@ pub(crate) fn hooks_off() {
 thread_hook!(on_thread_begin, |thread| {
     vm::state::find_stack();
     let cpu_ns = clock::thread_cpu_ns();
+    let here = threads::mine();
+    if here.is_some() && vm::process::shares_native_threads() {
+        return; // what is looked at there are the native ones
+    }
     // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
-    if let Some(before) = threads::mine().filter(|state| state.object() != thread) {
+    if let Some(before) = here.filter(|state| state.object() != thread) {
         before.refine_no_more();
         disarm(before);
         threads::retire(before, cpu_ns);
@@ -241,10 +247,8 @@ thread_hook!(on_thread_begin, |thread| {
     let armed = me.is_some_and(|state| {
         threads::remember_own(state);
         threads::keep_name(state);
-        match WALL_AT_BIRTH_NS.load(Ordering::Relaxed) {
-            0 => {}
-            interval_ns => measure_wall(state, interval_ns),
-        }
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL.
+        unsafe { waits::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
         arm_at_birth(state).is_ok()
     });
     if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
@@ -269,7 +273,8 @@ fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
 }
 
 thread_hook!(on_thread_end, |_thread| {
-    if let Some(state) = threads::mine() {
+    // A native thread that goes on to other Ruby threads ends when libc says so.
+    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
         end(state);
     }
 });

@@ -24,7 +24,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 12] = [
+const KEYWORDS: [&str; 13] = [
     "mode",
     "interval",
     "frequency",
@@ -36,6 +36,7 @@ const KEYWORDS: [&str; 12] = [
     "metadata",
     "trim_path",
     "gc",
+    "timeline",
     "bound",
 ];
 
@@ -58,6 +59,8 @@ pub(crate) struct Config {
     pub(crate) interval_ns: u64,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
+    /// Whether each record is kept with its time.
+    pub(crate) timeline: bool,
     /// Where garbage collection shows, if not under what caused it.
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; nothing if paths stay as they are.
@@ -100,6 +103,7 @@ impl Config {
             metadata: metadata(ruby, option("metadata"))?,
             gc: option("gc").map(|it| gc_place(ruby, it)).transpose()?,
             trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
+            timeline: option("timeline").is_some_and(Value::to_bool),
             bound: option("bound").is_some_and(Value::to_bool),
             notes,
         })

@@ -13,10 +13,13 @@ use profiler_core::format::text::TextOptions;
 use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
+use profiler_core::timeline::Timeline;
 
 use crate::config::gc_place;
 use crate::errors::{argument_error, core_error};
 use crate::names;
+
+mod moments;
 
 /// See the module.
 #[derive(Debug)]
@@ -207,8 +210,12 @@ impl Profile {
             put(name, count)?;
         }
         put("dropped", profile.stats.counts.dropped())?;
+        put("timeline_kept", profile.timeline.as_ref().map_or(0, |it| it.len() as u64))?;
+        put("timeline_bytes", profile.timeline.as_ref().map_or(0, |it| it.bytes() as u64))?;
+        put("timeline_dropped", profile.timeline.as_ref().map_or(0, Timeline::dropped))?;
         put("handler_ns", profile.stats.handler_ns)?;
         put("collector_ns", profile.stats.collector_ns)?;
+        put("unseen_cpu_ns", profile.stats.unseen_cpu_ns)?;
         put("stop_ns", profile.stats.stop_ns)?;
         put("names_ns", profile.stats.names_ns)?;
         Ok(stats)
@@ -278,6 +285,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_report", method!(Profile::report, 4))?;
     class.define_method("_rows", method!(Profile::rows, 0))?;
     class.define_method("_markers", method!(Profile::markers, 0))?;
+    class.define_method("_timeline_size", method!(Profile::timeline_size, 0))?;
+    class.define_method("_timeline_part", method!(Profile::timeline_part, 1))?;
     class.define_method("_top", method!(Profile::top, 2))?;
     class.define_method("_by", method!(Profile::by, 2))?;
     class.define_method("stats", method!(Profile::stats, 0))?;

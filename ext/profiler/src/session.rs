@@ -8,7 +8,7 @@ use profiler_core::analysis::gc;
 use profiler_core::analysis::trim::trim;
 use profiler_core::hub::{Closed, SessionId};
 use profiler_core::names::Names;
-use profiler_core::profile::{Meta, Stats};
+use profiler_core::profile::{Meta, SampleType, Stats};
 
 use crate::capture::engine::Engine;
 use crate::capture::{clock, sigaction, CAPTURE};
@@ -164,10 +164,12 @@ fn gone(ruby: &Ruby) -> Error {
 impl Running {
     /// The Profile of what the session gave. `asked_ns` is when it was asked for.
     fn profile(&self, ruby: &Ruby, taken: Taken, asked_ns: u64) -> Profile {
-        let Taken { closed, start, end, engine, given_up, labels_refused, mut markers, markers_refused } =
-            taken;
         let drained_ns = clock::monotonic_ns();
+        let cost = taken.cost();
+        let Taken { closed, start, engine, given_up, labels_refused, mut markers, markers_refused, .. } =
+            taken;
         let mut profile = named(ruby, closed);
+        let seen_cpu_ns = profile.total().get(SampleType::Cpu);
         if let Some(roots) = &self.config.trim_path {
             profile = trim(&profile, roots);
         }
@@ -175,11 +177,10 @@ impl Running {
         profile.markers = markers;
         profile.add_labels(&self.config.static_labels);
         profile.stats = Stats {
-            counts: end.counts.since(&start.counts),
-            handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
-            collector_ns: end.collector_ns.saturating_sub(start.collector_ns),
             stop_ns: drained_ns - asked_ns,
             names_ns: clock::monotonic_ns() - drained_ns,
+            unseen_cpu_ns: cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns),
+            ..cost
         };
         let mut notes = self.config.notes.clone();
         notes.extend(vm::process::blind_spots(ruby));

@@ -12,9 +12,15 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::detail::Detail;
 use crate::ids::{LabelSetId, StackId, ThreadId};
-use crate::sample::{Kind, Stamp, State, Walls};
+use crate::sample::{Kind, Stamp, State};
+use crate::timeline::Recorder;
 use crate::view::Measures;
+
+mod clock;
+use clock::{forward, Clock};
+pub use clock::{Beginning, Last};
 
 /// What weights are summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +33,8 @@ pub struct Key {
     pub labels: LabelSetId,
     /// What the thread was doing.
     pub state: State,
+    /// What there is to say besides.
+    pub detail: Detail,
 }
 
 /// What was summed.
@@ -38,50 +46,8 @@ pub struct Weight {
     pub cpu_ns: u64,
     /// Wall clock time in the key's state, ns.
     pub wall_ns: u64,
-}
-
-/// The clocks of a thread when something is settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Last {
-    /// Who.
-    pub thread: ThreadId,
-    /// Its CPU clock when it was born or first seen, ns.
-    pub born_cpu_ns: u64,
-    /// Its CPU clock, ns.
-    pub cpu_ns: u64,
-    /// Its wall clocks.
-    pub walls: Walls,
-}
-
-/// A thread's clocks, up to which every nanosecond has been given to a stack.
-#[derive(Clone, Copy, Debug)]
-struct Clock {
-    cpu_ns: u64,
-    walls: Walls,
-    /// Whether the thread's time counts now.
-    inside: bool,
-    /// Labels current on the thread, where the session looks at labels.
-    labels: LabelSetId,
-    /// Where the last records went: with a tick in it, of running code, of a wait, of a GC.
-    last: Option<Key>,
-    last_ran: Option<Key>,
-    last_wait: Option<Key>,
-    last_gc: Option<Key>,
-}
-
-/// A thread at the moment a session begins to look at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beginning {
-    /// Who.
-    pub thread: ThreadId,
-    /// Its CPU clock, ns.
-    pub cpu_ns: u64,
-    /// Its wall clocks.
-    pub walls: Walls,
-    /// Whether its time counts from now on, or only after it has crossed into the session's labels.
-    pub inside: bool,
-    /// Labels current on it.
-    pub labels: LabelSetId,
+    /// Wall clock time that another thread waited for the GVL meanwhile, ns.
+    pub blame_ns: u64,
 }
 
 /// See the module.
@@ -93,6 +59,10 @@ pub struct Aggregate {
     born_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
     clocks: HashMap<ThreadId, Clock, FxBuildHasher>,
+    /// Keeps when each weight came, if that is wanted.
+    pub(crate) recorder: Option<Box<Recorder>>,
+    /// Monotonic clock of what is counted now, ns.
+    now_ns: u64,
 }
 
 impl Aggregate {
@@ -105,7 +75,8 @@ impl Aggregate {
         threads: impl IntoIterator<Item = Beginning>,
     ) -> Self {
         let (weights, clocks) = (HashMap::default(), HashMap::default());
-        let mut new = Self { measures, started_ns, born_inside, weights, clocks };
+        let (recorder, now_ns) = (None, started_ns);
+        let mut new = Self { measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
         new.restart(started_ns, threads);
         new
     }
@@ -116,9 +87,9 @@ impl Aggregate {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.clocks);
         let clock = |it: Beginning| {
-            let before = before.get(&it.thread).copied().unwrap_or_else(|| Clock::at(it.cpu_ns));
+            let before = before.get(&it.thread).copied().unwrap_or_else(|| Clock::at(it.cpu_ns, it.walls));
             let Beginning { cpu_ns, walls, inside, labels, .. } = it;
-            (it.thread, Clock { cpu_ns, walls, inside, labels, ..before })
+            (it.thread, Clock { cpu_ns, walls, blamed_ns: walls.gvl_ns, inside, labels, ..before })
         };
         self.clocks = threads.into_iter().map(clock).collect();
     }
@@ -128,7 +99,7 @@ impl Aggregate {
         if stamp.monotonic_ns < self.started_ns {
             return;
         }
-        let clock = self.clock(stamp.thread, stamp.born_cpu_ns);
+        let clock = self.clock(&Last::of(stamp));
         match (clock.inside, inside) {
             (true, true) => clock.labels = stamp.labels,
             (false, true) => {
@@ -137,11 +108,11 @@ impl Aggregate {
                 // Never back: what was given once is given.
                 clock.cpu_ns = clock.cpu_ns.max(stamp.cpu_ns);
                 clock.walls = clock.walls.max(&stamp.walls);
+                clock.blamed_ns = clock.blamed_ns.max(stamp.walls.gvl_ns);
             }
             (true, false) => {
-                let Stamp { thread, born_cpu_ns, cpu_ns, walls, .. } = *stamp;
-                self.settle(&Last { thread, born_cpu_ns, cpu_ns, walls });
-                self.clock(stamp.thread, stamp.born_cpu_ns).inside = false;
+                self.settle(&Last::of(stamp));
+                self.clock(&Last::of(stamp)).inside = false;
             }
             (false, false) => {}
         }
@@ -154,53 +125,68 @@ impl Aggregate {
             Kind::Switch => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || stamp.state != State::Waiting,
-            Kind::Wait | Kind::Gc | Kind::Still => wall,
-            Kind::GcTick => true,
+            Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
+            Kind::Gc { ticked, .. } => wall || ticked,
         };
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
         }
-        let key = |state| Key { stack, thread: stamp.thread, labels: stamp.labels, state };
-        let born_inside = self.born_inside;
-        let clock = self.clock(stamp.thread, stamp.born_cpu_ns);
+        self.now_ns = stamp.monotonic_ns;
+        let (thread, labels, born_inside) = (stamp.thread, stamp.labels, self.born_inside);
+        let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
+        let clock = self.clock(&Last::of(stamp));
         let (given, now) = (&mut clock.walls, &stamp.walls);
-        let mut count = 1;
-        let mut cpu_ns = 0;
-        if matches!(kind, Kind::Tick | Kind::GcTick) {
-            cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
-            clock.last = Some(key(stamp.state));
-        }
         match kind {
+            Kind::Switch => {}
+            Kind::Tick => {
+                let key = key(stamp.state);
+                let cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
+                clock.last = Some(key);
+                // Running alone is sampled; the other parts are measured, and come with records of their own.
+                let mut wall_ns = 0;
+                if stamp.state == State::Running {
+                    wall_ns = forward(&mut given.running_ns, now.running_ns);
+                    clock.last_ran = Some(key);
+                }
+                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, blame_ns: 0 });
+            }
             Kind::Wait => {
                 let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
                 let gvl_ns = forward(&mut given.gvl_ns, now.gvl_ns);
                 clock.last_wait = Some(key(State::Waiting));
                 // One record, counted where there was more.
-                count = u64::from(waiting_ns >= gvl_ns);
-                self.weigh(key(State::Waiting), Weight { count, cpu_ns, wall_ns: waiting_ns });
-                self.weigh(key(State::Gvl), Weight { count: 1 - count, cpu_ns, wall_ns: gvl_ns });
+                let count = u64::from(waiting_ns >= gvl_ns);
+                self.weigh(key(State::Waiting), Weight { count, wall_ns: waiting_ns, ..Weight::default() });
+                self.weigh(
+                    key(State::Gvl),
+                    Weight { count: 1 - count, wall_ns: gvl_ns, ..Weight::default() },
+                );
             }
             Kind::Still => {
                 // Where no stack is known, or it is of other labels, the time waits for one.
                 let labels = clock.labels;
                 if let Some(key) = clock.last_wait.filter(|key| born_inside || key.labels == labels) {
                     let wall_ns = forward(&mut given.waiting_ns, now.waiting_ns);
-                    self.weigh(key, Weight { count: 0, cpu_ns: 0, wall_ns });
+                    self.weigh(key, Weight { wall_ns, ..Weight::default() });
                 }
             }
-            Kind::Gc | Kind::GcTick => {
+            Kind::Gc { ticked, cause } => {
+                let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };
                 let wall_ns = forward(&mut given.gc_ns, now.gc_ns);
-                clock.last_gc = Some(key(State::Gc));
-                self.weigh(key(State::Gc), Weight { count, cpu_ns, wall_ns });
-            }
-            Kind::Tick | Kind::Switch => {
-                // Running alone is sampled; the other parts are measured, and come with records of their own.
-                let mut wall_ns = 0;
-                if stamp.state == State::Running {
-                    wall_ns = forward(&mut given.running_ns, now.running_ns);
-                    clock.last_ran = Some(key(State::Running));
+                let mut cpu_ns = 0;
+                if ticked {
+                    cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
+                    clock.last = Some(key);
                 }
-                self.weigh(key(stamp.state), Weight { count, cpu_ns, wall_ns });
+                clock.last_gc = Some(key);
+                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, blame_ns: 0 });
+            }
+            Kind::Blame { holder, labels: holders } => {
+                let blame_ns = forward(&mut clock.blamed_ns, now.gvl_ns);
+                let detail = Detail::Waiter(thread);
+                let key = Key { thread: holder, labels: holders, detail, ..key(State::Running) };
+                clock.last_blamed = Some((key, labels));
+                self.weigh(key, Weight { blame_ns, ..Weight::default() });
             }
         }
     }
@@ -209,39 +195,50 @@ impl Aggregate {
         if more == Weight::default() {
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add(self.now_ns, key, &more);
+        }
         let weight = self.weights.entry(key).or_default();
         weight.count += more.count;
         weight.cpu_ns += more.cpu_ns;
         weight.wall_ns += more.wall_ns;
+        weight.blame_ns += more.blame_ns;
     }
 
     /// Gives away what is left of a thread whose clocks stand at `last`: to the stacks that last had the like, or
     /// to none.
     pub fn settle(&mut self, last: &Last) {
         let (born_inside, wall) = (self.born_inside, self.measures.wall);
+        self.now_ns = last.monotonic_ns;
         let thread = last.thread;
-        let clock = self.clock(thread, last.born_cpu_ns);
+        let clock = self.clock(last);
         if !clock.inside {
             return;
         }
         let labels = clock.labels;
         // What is left under these labels is not for a stack of other labels.
         let fits = |key: &Key| born_inside || key.labels == labels;
-        let nowhere = |state| Key { stack: None, thread, labels, state };
+        let nowhere = |state| Key { stack: None, thread, labels, state, detail: Detail::None };
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let (given, now) = (&mut clock.walls, &last.walls);
         let ticked = clock.last.filter(fits).unwrap_or(nowhere(State::Running));
         let cpu_ns = forward(&mut clock.cpu_ns, last.cpu_ns);
+        let blamed = clock.last_blamed.filter(|(_, waited)| born_inside || *waited == labels);
+        let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
+        let blame_ns = forward(&mut clock.blamed_ns, now.gvl_ns);
         let parts = [
             (like(clock.last_ran, State::Running), forward(&mut given.running_ns, now.running_ns)),
             (like(clock.last_wait, State::Waiting), forward(&mut given.waiting_ns, now.waiting_ns)),
             (like(clock.last_wait, State::Gvl), forward(&mut given.gvl_ns, now.gvl_ns)),
             (like(clock.last_gc, State::Gc), forward(&mut given.gc_ns, now.gc_ns)),
         ];
-        self.weigh(ticked, Weight { count: 0, cpu_ns, wall_ns: 0 });
-        for (key, wall_ns) in parts.into_iter().filter(|_| wall) {
-            self.weigh(key, Weight { count: 0, cpu_ns: 0, wall_ns });
+        self.weigh(ticked, Weight { cpu_ns, ..Weight::default() });
+        if wall {
+            for (key, wall_ns) in parts {
+                self.weigh(key, Weight { wall_ns, ..Weight::default() });
+            }
+            self.weigh(blamed, Weight { blame_ns, ..Weight::default() });
         }
     }
 
@@ -259,33 +256,10 @@ impl Aggregate {
         weights
     }
 
-    fn clock(&mut self, thread: ThreadId, born_cpu_ns: u64) -> &mut Clock {
-        let born = Clock { inside: self.born_inside, ..Clock::at(born_cpu_ns) };
-        self.clocks.entry(thread).or_insert(born)
+    fn clock(&mut self, now: &Last) -> &mut Clock {
+        let (inside, started_ns) = (self.born_inside, self.started_ns);
+        self.clocks.entry(now.thread).or_insert_with(|| Clock { inside, ..Clock::at_birth(now, started_ns) })
     }
-}
-
-impl Clock {
-    fn at(cpu_ns: u64) -> Self {
-        let (walls, labels) = (Walls::default(), LabelSetId::NONE);
-        Self {
-            cpu_ns,
-            walls,
-            inside: false,
-            labels,
-            last: None,
-            last_ran: None,
-            last_wait: None,
-            last_gc: None,
-        }
-    }
-}
-
-/// Moves a clock on to where it stands now, never back, and gives the difference.
-fn forward(given_ns: &mut u64, now_ns: u64) -> u64 {
-    let more = now_ns.saturating_sub(*given_ns);
-    *given_ns += more;
-    more
 }
 
 #[cfg(all(test, not(loom)))]

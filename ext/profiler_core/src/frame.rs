@@ -60,10 +60,17 @@ pub enum Synthetic {
     Gc = 16,
     /// Time of a thread of which no stack was ever taken.
     Unsampled = 24,
+    /// A thread that was made and has not run yet.
+    ThreadStart = 32,
+    /// A thread that has ended.
+    ThreadEnd = 40,
+    /// Nobody had the GVL; it only took a while to get it.
+    Nobody = 48,
 }
 
 impl Synthetic {
-    const ALL: [Self; 3] = [Self::Truncated, Self::Gc, Self::Unsampled];
+    const ALL: [Self; 6] =
+        [Self::Truncated, Self::Gc, Self::Unsampled, Self::ThreadStart, Self::ThreadEnd, Self::Nobody];
 
     /// The one that `handle` stands for, if any.
     #[must_use]
@@ -78,6 +85,9 @@ impl Synthetic {
             Self::Truncated => "(truncated)",
             Self::Gc => "(garbage collection)",
             Self::Unsampled => "(unsampled)",
+            Self::ThreadStart => "(thread start)",
+            Self::ThreadEnd => "(thread end)",
+            Self::Nobody => "(nobody)",
         }
     }
 

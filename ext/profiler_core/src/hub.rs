@@ -183,9 +183,10 @@ impl Hub {
     pub fn finish(&self, closed: Closed, names: Vec<(u64, Function)>) -> crate::profile::Profile {
         let mut drain = self.lock();
         drain.epoch.names.learn(names);
-        let profile = closed.unnamed.named(&drain.epoch.names);
+        let untimed = closed.unnamed.named(&drain.epoch.names);
         self.leave_epoch(&mut drain);
-        profile
+        drop(drain);
+        untimed.timed()
     }
 
     /// Takes a session out and forgets it. Nothing is named.

@@ -16,7 +16,7 @@ pub trait Id: Copy {
 }
 
 /// Gives equal things one id, in the order in which they first came.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Interner<T, I> {
     rows: Vec<T>,
     ids: HashMap<T, u32, FxBuildHasher>,
@@ -99,6 +99,10 @@ id! {
 id! {
     /// A node of the tree of stacks: a frame and its callers.
     StackId
+}
+id! {
+    /// A row of a [`crate::profile::Profile`], or of what is going to be one.
+    RowId
 }
 id! {
     /// A set of labels; [`LabelSetId::NONE`] is the empty one.

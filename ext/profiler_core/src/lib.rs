@@ -20,6 +20,7 @@ pub mod names;
 pub mod profile;
 pub mod stacks;
 mod sync;
+pub mod timeline;
 pub mod unnamed;
 pub mod view;
 pub mod weights;
@@ -29,7 +30,13 @@ pub mod weights;
 #[no_implicit_prelude]
 pub mod counters;
 #[no_implicit_prelude]
+pub mod detail;
+#[no_implicit_prelude]
 pub mod frame;
+#[no_implicit_prelude]
+mod kind;
+#[no_implicit_prelude]
+mod meter;
 #[no_implicit_prelude]
 pub mod random;
 #[no_implicit_prelude]

@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Counts;
-use crate::ids::{FrameId, FunctionId, Id, StackId};
+use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
 use crate::labels::LabelSet;
 use crate::sample::State;
+use crate::timeline::Timeline;
 pub use crate::weights::{SampleType, Weights};
 
 /// A method, block or the like: who it is and where it is written.
@@ -144,6 +145,9 @@ pub struct Stats {
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
+    /// CPU time of the process that is of none of the profile's threads, nor of ours, ns; 0 where the session was not to see
+    /// all threads.
+    pub unseen_cpu_ns: u64,
     /// Time that stopping took before names were asked for, ns.
     pub stop_ns: u64,
     /// Time that naming took, ns.
@@ -181,6 +185,8 @@ pub struct Profile {
     pub samples: Vec<Sample>,
     /// What the app told of itself, in the order of time.
     pub markers: Vec<Marker>,
+    /// When the rows came to what they weigh, if that was kept.
+    pub timeline: Option<Timeline>,
     /// How it was taken.
     pub meta: Meta,
     /// What became of the ticks.
@@ -216,6 +222,21 @@ impl Profile {
                 }
             }
         }
+    }
+
+    /// Leaves out rows, with their moments.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Sample) -> bool) {
+        let mut kept = 0;
+        let mut place = |it: &Sample| {
+            let row = keep(it).then(|| RowId::from_index(kept));
+            kept += usize::from(row.is_some());
+            row
+        };
+        let places: Vec<Option<RowId>> = self.samples.iter().map(&mut place).collect();
+        let mut each = places.iter();
+        self.samples.retain(|_| each.next().is_some_and(Option::is_some));
+        let place = |row: RowId| places.get(row.index()).copied().flatten();
+        self.timeline = self.timeline.take().map(|it| it.with_rows(place));
     }
 
     /// Sum over all rows.

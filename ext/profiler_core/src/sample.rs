@@ -11,92 +11,18 @@
 //! word 3      CPU clock of the thread at its birth, ns
 //! word 4      label set (32) | scope (32)
 //! word 5 - 8  its wall clocks: running, waiting, waiting for the GVL, collecting garbage, ns
-//! then        the frames, one a word
+//! then        one word more where the kind has more to say, and the frames, one a word
 //! ```
 
 use ::core::prelude::rust_2021::*;
 
 use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
+pub use crate::kind::{Kind, State};
 use crate::ring::{Full, Ring, Slot};
 
-/// Words before the frames.
+/// Words of the stamp.
 const STAMP_WORDS: usize = 9;
-
-/// What a record says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    /// The thread was running, or collecting garbage: its CPU clock and its running time.
-    Tick = 0,
-    /// The thread's labels or scope are others from now on. It stands for no time.
-    Switch = 1,
-    /// The thread has waited: its waiting time, for the GVL and else.
-    Wait = 2,
-    /// The thread has collected garbage: its time for that.
-    Gc = 3,
-    /// The same, and a tick fell into it: its CPU clock too.
-    GcTick = 4,
-    /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
-    Still = 5,
-}
-
-impl Kind {
-    /// Whether it is a sample: it has a stack, and is counted.
-    pub(crate) fn is_sample(self) -> bool {
-        !matches!(self, Kind::Switch | Kind::Still)
-    }
-
-    fn from_bits(bits: u8) -> Self {
-        match bits {
-            1 => Kind::Switch,
-            2 => Kind::Wait,
-            3 => Kind::Gc,
-            4 => Kind::GcTick,
-            5 => Kind::Still,
-            _ => Kind::Tick,
-        }
-    }
-}
-
-/// What a thread was doing when its record was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum State {
-    /// Using its CPU, with or without the GVL.
-    Running = 0,
-    /// Collecting garbage.
-    Gc = 1,
-    /// Blocked, asleep, or in C code that let go of the GVL.
-    Waiting = 2,
-    /// Waiting for the GVL.
-    Gvl = 3,
-}
-
-impl State {
-    /// All there are.
-    pub const ALL: [Self; 4] = [Self::Running, Self::Gc, Self::Waiting, Self::Gvl];
-
-    fn from_bits(bits: u8) -> Self {
-        match bits {
-            1 => State::Gc,
-            2 => State::Waiting,
-            3 => State::Gvl,
-            _ => State::Running,
-        }
-    }
-
-    /// The word for it in labels.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Gc => "gc",
-            State::Waiting => "waiting",
-            State::Gvl => "gvl",
-        }
-    }
-}
 
 /// Where a thread's wall clock time has gone since somebody began to measure it, ns: four clocks that only go
 /// forward. Together they are its wall clock; all are 0 while nobody measures.
@@ -160,7 +86,8 @@ pub struct Walk<'buffers> {
 
 /// Writes a record into the ring, keeping at most `depth` frames: both ends of the stack, with
 /// [`Synthetic::Truncated`] between (at the root where the root is missing). One of garbage that
-/// was collected has [`Synthetic::Gc`] as its leaf.
+/// was collected has [`Synthetic::Gc`] as its leaf; a wait without frames is that of a thread that has not begun, and
+/// blame without frames that of one that has ended.
 ///
 /// # Signal safety
 /// Runs in the handler: neither allocates nor waits.
@@ -170,9 +97,9 @@ pub struct Walk<'buffers> {
 #[inline]
 pub fn push(ring: &Ring, kind: Kind, stamp: &Stamp, walk: Walk<'_>, depth: usize) -> Result<(), Full> {
     let have = walk.handles.len().min(walk.lines.len());
-    let collecting = usize::from(matches!(kind, Kind::Gc | Kind::GcTick));
+    let made_up = kind.leaf(stamp.thread, have);
     // What we add has to find room among the `depth`, and a count has 16 bits in the record.
-    let depth = depth.clamp(3, usize::from(u16::MAX)) - collecting;
+    let depth = depth.clamp(3, usize::from(u16::MAX)) - usize::from(made_up.is_some());
     let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
         let room = depth - 1;
         if walk.rootless {
@@ -183,13 +110,12 @@ pub fn push(ring: &Ring, kind: Kind, stamp: &Stamp, walk: Walk<'_>, depth: usize
     } else {
         (have, 0, walk.rootless)
     };
-    let frames = collecting + leaf + usize::from(cut) + root;
-    let len = STAMP_WORDS + frames;
+    let frames = usize::from(made_up.is_some()) + leaf + usize::from(cut) + root;
 
-    ring.try_push(len, |slot| {
+    ring.try_push(words_before(kind) + frames, |slot| {
         write_stamp(slot, stamp, kind, frames);
-        if collecting == 1 {
-            slot.write(Synthetic::Gc.frame().word());
+        if let Some(made_up) = made_up {
+            slot.write(made_up.frame().word());
         }
         let frame = |(handle, line): (&u64, &i32)| RawFrame::new(*handle, *line).word();
         let seen = || walk.handles.iter().zip(walk.lines);
@@ -221,9 +147,16 @@ pub fn push_still(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
     ring.try_push(STAMP_WORDS, |slot| write_stamp(slot, stamp, Kind::Still, 0))
 }
 
+/// Words before the frames.
+#[inline]
+fn words_before(kind: Kind) -> usize {
+    STAMP_WORDS + usize::from(kind.encode().1.is_some())
+}
+
 #[inline]
 fn write_stamp(slot: &mut Slot<'_>, stamp: &Stamp, kind: Kind, frames: usize) {
-    let what = u64::from(stamp.state as u8) | u64::from(kind as u8) << 8;
+    let (kind, more) = kind.encode();
+    let what = u64::from(stamp.state as u8) | kind << 8;
     slot.write(u64::from(stamp.thread.0) | what << 32 | (frames as u64) << 48);
     slot.write(stamp.cpu_ns);
     slot.write(stamp.monotonic_ns);
@@ -231,6 +164,7 @@ fn write_stamp(slot: &mut Slot<'_>, stamp: &Stamp, kind: Kind, frames: usize) {
     slot.write(u64::from(stamp.labels.0) | u64::from(stamp.scope.0) << 32);
     let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = stamp.walls;
     slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns].into_iter());
+    slot.extend(more.into_iter());
 }
 
 /// A record in hand, as it came out of the ring.
@@ -247,11 +181,12 @@ impl<'hand> RawSample<'hand> {
     /// Reads what [`push`] wrote; nothing when the words are no record.
     #[must_use]
     pub fn decode(words: &'hand [u64]) -> Option<Self> {
-        let (stamp, words) = words.split_at_checked(STAMP_WORDS)?;
+        let (stamp, mut words) = words.split_at_checked(STAMP_WORDS)?;
         let &[head, cpu_ns, monotonic_ns, born_cpu_ns, ids, running_ns, waiting_ns, gvl_ns, gc_ns] = stamp
         else {
             return None;
         };
+        let kind = Kind::decode((head >> 40) as u8, &mut words)?;
         if words.len() != (head >> 48) as usize {
             return None;
         }
@@ -265,7 +200,7 @@ impl<'hand> RawSample<'hand> {
             born_cpu_ns,
             walls: Walls { running_ns, waiting_ns, gvl_ns, gc_ns },
         };
-        Some(Self { stamp, kind: Kind::from_bits((head >> 40) as u8), words })
+        Some(Self { stamp, kind, words })
     }
 
     /// The frames as they lie in the record: equal words are equal stacks.

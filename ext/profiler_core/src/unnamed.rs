@@ -6,13 +6,15 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Key, Weight};
+use crate::detail::Detail;
 use crate::frame::{RawFrame, Synthetic};
-use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
+use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
 use crate::names::{synthetic, NameCache};
-use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
+use crate::profile::{Frame, Function, Node, Profile, Sample, Thread, Weights};
 use crate::sample::State;
 use crate::stacks::Stacks;
+use crate::timeline::Recorder;
 use crate::view::Measures;
 
 /// See the module.
@@ -26,6 +28,30 @@ pub struct Unnamed {
     labels: HashMap<LabelSetId, LabelSet, FxBuildHasher>,
     threads: Vec<Thread>,
     thread_places: HashMap<ThreadId, usize, FxBuildHasher>,
+    recorder: Option<Box<Recorder>>,
+}
+
+/// All but the timeline, which can be long.
+#[derive(Debug)]
+#[must_use = "there is a timeline to be finished"]
+pub struct Untimed {
+    profile: Profile,
+    recorder: Option<Box<Recorder>>,
+    /// The rows of the recorder, in order, and where they went.
+    rows: Vec<(Key, RowId)>,
+}
+
+impl Untimed {
+    /// The profile.
+    #[must_use]
+    pub fn timed(mut self) -> Profile {
+        let place = |key: &Key| {
+            let found = self.rows.binary_search_by_key(key, |(key, _)| *key).ok()?;
+            self.rows.get(found).map(|(_, row)| *row)
+        };
+        self.profile.timeline = self.recorder.map(|it| it.finish(place));
+        self.profile
+    }
 }
 
 impl Unnamed {
@@ -33,7 +59,7 @@ impl Unnamed {
     #[must_use]
     pub fn extract(
         measures: Measures,
-        aggregate: Aggregate,
+        mut aggregate: Aggregate,
         epoch: &Stacks,
         infos: HashMap<ThreadId, Thread>,
         sets: &LabelSets,
@@ -41,6 +67,7 @@ impl Unnamed {
         let mut own = Stacks::default();
         let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
         let mut rows = Vec::new();
+        let recorder = aggregate.recorder.take();
         for (key, weight) in aggregate.into_weights() {
             let stack = match key.stack {
                 Some(stack) => *moved.entry(stack).or_insert_with(|| copy(&mut own, epoch, stack)),
@@ -55,13 +82,18 @@ impl Unnamed {
         }
 
         let labels = rows.iter().map(|(_, key, _)| (key.labels, sets.get(key.labels).clone())).collect();
-        let mut used: Vec<ThreadId> = rows.iter().map(|(_, key, _)| key.thread).collect();
+        let waiter = |key: &Key| match key.detail {
+            Detail::Waiter(thread) => Some(thread),
+            Detail::None | Detail::Gc(_) => None,
+        };
+        let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
+        let mut used: Vec<ThreadId> = threads.collect();
         used.sort_unstable();
         used.dedup();
         let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
         let thread_places = used.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
         let (handles, frames, stacks) = own.into_tables();
-        Self { measures, handles, frames, stacks, rows, labels, threads, thread_places }
+        Self { measures, handles, frames, stacks, rows, labels, threads, thread_places, recorder }
     }
 
     /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
@@ -70,12 +102,30 @@ impl Unnamed {
         &self.handles
     }
 
+    fn detail_labels(&self, detail: Detail) -> Vec<(&'static str, String)> {
+        match detail {
+            Detail::None => Vec::new(),
+            Detail::Gc(cause) => {
+                let names = cause.names();
+                names.map_or_else(Vec::new, |(kind, reason)| {
+                    vec![("gc", kind.to_owned()), ("gc_reason", reason.to_owned())]
+                })
+            }
+            Detail::Waiter(thread) => {
+                let place = self.thread_places.get(&thread);
+                let thread = place.and_then(|it| self.threads.get(*it)).cloned().unwrap_or_default();
+                let unnamed = || format!("thread {}", thread.native_id);
+                let name = Some(thread.name.clone()).filter(|name| !name.is_empty());
+                vec![("waiter", name.unwrap_or_else(unnamed))]
+            }
+        }
+    }
+
     /// The profile, once `names` knows every handle. Meta and stats are left to the caller.
     ///
     /// Handles that turn out to be one function become one: the VM makes new objects for a method
     /// that is defined again on the same line, and the reader means the same method.
-    #[must_use]
-    pub fn named(self, names: &NameCache) -> Profile {
+    pub fn named(self, names: &NameCache) -> Untimed {
         let mut functions: Interner<Function, FunctionId> = Interner::default();
         let unknown = || synthetic(Synthetic::Unsampled);
         let named = |handle: &u64| functions.intern(names.get(*handle).unwrap_or_else(unknown));
@@ -94,21 +144,26 @@ impl Unnamed {
 
         let rows = self.rows.iter().map(|(stack, key, weight)| {
             let thread = self.thread_places.get(&key.thread).copied().unwrap_or(0);
-            ((moved(&stack_ids, *stack), thread, key.labels, key.state), *weight)
+            let row = (moved(&stack_ids, *stack), thread, key.labels, key.state, key.detail);
+            (row, self.measures.weights(key, weight))
         });
-        let mut samples = summed(self.measures, rows);
-        for (sample, labels) in &mut samples {
-            sample.labels = self.labels.get(labels).map(|it| it.pairs().to_vec()).unwrap_or_default();
+        let (mut samples, places) = summed(rows);
+        for (sample, labels, detail) in &mut samples {
+            let set = self.labels.get(labels).map(LabelSet::pairs).unwrap_or_default();
+            sample.labels = with_detail(set, self.detail_labels(*detail));
         }
-        Profile {
+        let profile = Profile {
             sample_types: self.measures.sample_types(),
-            samples: samples.into_iter().map(|(sample, _)| sample).collect(),
+            samples: samples.into_iter().map(|(sample, ..)| sample).collect(),
             functions: functions.into_rows(),
             frames: frames.into_rows(),
             stacks: stacks.into_rows(),
             threads: self.threads,
             ..Profile::default()
-        }
+        };
+        // They came in the order of their keys.
+        let rows = self.rows.iter().map(|(_, key, _)| *key).zip(places).collect();
+        Untimed { profile, recorder: self.recorder, rows }
     }
 }
 
@@ -117,37 +172,38 @@ fn moved<I: Id>(to: &[I], id: I) -> I {
     to.get(id.index()).copied().unwrap_or(id)
 }
 
-/// What makes a row of its own.
-type RowKey = (StackId, usize, LabelSetId, State);
+/// The app's labels and ours; where both have a name, the app's.
+fn with_detail(labels: &[(String, String)], detail: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    let mut all = labels.to_vec();
+    for (name, value) in detail {
+        if let Err(place) = all.binary_search_by(|(other, _)| other.as_str().cmp(name)) {
+            all.insert(place, (name.to_owned(), value));
+        }
+    }
+    all
+}
 
-/// One sample for each, in the order in which they first come, with the id of its labels.
-fn summed(measures: Measures, rows: impl Iterator<Item = (RowKey, Weight)>) -> Vec<(Sample, LabelSetId)> {
-    let mut samples: Vec<(Sample, LabelSetId)> = Vec::new();
+/// What makes a row of its own.
+type RowKey = (StackId, usize, LabelSetId, State, Detail);
+
+/// One sample for each, in the order in which they first come, with the id of its labels and what else there is to say;
+/// and where each went.
+fn summed(rows: impl Iterator<Item = (RowKey, Weights)>) -> (Vec<(Sample, LabelSetId, Detail)>, Vec<RowId>) {
+    let mut samples: Vec<(Sample, LabelSetId, Detail)> = Vec::new();
     let mut places: HashMap<RowKey, usize, FxBuildHasher> = HashMap::default();
-    for (key, weight) in rows {
-        let (stack, thread, labels, state) = key;
-        let mut weights = Weights::default();
-        weights.set(SampleType::Samples, weight.count);
-        if measures.cpu {
-            weights.set(SampleType::Cpu, weight.cpu_ns);
-        }
-        if measures.wall {
-            weights.set(SampleType::Wall, weight.wall_ns);
-            match state {
-                State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
-                State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
-                State::Running | State::Waiting => {}
-            }
-        }
-        match places.get(&key).and_then(|place| samples.get_mut(*place)) {
-            Some((sample, _)) => sample.weights.add(&weights),
+    let mut went = Vec::new();
+    for (key, weights) in rows {
+        let (stack, thread, labels, state, detail) = key;
+        let place = *places.entry(key).or_insert(samples.len());
+        went.push(RowId::from_index(place));
+        match samples.get_mut(place) {
+            Some((sample, ..)) => sample.weights.add(&weights),
             None => {
-                places.insert(key, samples.len());
-                samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels));
+                samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels, detail));
             }
         }
     }
-    samples
+    (samples, went)
 }
 
 /// Copies one stack of the epoch into `own`.

@@ -3,11 +3,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::aggregate::{Aggregate, Beginning, Last};
+use crate::aggregate::{Aggregate, Beginning, Key, Last, Weight};
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
-use crate::profile::SampleType;
-use crate::sample::{RawSample, Walls};
+use crate::profile::{SampleType, Weights};
+use crate::sample::{RawSample, State, Walls};
+use crate::timeline::Recorder;
 
 /// Which clocks a session is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +28,28 @@ impl Measures {
             types.push(SampleType::Cpu);
         }
         if self.wall {
-            types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc]);
+            types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame]);
         }
         types
+    }
+
+    /// What a weight of that row comes to in these columns.
+    pub(crate) fn weights(self, key: &Key, weight: &Weight) -> Weights {
+        let mut weights = Weights::default();
+        weights.set(SampleType::Samples, weight.count);
+        if self.cpu {
+            weights.set(SampleType::Cpu, weight.cpu_ns);
+        }
+        if self.wall {
+            weights.set(SampleType::Wall, weight.wall_ns);
+            weights.set(SampleType::GvlBlame, weight.blame_ns);
+            match key.state {
+                State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
+                State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
+                State::Running | State::Waiting => {}
+            }
+        }
+        weights
     }
 }
 
@@ -48,6 +68,8 @@ pub struct View {
     pub threads: Option<Vec<ThreadId>>,
     /// Only while all of these labels are current. Empty is always.
     pub labels: LabelSet,
+    /// Whether to keep when all of it was, see [`crate::timeline`].
+    pub timeline: bool,
 }
 
 impl View {
@@ -55,6 +77,12 @@ impl View {
     #[must_use]
     pub fn has_thread(&self, thread: ThreadId) -> bool {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
+    }
+
+    fn aggregate(&self, started_ns: u64) -> Aggregate {
+        let mut aggregate = Aggregate::new(self.measures, started_ns, self.labels.is_empty(), []);
+        aggregate.recorder = self.timeline.then(|| Box::new(Recorder::new(self.measures, started_ns)));
+        aggregate
     }
 }
 
@@ -84,7 +112,7 @@ pub struct Viewer {
 impl Viewer {
     /// Begins to look at `started_ns` on the monotonic clock; `threads` are those that exist.
     pub fn new(view: View, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) -> Self {
-        let aggregate = Aggregate::new(view.measures, started_ns, view.labels.is_empty(), []);
+        let aggregate = view.aggregate(started_ns);
         let mut viewer = Self { view, paused: false, matches: HashMap::default(), aggregate };
         viewer.resume(started_ns, threads, sets);
         viewer
@@ -156,7 +184,7 @@ impl Viewer {
             let looked_at = before.is_some_and(|before| threads.contains(&before));
             *threads = me.filter(|_| looked_at).map(|me| me.thread).into_iter().collect();
         }
-        self.aggregate = Aggregate::new(self.view.measures, started_ns, self.view.labels.is_empty(), []);
+        self.aggregate = self.view.aggregate(started_ns);
         if !self.paused {
             self.resume(started_ns, me.as_slice(), sets);
         }

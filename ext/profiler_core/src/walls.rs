@@ -10,7 +10,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::random;
+use crate::meter::{Gaps, Meter};
 use crate::sample::Walls;
 
 /// See the module. Times are on the monotonic clock, ns; 0 is never.
@@ -20,22 +20,16 @@ pub struct WallClock {
     on_since_ns: AtomicU64,
     /// How long it was measured before that.
     before_ns: AtomicU64,
-    waiting_ns: AtomicU64,
-    gvl_ns: AtomicU64,
-    gc_ns: AtomicU64,
+    waiting: Meter,
+    gvl: Meter,
+    gc: Meter,
+    gaps: Gaps,
     /// When it blocked.
     blocked_ns: AtomicU64,
     /// When it could have gone on.
     ready_ns: AtomicU64,
     /// When it began to collect garbage.
     gc_since_ns: AtomicU64,
-    /// How much is to be collected between two records, on average, ns.
-    interval_ns: AtomicU64,
-    /// The next wait that brings the two kinds of waiting above this is captured.
-    wait_due_ns: AtomicU64,
-    /// The next GC that brings collecting above this is captured.
-    gc_due_ns: AtomicU64,
-    random: AtomicU64,
 }
 
 impl Default for WallClock {
@@ -51,25 +45,26 @@ impl WallClock {
         Self {
             on_since_ns: AtomicU64::new(0),
             before_ns: AtomicU64::new(0),
-            waiting_ns: AtomicU64::new(0),
-            gvl_ns: AtomicU64::new(0),
-            gc_ns: AtomicU64::new(0),
+            waiting: Meter::new(),
+            gvl: Meter::new(),
+            gc: Meter::new(),
+            gaps: Gaps::new(),
             blocked_ns: AtomicU64::new(0),
             ready_ns: AtomicU64::new(0),
             gc_since_ns: AtomicU64::new(0),
-            interval_ns: AtomicU64::new(0),
-            wait_due_ns: AtomicU64::new(0),
-            gc_due_ns: AtomicU64::new(0),
-            random: AtomicU64::new(0),
         }
     }
 
     /// For a new life. Not measured yet.
     pub fn reset(&self) {
-        for clock in [&self.on_since_ns, &self.before_ns, &self.waiting_ns, &self.gvl_ns, &self.gc_ns] {
-            clock.store(0, Relaxed);
-        }
+        self.on_since_ns.store(0, Relaxed);
+        self.before_ns.store(0, Relaxed);
+        self.meters().for_each(Meter::reset);
         self.forget_open();
+    }
+
+    fn meters(&self) -> impl Iterator<Item = &Meter> {
+        [&self.waiting, &self.gvl, &self.gc].into_iter()
     }
 
     fn forget_open(&self) {
@@ -88,7 +83,7 @@ impl WallClock {
     /// Measures from `now_ns` on. A thread that is not `running` has been waiting until it says otherwise. If it is
     /// measured already, only the interval changes. With the GVL.
     pub fn turn_on(&self, now_ns: u64, interval_ns: u64, running: bool) {
-        let changed = self.interval_ns.swap(interval_ns, Relaxed) != interval_ns;
+        let changed = self.gaps.set_mean(interval_ns);
         if !self.is_on() {
             self.forget_open();
             if !running {
@@ -98,8 +93,14 @@ impl WallClock {
         } else if !changed {
             return;
         }
-        self.draw_wait();
-        self.draw_gc();
+        self.meters().for_each(|it| it.draw(&self.gaps));
+    }
+
+    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `born_ns`. Says whether
+    /// that is to be recorded.
+    pub fn turn_on_at_birth(&self, born_ns: u64, now_ns: u64, interval_ns: u64) -> Due {
+        self.turn_on(born_ns, interval_ns, true);
+        Due { waiting: false, gvl: self.gvl.end_part(now_ns - born_ns, &self.gaps) }
     }
 
     /// Measures no longer. With the GVL, or on the thread itself.
@@ -107,9 +108,9 @@ impl WallClock {
         if self.is_on() {
             let walls = self.read(now_ns);
             self.before_ns.store(walls.running_ns + walls.waiting_ns + walls.gvl_ns + walls.gc_ns, Relaxed);
-            self.waiting_ns.store(walls.waiting_ns, Relaxed);
-            self.gvl_ns.store(walls.gvl_ns, Relaxed);
-            self.gc_ns.store(walls.gc_ns, Relaxed);
+            self.waiting.set(walls.waiting_ns);
+            self.gvl.set(walls.gvl_ns);
+            self.gc.set(walls.gc_ns);
             self.on_since_ns.store(0, Relaxed);
             self.forget_open();
         }
@@ -125,14 +126,14 @@ impl WallClock {
         let on_since_ns = self.on_since_ns.load(Relaxed);
         let on_ns = if on_since_ns == 0 { 0 } else { now_ns.saturating_sub(on_since_ns) };
         let total_ns = self.before_ns.load(Relaxed) + on_ns;
-        let (mut waiting_ns, mut gvl_ns) = (self.waiting_ns.load(Relaxed), self.gvl_ns.load(Relaxed));
+        let (mut waiting_ns, mut gvl_ns) = (self.waiting.ns(), self.gvl.ns());
         let (blocked_ns, ready_ns) = (self.blocked_ns.load(Relaxed), self.ready_ns.load(Relaxed));
         if blocked_ns != 0 {
             let till_ns = if ready_ns >= blocked_ns { ready_ns } else { now_ns };
             waiting_ns += till_ns.saturating_sub(blocked_ns);
             gvl_ns += now_ns.saturating_sub(till_ns);
         }
-        let mut gc_ns = self.gc_ns.load(Relaxed);
+        let mut gc_ns = self.gc.ns();
         let gc_since_ns = self.gc_since_ns.load(Relaxed);
         if gc_since_ns != 0 {
             gc_ns += now_ns.saturating_sub(gc_since_ns);
@@ -164,22 +165,18 @@ impl WallClock {
         self.ready_ns.store(now_ns, Relaxed);
     }
 
-    /// It goes on. True when the wait that has ended here is to be captured.
+    /// It goes on. Says what of the wait that has ended here is to be recorded.
     #[inline]
-    pub fn go_on(&self, now_ns: u64) -> bool {
+    pub fn go_on(&self, now_ns: u64) -> Due {
         if !self.is_blocked() {
-            return false;
+            return Due::default();
         }
         let Walls { waiting_ns, gvl_ns, .. } = self.read(now_ns);
-        self.waiting_ns.store(waiting_ns, Relaxed);
-        self.gvl_ns.store(gvl_ns, Relaxed);
+        let waiting = self.waiting.end_part(waiting_ns, &self.gaps);
+        let gvl = self.gvl.end_part(gvl_ns, &self.gaps);
         compiler_fence(SeqCst);
         self.blocked_ns.store(0, Relaxed);
-        if waiting_ns + gvl_ns < self.wait_due_ns.load(Relaxed) {
-            return false;
-        }
-        self.draw_wait();
-        true
+        Due { waiting, gvl }
     }
 
     /// It begins to collect garbage.
@@ -188,43 +185,31 @@ impl WallClock {
         self.gc_since_ns.store(now_ns, Relaxed);
     }
 
-    /// It is done with that. True when this GC is to be captured.
+    /// It is done with that. True when this GC is to be recorded.
     #[inline]
     pub fn exit_gc(&self, now_ns: u64) -> bool {
-        let gc_ns = self.read(now_ns).gc_ns;
-        self.gc_ns.store(gc_ns, Relaxed);
+        let due = self.gc.end_part(self.read(now_ns).gc_ns, &self.gaps);
         compiler_fence(SeqCst);
         self.gc_since_ns.store(0, Relaxed);
-        if gc_ns < self.gc_due_ns.load(Relaxed) {
-            return false;
-        }
-        self.draw_gc();
-        true
+        due
     }
 
-    fn draw_wait(&self) {
-        let so_far_ns = self.waiting_ns.load(Relaxed) + self.gvl_ns.load(Relaxed);
-        self.wait_due_ns.store(so_far_ns + self.gap_ns(), Relaxed);
+    /// The clocks for a record of what has just ended: where `now` has the whole of it, as much as the record stands for.
+    #[inline]
+    #[must_use]
+    pub fn given(&self, now: &Walls) -> Walls {
+        let [waiting_ns, gvl_ns, gc_ns] = [&self.waiting, &self.gvl, &self.gc].map(Meter::given_ns);
+        Walls { waiting_ns, gvl_ns, gc_ns, ..*now }
     }
+}
 
-    fn draw_gc(&self) {
-        self.gc_due_ns.store(self.gc_ns.load(Relaxed) + self.gap_ns(), Relaxed);
-    }
-
-    /// A random time with the interval as its mean, distributed exponentially: so that whatever is the next to end
-    /// is as likely to be captured as it is long, and no rhythm of the program can fall into step. At least 1.
-    fn gap_ns(&self) -> u64 {
-        let mut bits = self.random.load(Relaxed);
-        if bits == 0 {
-            // A seed of its own for each clock, from where that lies.
-            bits = (::core::ptr::from_ref(self) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        }
-        bits = random::after(bits);
-        self.random.store(bits, Relaxed);
-        // In (0, 1]: 53 bits are what a double holds.
-        let uniform = ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        (-uniform.ln() * self.interval_ns.load(Relaxed) as f64) as u64 + 1
-    }
+/// What of a wait is to be recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// That it blocked.
+    pub waiting: bool,
+    /// That it then waited for the GVL.
+    pub gvl: bool,
 }
 
 #[cfg(all(test, not(loom)))]
@@ -267,7 +252,7 @@ mod tests {
         clock.block(110);
         clock.block(120);
         clock.ready(125);
-        assert!(clock.go_on(125));
+        clock.go_on(125);
         assert_eq!(parts(&clock, 125), [20, 5, 0, 0]);
     }
 
@@ -277,18 +262,5 @@ mod tests {
         clock.turn_on(100, 1, false);
         clock.go_on(150);
         assert_eq!(parts(&clock, 150), [0, 50, 0, 0]);
-    }
-
-    #[test]
-    fn two_waits_in_turn_are_captured_equally_often() {
-        let clock = on(1_000_000);
-        let (mut now_ns, mut captured) = (100, [0i32; 2]);
-        for turn in 0..20_000 {
-            clock.block(now_ns);
-            now_ns += 600_000;
-            captured[turn % 2] += i32::from(clock.go_on(now_ns));
-        }
-        // About 9,000 in all; the difference has a standard deviation of some 70.
-        assert!(captured[0] > 4_000 && (captured[0] - captured[1]).abs() < 500, "{captured:?}");
     }
 }

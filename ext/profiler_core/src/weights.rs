@@ -16,6 +16,8 @@ pub enum SampleType {
     GvlWait,
     /// Wall clock time collecting garbage, ns.
     Gc,
+    /// Wall clock time that others waited for the GVL while this stack had it, ns.
+    GvlBlame,
     /// Objects allocated.
     AllocObjects,
     /// Bytes allocated.
@@ -28,12 +30,13 @@ pub enum SampleType {
 
 impl SampleType {
     /// All, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Samples,
         Self::Cpu,
         Self::Wall,
         Self::GvlWait,
         Self::Gc,
+        Self::GvlBlame,
         Self::AllocObjects,
         Self::AllocSpace,
         Self::InuseObjects,
@@ -49,6 +52,7 @@ impl SampleType {
             Self::Wall => ("wall", "nanoseconds"),
             Self::GvlWait => ("gvl_wait", "nanoseconds"),
             Self::Gc => ("gc", "nanoseconds"),
+            Self::GvlBlame => ("gvl_blame", "nanoseconds"),
             Self::AllocObjects => ("alloc_objects", "count"),
             Self::AllocSpace => ("alloc_space", "bytes"),
             Self::InuseObjects => ("inuse_objects", "count"),

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use profiler_core::aggregate::Last;
 use profiler_core::collector::pair;
+use profiler_core::detail::GcCause;
 use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::labels::LabelSet;
@@ -24,7 +25,8 @@ impl ThreadRegistry for Ended {
 
 fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
-    let last = Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, walls: Walls::default() };
+    let last =
+        Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, walls: Walls::default(), monotonic_ns: cpu_ns };
     ThreadLife { last, info }
 }
 
@@ -54,7 +56,8 @@ fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
     };
     let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
     let lines = vec![7; handles.len()];
-    let kind = if state == State::Gc { Kind::GcTick } else { Kind::Tick };
+    let kind =
+        if state == State::Gc { Kind::Gc { ticked: true, cause: GcCause::minor(0) } } else { Kind::Tick };
     push(&hub.ring, kind, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
 }
 

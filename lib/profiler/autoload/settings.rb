@@ -18,6 +18,7 @@ module Profiler
       ENGINE = "PROFILER_ENGINE"
       DEPTH = "PROFILER_DEPTH"
       TRIM_PATH = "PROFILER_TRIM_PATH" # 1: short paths; or the directories to cut off, with : between
+      TIMELINE = "PROFILER_TIMELINE" # as QUIET: each record is kept with its time
       LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between
       DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
@@ -28,8 +29,8 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, LABELS, DURATION, SIGNAL, START_PAUSED, QUIET,
-               LEDGER, OWNER, EXECS].freeze
+      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, LABELS, DURATION, SIGNAL,
+               START_PAUSED, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
       RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
@@ -107,7 +108,7 @@ module Profiler
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)),
           depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
-          trim_path: trim_path
+          trim_path: trim_path, timeline: flag?(TIMELINE) || nil
         }.reject { |_name, it| it.nil? }
       end
 

@@ -64,6 +64,9 @@ module Profiler
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
+        parser.on("--timeline", "keep each record with its time, in .pb.gz: about 10 bytes each, the last million") do
+          @env[Settings::TIMELINE] = "1"
+        end
         parser.on("--start-paused", "record nothing before the signal comes") { @env[Settings::START_PAUSED] = "1" }
         parser.on("--label NAME=VALUE", "on every sample, may be repeated") { |label| @labels << given("--label", label) }
         parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }

@@ -1,6 +1,7 @@
 //! Ticks where no hook of the VM tells who waits: what they find is told by where the thread was interrupted.
 
 use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
 
 use ::profiler_core::counters::count;
 use ::profiler_core::hub::Hub;
@@ -8,8 +9,10 @@ use ::profiler_core::sample::{push_still, Kind, Stamp, State, Walls};
 use ::profiler_core::sampled::Judgement;
 
 use super::clock;
-use super::walk::{record_gc, Scratch};
+use super::walk::Scratch;
+use super::CAPTURE;
 use crate::threads::ThreadState;
+use crate::vm;
 
 /// Takes the record of a tick on a thread whose wall clock is sampled: that it runs, or that it waits.
 #[inline]
@@ -32,12 +35,19 @@ pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &S
 
 /// Takes the record of a tick on a thread that collects garbage, without the stack that is to blame.
 #[inline]
-pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, stamp: &mut Stamp) {
+pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &mut Stamp) {
+    // SAFETY: it is this thread that collects.
+    let kind = Kind::Gc { ticked: true, cause: unsafe { vm::gc::latest_cause() } };
+    if !CAPTURE.walls.load(Ordering::Relaxed) || !state.sampled.is_on() {
+        scratch.record_empty(hub, kind, stamp);
+        return;
+    }
     let it = Judgement { waits: false, ..state.sampled.judge(&stamp.walls, false) };
     state.sampled.collect(&mut stamp.walls);
     close(hub, stamp, it.before_ns);
-    record_gc(hub, stamp);
-    state.sampled.noted(&stamp.walls, it, stamp.cpu_ns, 0);
+    if scratch.record_empty(hub, kind, stamp) {
+        state.sampled.noted(&stamp.walls, it, stamp.cpu_ns, 0);
+    }
 }
 
 /// The wait before this record is over, and lasted up to there on the waiting clock.

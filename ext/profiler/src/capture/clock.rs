@@ -11,6 +11,11 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     read(::libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
+/// CPU clock of the process, ns. While one of its threads has a CPU timer it can be late by a tick of the kernel.
+pub(crate) fn process_cpu_ns() -> u64 {
+    read(::libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
+}
+
 /// Monotonic clock, ns. About 25 ns.
 ///
 /// # Signal safety

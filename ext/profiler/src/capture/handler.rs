@@ -9,7 +9,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
-use super::engine::perf;
+use super::engine::{self, perf};
 use super::walk::Scratch;
 use super::{asleep, clock, CAPTURE};
 use crate::labels;
@@ -98,7 +98,13 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         let in_call = !HOOKS && state.sampled.is_on() && asleep::in_call(context);
         capture(hub, state, begun_ns, in_call);
     }
-    state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns));
+    // Where the kernel looks at its timers once in a while there is time enough between two.
+    if let (Some(run_ns), true) =
+        (state.handled(begun_ns, clock::monotonic_ns()), CAPTURE.aimed.load(Ordering::Relaxed))
+    {
+        let swallowed = engine::let_run(state, run_ns);
+        add(&hub.counters.overrun, u64::from(swallowed));
+    }
 }
 
 /// Takes the record where Ruby checks its interrupts.
@@ -144,7 +150,8 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
             // Where it ends, `waits` takes the record, with the stack that is to blame.
             return state.tick_in_gc();
         }
-        return asleep::record_collecting(hub, state, &mut stamp(state, State::Gc, monotonic_ns));
+        let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
+        return asleep::record_collecting(hub, state, scratch, &mut stamp(state, State::Gc, monotonic_ns));
     }
     // Whoever runs without the GVL waits, as far as the wall clock goes.
     let measured = CAPTURE.walls.load(Ordering::Relaxed);

@@ -9,14 +9,17 @@ use ::profiler_core::counters::{add, count};
 use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::{Kind, Stamp, State};
 use ::profiler_core::view::Measures;
+use ::profiler_core::walls::Due;
 
+use super::engine::ticker;
 use super::handler::stamp;
+use super::holder::{self, Holder};
 use super::walk::Scratch;
 use super::{clock, CAPTURE};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
-use crate::vm::gvl::{self, GvlEvent};
+use crate::vm::gvl::{self, GvlEvent, HOOKS};
 
 /// The hooks on the GVL are there.
 static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
@@ -56,14 +59,22 @@ pub(crate) fn keep_hooks() {
     GVL_HOOK_INHERITED.store(GVL_HOOKED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// *Runs on:* any thread; on that which it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk.
-/// *Never:* takes longer than one.
+/// *Runs on:* any thread; on that which it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk or two.
+/// *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     if !CAPTURE.walls.load(Ordering::Relaxed) {
         return;
     }
-    let Some(state) = threads::at(tag as usize) else { return };
-    if !state.is_live() || state.object() != thread || !state.walls.is_on() {
+    let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
+    let Some(state) = known else {
+        // SAFETY: the VM says that there is such a thread.
+        return unsafe { of_a_stranger(event, thread, tag) };
+    };
+    let before = match event {
+        GvlEvent::Resumed => holder::pass_to(state),
+        GvlEvent::Suspended | GvlEvent::Ready => None,
+    };
+    if !state.walls.is_on() {
         return;
     }
     let now_ns = clock::monotonic_ns();
@@ -72,13 +83,98 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         GvlEvent::Ready => state.walls.ready(now_ns),
         GvlEvent::Resumed => {
             let due = state.walls.go_on(now_ns);
-            if let (true, true, Some(hub)) = (due, CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) {
-                // The stack is the one that has waited: nothing has run since.
-                record(hub, state, Kind::Wait, State::Waiting, now_ns);
-                state.add_handler_ns(clock::monotonic_ns().wrapping_sub(now_ns));
-            }
+            ticker::somebody_runs();
+            // The stack is the one that has waited: nothing has run since.
+            record_wait(state, due, before, now_ns);
         }
     }
+}
+
+/// A thread that is not in the registry. When it is first made ready, it is noted when that was, until it registers
+/// itself; then it has been waiting for the GVL since.
+///
+/// # Safety
+/// `thread` is a live Thread.
+unsafe fn of_a_stranger(event: GvlEvent, thread: u64, tag: *mut c_void) {
+    match event {
+        GvlEvent::Ready if !Birth::is(tag) => {
+            // SAFETY: as promised; nobody follows such a tag.
+            unsafe { gvl::tag(thread, Birth::now().as_tag()) };
+        }
+        // One that is about to register itself passes it to itself.
+        GvlEvent::Resumed if !Birth::is(tag) => holder::pass_to_nobody(),
+        _ => {}
+    }
+}
+
+/// The instant at which a thread was made ready for the first time. As a tag it is odd, which no address is.
+struct Birth(u64);
+
+impl Birth {
+    fn now() -> Self {
+        Self(clock::monotonic_ns())
+    }
+
+    fn is(tag: *mut c_void) -> bool {
+        tag as usize & 1 == 1
+    }
+
+    fn as_tag(&self) -> *mut c_void {
+        (self.0 << 1 | 1) as *mut c_void
+    }
+
+    fn of(tag: *mut c_void) -> Option<Self> {
+        Self::is(tag).then_some(Self(tag as u64 >> 1))
+    }
+}
+
+/// The thread that we are on begins, and has just registered itself. Its wall clock is measured if `interval_ns` is not
+/// 0: since it was made ready, where that is known.
+///
+/// # Safety
+/// The caller has the GVL, which nobody has had since the thread got it.
+pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
+    if !CAPTURE.walls.load(Ordering::Relaxed) {
+        return;
+    }
+    if !HOOKS {
+        if interval_ns > 0 {
+            state.walls_on(interval_ns, true);
+        }
+        return;
+    }
+    // SAFETY: it is the thread that runs.
+    let tag = unsafe { gvl::tag_of(state.object()) };
+    follow(state);
+    let before = holder::pass_to(state);
+    if interval_ns > 0 {
+        let now_ns = clock::monotonic_ns();
+        let born_ns = Birth::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
+        let due = state.walls.turn_on_at_birth(born_ns, now_ns, interval_ns);
+        ticker::somebody_runs();
+        record_wait(state, due, before, now_ns);
+    }
+}
+
+/// Hooks on the GVL find the state of this thread from now on.
+pub(crate) fn follow(state: &'static ThreadState) {
+    let tag = ::core::ptr::from_ref(state).cast_mut().cast();
+    // SAFETY: the GVL is held, so a thread that is registered has not ended; states stay for ever.
+    unsafe { gvl::tag(state.object(), tag) };
+}
+
+/// Records of the wait that has just ended on the thread that we are on, and of who is to blame for it.
+fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
+    let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
+    if due == Due::default() {
+        return;
+    }
+    let stamp = record(hub, state, Kind::Wait, State::Waiting, now_ns);
+    if let (true, Some(before)) = (due.gvl, before) {
+        // SAFETY: whose wait is over has the GVL.
+        unsafe { before.record(hub, &stamp) };
+    }
+    state.add_handler_ns(clock::monotonic_ns().wrapping_sub(now_ns));
 }
 
 thread_hook!(on_gc_enter, |_thread| {
@@ -103,21 +199,25 @@ thread_hook!(on_gc_exit, |_thread| {
     if (ticks > 0 || due) && CAPTURE.enabled.load(Ordering::Acquire) {
         // All ticks of one GC are one record.
         add(&hub.counters.overrun, ticks.saturating_sub(1));
-        let kind = if ticks > 0 { Kind::GcTick } else { Kind::Gc };
-        record(hub, state, kind, State::Gc, now_ns);
+        // SAFETY: it is this thread that collects.
+        let cause = unsafe { vm::gc::latest_cause() };
+        record(hub, state, Kind::Gc { ticked: ticks > 0, cause }, State::Gc, now_ns);
         state.add_handler_ns(clock::monotonic_ns().wrapping_sub(now_ns));
     }
 });
 
-/// Takes a record of the thread that we are on.
-fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) {
-    // Ours is the only walk that this GC lets happen, and it is over before objects are moved again.
+/// Takes a record of what has just ended on the thread that we are on.
+fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Stamp {
+    let stamp = stamp(state, doing, now_ns);
+    let stamp = Stamp { walls: state.walls.given(&stamp.walls), ..stamp };
+    // If it is a GC, ours is the only walk that this one lets happen, and it is over before objects are moved again.
     match Scratch::take() {
         Some(scratch) => {
-            scratch.record(hub, kind, &stamp(state, doing, now_ns));
+            scratch.record(hub, kind, &stamp);
         }
         None => count(&hub.counters.dropped_busy),
     }
+    stamp
 }
 
 /// Takes a record of the wait that another thread is in.
@@ -132,9 +232,7 @@ pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
     };
     match Scratch::take() {
         // SAFETY: as promised.
-        Some(scratch) => unsafe {
-            scratch.record_of(hub, state.object(), &stamp);
-        },
+        Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &stamp) },
         None => count(&hub.counters.dropped_busy),
     }
 }

@@ -10,7 +10,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::{push, Kind, Stamp, Walk};
 
 use super::{clock, CAPTURE};
-use crate::vm;
+use crate::vm::{self, gvl::HOOKS};
 
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
 pub(crate) const WALK_LIMIT: usize = 10_000;
@@ -102,15 +102,20 @@ impl Scratch {
         })
     }
 
-    /// The same of a wait of another thread.
+    /// The same with the stack of another thread.
     ///
     /// # Safety
     /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
-    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, stamp: &Stamp) {
+    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, stamp: &Stamp) {
         // SAFETY: the buffers are ours until we are dropped; as promised.
-        self.publish(hub, Kind::Wait, stamp, |handles, lines| unsafe {
+        self.publish(hub, kind, stamp, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
         });
+    }
+
+    /// Publishes a record without a walk: of what has no stack.
+    pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, stamp: &Stamp) -> bool {
+        self.publish(hub, kind, stamp, |_, _| 0)
     }
 
     /// What `walk` leaves in the buffers, and gives the length of, becomes a record.
@@ -124,7 +129,8 @@ impl Scratch {
     ) -> bool {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
         let frames = walk(handles, lines);
-        if frames == 0 {
+        // Where waits are sampled, one without a stack is that of a thread that is no more.
+        if frames == 0 && (kind == Kind::Tick || kind == Kind::Wait && !HOOKS) {
             count(&hub.counters.dropped_no_frames);
             return false;
         }
@@ -142,15 +148,6 @@ impl Scratch {
             count(&hub.counters.truncated);
         }
         true
-    }
-}
-
-/// Publishes a record of a GC without the stack that is to blame.
-#[inline]
-pub(crate) fn record_gc(hub: &Hub, stamp: &Stamp) {
-    let walk = Walk { handles: &[], lines: &[], rootless: false };
-    if push(&hub.ring, Kind::GcTick, stamp, walk, WALK_LIMIT).is_err() {
-        count(&hub.counters.dropped_full);
     }
 }
 

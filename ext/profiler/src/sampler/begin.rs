@@ -34,8 +34,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     waits::hook(config.measures);
     labels::sessions_begin();
     let asked = match &config.threads {
-        Threads::Current => vm::threads::current(ruby).map(|it| vec![it]),
-        Threads::All | Threads::These(_) => vm::threads::list(ruby),
+        // Whoever waits for the GVL may have to blame a thread that the session does not look at.
+        Threads::Current if !config.measures.wall => vm::threads::current(ruby).map(|it| vec![it]),
+        Threads::All | Threads::Current | Threads::These(_) => vm::threads::list(ruby),
     };
     // Under the lock Ruby is asked nothing that could let another thread run.
     labels::settle_own(ruby);
@@ -83,12 +84,13 @@ impl Sampler {
             sigaction::Owner::Nobody => sigaction::install(),
             sigaction::Owner::Foreign => return Err(Refusal::HandlerTaken),
         }
-        let wanted = |it: &&RubyThread| match &config.threads {
+        let wanted = |it: &RubyThread| match &config.threads {
+            Threads::All => true,
+            Threads::Current => it.current,
             Threads::These(objects) => objects.contains(&it.object),
-            _ => true,
         };
         let mut found = Vec::new();
-        for thread in all.iter().filter(wanted) {
+        for thread in all.iter().filter(|it| config.measures.wall || wanted(it)) {
             let Some(native_id) = thread.native_id else { continue };
             let (cpu_ns, pthread) = match thread.current {
                 true => (Some(clock::thread_cpu_ns()), clock::pthread_self()),
@@ -103,7 +105,9 @@ impl Sampler {
                 threads::remember_own(state);
             }
             labels::refresh(ruby, hub, state, thread);
-            found.push(state.now(cpu_ns));
+            if wanted(thread) {
+                found.push(state.now(cpu_ns));
+            }
         }
         if found.is_empty() {
             return Err(Refusal::NoThreads);
@@ -118,7 +122,8 @@ impl Sampler {
         };
         let looks_at_labels = !config.labels.is_empty();
         let measures = config.measures;
-        let view = View { measures, threads: threads.clone(), labels: config.labels.clone() };
+        let labels = config.labels.clone();
+        let view = View { measures, threads: threads.clone(), labels, timeline: config.timeline };
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth
@@ -127,7 +132,8 @@ impl Sampler {
             },
             Ordering::Relaxed,
         );
-        let start = Start::now(hub);
+        let sees_all = threads.is_none() && !looks_at_labels && measures.cpu;
+        let start = Start { process_cpu_ns: sees_all.then(clock::process_cpu_ns), ..Start::now(hub) };
         let id = hub.open(view, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,

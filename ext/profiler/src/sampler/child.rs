@@ -38,7 +38,8 @@ impl Sampler {
     pub(crate) fn go_on(&mut self, hub: &'static Hub) {
         let start = Start::now(hub);
         for session in &mut self.sessions {
-            session.start = start;
+            // A process that is born has used no CPU.
+            session.start = Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), ..start };
             session.markers.clear();
             session.markers_refused = 0;
         }

@@ -64,6 +64,8 @@ pub(crate) struct Start {
     pub(crate) handler_ns: u64,
     /// Of all our threads.
     pub(crate) collector_ns: u64,
+    /// CPU clock of the process, for a session that is to see all of it.
+    pub(crate) process_cpu_ns: Option<u64>,
 }
 
 impl Start {
@@ -74,6 +76,7 @@ impl Start {
             counts: hub.counters.read(),
             handler_ns: threads::handler_ns(),
             collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
+            process_cpu_ns: None,
         }
     }
 }
@@ -167,6 +170,7 @@ unsafe fn install_for_good() {
     unsafe {
         vm::root::install(crate::mark::mark);
         handler::AT_SAFEPOINT.register();
+        vm::gc::learn();
         fork::GO_ON.register();
         labels::RESYNC.register();
         vm::events::at_vm_exit(at_vm_exit);
@@ -247,23 +251,37 @@ fn now() -> Vec<ThreadNow> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }
 
-/// The threads of a session that live, with their clocks. `named` are the threads as Ruby knows them.
-fn lives(threads: Option<&[ThreadId]>, named: &[RubyThread]) -> Vec<ThreadLife> {
-    threads::live()
-        .filter(|state| threads.is_none_or(|ids| ids.contains(&state.id())))
-        .map(|state| {
-            let ruby = named.iter().find(|it| it.object == state.object());
-            let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
-            threads::life(state, threads::cpu_ns(state), info)
-        })
-        .collect()
+impl Active {
+    /// Whether it is about that thread, among others.
+    pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
+        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
+    }
+
+    /// Whether its result may name that thread: if waits for the GVL are measured, any may be to blame.
+    fn names(&self, thread: ThreadId) -> bool {
+        self.measures.wall || self.looks_at(thread)
+    }
+
+    /// The threads of which it may speak and that live, with their clocks. `named` are the threads as Ruby knows them.
+    fn lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
+        threads::live()
+            .filter(|state| self.names(state.id()))
+            .map(|state| {
+                let ruby = named.iter().find(|it| it.object == state.object());
+                let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
+                threads::life(state, threads::cpu_ns(state), info)
+            })
+            .collect()
+    }
 }
 
-/// Ruby's view of the threads of a session, for their names.
+/// Ruby's view of the threads of which a session may speak, for their names.
 pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<Vec<RubyThread>, magnus::Error> {
-    let only = lock().find(session).and_then(|it| it.threads.clone());
     let own = threads::own().map(|state| state.id());
-    if only.is_some_and(|ids| ids.iter().all(|id| Some(*id) == own)) {
+    let is_own = |id: &ThreadId| Some(*id) == own;
+    let speaks_of_own_only =
+        |it: &mut Active| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
+    if lock().find(session).is_some_and(speaks_of_own_only) {
         return vm::threads::current(ruby).map(|it| vec![it]);
     }
     vm::threads::list(ruby)

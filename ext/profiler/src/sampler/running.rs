@@ -1,10 +1,9 @@
 //! What is done with a session that runs.
 
 use profiler_core::hub::{Closed, Hub, SessionId};
-use profiler_core::ids::ThreadId;
-use profiler_core::profile::{Marker, Thread};
+use profiler_core::profile::{Marker, Stats, Thread};
 
-use super::{lives, lock, now, quiet, Active, Start, Taken};
+use super::{lock, now, quiet, Active, Start, Taken};
 use crate::capture::engine::Engine;
 use crate::capture::{clock, waits, CAPTURE};
 use crate::threads::{self, Registry, ThreadState};
@@ -17,7 +16,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let mut sampler = lock();
     let active = sampler.remove(session)?;
     active.record_open_waits(hub, named);
-    let lives = lives(active.threads.as_deref(), named);
+    let lives = active.lives(named);
     let labels_refused = hub.labels_refused();
     if sampler.sessions.is_empty() {
         quiet();
@@ -35,16 +34,11 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
-    let closed = hub.snapshot(session, &Registry, &lives(active.threads.as_deref(), named))?;
+    let closed = hub.snapshot(session, &Registry, &active.lives(named))?;
     Some(active.taken(closed, engine, hub, hub.labels_refused()))
 }
 
 impl Active {
-    /// Whether it is about that thread, among others.
-    pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
-        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
-    }
-
     /// A thread that still waits has the stack of that wait, so that it does not only show once it is over.
     fn record_open_waits(&self, hub: &Hub, named: &[RubyThread]) {
         if !self.measures.wall || self.paused {
@@ -69,6 +63,23 @@ impl Active {
             labels_refused,
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
+        }
+    }
+}
+
+impl Taken {
+    /// What became of the ticks and what they cost, from the session's start to its end; in `unseen_cpu_ns` all that the
+    /// process used besides our own threads, where the session was to see all of it.
+    pub(crate) fn cost(&self) -> Stats {
+        let Self { start, end, .. } = self;
+        let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
+        let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
+        Stats {
+            counts: end.counts.since(&start.counts),
+            handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
+            collector_ns,
+            unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
+            ..Stats::default()
         }
     }
 }
@@ -118,7 +129,9 @@ pub(crate) fn pause(session: SessionId) {
     let mut sampler = lock();
     let Some(active) = sampler.find(session).filter(|it| !it.paused) else { return };
     active.paused = true;
-    let lives = lives(active.threads.as_deref(), &[]);
+    // What it does meanwhile is not to be seen.
+    active.start.process_cpu_ns = None;
+    let lives = active.lives(&[]);
     if let Some(hub) = CAPTURE.hub() {
         hub.pause(session, &Registry, &lives);
     }
@@ -164,7 +177,8 @@ pub(crate) fn give_up(why: &'static str) {
         session.given_up = Some(why);
         if !session.paused {
             session.paused = true;
-            hub.pause(session.id, &Registry, &lives(session.threads.as_deref(), &[]));
+            session.start.process_cpu_ns = None;
+            hub.pause(session.id, &Registry, &session.lives(&[]));
         }
     }
 }

@@ -110,6 +110,8 @@ pub(crate) fn register(
     state.reset_refining();
     state.interval_ns.store(0, Relaxed);
     state.cpu_wanted.store(false, Relaxed);
+    state.handled_ns.store(0, Relaxed);
+    state.run_ns.store(0, Relaxed);
     state.ticked_cpu_ns.store(0, Relaxed);
     state.next_tick_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);
@@ -127,7 +129,9 @@ pub(crate) fn register(
 /// Ends a thread whose CPU clock stands at `cpu_ns`. Its timer is gone by now, and its last record is
 /// in the ring.
 pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
+    let now_ns = clock::monotonic_ns();
     state.ended_cpu_ns.store(cpu_ns, Relaxed);
+    state.ended_ns.store(now_ns, Relaxed);
     state.walls_off();
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
@@ -179,17 +183,21 @@ impl ThreadRegistry for Registry {
     fn take_ended(&self, into: &mut Vec<ThreadLife>) {
         // Acquire pairs with the Release in `retire`.
         for state in used().iter().filter(|state| state.phase.load(Acquire) == ENDED) {
-            into.push(life(state, state.ended_cpu_ns.load(Relaxed), kept_info(state)));
+            let (cpu_ns, ended_ns) = (state.ended_cpu_ns.load(Relaxed), state.ended_ns.load(Relaxed));
+            into.push(life_until(state, cpu_ns, ended_ns, kept_info(state)));
             state.phase.store(FREE, Release);
         }
     }
 }
 
-/// The life of a thread up to `cpu_ns`.
+/// The life of a thread up to `cpu_ns`, which is now.
 pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
-    let walls = state.walls_at(clock::monotonic_ns(), cpu_ns);
-    let born_cpu_ns = state.born_cpu_ns.load(Relaxed);
-    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, walls }, info }
+    life_until(state, cpu_ns, clock::monotonic_ns(), info)
+}
+
+fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
+    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
+    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
 /// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.

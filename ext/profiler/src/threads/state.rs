@@ -13,6 +13,12 @@ use profiler_core::walls::WallClock;
 use super::{FREE, LIVE};
 use crate::capture::clock;
 
+/// No handler takes longer: what is beyond that somebody else had the processor for.
+const LONGEST_HANDLER_NS: u64 = 1_000_000;
+/// A thread runs at least so many times as long as its handler takes: that costs a fifth of it at most, however deep its
+/// stack and however slow the machine.
+const RUN_FOR_HANDLER: u64 = 4;
+
 /// Nobody is at its counter.
 const IDLE: u8 = 0;
 /// The collector is.
@@ -34,6 +40,8 @@ pub(crate) struct ThreadState {
     /// CPU clock when the thread was born or first seen, ns.
     pub(crate) born_cpu_ns: AtomicU64,
     pub(super) ended_cpu_ns: AtomicU64,
+    /// When it ended, on the monotonic clock, ns.
+    pub(super) ended_ns: AtomicU64,
     /// The engine's timer plus one; 0 when there is none.
     pub(crate) timer: AtomicUsize,
     /// The descriptor of its perf counter plus one; 0 when there is none.
@@ -46,7 +54,11 @@ pub(crate) struct ThreadState {
     pub(crate) interval_ns: AtomicU64,
     /// Whether a session looks at its CPU clock.
     pub(crate) cpu_wanted: AtomicBool,
-    /// For the ticker: where its CPU clock stood at its last tick, and when the next one is due, ns.
+    /// When its handler last ended, on the monotonic clock, ns.
+    pub(super) handled_ns: AtomicU64,
+    /// How long it is to run before its next tick, ns, where that is not the interval; else 0.
+    pub(super) run_ns: AtomicU64,
+    /// For the ticker: where its CPU clock stood at its last tick, and before when no other is due, ns.
     pub(crate) ticked_cpu_ns: AtomicU64,
     pub(crate) next_tick_ns: AtomicU64,
     /// Labels that the handler puts on records.
@@ -82,12 +94,15 @@ impl ThreadState {
             pthread: AtomicUsize::new(0),
             born_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
             perf: AtomicI32::new(0),
             refining: AtomicU8::new(IDLE),
             armed_ns: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
             cpu_wanted: AtomicBool::new(false),
+            handled_ns: AtomicU64::new(0),
+            run_ns: AtomicU64::new(0),
             ticked_cpu_ns: AtomicU64::new(0),
             next_tick_ns: AtomicU64::new(0),
             labels: AtomicU32::new(0),
@@ -157,7 +172,29 @@ impl ThreadState {
     /// One load and one store.
     #[inline]
     pub(crate) fn add_handler_ns(&self, ns: u64) {
+        let ns = ns.min(LONGEST_HANDLER_NS);
         self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
+    }
+
+    /// A handler that began at `begun_ns` ends now. If the thread is to run longer than its interval before the next one,
+    /// or as long again, or had not run for nearly as long as it should before this one, then for how long, ns.
+    ///
+    /// # Signal safety
+    /// Loads and stores.
+    #[inline]
+    pub(crate) fn handled(&self, begun_ns: u64, now_ns: u64) -> Option<u64> {
+        let took_ns = now_ns.wrapping_sub(begun_ns).min(LONGEST_HANDLER_NS);
+        self.add_handler_ns(took_ns);
+        let ran_ns = begun_ns.saturating_sub(self.handled_ns.load(Relaxed));
+        self.handled_ns.store(now_ns, Relaxed);
+        let interval_ns = self.interval_ns.load(Relaxed);
+        let run_ns = interval_ns.max(took_ns * RUN_FOR_HANDLER);
+        let as_ever = run_ns == interval_ns && self.run_ns.load(Relaxed) == 0;
+        if as_ever && ran_ns >= interval_ns / 4 * 3 {
+            return None;
+        }
+        self.run_ns.store(if run_ns == interval_ns { 0 } else { run_ns }, Relaxed);
+        Some(run_ns)
     }
 
     /// A tick fell into a GC of the thread, and waits for its end.

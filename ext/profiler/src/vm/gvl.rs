@@ -21,8 +21,8 @@ pub(crate) enum GvlEvent {
     Resumed,
 }
 
-/// Called with the event, the Thread, and what [`tag`] gave that; never for a thread without. Mostly under the lock of the
-/// VM's scheduler, so it must not allocate, wait, or call the VM beyond a walk.
+/// Called with the event, the Thread, and what [`tag`] gave that, null if nothing. Mostly under the lock of the VM's
+/// scheduler, so it must not allocate, wait, or call the VM beyond a walk, [`tag`] and [`tag_of`].
 pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
 
 #[cfg(ruby_gte_3_3)]
@@ -50,9 +50,7 @@ mod raw {
         unsafe {
             let thread = *data.cast::<rb_sys::VALUE>();
             let tag = rb_sys::rb_internal_thread_specific_get(thread, KEY.load(Ordering::Relaxed) - 1);
-            if !tag.is_null() {
-                core::mem::transmute::<*mut c_void, GvlHook>(hook)(event, thread as u64, tag);
-            }
+            core::mem::transmute::<*mut c_void, GvlHook>(hook)(event, thread as u64, tag);
         }
     }
 }
@@ -119,6 +117,19 @@ pub(crate) unsafe fn tag(thread: u64, tag: *mut c_void) {
     }
 }
 
+/// What a thread has been given; null if nothing.
+///
+/// # Safety
+/// `thread` is a live Thread.
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn tag_of(thread: u64) -> *mut c_void {
+    match raw::KEY.load(Ordering::Relaxed) {
+        0 => core::ptr::null_mut(),
+        // SAFETY: as promised.
+        key => unsafe { rb_sys::rb_internal_thread_specific_get(thread as rb_sys::VALUE, key - 1) },
+    }
+}
+
 #[cfg(not(ruby_gte_3_3))]
 pub(crate) unsafe fn on_events(_hook: GvlHook) {}
 
@@ -132,3 +143,8 @@ pub(crate) unsafe fn unavailable() -> Option<&'static str> {
 
 #[cfg(not(ruby_gte_3_3))]
 pub(crate) unsafe fn tag(_thread: u64, _tag: *mut c_void) {}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn tag_of(_thread: u64) -> *mut c_void {
+    core::ptr::null_mut()
+}

@@ -6,6 +6,7 @@
 pub(crate) mod events;
 pub(crate) mod fibers;
 pub(crate) mod frames;
+pub(crate) mod gc;
 pub(crate) mod gvl;
 pub(crate) mod jobs;
 pub(crate) mod methods;

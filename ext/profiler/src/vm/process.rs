@@ -42,7 +42,8 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
     let mut spots = Vec::new();
     if shares_native_threads() {
         spots.push(
-            "RUBY_MN_THREADS: Ruby threads share native ones, and part of their time is missing".into(),
+            "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones"
+                .into(),
         );
     }
     let ractors = constant::<Value>(ruby, &["Ractor"]);

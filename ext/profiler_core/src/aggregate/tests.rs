@@ -1,7 +1,9 @@
 //! Law 1, with numbers in place of clocks.
 
 use super::*;
+use crate::detail::GcCause;
 use crate::ids::ScopeId;
+use crate::sample::Walls;
 use proptest::prelude::*;
 
 fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
@@ -31,7 +33,7 @@ fn at(thread: u32, cpu_ns: u64) -> Beginning {
 }
 
 fn last(thread: u32, cpu_ns: u64) -> Last {
-    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: Walls::default() }
+    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: Walls::default(), monotonic_ns: 1 }
 }
 
 fn sum(aggregate: Aggregate, thread: u32) -> u64 {
@@ -50,8 +52,8 @@ fn a_record_is_worth_the_time_since_the_one_before() {
     assert_eq!(
         weights,
         [
-            (Some(StackId(7)), Weight { count: 1, cpu_ns: 30, wall_ns: 0 }),
-            (Some(StackId(8)), Weight { count: 1, cpu_ns: 25, wall_ns: 0 }),
+            (Some(StackId(7)), Weight { count: 1, cpu_ns: 30, wall_ns: 0, blame_ns: 0 }),
+            (Some(StackId(8)), Weight { count: 1, cpu_ns: 25, wall_ns: 0, blame_ns: 0 }),
         ]
     );
 }
@@ -110,7 +112,7 @@ fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_st
     aggregate.settle(&last(2, 999));
     let weights = aggregate.into_weights();
     assert_eq!(weights.len(), 1);
-    assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, wall_ns: 0 });
+    assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, wall_ns: 0, blame_ns: 0 });
 }
 
 #[test]
@@ -131,6 +133,9 @@ fn an_ended_thread_can_be_forgotten() {
     assert_eq!(sum(aggregate, 3), 40);
 }
 
+const GC: Kind = Kind::Gc { ticked: false, cause: GcCause::UNKNOWN };
+const TICKED_GC: Kind = Kind::Gc { ticked: true, cause: GcCause::UNKNOWN };
+
 const RAN: Option<StackId> = Some(StackId(1));
 const WAITED: Option<StackId> = Some(StackId(2));
 const COLLECTED: Option<StackId> = Some(StackId(3));
@@ -145,7 +150,8 @@ fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Stamp {
 
 fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
     let row = |(key, it): (Key, Weight)| (key.stack, key.state, it.count, it.cpu_ns, it.wall_ns);
-    aggregate.into_weights().into_iter().map(row).collect()
+    let weights = aggregate.into_weights().into_iter();
+    weights.filter(|(_, it)| Weight { blame_ns: 0, ..*it } != Weight::default()).map(row).collect()
 }
 
 #[test]
@@ -153,7 +159,7 @@ fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
     aggregate.add(Kind::Tick, &measured(State::Running, 110, [12, 3, 0, 0]), RAN);
     aggregate.add(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
-    aggregate.add(Kind::GcTick, &measured(State::Gc, 120, [14, 50, 7, 9]), COLLECTED);
+    aggregate.add(TICKED_GC, &measured(State::Gc, 120, [14, 50, 7, 9]), COLLECTED);
     let end = Last { walls: walls([20, 52, 8, 10]), ..last(1, 130) };
     aggregate.settle(&end);
     let expected = [
@@ -174,8 +180,8 @@ fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
 fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
     aggregate.add(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
-    aggregate.add(Kind::Gc, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
-    aggregate.add(Kind::GcTick, &measured(State::Gc, 120, [13, 50, 7, 9]), COLLECTED);
+    aggregate.add(GC, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
+    aggregate.add(TICKED_GC, &measured(State::Gc, 120, [13, 50, 7, 9]), COLLECTED);
     aggregate.add(Kind::Tick, &measured(State::Waiting, 130, [13, 50, 7, 9]), WAITED);
     aggregate.settle(&Last { walls: walls([20, 50, 7, 9]), ..last(1, 130) });
     let cpu_only: Vec<_> = rows(aggregate).into_iter().map(|it| (it.0, it.2, it.3)).collect();
@@ -207,8 +213,8 @@ proptest! {
                 (Kind::Tick, State::Running, RAN),
                 (Kind::Tick, State::Waiting, WAITED),
                 (Kind::Wait, State::Waiting, WAITED),
-                (Kind::Gc, State::Gc, COLLECTED),
-                (Kind::GcTick, State::Gc, COLLECTED),
+                (GC, State::Gc, COLLECTED),
+                (TICKED_GC, State::Gc, COLLECTED),
                 (Kind::Switch, State::Running, None),
                 (Kind::Still, State::Running, None),
             ][record];
@@ -234,4 +240,33 @@ fn a_wait_that_was_seen_at_its_beginning_has_all_of_it() {
     aggregate.add(Kind::Still, &measured(State::Running, 110, [5, 70, 0, 0]), None);
     aggregate.add(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
     assert_eq!(rows(aggregate), [(RAN, State::Running, 1, 10, 10), (WAITED, State::Waiting, 1, 0, 70)]);
+}
+
+const HELD: Option<StackId> = Some(StackId(4));
+const HOLDER: Kind = Kind::Blame { holder: ThreadId(9), labels: LabelSetId::NONE };
+
+#[test]
+fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
+    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 0, [10, 50, 7, 0]), WAITED);
+    aggregate.add(HOLDER, &measured(State::Waiting, 0, [10, 50, 7, 0]), HELD);
+    // This time who had it was not to be seen: the next one pays.
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 0, [20, 90, 11, 0]), WAITED);
+    aggregate.settle(&Last { walls: walls([30, 95, 12, 0]), ..last(1, 100) });
+    let blamed: Vec<_> = aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0).collect();
+    let (stack, detail) = (HELD, Detail::Waiter(ThreadId(1)));
+    let key = Key { stack, thread: ThreadId(9), labels: LabelSetId::NONE, state: State::Running, detail };
+    assert_eq!(blamed, [(key, Weight { blame_ns: 12, ..Weight::default() })]);
+}
+
+#[test]
+fn a_thread_made_before_the_start_waited_to_run_from_the_start_on() {
+    let mut aggregate = Aggregate::new(BOTH, 1_000, true, []);
+    let first = Stamp { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
+    aggregate.add(Kind::Wait, &first, WAITED);
+    let end = Last { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
+    aggregate.settle(&end);
+    // Made at 780, it has waited for 220 before we looked.
+    let states: Vec<_> = rows(aggregate).into_iter().map(|it| (it.1, it.3, it.4)).collect();
+    assert_eq!(states, [(State::Running, 80, 100), (State::Gvl, 0, 480)]);
 }

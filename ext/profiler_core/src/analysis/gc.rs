@@ -55,7 +55,7 @@ fn without_gc(profile: &Profile) -> Profile {
     let mut left_out_ns = 0_u64;
     let of =
         if profile.sample_types.contains(&SampleType::Wall) { SampleType::Wall } else { SampleType::Cpu };
-    rest.samples.retain(|it| {
+    rest.retain(|it| {
         let in_gc = it.state == State::Gc;
         if in_gc {
             left_out_ns = left_out_ns.saturating_add(it.weights.get(of));

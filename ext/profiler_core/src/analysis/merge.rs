@@ -44,6 +44,7 @@ fn plus(one: &Stats, other: &Stats) -> Stats {
         handler_ns: one.handler_ns.saturating_add(other.handler_ns),
         collector_ns: one.collector_ns.saturating_add(other.collector_ns),
         stop_ns: one.stop_ns.saturating_add(other.stop_ns),
+        unseen_cpu_ns: one.unseen_cpu_ns.saturating_add(other.unseen_cpu_ns),
         names_ns: one.names_ns.saturating_add(other.names_ns),
     }
 }

@@ -1,5 +1,6 @@
 //! Questions asked of a [`Profile`](crate::profile::Profile), one file each.
 
+pub mod blame;
 pub mod by;
 pub mod gc;
 pub mod merge;

@@ -3,9 +3,10 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
+use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread};
 use crate::sample::State;
+use crate::timeline::{Moment, Timeline};
 
 /// What makes a row the same row.
 type Key = (StackId, ThreadId, State, LabelSetId);
@@ -20,6 +21,29 @@ pub(super) struct Sum {
     labels: Interner<Vec<(String, String)>, LabelSetId>,
     samples: Vec<Sample>,
     places: HashMap<Key, usize, FxBuildHasher>,
+    /// When the first profile began, ns since 1970 UTC.
+    began_at_ns: Option<u64>,
+    timelines: Vec<Timed>,
+}
+
+/// The timeline of a profile that was added.
+struct Timed {
+    timeline: Timeline,
+    /// When the profile began, ns since 1970 UTC.
+    began_at_ns: u64,
+    /// Where its rows went.
+    rows: Vec<RowId>,
+}
+
+impl Timed {
+    /// The moments of the rows where they went, with times from `began_at_ns` on.
+    fn moments(&self, began_at_ns: u64) -> impl Iterator<Item = Moment> + '_ {
+        let later_ns = self.began_at_ns.saturating_sub(began_at_ns);
+        self.timeline.iter().filter_map(move |it| {
+            let row = *self.rows.get(it.row.index())?;
+            Some(Moment { row, time_ns: it.time_ns.saturating_add(later_ns), ..it })
+        })
+    }
 }
 
 impl Sum {
@@ -38,12 +62,26 @@ impl Sum {
         let threads: Vec<ThreadId> =
             profile.threads.iter().map(|it| self.threads.intern(it.clone())).collect();
 
+        let mut rows = Vec::with_capacity(profile.samples.len());
         for sample in &profile.samples {
             let thread = threads.get(sample.thread).copied();
             // A row of no thread keeps its weight, if not a name.
             let thread = thread.unwrap_or_else(|| self.threads.intern(Thread::default()));
-            self.add_row(sample, moved(&stacks, sample.stack), thread);
+            rows.push(self.add_row(sample, moved(&stacks, sample.stack), thread));
         }
+        let began_at_ns = profile.meta.started_at_ns;
+        self.began_at_ns = Some(self.began_at_ns.map_or(began_at_ns, |it| it.min(began_at_ns)));
+        // A copy of a timeline shares what it is made of.
+        let timeline = profile.timeline.clone();
+        self.timelines.extend(timeline.map(|timeline| Timed { timeline, began_at_ns, rows }));
+    }
+
+    /// All timelines in one, from the begin of the first profile on.
+    fn timeline(&self) -> Option<Timeline> {
+        let began_at_ns = self.began_at_ns.unwrap_or(0);
+        let mut timeline = Timeline::merged(self.timelines.iter().map(|it| it.moments(began_at_ns)));
+        self.timelines.iter().for_each(|it| timeline.drop_more(it.timeline.dropped()));
+        (!self.timelines.is_empty()).then_some(timeline)
     }
 
     /// A profile of these tables with the header of the one profile that was added.
@@ -60,6 +98,7 @@ impl Sum {
     /// A profile of these tables, without a header.
     pub(super) fn into_tables(self) -> Profile {
         Profile {
+            timeline: self.timeline(),
             functions: self.functions.into_rows(),
             frames: self.frames.into_rows(),
             stacks: self.stacks.into_rows(),
@@ -69,15 +108,15 @@ impl Sum {
         }
     }
 
-    fn add_row(&mut self, sample: &Sample, stack: StackId, thread: ThreadId) {
+    /// Gives the row that it went to.
+    fn add_row(&mut self, sample: &Sample, stack: StackId, thread: ThreadId) -> RowId {
         let key = (stack, thread, sample.state, self.labels.intern(sample.labels.clone()));
-        match self.places.get(&key).and_then(|place| self.samples.get_mut(*place)) {
+        let place = *self.places.entry(key).or_insert(self.samples.len());
+        match self.samples.get_mut(place) {
             Some(row) => row.weights.add(&sample.weights),
-            None => {
-                self.places.insert(key, self.samples.len());
-                self.samples.push(Sample { stack, thread: thread.index(), ..sample.clone() });
-            }
+            None => self.samples.push(Sample { stack, thread: thread.index(), ..sample.clone() }),
         }
+        RowId::from_index(place)
     }
 }
 

@@ -28,7 +28,7 @@ fn why_coarse(profile: &Profile) -> &'static str {
     match profile.meta.engine.as_str() {
         "thread_timer" | "setitimer" => "this kernel's CPU timers fire at most every tick",
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
-        _ => "ticks came later than asked",
+        _ => "ticks came later than asked, as handlers may take a fifth of a thread's time and no more",
     }
 }
 
@@ -80,7 +80,29 @@ pub(super) fn oddities(profile: &Profile) -> Vec<String> {
         (counts.foreign, "signal", "passed over, not the profiler's own"),
     ];
     let occurred = kinds.into_iter().filter(|(number, ..)| *number > 0);
-    occurred.map(|(number, noun, what)| format!("{} {what}", counted(number, noun))).collect()
+    let occurred = occurred.map(|(number, noun, what)| format!("{} {what}", counted(number, noun)));
+    occurred.chain(unseen(profile)).collect()
+}
+
+/// CPU time that no thread of the profile used. A little of it there always is: Ruby has a thread of its own, and the
+/// clock of the process is not as fine as theirs.
+fn unseen(profile: &Profile) -> Option<String> {
+    let unseen_ns = profile.stats.unseen_cpu_ns;
+    let all_ns = unseen_ns.saturating_add(profile.total().get(SampleType::Cpu));
+    (unseen_ns >= 20_000_000 && unseen_ns > all_ns / 50).then(|| {
+        let (time, share) = (duration(unseen_ns), percent(unseen_ns, all_ns));
+        format!("{time} of CPU ({share}) is not in it: other Ractors, or threads that are not Ruby's")
+    })
+}
+
+/// How many moments there are, and how many had to go; nothing without a timeline.
+pub(super) fn timeline(profile: &Profile) -> Option<String> {
+    let timeline = profile.timeline.as_ref()?;
+    let kept = counted(timeline.len() as u64, "moment");
+    Some(match timeline.dropped() {
+        0 => kept,
+        dropped => format!("{kept}; {} before them were too many", counted(dropped, "moment")),
+    })
 }
 
 /// What profiling itself cost, as a share of the program's CPU time where that is known.

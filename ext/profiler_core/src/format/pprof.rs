@@ -1,7 +1,7 @@
 //! The native file: gzip of a pprof that every pprof tool opens, and that we read back in full.
 //!
 //! What pprof cannot say stands in fields from 5201 on, which other readers skip: the format
-//! version, how the profile was taken, what became of the ticks, class and method names, threads.
+//! version, how the profile was taken, what became of the ticks, class and method names, threads, the timeline.
 //! `spec/fixtures/profile.proto` describes all of it.
 //!
 //! Reading gives the profile that was written, except that rows without weight and whatever no row
@@ -11,6 +11,7 @@
 mod decode;
 mod encode;
 mod messages;
+mod timeline;
 
 use std::io::{self, Read, Write};
 
@@ -35,9 +36,11 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// # Errors
 /// [`Error::Io`] when `out` fails.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
-    let message = encode::encode(profile)?;
+    let mut message = encode::encode(profile)?;
+    let front = messages::Front { timeline: message.timeline.take() };
     // No time and no name in the header: the same profile gives the same bytes.
     let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());
+    packed.write_all(&front.encode_to_vec())?;
     packed.write_all(&message.encode_to_vec())?;
     packed.finish()?;
     Ok(())

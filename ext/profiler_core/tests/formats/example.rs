@@ -105,6 +105,7 @@ pub(crate) fn example() -> Profile {
         collector_ns: 700_000,
         stop_ns: 90_000,
         names_ns: 400_000,
+        unseen_cpu_ns: 60_000_000,
     };
     profile
 }

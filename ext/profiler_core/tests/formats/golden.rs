@@ -9,7 +9,7 @@ use profiler_core::profile::{Profile, SampleType, Weights};
 use crate::example::example;
 use crate::wire;
 
-fn assert_golden(name: &str, written: &str) {
+pub(crate) fn assert_golden(name: &str, written: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, written).unwrap();

@@ -9,6 +9,7 @@ mod example;
 mod golden;
 mod hostile;
 mod pprof;
+mod timeline;
 mod wire;
 
 /// No notes of failures among the sources: a failure prints the profile that it takes. A case here

@@ -32,6 +32,13 @@ const LOCATION: &[Field] = &[(1, "id", Number), (2, "mapping_id", Number), (4, "
 const FUNCTION: &[Field] =
     &[(1, "id", Number), (2, "name", Number), (4, "filename", Number), (5, "start_line", Number)];
 const THREAD: &[Field] = &[(1, "native_id", Number), (2, "name", Number)];
+const COLUMN: &[Field] = &[(1, "value", Numbers)];
+const TIMELINE: &[Field] = &[
+    (1, "dropped", Number),
+    (2, "time_delta", Numbers),
+    (3, "sample_delta", Numbers),
+    (4, "column", Message(COLUMN)),
+];
 const PROFILE: &[Field] = &[
     (1, "sample_type", Message(VALUE_TYPE)),
     (2, "sample", Message(SAMPLE)),
@@ -53,6 +60,7 @@ const PROFILE: &[Field] = &[
     (5206, "thread", Message(THREAD)),
     (5207, "markers", Text),
     (5208, "sample_thread", Numbers),
+    (5209, "timeline", Message(TIMELINE)),
 ];
 
 pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {

@@ -52,11 +52,7 @@ struct Owner {
 /// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to be had.
 pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
-        // SAFETY: the descriptor is ours; the kernel reads one number.
-        return match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
-            0 => Ok(()),
-            _ => Err(super::errno()),
-        };
+        return set_period(fd, interval_ns);
     }
     let fd = open(state.native_id(), interval_ns)?;
     // Before the first tick: the handler asks whose it is.
@@ -77,6 +73,24 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     // SAFETY: it was just opened.
     unsafe { ::libc::close(fd) };
     Err(failure)
+}
+
+/// Has the counter of `state`, if it has one, begin its interval anew.
+///
+/// # Signal safety
+/// A system call that waits for nobody; on the thread that the counter is about, so nobody closes it meanwhile.
+pub(crate) fn begin_anew(state: &ThreadState, interval_ns: u64) {
+    if let Some(fd) = fd_of(state) {
+        let _ = set_period(fd, interval_ns);
+    }
+}
+
+fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
+    // SAFETY: the kernel reads one number. If the descriptor is no longer ours, it does not know the request.
+    match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
+        0 => Ok(()),
+        _ => Err(super::errno()),
+    }
 }
 
 /// Whether the kernel gives such counters. It is asked once; what it says for want of a file descriptor does not count.

@@ -8,9 +8,10 @@
 //! too, but seldom (`core/sampled.rs`).
 
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use ::core::ptr::null_mut;
+use ::core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use ::std::boxed::Box;
 use ::std::io;
-use ::std::sync::Mutex;
 use ::std::thread::{park, park_timeout, Builder, Thread};
 use ::std::time::Duration;
 
@@ -20,6 +21,7 @@ use ::profiler_core::random;
 use crate::capture::handler::TimerInfo;
 use crate::capture::{clock, sigaction, CAPTURE};
 use crate::threads::{self, ThreadState};
+use crate::vm::gvl::HOOKS;
 
 /// What a thread must have run since its last tick to get another one, ns: this, and an eighth of the interval. Far more
 /// than it takes to be interrupted and to block again, or whoever blocks with the GVL held would be interrupted for ever.
@@ -29,10 +31,17 @@ const RAN_NS: u64 = 20_000;
 static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
 /// It is what fires, for all threads, and not only for those whose wall clocks are sampled.
 pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
-/// CPU time that it has used, ns.
-static USED_NS: AtomicU64 = AtomicU64::new(0);
-/// Who it is, once it was needed. Taken under the sampler lock alone, so never held across a fork by another thread.
-static TICKER: Mutex<Option<Thread>> = Mutex::new(None);
+/// The system's id of it; 0 where there is none.
+static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
+/// Who it is, once it was needed: leaked, for those who may neither lock nor free.
+static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+/// It sleeps until somebody runs.
+static IDLE: AtomicBool = AtomicBool::new(false);
+/// How long nobody must have been seen to run before it does that, ns. To be woken takes a while on a busy machine, and is
+/// for those who wait for their next request, not for those between two system calls.
+const PATIENCE_NS: u64 = 100_000_000;
+/// The longest sleep of that kind, should who began to run and it have missed each other.
+const LONGEST_IDLE: Duration = Duration::from_millis(50);
 
 /// Has it go round at that interval, the finest of all threads; 0 lets it rest.
 ///
@@ -46,41 +55,74 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
         INTERVAL_NS.store(0, Ordering::Relaxed); // or the next call would believe that it ticks
         failure.raw_os_error().unwrap_or(::libc::EAGAIN)
     };
-    let mut ticker = TICKER.lock().unwrap_or_else(::std::sync::PoisonError::into_inner);
-    if let Some(thread) = &*ticker {
+    if let Some(thread) = thread() {
         thread.unpark();
     } else if interval_ns > 0 {
         let spawned = sigaction::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
-        *ticker = Some(spawned.map_err(no_thread)?.thread().clone());
+        let thread = spawned.map_err(no_thread)?.thread().clone();
+        TICKER.store(Box::into_raw(Box::new(thread)), Ordering::Release);
     }
     Ok(())
 }
 
+fn thread() -> Option<&'static Thread> {
+    // SAFETY: it is null, or was leaked; Acquire pairs with the Release in `arm`, which the sampler lock lets in one at a time.
+    unsafe { TICKER.load(Ordering::Acquire).as_ref() }
+}
+
+/// A thread runs: if the ticker waits for that, it goes round again.
+///
+/// *Runs on:* that thread, in hooks on the GVL. *Calls:* a futex, if so. *Never:* waits.
+#[inline]
+pub(crate) fn somebody_runs() {
+    if IDLE.load(Ordering::Relaxed) && IDLE.swap(false, Ordering::Relaxed) {
+        if let Some(thread) = thread() {
+            thread.unpark();
+        }
+    }
+}
+
 /// CPU time that it has used in this process, ns.
 pub(crate) fn used_ns() -> u64 {
-    USED_NS.load(Ordering::Relaxed)
+    match NATIVE_ID.load(Ordering::Relaxed) {
+        0 => 0,
+        native_id => clock::cpu_ns_of(native_id).unwrap_or(0),
+    }
 }
 
 /// In a forked child: it is the parent's.
 pub(crate) fn forget() {
     INTERVAL_NS.store(0, Ordering::Relaxed);
-    USED_NS.store(0, Ordering::Relaxed);
-    if let Ok(mut ticker) = TICKER.try_lock() {
-        // Its handle is leaked: to drop it would touch what that thread may have held.
-        ::core::mem::forget(ticker.take());
-    }
+    NATIVE_ID.store(0, Ordering::Relaxed);
+    TICKER.store(null_mut(), Ordering::Relaxed);
+    IDLE.store(false, Ordering::Relaxed);
 }
 
 fn work() {
     // Sleeps end when they should, not up to 50 us later. A hint: nothing depends on it.
     // SAFETY: a number for the thread that we are on.
     unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
+    NATIVE_ID.store(clock::native_id(), Ordering::Relaxed);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
+    let mut busy_ns = slot_ns;
     loop {
         let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
         if interval_ns == 0 {
             park();
+            slot_ns = clock::monotonic_ns();
+            continue;
+        }
+        let idle = nobody_runs();
+        if !idle {
+            busy_ns = slot_ns;
+        } else if slot_ns.saturating_sub(busy_ns) > PATIENCE_NS {
+            IDLE.store(true, Ordering::SeqCst);
+            // Asked again: who began to run in between did not see that we sleep.
+            if nobody_runs() {
+                park_timeout(LONGEST_IDLE);
+            }
+            IDLE.store(false, Ordering::Relaxed);
             slot_ns = clock::monotonic_ns();
             continue;
         }
@@ -90,7 +132,6 @@ fn work() {
         if CAPTURE.enabled.load(Ordering::Relaxed) {
             threads::live().for_each(|state| visit(state, slot_ns, now_ns));
         }
-        USED_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
         slot_ns += interval_ns;
         let missed = now_ns.saturating_sub(slot_ns) / interval_ns;
         if let (1.., Some(hub)) = (missed, CAPTURE.hub()) {
@@ -98,6 +139,16 @@ fn work() {
             add(&hub.counters.overrun, missed);
         }
     }
+}
+
+/// Whether all waits are measured, and all threads wait. Who wants to know of CPU has to look all the same, as has who wants
+/// to know of waits where no hook tells of them, nor that somebody runs again.
+fn nobody_runs() -> bool {
+    HOOKS
+        && CAPTURE.walls.load(Ordering::Relaxed)
+        && threads::live()
+            .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0)
+            .all(|it| it.walls.is_blocked() && !it.cpu_wanted.load(Ordering::Relaxed))
 }
 
 /// Or until the interval is another one.

@@ -125,8 +125,10 @@ fn union<'text>(words: impl Iterator<Item = &'text str>) -> Vec<String> {
 
 fn measured_in_part<'profiles>(profiles: &'profiles [&Profile]) -> impl Iterator<Item = String> + 'profiles {
     let has = |of: SampleType| profiles.iter().filter(move |it| it.sample_types.contains(&of)).count();
-    let partly = move |of: &SampleType| (1..profiles.len()).contains(&has(*of));
-    SampleType::ALL.into_iter().filter(partly).map(|it| it.name_and_unit().0.into())
+    let some = move |number: usize| (1..profiles.len()).contains(&number);
+    let types = SampleType::ALL.into_iter().filter(move |it| some(has(*it)));
+    let timed = profiles.iter().filter(|it| it.timeline.is_some()).count();
+    types.map(|it| it.name_and_unit().0.into()).chain(some(timed).then(|| "timeline".into()))
 }
 
 /// What all profiles say alike, and the names of the rest.

@@ -2,6 +2,7 @@
 
 use super::label_names::{is_ours, unescape, STATE};
 use super::messages::{self, Text};
+use super::timeline;
 use crate::error::Error;
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
 use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
@@ -17,7 +18,7 @@ pub(super) fn decode(message: messages::Profile) -> Result<Profile, Error> {
     let samples = samples(&message, &strings, &sample_types, &mut stacks)?;
     let thread =
         |it: &messages::Thread| Ok(Thread { native_id: it.native_id, name: strings.get(it.name)?.into() });
-    Ok(Profile {
+    let mut profile = Profile {
         sample_types,
         functions: functions(&message, &strings)?,
         frames: frames(&message)?,
@@ -27,7 +28,11 @@ pub(super) fn decode(message: messages::Profile) -> Result<Profile, Error> {
         markers: if message.markers.is_empty() { Vec::new() } else { json(&message.markers)? },
         meta: json(&message.meta)?,
         stats: json(&message.stats)?,
-    })
+        timeline: None,
+    };
+    let timeline = message.timeline.as_ref().map(|it| timeline::decode(it, &profile));
+    profile.timeline = timeline.transpose()?;
+    Ok(profile)
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {

@@ -5,6 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::label_names::{escape, STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Label, Line, Location, Mapping, Text, ValueType};
+use super::timeline;
 use crate::error::Error;
 use crate::format::{clean, honesty, units};
 use crate::ids::{FrameId, FunctionId, Id, StackId};
@@ -17,9 +18,10 @@ pub(super) fn encode(profile: &Profile) -> Result<messages::Profile, Error> {
     let mut encoder = Encoder::new(profile);
     encoder.head()?;
     encoder.threads();
-    profile.samples.iter().for_each(|sample| encoder.sample(sample));
+    let rows: Vec<Option<u64>> = profile.samples.iter().map(|sample| encoder.sample(sample)).collect();
     let Encoder { mut message, strings, .. } = encoder;
     message.string_table = strings.table;
+    message.timeline = timeline::encode(profile, |row| rows.get(row.index()).copied().flatten());
     Ok(message)
 }
 
@@ -89,11 +91,12 @@ impl<'profile> Encoder<'profile> {
         }
     }
 
-    fn sample(&mut self, sample: &Sample) {
+    /// Gives its place, if it has one: what weighs nothing is left out.
+    fn sample(&mut self, sample: &Sample) -> Option<u64> {
         let value = |of: &SampleType| signed(sample.weights.get(*of));
         let value: Vec<i64> = self.profile.sample_types.iter().map(value).collect();
         if value.iter().all(|it| *it == 0) {
-            return;
+            return None;
         }
         let mut frames: Vec<FrameId> = self.frame_ids(sample.stack).collect();
         frames.reverse();
@@ -102,6 +105,7 @@ impl<'profile> Encoder<'profile> {
         let label = self.labels(sample);
         self.message.sample.push(messages::Sample { location_id, value, label });
         self.message.sample_thread.push(sample.thread as u64);
+        Some(self.message.sample.len() as u64 - 1)
     }
 
     /// The stack's frames, leaf first.
@@ -193,6 +197,7 @@ fn comments(profile: &Profile) -> Vec<String> {
     let dropped = |(number, reason)| format!("{} dropped: {reason}", units::counted(number, "tick"));
     comments.extend(honesty::drops(profile).into_iter().map(dropped));
     comments.extend(honesty::oddities(profile));
+    comments.extend(honesty::timeline(profile).map(|it| format!("timeline: {it}")));
     comments.extend(meta.notes.iter().cloned());
     comments
 }

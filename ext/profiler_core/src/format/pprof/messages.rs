@@ -63,6 +63,38 @@ pub(super) struct Profile {
     /// One a sample: its place in `thread`. The last field, as its length tells of a file that was cut.
     #[prost(uint64, repeated, tag = "5208")]
     pub(super) sample_thread: Vec<u64>,
+    /// Only read here. It is written before all else, as [`Front`].
+    #[prost(message, optional, tag = "5209")]
+    pub(super) timeline: Option<Timeline>,
+}
+
+/// What stands before the rest of the file, so that the rest still ends with `sample_thread`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Front {
+    #[prost(message, optional, tag = "5209")]
+    pub(super) timeline: Option<Timeline>,
+}
+
+/// [`crate::timeline::Timeline`] in columns, of which each has a number for each moment.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Timeline {
+    #[prost(uint64, tag = "1")]
+    pub(super) dropped: u64,
+    /// In the order of time, so never negative.
+    #[prost(uint64, repeated, tag = "2")]
+    pub(super) time_delta: Vec<u64>,
+    #[prost(sint64, repeated, tag = "3")]
+    pub(super) sample_delta: Vec<i64>,
+    /// One a sample type.
+    #[prost(message, repeated, tag = "4")]
+    pub(super) column: Vec<Column>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Column {
+    /// Nothing if all are 0.
+    #[prost(uint64, repeated, tag = "1")]
+    pub(super) value: Vec<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]

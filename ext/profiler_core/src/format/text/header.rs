@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Paint;
+use crate::analysis::blame;
 use crate::format::units::{count, counted, date, duration};
 use crate::format::{clean, honesty};
+use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::sample::State;
 
@@ -46,6 +48,7 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let took = duration(meta.duration_ns);
     facts.push(("time", format!("{took} from {}, {threads}", date(meta.started_at_ns))));
     facts.extend(honesty::wall(profile).map(|it| ("wall", it)));
+    facts.extend(behind(profile).map(|it| ("gvl", it)));
     facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
     facts.push(("samples", samples(profile)));
     let drops = honesty::drops(profile);
@@ -56,11 +59,25 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let drop = |(number, reason)| ("dropped", format!("{}: {reason}", counted(number, "tick")));
     facts.extend(drops.into_iter().map(drop));
     facts.extend(honesty::oddities(profile).into_iter().map(|it| ("also", it)));
+    facts.extend(honesty::timeline(profile).map(|it| ("timeline", it)));
     facts.push(("cost", honesty::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
     facts.extend(markers(profile).map(|it| ("markers", it)));
     facts.extend(meta.notes.iter().map(|it| ("note", it.clone())));
     facts
+}
+
+/// Who was to blame for most of the waiting for the GVL.
+fn behind(profile: &Profile) -> Option<String> {
+    const SHOWN: usize = 3;
+    let blamed = blame::blamed(profile);
+    let one = |(id, waited_ns): &(FunctionId, u64)| {
+        let name = profile.function(*id).map_or("", |it| it.name.as_str());
+        format!("{} behind {name}", duration(*waited_ns))
+    };
+    let shown: Vec<String> = blamed.iter().take(SHOWN).map(one).collect();
+    let all = duration(profile.total().get(SampleType::GvlBlame));
+    (!shown.is_empty()).then(|| format!("threads waited {all} for it, of which {}", shown.join(", ")))
 }
 
 /// The names that took longest, with how often and how long.

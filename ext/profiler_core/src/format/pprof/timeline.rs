@@ -1,0 +1,79 @@
+//! The timeline as a message, and back.
+
+use super::messages;
+use crate::error::Error;
+use crate::ids::{Id, RowId};
+use crate::profile::{Profile, SampleType, Weights};
+use crate::timeline::{Moment, Timeline, MAX_MOMENTS};
+
+/// Like the values of samples, so that no moment weighs more than its row.
+fn signed(number: u64) -> u64 {
+    number.min(i64::MAX as u64)
+}
+
+/// `place` says where in the message the row of a sample is, if it has one.
+pub(super) fn encode(profile: &Profile, place: impl Fn(RowId) -> Option<u64>) -> Option<messages::Timeline> {
+    let timeline = profile.timeline.as_ref()?;
+    let mut message = messages::Timeline { dropped: timeline.dropped(), ..messages::Timeline::default() };
+    let column = |of: &SampleType| (*of, messages::Column::default());
+    let mut columns: Vec<_> = profile.sample_types.iter().map(column).collect();
+    let (mut last_ns, mut last_row) = (0, 0);
+    for moment in timeline.iter() {
+        let Some(row) = place(moment.row).and_then(|row| i64::try_from(row).ok()) else { continue };
+        message.time_delta.push(moment.time_ns.saturating_sub(last_ns));
+        message.sample_delta.push(row - last_row);
+        columns.iter_mut().for_each(|(of, it)| it.value.push(signed(moment.weights.get(*of))));
+        (last_ns, last_row) = (moment.time_ns.max(last_ns), row);
+    }
+    message.column = columns.into_iter().map(|(_, it)| it).collect();
+    for column in &mut message.column {
+        if column.value.iter().all(|it| *it == 0) {
+            column.value.clear();
+        }
+    }
+    Some(message)
+}
+
+/// Of the profile that was read so far.
+pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<Timeline, Error> {
+    let malformed = |what: &str| Err(Error::malformed(format!("its timeline {what}")));
+    let moments = message.time_delta.len();
+    if moments > MAX_MOMENTS {
+        return malformed(&format!("has {moments} moments (allowed: up to {MAX_MOMENTS})"));
+    }
+    let whole = |it: &messages::Column| it.value.is_empty() || it.value.len() == moments;
+    let columns = &message.column;
+    if message.sample_delta.len() != moments || !columns.iter().all(whole) {
+        return malformed("has columns of different lengths");
+    }
+    if columns.len() != profile.sample_types.len() {
+        return malformed("has not one column for each sample type");
+    }
+    // What moments weigh, their row weighs: so whoever sums up later cannot overflow.
+    let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
+    let mut timeline = Timeline::default();
+    timeline.drop_more(message.dropped);
+    let (mut time_ns, mut row) = (0_u64, 0_i64);
+    for (place, (time, rows)) in message.time_delta.iter().zip(&message.sample_delta).enumerate() {
+        (time_ns, row) = match (time_ns.checked_add(*time), row.checked_add(*rows)) {
+            (Some(time_ns), Some(row)) => (time_ns, row),
+            _ => return malformed("has numbers that are too great"),
+        };
+        let Some((index, left)) =
+            usize::try_from(row).ok().and_then(|index| Some((index, left.get_mut(index)?)))
+        else {
+            return malformed(&format!("has a moment of sample {row} of {}", profile.samples.len()));
+        };
+        let mut weights = Weights::default();
+        for (of, column) in profile.sample_types.iter().zip(columns) {
+            let value = column.value.get(place).copied().unwrap_or(0);
+            let Some(rest) = left.get(*of).checked_sub(value) else {
+                return malformed(&format!("weighs more than sample {row} does"));
+            };
+            left.set(*of, rest);
+            weights.set(*of, value);
+        }
+        timeline.push(&Moment { time_ns, row: RowId::from_index(index), weights });
+    }
+    Ok(timeline)
+}

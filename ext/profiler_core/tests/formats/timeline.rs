@@ -1,0 +1,131 @@
+//! The timeline in the native file.
+
+use profiler_core::format::pprof::read;
+use profiler_core::ids::RowId;
+use profiler_core::profile::{Profile, SampleType, Weights};
+use profiler_core::timeline::{Moment, Timeline};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::example::example;
+use crate::golden::assert_golden;
+use crate::pprof::packed;
+use crate::wire;
+
+fn moment(time_ns: u64, row: u32, count: u64, cpu_ns: u64) -> Moment {
+    let mut weights = Weights::default();
+    weights.set(SampleType::Samples, count);
+    weights.set(SampleType::Cpu, cpu_ns);
+    Moment { time_ns, row: RowId(row), weights }
+}
+
+/// The example with some of what its rows are made of.
+fn timed() -> Profile {
+    let moments = [
+        moment(1_000_000, 0, 1, 1_000_000),
+        moment(2_000_000, 4, 1, 900_000),
+        moment(2_000_000, 0, 1, 1_000_000),
+        moment(900_000_000, 7, 0, 750),
+    ];
+    let mut timeline: Timeline = moments.into_iter().collect();
+    timeline.drop_more(3);
+    Profile { timeline: Some(timeline), ..example() }
+}
+
+fn refusal(change: impl Fn(&mut Profile)) -> String {
+    let mut profile = timed();
+    change(&mut profile);
+    read(&packed(&profile)).unwrap_err().to_string()
+}
+
+#[test]
+fn it_comes_back_and_a_moment_of_no_row_does_not() {
+    let mut given = timed();
+    let empty_row = u32::try_from(given.samples.len() - 1).unwrap();
+    let timeline = given.timeline.as_mut().unwrap();
+    timeline.push(&moment(900_000_001, empty_row, 0, 1));
+    timeline.push(&moment(900_000_002, 99, 0, 1));
+    assert_eq!(read(&packed(&given)).unwrap().timeline, timed().timeline);
+
+    let nothing = Profile { timeline: Some(Timeline::default()), ..example() };
+    assert_eq!(read(&packed(&nothing)).unwrap().timeline, nothing.timeline, "on, but nothing happened");
+}
+
+#[test]
+fn it_stands_before_all_else() {
+    let dump = wire::dump(&wire::unpack(&packed(&timed())));
+    let (first, rest) = dump.split_once('\n').unwrap();
+    assert_golden("timeline.txt", &format!("{first}\n"));
+    let comment = "\"timeline: 4 moments; 3 moments before them were too many\"";
+    assert!(rest.contains(comment));
+    let plain = wire::dump(&wire::unpack(&packed(&example())));
+    assert_eq!(rest.lines().filter(|it| !it.contains(comment)).count(), plain.lines().count());
+}
+
+#[test]
+fn wherever_the_file_is_cut_it_says_so() {
+    let plain = wire::unpack(&packed(&timed()));
+    (0..plain.len()).for_each(|length| assert!(read(&plain[..length]).is_err(), "at {length}"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let said = refusal(|it| it.timeline.as_mut().unwrap().push(&moment(900_000_003, 0, 99, 5)));
+    assert_eq!(said, "a damaged profile: its timeline weighs more than sample 0 does");
+
+    let file = |timeline: &[u8]| {
+        let mut bytes = [&[0xca, 0xc5, 0x02, timeline.len() as u8], timeline].concat();
+        bytes.extend(wire::unpack(&packed(&example())));
+        read(&bytes).map(|it| it.timeline).map_err(|it| it.to_string())
+    };
+    // Fields 2 and 3, packed, then two columns of one number.
+    let columns = [0x22, 3, 0x0a, 1, 1, 0x22, 0];
+    let with_columns = |head: &[u8]| file(&[head, &columns].concat());
+    let fine = with_columns(&[0x12, 1, 7, 0x1a, 1, 2]).unwrap().unwrap();
+    assert_eq!(fine.iter().collect::<Vec<_>>(), [moment(7, 1, 1, 0)]);
+    for (head, why) in [
+        (&[0x12, 1, 7, 0x1a, 1, 1][..], "has a moment of sample -1 of 8"),
+        (&[0x12, 1, 7, 0x1a, 1, 16], "has a moment of sample 8 of 8"),
+        (&[0x12, 2, 7, 7, 0x1a, 1, 0], "has columns of different lengths"),
+        (&[0x12, 1, 7], "has columns of different lengths"),
+    ] {
+        assert_eq!(with_columns(head).unwrap_err(), format!("a damaged profile: its timeline {why}"));
+    }
+    let no_columns = file(&[0x12, 1, 7, 0x1a, 1, 2]).unwrap_err();
+    assert_eq!(no_columns, "a damaged profile: its timeline has not one column for each sample type");
+    let forever =
+        [0x12, 11, 7, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0x1a, 2, 0, 0, 0x22, 0, 0x22, 0];
+    assert_eq!(file(&forever).unwrap_err(), "a damaged profile: its timeline has numbers that are too great");
+}
+
+#[test]
+fn more_than_a_session_keeps_is_refused() {
+    let many = 1_000_001;
+    let length =
+        |number: usize| [number as u8 & 127 | 128, (number >> 7) as u8 & 127 | 128, (number >> 14) as u8];
+    let ones = |field: u8| [&[field][..], &length(many), &vec![0; many]].concat();
+    let timeline = [&ones(0x12)[..], &ones(0x1a), &[0x22, 0, 0x22, 0]].concat();
+    let mut bytes = [&[0xca, 0xc5, 0x02][..], &length(timeline.len()), &timeline].concat();
+    bytes.extend(wire::unpack(&packed(&example())));
+    let said = read(&bytes).unwrap_err().to_string();
+    assert_eq!(said, "a damaged profile: its timeline has 1000001 moments (allowed: up to 1000000)");
+}
+
+proptest! {
+    #![proptest_config(crate::config())]
+
+    #[test]
+    fn a_file_with_changes_is_read_without_a_panic(
+        changes in prop::collection::vec((0..80_usize, any::<u8>()), 1..4),
+        more in prop::collection::vec((any::<Index>(), any::<u8>()), 0..2),
+    ) {
+        let mut bytes = wire::unpack(&packed(&timed()));
+        let length = bytes.len();
+        for (place, byte) in changes.into_iter().chain(more.into_iter().map(|it| (it.0.index(length), it.1))) {
+            bytes[place] = byte;
+        }
+        if let Ok(profile) = read(&bytes) {
+            prop_assert_eq!(read(&packed(&profile)).unwrap().timeline, profile.timeline);
+        }
+    }
+}

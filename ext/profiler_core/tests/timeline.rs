@@ -1,0 +1,301 @@
+//! The law of the timeline: its moments are what the rows are made of.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::sync::Mutex;
+
+use profiler_core::aggregate::Last;
+use profiler_core::analysis::gc::{place, Place};
+use profiler_core::analysis::merge::merge;
+use profiler_core::analysis::trim::trim;
+use profiler_core::detail::GcCause;
+use profiler_core::format::pprof;
+use profiler_core::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
+use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
+use profiler_core::labels::LabelSet;
+use profiler_core::profile::{Function, Profile, Thread, Weights};
+use profiler_core::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
+use profiler_core::view::{Measures, ThreadNow, View};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const THREADS: usize = 3;
+
+#[derive(Default)]
+struct Ended(Mutex<Vec<ThreadLife>>);
+
+impl ThreadRegistry for Ended {
+    fn take_ended(&self, into: &mut Vec<ThreadLife>) {
+        into.append(&mut self.0.lock().unwrap());
+    }
+}
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A thread runs, waits, waits for the GVL and collects for so long; then comes a record, or not.
+    Record { thread: usize, took: [u64; 4], kind: Option<Kind>, stack: u64 },
+    /// A thread has other labels.
+    Labels { thread: usize, labels: usize },
+    /// A thread ends, and another begins in its place.
+    End { thread: usize },
+    /// The session looks away, or looks again.
+    Pause,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, cause: GcCause::minor(0) });
+    let blame =
+        (0..THREADS as u32).prop_map(|it| Kind::Blame { holder: ThreadId(it), labels: LabelSetId::NONE });
+    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), gc, blame];
+    let record =
+        (0..THREADS, [0..900_u64, 0..900, 0..90, 0..90], prop::option::weighted(0.8, kind), 1..6_u64);
+    let record = record.prop_map(|(thread, took, kind, stack)| Step::Record { thread, took, kind, stack });
+    let labels = (0..THREADS, 0..3_usize).prop_map(|(thread, labels)| Step::Labels { thread, labels });
+    let end = (0..THREADS).prop_map(|thread| Step::End { thread });
+    vec(prop_oneof![20 => record, 3 => labels, 1 => end, 1 => Just(Step::Pause)], 0..300)
+}
+
+/// A thread of the world.
+#[derive(Clone, Copy, Default)]
+struct Clocks {
+    id: u32,
+    cpu_ns: u64,
+    parts: [u64; 4],
+    labels: usize,
+}
+
+struct World {
+    hub: Hub,
+    registry: Ended,
+    threads: [Clocks; THREADS],
+    now_ns: u64,
+    born: u32,
+    sets: [LabelSetId; 3],
+}
+
+impl World {
+    fn new() -> Self {
+        let hub = Hub::new(1 << 14);
+        let set = |it: &str| hub.intern_labels(&labels(it)).1;
+        let sets = [LabelSetId::NONE, set("a"), set("b")];
+        let threads = [0, 1, 2].map(|id| Clocks { id, ..Clocks::default() });
+        Self { hub, registry: Ended::default(), threads, now_ns: 1_000, born: 2, sets }
+    }
+
+    fn walls(&self, thread: usize) -> Walls {
+        let [running_ns, waiting_ns, gvl_ns, gc_ns] = self.threads[thread].parts;
+        Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
+    }
+
+    fn stamp(&self, thread: usize, state: State) -> Stamp {
+        let it = &self.threads[thread];
+        Stamp {
+            thread: ThreadId(it.id),
+            state,
+            labels: self.sets[it.labels],
+            scope: ScopeId::NONE,
+            cpu_ns: it.cpu_ns,
+            monotonic_ns: self.now_ns,
+            born_cpu_ns: 0,
+            walls: self.walls(thread),
+        }
+    }
+
+    fn life(&self, thread: usize) -> ThreadLife {
+        let Stamp { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
+            self.stamp(thread, State::Running);
+        let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
+        ThreadLife { last: Last { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+    }
+
+    fn lives(&self) -> Vec<ThreadLife> {
+        (0..THREADS).map(|it| self.life(it)).collect()
+    }
+
+    fn all_now(&self) -> Vec<ThreadNow> {
+        let now = |it| {
+            let Stamp { thread, cpu_ns, walls, labels, .. } = self.stamp(it, State::Running);
+            ThreadNow { thread, cpu_ns, walls, labels }
+        };
+        (0..THREADS).map(now).collect()
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Record { thread, took, kind, stack } => {
+                let it = &mut self.threads[thread];
+                it.parts.iter_mut().zip(took).for_each(|(part, took)| *part += took);
+                it.cpu_ns += took[0] + took[3];
+                self.now_ns += took.iter().sum::<u64>();
+                let state = match kind {
+                    None => return,
+                    Some(Kind::Wait | Kind::Blame { .. }) => State::Waiting,
+                    Some(Kind::Gc { .. }) => State::Gc,
+                    _ => State::Running,
+                };
+                let handles: Vec<u64> = (1..=stack).map(|it| 0x7f00_0000_0000 | it << 16).collect();
+                let lines = vec![1; handles.len()];
+                let walk = Walk { handles: &handles, lines: &lines, rootless: false };
+                push(&self.hub.ring, kind.unwrap(), &self.stamp(thread, state), walk, 128).unwrap();
+            }
+            Step::Labels { thread, labels } => {
+                self.threads[thread].labels = labels;
+                push_switch(&self.hub.ring, &self.stamp(thread, State::Running)).unwrap();
+            }
+            Step::End { thread } => {
+                self.registry.0.lock().unwrap().push(self.life(thread));
+                self.born += 1;
+                self.threads[thread] = Clocks { id: self.born, ..Clocks::default() };
+            }
+            Step::Pause => {}
+        }
+        while self.hub.drain_batch(&self.registry) {}
+    }
+
+    fn profile(&self, closed: Closed) -> Profile {
+        let function = |handle: &u64| Function {
+            name: format!("m{}", handle >> 16 & 0xff),
+            class_name: String::new(),
+            method_name: String::new(),
+            path: "/app/x.rb".into(),
+            first_line: 1,
+        };
+        let names = closed.unknown.iter().map(|it| (*it, function(it))).collect();
+        self.hub.finish(closed, names)
+    }
+}
+
+fn labels(value: &str) -> LabelSet {
+    LabelSet::EMPTY.with([("job".to_owned(), Some(value.to_owned()))])
+}
+
+/// What a session saw of these steps: a snapshot in the middle, and all.
+fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
+    let mut world = World::new();
+    let view = View { measures, labels: only, timeline: true, threads: None };
+    let session = world.hub.open(view, &world.registry, world.now_ns, &world.all_now());
+    let mut middle = None;
+    let mut paused = false;
+    for (place, step) in steps.iter().enumerate() {
+        world.step(step);
+        if matches!(step, Step::Pause) {
+            paused = !paused;
+            if paused {
+                world.hub.pause(session, &world.registry, &world.lives());
+            } else {
+                world.hub.resume(session, &world.registry, world.now_ns, &world.all_now());
+            }
+        }
+        if place == steps.len() / 2 {
+            middle = world.hub.snapshot(session, &world.registry, &world.lives());
+        }
+    }
+    let middle = middle.map(|it| world.profile(it));
+    let whole = world.hub.close(session, &world.registry, &world.lives()).unwrap();
+    let whole = world.profile(whole);
+    [middle.unwrap_or_else(|| whole.clone()), whole]
+}
+
+/// What the moments of each row weigh.
+fn sums(profile: &Profile) -> Vec<Weights> {
+    let mut sums = vec![Weights::default(); profile.samples.len()];
+    profile.timeline.as_ref().unwrap().iter().for_each(|it| sums[it.row.index()].add(&it.weights));
+    sums
+}
+
+fn rows(profile: &Profile) -> Vec<Weights> {
+    profile.samples.iter().map(|it| it.weights).collect()
+}
+
+/// Moments with the words of their rows, in the order of time.
+fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
+    let name = |it: profiler_core::profile::Frame| profile.function(it.function).unwrap().name.clone();
+    let told = |row: RowId| {
+        let row = &profile.samples[row.index()];
+        let stack: Vec<String> = profile.frames_of(row.stack).map(name).collect();
+        format!("{stack:?} {:?} {:?} {:?}", profile.threads[row.thread], row.state, row.labels)
+    };
+    profile.timeline.as_ref().unwrap().iter().map(|it| (it.time_ns, told(it.row), it.weights)).collect()
+}
+
+fn written_and_read(profile: &Profile) -> Profile {
+    let mut bytes = Vec::new();
+    pprof::write(profile, &mut bytes).unwrap();
+    pprof::read(&bytes).unwrap()
+}
+
+fn measures() -> impl Strategy<Value = Measures> {
+    let both = [(true, false), (false, true), (true, true)];
+    prop::sample::select(both.to_vec()).prop_map(|(cpu, wall)| Measures { cpu, wall })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn moments_weigh_what_their_rows_weigh_and_come_in_order(
+        measures in measures(),
+        only in prop_oneof![Just(LabelSet::EMPTY), Just(labels("a"))],
+        steps in steps(),
+    ) {
+        for profile in record(measures, only, &steps) {
+            prop_assert_eq!(sums(&profile), rows(&profile));
+            let timeline = profile.timeline.as_ref().unwrap();
+            prop_assert_eq!(timeline.dropped(), 0);
+            prop_assert!(timeline.iter().map(|it| it.time_ns).is_sorted());
+            prop_assert_eq!(told(&written_and_read(&profile)), told(&profile));
+        }
+    }
+
+    #[test]
+    fn moments_go_where_their_rows_go(steps in steps()) {
+        let both = Measures { cpu: true, wall: true };
+        let [_, profile] = record(both, LabelSet::EMPTY, &steps);
+        let changes = [
+            place(&profile, Place::Root),
+            place(&profile, Place::Ignore),
+            trim(&profile, &["/app".to_owned()]),
+        ];
+        for changed in &changes {
+            prop_assert_eq!(sums(changed), rows(changed));
+        }
+        let times = |it: &Profile| told(it).into_iter().map(|it| (it.0, it.2)).collect::<Vec<_>>();
+        prop_assert_eq!(times(&changes[0]), times(&profile));
+        prop_assert_eq!(times(&changes[2]), times(&profile));
+    }
+
+    #[test]
+    fn of_two_profiles_the_later_ones_moments_come_later(one in steps(), other in steps(), apart in 0..20_000_u64) {
+        let both = Measures { cpu: true, wall: true };
+        let [[_, mut one], [_, mut other]] = [one, other].map(|it| record(both, LabelSet::EMPTY, &it));
+        (one.meta.started_at_ns, other.meta.started_at_ns) = (5_000, 5_000 + apart);
+        let merged = merge(&[&one, &other]);
+        prop_assert_eq!(sums(&merged), rows(&merged));
+        let mut expected = told(&one);
+        expected.extend(told(&other).into_iter().map(|(time, row, weights)| (time + apart, row, weights)));
+        expected.sort_by_key(|it| it.0);
+        prop_assert_eq!(told(&merged), expected);
+        prop_assert_eq!(told(&merge(&[&other, &one])).len(), told(&merged).len());
+    }
+}
+
+#[test]
+fn who_did_not_ask_has_none() {
+    let world = World::new();
+    let session = world.hub.open(View::default(), &world.registry, 0, &world.all_now());
+    let closed = world.hub.close(session, &world.registry, &world.lives()).unwrap();
+    let profile = world.profile(closed);
+    assert_eq!(profile.timeline, None);
+    assert_eq!(written_and_read(&profile).timeline, None);
+}
+
+#[test]
+fn a_merge_with_a_profile_that_has_none_says_so() {
+    let step = Step::Record { thread: 0, took: [5, 0, 0, 0], kind: Some(Kind::Tick), stack: 1 };
+    let [_, timed] = record(Measures::default(), LabelSet::EMPTY, &[step]);
+    let untimed = Profile { timeline: None, ..timed.clone() };
+    let merged = merge(&[&untimed, &timed]);
+    assert_eq!(told(&merged), told(&timed));
+    assert!(merged.meta.notes.contains(&"measured in some of the profiles only: timeline".to_owned()));
+}
