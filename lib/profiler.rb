@@ -24,7 +24,7 @@ module Profiler
   class << self
     # Profiles the block.
     #
-    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, or from Ruby 3.3 on +:wall+, or both
+    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, +:wall+, or both
     # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000
     #   (default 1,000); the kernel's tick can make it longer, see {Profile#stats}
     # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both

@@ -33,6 +33,39 @@ RSpec.describe "An engine" do
     end
   end
 
+  it "sees waits, whichever it is, also of a session that starts while another has it" do
+    skip "the engine is given" if ENV["SPEC_ENGINE"]
+    engines = Perf.among("perf", "thread_timer", "ticker", "setitimer")
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      def nap = sleep(0.2)
+      def naps(profile) = profile.samples.select { |it| it.state == :waiting && it.frames.any? { |frame| frame.name == "Object#nap" } }.sum(&:wall)
+      #{engines.map(&:to_sym)}.each do |engine|
+        puts naps(Profiler.run(mode: :wall, engine: engine) { nap }) / 10_000_000
+        Profiler.run(engine: engine) { puts naps(Profiler.run(mode: :wall) { nap }) / 10_000_000 }
+      end
+    RUBY
+    expect(result.out.lines.map(&:to_i)).to match([be_between(19, 60)] * 2 * engines.size), result.err
+  end
+
+  it "cannot be safepoint for waits that no hook tells of, and says so" do
+    skip "the engine is given" if ENV["SPEC_ENGINE"]
+    skip "there are hooks" if RUBY_VERSION >= "3.3"
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      begin; Profiler.run(mode: :wall, engine: :safepoint) { }; rescue Profiler::Unsupported => e; puts e.message; end
+      Profiler.run(engine: :safepoint) do
+        begin; Profiler.run(mode: :wall) { }; rescue Profiler::Unsupported => e; puts e.message; end
+      end
+      p Profiler.running?
+    RUBY
+    expect(result.out.lines(chomp: true)).to eq(
+      ["mode: :wall cannot be measured here: before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its " \
+       "interrupts: engine :safepoint was asked for (allowed: :cpu)",
+       "sessions are running with engine :safepoint, and there is one at a time", "false"]
+    ), result.err
+  end
+
   it "has the ticker where the system refuses perf, and says why to whom it asks for it" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     Dir.mktmpdir do |directory|

@@ -6,7 +6,7 @@ RSpec.describe "profiler doctor" do
   include_context "with a box"
 
   let(:keys) do
-    %i[ok problems warnings profiler ruby jits walking kernel intervals signal engines engine cost environment]
+    %i[ok problems warnings profiler ruby jits walking waits kernel intervals signal engines engine cost environment]
   end
 
   def facts(env: {})
@@ -35,8 +35,8 @@ RSpec.describe "profiler doctor" do
   it "tells the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
-    expect(result.out.lines.take(12).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
-      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
+    expect(result.out.lines.take(13).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
+      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "waits", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
     expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out
@@ -52,6 +52,7 @@ RSpec.describe "profiler doctor" do
     expect(said.keys).to eq keys
     expect(said).to include(ok: true, problems: [], signal: "nobody", profiler: String)
     expect(said[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
+    expect(said[:waits]).to eq(seen: RUBY_VERSION < "3.3" ? "sampled" : "measured", reason: nil)
     expect(said[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String))
     expect(said[:engines].map { |it| it[:name] }).to include("perf", "thread_timer", "ticker", "setitimer", "safepoint")
     expect(said[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,

@@ -150,7 +150,6 @@ RSpec.describe "profiler record" do
     it "is the values of its options" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
       refuse("--mode", "cpu,speed", status: 2, saying: ["speed", "allowed: cpu"])
-      refuse("--mode", "wall", status: 2, saying: ["--mode wall", "it needs Ruby 3.3", "allowed: cpu"]) if RUBY_VERSION < "3.3"
       refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
       refuse("--interval", "49", status: 2, saying: ["--interval 49", "from 50 to 1000000"])
       refuse("--interval", "-5", status: 2, saying: ["--interval -5", "from 50 to 1000000"])

@@ -4,7 +4,9 @@ require "json"
 
 # Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
 RSpec.describe "Time in :wall" do
-  before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
+  # From Ruby 3.3 on; before that the VM does not say who waits, and it is sampled.
+  measured = RUBY_VERSION >= "3.3"
+  def measured_only = (skip "waits are sampled here" if RUBY_VERSION < "3.3")
 
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "9"))
 
@@ -26,6 +28,12 @@ RSpec.describe "Time in :wall" do
         expect(parts.values_at("gvl", "gc")).to eq(thread.values_at("gvl_wait", "gc"))
         next unless thread["ended"]
 
+        unless measured
+          # Running is what the CPU clock says, and what it does not say is waiting.
+          expect(parts["gvl"]).to eq 0
+          expect(parts["running"] + parts["gc"]).to be_within(5_000_000).of(thread["cpu"]), "#{thread} of #{report}"
+          next
+        end
         # Time in calls that block is no running time, and no other time is waiting time.
         expect(parts["waiting"]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
         expect(parts["running"] + parts["gc"]).to be <= thread["at_work"] - blocked + thread["not_blocked"] + 10_000_000, "#{thread} of #{report}"
@@ -60,11 +68,12 @@ RSpec.describe "Time in :wall" do
       sleep 0.05
       puts session.snapshot.samples.flat_map { |one| one.frames.map(&:name) }.uniq.grep(/in_a_nap|till_the_end/).sort.join(" ")
       sleep 0.05
-      rows = session.stop.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /in_a_nap|till_the_end/ } }
-      puts rows.map { |one| one.wall / 1_000_000 }.inspect
+      profile = session.stop
+      rows = profile.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /in_a_nap|till_the_end/ } }
+      puts rows.map { |one| one.wall / 1_000_000 }.inspect, profile.stats[:duration_ns] / 1_000_000
     RUBY
     expect(names[0]).to eq("Object#in_a_nap Object#till_the_end")
-    expect(JSON.parse(names[1])).to match([be_between(95, 125)] * 2)
+    expect(JSON.parse(names[1])).to match([be_between(95, Integer(names[2]) + 1)] * 2)
   end
 
   it "gives two waits in turn their shares, whatever the interval" do
@@ -74,11 +83,39 @@ RSpec.describe "Time in :wall" do
       profile = Profiler.run(mode: :wall, interval: 1000) { 1500.times { one; two } }
       puts share(profile.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /one|two/ } }, "Object#one")
     RUBY
-    # Some 1,800 waits are captured; a share of half has a standard deviation of 0.012.
-    expect(Float(share)).to be_within(0.06).of(0.5)
+    # Some 1,800 waits are captured; a share of half has a standard deviation of 0.012. Where signals have to arrive in
+    # time, a machine that is busy gives one more than the other.
+    expect(Float(share)).to be_within(measured ? 0.06 : 0.15).of(0.5)
+  end
+
+  it "does not give the time of long waits to short ones" do
+    took, share = printed(<<~RUBY)
+      $took = Hash.new(0.0)
+      def timed(name, since = Process.clock_gettime(Process::CLOCK_MONOTONIC)) = yield.tap { $took[name] += Process.clock_gettime(Process::CLOCK_MONOTONIC) - since }
+      def long = timed(:long) { sleep(0.05) }
+      def short = timed(:short) { sleep(0.001) }
+      profile = Profiler.run(mode: :wall, interval: 1000, threads: :current) { 20.times { long; short } }
+      puts $took[:long] / $took.values.sum
+      puts share(profile.samples.select { |one| one.state == :waiting && one.frames.any? { |frame| frame.name =~ /long|short/ } }, "Object#long")
+    RUBY
+    # Where the ticker comes late, the short one has more: half of what lies between two ticks that find the one and the other.
+    expect(Float(share)).to be_within(measured ? 0.06 : 0.15).of(Float(took))
+  end
+
+  it "tells what runs from what waits in between" do
+    running, waiting = printed(<<~RUBY)
+      def runs = 2_000.times { |number| number.to_s }
+      def waits = sleep(0.0007)
+      profile = Profiler.run(mode: :wall, interval: 1000, threads: :current) { 800.times { runs; waits } }
+      puts share(profile.samples.select { |one| one.state == :running }, "Object#runs")
+      puts share(profile.samples.select { |one| one.state == :waiting }, "Object#waits")
+    RUBY
+    expect(Float(running)).to be > 0.75
+    expect(Float(waiting)).to be > 0.85
   end
 
   it "gives two waits for the GVL in turn their shares" do
+    measured_only
     share, enough = printed(<<~RUBY)
       busy = Thread.new { spin(100_000) }
       def one = Thread.pass
@@ -94,6 +131,7 @@ RSpec.describe "Time in :wall" do
   end
 
   it "puts a GC under the stack that asked for it, and measures all of it" do
+    measured_only
     lines = printed(<<~RUBY)
       def collects = GC.start
       def allocates = 200_000.times { "x" * 60 }
@@ -116,13 +154,17 @@ RSpec.describe "Time in :wall" do
   it "counts only what happened under the labels that a session looks at" do
     lines = printed(<<~RUBY)
       session = Profiler.start(mode: :wall, labels: { job: "a" })
+      since = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       Profiler.label(job: "a") { sleep 0.1; spin(55) }
+      took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - since
       Profiler.label(job: "b") { sleep 0.1; spin(55) }
       rows = session.stop.samples
       puts rows.partition { |one| one.state == :waiting }.map { |some| some.sum(&:wall) / 10_000_000 }.inspect
-      puts rows.map { |one| one.labels["job"] }.uniq.inspect
+      puts rows.map { |one| one.labels["job"] }.uniq.inspect, (took * 100).to_i
     RUBY
-    expect(lines).to eq(["[10, 5]", '["a"]'])
+    waited, ran = JSON.parse(lines[0])
+    # What a busy machine keeps a thread from running is waiting too, where that is all that is not running.
+    expect([waited + ran, waited, lines[1]]).to match([be_within(2).of(Integer(lines[2])), measured ? 10 : (be >= 9), '["a"]'])
   end
 
   it "is measured in a forked child too" do
@@ -142,11 +184,54 @@ RSpec.describe "Time in :wall" do
       sleep 0.01
       puts Profiler.run(mode: :wall) { sleep 0.03 }.samples.sum(&:wall) / 1_000_000
     RUBY
-    expect(JSON.parse(lines[0])).to match([be_between(150, 180), be_between(30, 45)])
-    expect(Integer(lines[1])).to be_between(30, 45)
+    expect(JSON.parse(lines[0])).to match([be_between(148, 400), be_between(28, 120)])
+    expect(Integer(lines[1])).to be_between(30, 120)
+  end
+
+  it "lets whatever waits in Ruby wait as long as it should" do
+    lines = printed(<<~RUBY)
+      require "timeout"
+      require "io/wait"
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      reader, _writer = IO.pipe
+      lock, changed, asleep = Mutex.new, ConditionVariable.new, Thread.new { sleep }
+      waits = {
+        sleep: -> { sleep 0.3 }, select: -> { IO.select([reader], nil, nil, 0.3) }, join: -> { asleep.join(0.3) },
+        mutex: -> { lock.synchronize { lock.sleep(0.3) } }, condition: -> { lock.synchronize { changed.wait(lock, 0.3) } },
+        pop: -> { Timeout.timeout(0.3) { Queue.new.pop } rescue nil }, process: -> { Process.wait(spawn("sleep 0.3")) },
+        read: -> { IO.popen("sleep 0.3; echo 1", &:read) }, readable: -> { reader.wait_readable(0.3) }, system: -> { system("sleep 0.3") }
+      }
+      profile = Profiler.run(mode: :wall, interval: 200) do
+        threads = waits.map { |name, wait| [name, Thread.new { since = now; wait.call; now - since }] }
+        threads.each { |name, thread| puts name unless (0.299..0.6).cover?(thread.value) }
+      end
+      puts profile.stats[:waits_interrupted]
+    RUBY
+    expect(lines.size).to eq(1), lines.inspect
+    expect(Integer(lines.last)).to measured ? eq(0) : be_between(10, 1_000)
+  end
+
+  it "interrupts a wait a few times at most, where it has to, and counts that" do
+    skip "no wait is interrupted here" if measured
+    counts = printed(<<~RUBY).map { |line| Integer(line) }
+      require "fiddle"
+      int = Fiddle::TYPE_INT
+      poll = Fiddle::Function.new(Fiddle.dlopen(nil)["poll"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_LONG, int], int)
+      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 2
+      ended = 0
+      profile = Profiler.run(mode: :wall, interval: 1000, threads: :current) do
+        ended += poll.call(nil, 0, 500).abs while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till
+      end
+      puts ended, profile.stats[:waits_interrupted]
+      puts Profiler.run(mode: :wall, interval: 1000) { sleep 2 }.stats[:waits_interrupted]
+    RUBY
+    # 2,000 ticks might have. 4 and 5 where all is quiet; what wakes a thread up makes a wait of its own.
+    expect(counts).to all be_between(1, 100)
+    expect(counts[1]).to be >= counts[0]
   end
 
   it "interrupts no system call of a thread that has let go of the GVL" do
+    measured_only
     lines = printed(<<~RUBY)
       require "fiddle"
       libc = Fiddle.dlopen(nil)
@@ -164,6 +249,7 @@ RSpec.describe "Time in :wall" do
   end
 
   it "interrupts hardly any of a thread that keeps the GVL" do
+    measured_only
     interrupted = printed(<<~RUBY).first
       require "fiddle"
       int = Fiddle::TYPE_INT
@@ -189,7 +275,7 @@ RSpec.describe "Time in :wall" do
       puts profile.inspect, profile.stats[:wall_ns] / 10_000_000
     RUBY
     expect(result.out).to match(/^mode      wall, engine ticker$/)
-    expect(result.out).to match(/^wall      running .*, waiting 10\d ms, waiting for the GVL .*, collecting garbage /)
+    expect(result.out).to match(/^wall      running .*, waiting (?:1\d\d|99\.\d+) ms, waiting for the GVL .*, collecting garbage /)
     expect(result.out).to match(/100\.0%|9\d\.\d% +Kernel#sleep/)
     expect(result.out).to match(/^waiting\n#<Profiler::Profile wall, 0\.1\d\d s, \d+ samples>\n1\d$/)
   end

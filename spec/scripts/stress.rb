@@ -22,7 +22,7 @@ COMPACT = ENV["COMPACT"] != "0"
 THREADS = ENV["THREADS"] != "0"
 FIBERS = ENV["FIBERS"] != "0"
 GC_STRESS = ENV["GC_STRESS"] == "1"
-MODES = RUBY_VERSION < "3.3" ? [:cpu] : [:cpu, :wall, %i[cpu wall]]
+MODES = [:cpu, :wall, %i[cpu wall]].freeze
 # C code that touches Ruby's heap without the GVL (zlib does) is a crash of its own under compaction;
 # memset of a block of malloc is not.
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],

@@ -12,6 +12,7 @@ use crate::sampler::{self, Active, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
+use crate::vm::gvl::HOOKS;
 
 /// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
 /// there is none.
@@ -42,8 +43,9 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
     let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
-    let aimed = matches!(sampler.engine, Engine::Perf | Engine::Ticker);
-    CAPTURE.aimed.store(aimed, Ordering::Relaxed);
+    let all_aimed = matches!(sampler.engine, Engine::Perf | Engine::Ticker);
+    CAPTURE.all_aimed.store(all_aimed, Ordering::Relaxed);
+    CAPTURE.aimed.store(all_aimed || ticker_interval_ns(sampler) > 0, Ordering::Relaxed);
     PERF.store(sampler.engine == Engine::Perf, Ordering::Relaxed);
     CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
     OWN_TIMERS.store(own_timers, Ordering::Relaxed);
@@ -72,7 +74,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
         }
     }
     let all_finest = finest(looking());
-    result = result.and(ticker::arm(if sampler.engine == Engine::Ticker { all_finest } else { 0 }));
+    result = result.and(ticker::arm(ticker_interval_ns(sampler)));
     if process_wide {
         result = result.and(arm_process(all_finest));
     }
@@ -91,8 +93,12 @@ fn measure_walls(sampler: &Sampler) {
     WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     let wanted = measuring().next().is_some();
     for state in threads::live() {
+        if state.sampled.is_on() && is_gone(state) {
+            threads::retire(state, threads::cpu_ns(state));
+            continue;
+        }
         let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
-        if wanted {
+        if HOOKS && wanted {
             // Also who is not measured can have the GVL while others wait for it.
             waits::follow(state);
             if here {
@@ -100,11 +106,19 @@ fn measure_walls(sampler: &Sampler) {
             }
         }
         match finest(measuring().filter(|it| it.looks_at(state.id()))) {
-            0 => state.walls.turn_off(clock::monotonic_ns()),
-            interval_ns => state.walls.turn_on(clock::monotonic_ns(), interval_ns, here),
+            0 => state.walls_off(),
+            interval_ns => state.walls_on(interval_ns, here),
         }
     }
     CAPTURE.walls.store(wanted, Ordering::Relaxed);
+}
+
+/// How often the ticker goes round, ns: as the engine, or to see who waits where no hook tells.
+fn ticker_interval_ns(sampler: &Sampler) -> u64 {
+    let looking = sampler.sessions.iter().filter(|it| !it.paused);
+    let is_engine = sampler.engine == Engine::Ticker;
+    ticker::IS_ENGINE.store(is_engine, Ordering::Relaxed);
+    finest(looking.filter(|it| is_engine || !HOOKS && it.measures.wall))
 }
 
 /// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was

@@ -15,6 +15,8 @@ use crate::capture::engine::{perf, Engine};
 use crate::errors::{argument_error, error};
 use crate::vm;
 
+pub(crate) mod wall;
+
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
 const DEPTH: RangeInclusive<i64> = 128..=10_000;
@@ -131,8 +133,7 @@ fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
         return Err(argument_error(ruby, message));
     }
     if measures.wall {
-        // SAFETY: a `Ruby` proves that the GVL is held.
-        if let Some(why) = unsafe { vm::gvl::unavailable() } {
+        if let Some(why) = wall::no_hooks(ruby) {
             let message = format!("mode: {} cannot be measured here: {why} (allowed: :cpu)", value.inspect());
             return Err(error(ruby, "Unsupported", message));
         }
@@ -258,6 +259,13 @@ fn engine(
         (None, None) if perf::probe().is_ok() => Engine::Perf,
         (None, None) => Engine::Ticker,
     };
+    if measures.wall {
+        let note = wall::note(engine, danger.as_deref()).map_err(|why| {
+            let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");
+            error(ruby, "Unsupported", message)
+        })?;
+        notes.extend(note.map(Into::into));
+    }
     if engine == Engine::Safepoint {
         let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();
         notes.push(format!(

@@ -4,6 +4,7 @@ use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
 use crate::capture::engine::{perf, process_timer, thread_timer, Engine};
 use crate::capture::sigaction::{self, Owner};
+use crate::config::wall;
 use crate::{arming, vm};
 
 /// `Doctor._engines`: `[name, why it cannot be had]` of each, the latter nil when it can. Which is preferred depends on
@@ -60,11 +61,19 @@ fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Option<String> {
     vm::process::unsafe_to_walk(ruby)
 }
 
+/// `Doctor._waits`: how the waits of `:wall` are seen, nil when they cannot be; and why not, or nil.
+fn waits(ruby: &Ruby, _doctor: Value) -> (Option<&'static str>, Option<String>) {
+    let why = wall::why_not(ruby);
+    let seen = if vm::gvl::HOOKS { "measured" } else { "sampled" };
+    (why.is_none().then_some(seen), why)
+}
+
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let doctor = profiler.define_module("Doctor")?.singleton_class()?;
     doctor.define_private_method("_engines", method!(engines, 0))?;
     doctor.define_private_method("_signal_owner", method!(signal_owner, 0))?;
+    doctor.define_private_method("_waits", method!(waits, 0))?;
     doctor.define_private_method("_unsafe_to_walk", method!(unsafe_to_walk, 0))?;
     Ok(())
 }

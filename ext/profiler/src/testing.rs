@@ -54,7 +54,7 @@ fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
     let mut info = handler::TimerInfo::of(state);
-    // SAFETY: all fields may be zero: no alternate stack, and nothing else is read.
+    // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
     let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
     let mut rounds: Vec<u64> = (0..times as u64 / ROUND)
         .map(|_| {

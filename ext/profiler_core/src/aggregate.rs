@@ -125,14 +125,14 @@ impl Aggregate {
             Kind::Switch => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || stamp.state != State::Waiting,
-            Kind::Wait | Kind::Blame { .. } => wall,
+            Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
             Kind::Gc { ticked, .. } => wall || ticked,
         };
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
         }
         self.now_ns = stamp.monotonic_ns;
-        let (thread, labels) = (stamp.thread, stamp.labels);
+        let (thread, labels, born_inside) = (stamp.thread, stamp.labels, self.born_inside);
         let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
         let clock = self.clock(&Last::of(stamp));
         let (given, now) = (&mut clock.walls, &stamp.walls);
@@ -161,6 +161,14 @@ impl Aggregate {
                     key(State::Gvl),
                     Weight { count: 1 - count, wall_ns: gvl_ns, ..Weight::default() },
                 );
+            }
+            Kind::Still => {
+                // Where no stack is known, or it is of other labels, the time waits for one.
+                let labels = clock.labels;
+                if let Some(key) = clock.last_wait.filter(|key| born_inside || key.labels == labels) {
+                    let wall_ns = forward(&mut given.waiting_ns, now.waiting_ns);
+                    self.weigh(key, Weight { wall_ns, ..Weight::default() });
+                }
             }
             Kind::Gc { ticked, cause } => {
                 let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };

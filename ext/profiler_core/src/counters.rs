@@ -82,6 +82,9 @@ counters! {
     foreign,
     /// Ticks that the kernel folded into the one before (it cannot fire faster than its own tick).
     overrun,
+    /// Ticks that found a thread in a system call that waits, and may have ended that with EINTR. None where waits are
+    /// measured.
+    waits_interrupted,
     /// Threads that could not be profiled: no room in the registry, or no timer to be had.
     threads_refused,
 }

@@ -50,8 +50,8 @@ impl Drain {
         while drained < BATCH && hub.ring.pop(hand) {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
-            let stack = if sample.kind == Kind::Switch { None } else { epoch.stacks.intern(&sample) };
-            captured += u64::from(!matches!(sample.kind, Kind::Switch | Kind::Blame { .. }));
+            let stack = if sample.kind.has_stack() { epoch.stacks.intern(&sample) } else { None };
+            captured += u64::from(sample.kind.is_sample());
             in_gc += u64::from(matches!(sample.kind, Kind::Gc { ticked: true, .. }));
             sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
         }

@@ -30,9 +30,21 @@ pub enum Kind {
         /// Labels current on the holder.
         labels: LabelSetId,
     },
+    /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
+    Still,
 }
 
 impl Kind {
+    /// Whether frames come with it.
+    pub(crate) fn has_stack(self) -> bool {
+        !matches!(self, Kind::Switch | Kind::Still)
+    }
+
+    /// Whether it is a sample of its thread, and counted.
+    pub(crate) fn is_sample(self) -> bool {
+        self.has_stack() && !matches!(self, Kind::Blame { .. })
+    }
+
     /// In a byte, with the word that it may need besides.
     #[inline]
     pub(crate) fn encode(self) -> (u64, Option<u64>) {
@@ -42,6 +54,7 @@ impl Kind {
             Kind::Wait => (2, None),
             Kind::Gc { ticked, cause } => (3, Some(cause.bits() << 1 | u64::from(ticked))),
             Kind::Blame { holder, labels } => (4, Some(u64::from(holder.0) | u64::from(labels.0) << 32)),
+            Kind::Still => (5, None),
         }
     }
 
@@ -62,6 +75,7 @@ impl Kind {
                 holder: ThreadId(word as u32),
                 labels: LabelSetId((word >> 32) as u32),
             })?,
+            5 => Kind::Still,
             _ => Kind::Tick,
         })
     }

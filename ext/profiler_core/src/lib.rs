@@ -44,4 +44,6 @@ pub mod ring;
 #[no_implicit_prelude]
 pub mod sample;
 #[no_implicit_prelude]
+pub mod sampled;
+#[no_implicit_prelude]
 pub mod walls;

@@ -136,6 +136,17 @@ pub fn push_switch(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
     ring.try_push(STAMP_WORDS, |slot| write_stamp(slot, stamp, Kind::Switch, 0))
 }
 
+/// Writes a record that says that the wait of which the thread's last one was lasted up to `stamp`.
+///
+/// # Signal safety
+/// As for [`push`].
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+pub fn push_still(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
+    ring.try_push(STAMP_WORDS, |slot| write_stamp(slot, stamp, Kind::Still, 0))
+}
+
 /// Words before the frames.
 #[inline]
 fn words_before(kind: Kind) -> usize {

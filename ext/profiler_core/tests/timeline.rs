@@ -14,7 +14,7 @@ use profiler_core::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
 use profiler_core::labels::LabelSet;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
-use profiler_core::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
+use profiler_core::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, Walls};
 use profiler_core::view::{Measures, ThreadNow, View};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, cause: GcCause::minor(0) });
     let blame =
         (0..THREADS as u32).prop_map(|it| Kind::Blame { holder: ThreadId(it), labels: LabelSetId::NONE });
-    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), gc, blame];
+    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), Just(Kind::Still), gc, blame];
     let record =
         (0..THREADS, [0..900_u64, 0..900, 0..90, 0..90], prop::option::weighted(0.8, kind), 1..6_u64);
     let record = record.prop_map(|(thread, took, kind, stack)| Step::Record { thread, took, kind, stack });
@@ -134,6 +134,10 @@ impl World {
                     Some(Kind::Gc { .. }) => State::Gc,
                     _ => State::Running,
                 };
+                if kind == Some(Kind::Still) {
+                    push_still(&self.hub.ring, &self.stamp(thread, state)).unwrap();
+                    return;
+                }
                 let handles: Vec<u64> = (1..=stack).map(|it| 0x7f00_0000_0000 | it << 16).collect();
                 let lines = vec![1; handles.len()];
                 let walk = Walk { handles: &handles, lines: &lines, rootless: false };

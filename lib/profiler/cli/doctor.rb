@@ -68,7 +68,7 @@ module Profiler
       # @return [Array] of a name, what there is to say of it, and how bad that is
       def lines_of(facts)
         [
-          ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]),
+          ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]), waits(facts[:waits]),
           kernel(facts[:kernel]), ["interval", intervals(facts[:intervals])],
           ["SIGPROF", OWNERS.fetch(facts[:signal], UNKNOWN), facts[:signal] == "foreign" ? :problem : nil],
           *engines(facts), cost(facts[:cost]),
@@ -97,6 +97,14 @@ module Profiler
         when nil then ["stacks", UNKNOWN]
         when true then ["stacks", "can be taken at every moment"]
         else ["stacks", "can be taken only where Ruby checks its interrupts", :warning] # the engines say why
+        end
+      end
+
+      def waits(it)
+        case it[:seen]
+        when "measured" then ["waits", "measured, no system call is interrupted"]
+        when "sampled" then ["waits", "sampled: each gets a few signals, which can end a system call with EINTR"]
+        else it[:reason] ? ["waits", "mode: :wall is not available: #{it[:reason]}", :warning] : ["waits", UNKNOWN]
         end
       end
 

@@ -27,7 +27,7 @@ module Profiler
 
       # The options that are a variable for the program, with what the help says of them.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall (Ruby 3.3), or cpu,wall"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, or cpu,wall"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],

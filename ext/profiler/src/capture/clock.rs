@@ -30,6 +30,20 @@ pub(crate) fn realtime_ns() -> u64 {
     read(::libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
+/// How often the thread that we are on has given its CPU away by itself, to wait.
+///
+/// # Signal safety
+/// A system call and nothing else.
+#[inline]
+pub(crate) fn sleeps() -> u64 {
+    // SAFETY: all zeros are one, and it is ours to write.
+    unsafe {
+        let mut usage: ::libc::rusage = ::core::mem::zeroed();
+        ::libc::getrusage(::libc::RUSAGE_THREAD, &raw mut usage);
+        usage.ru_nvcsw as u64
+    }
+}
+
 /// CPU clock of another thread of this process, ns; nothing when the thread is gone.
 pub(crate) fn cpu_ns_of(native_id: i32) -> Option<u64> {
     read(cpu_clock_of(native_id))

@@ -11,10 +11,10 @@ use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
 use super::engine::{self, perf};
 use super::walk::Scratch;
-use super::{clock, CAPTURE};
+use super::{asleep, clock, CAPTURE};
 use crate::labels;
 use crate::threads::{self, ThreadState};
-use crate::vm::{self, jobs::Job};
+use crate::vm::{self, gvl::HOOKS, jobs::Job};
 
 /// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
 #[repr(C)]
@@ -95,7 +95,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
         // Without the GVL a stack stands still: here, at once, is as safe as any safe point.
-        capture(hub, state, begun_ns);
+        let in_call = !HOOKS && state.sampled.is_on() && asleep::in_call(context);
+        capture(hub, state, begun_ns, in_call);
     }
     // Where the kernel looks at its timers once in a while there is time enough between two.
     if let (Some(run_ns), true) =
@@ -114,26 +115,33 @@ pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return };
     if CAPTURE.enabled.load(Ordering::Acquire) {
-        capture(hub, state, clock::monotonic_ns());
+        capture(hub, state, clock::monotonic_ns(), false);
     }
 }
 
-/// Asks the VM the last questions and takes the record.
+/// Asks the VM the last questions and takes the record. `in_call` is whether the thread is known to wait in a system call.
 #[inline]
-fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
+fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if !vm::state::on_ruby_thread() || !vm::state::has_stack() {
+        if in_call {
+            // The native thread waits for another Ruby thread to run: this one has ended, and Ruby 3.1 did not say so.
+            state.sampled.end(monotonic_ns, Some(clock::thread_cpu_ns()));
+        }
         return count(&hub.counters.dropped_not_ruby);
     }
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
         // Mostly the hook is about to run. It does not where an exception came in its way.
-        // SAFETY: the sampler registered the job before it turned capture on.
-        unsafe { labels::RESYNC.trigger() };
+        // Before Ruby 3.3 who waits must not ask for it.
+        if !in_call {
+            // SAFETY: the sampler registered the job before it turned capture on.
+            unsafe { labels::RESYNC.trigger() };
+        }
         return count(&hub.counters.dropped_in_switch);
     }
     // Before GC is asked about: see `walk::wait_for_walks`.
     let scratch = Scratch::take();
     let in_gc = vm::state::during_gc();
-    if in_gc && !vm::state::not_in_blocking_region() {
+    if in_gc && (in_call || !vm::state::not_in_blocking_region()) {
         // Somebody else collects while this thread works without the GVL.
         return count(&hub.counters.dropped_in_gc);
     }
@@ -142,20 +150,19 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
             // Where it ends, `waits` takes the record, with the stack that is to blame.
             return state.tick_in_gc();
         }
-        // SAFETY: it is this thread that collects.
-        let cause = unsafe { vm::gc::latest_cause() };
-        let (kind, stamp) = (Kind::Gc { ticked: true, cause }, stamp(state, State::Gc, monotonic_ns));
-        return match scratch {
-            Some(scratch) => scratch.record_empty(hub, kind, &stamp),
-            None => count(&hub.counters.dropped_busy),
-        };
+        let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
+        return asleep::record_collecting(hub, state, scratch, &mut stamp(state, State::Gc, monotonic_ns));
     }
     // Whoever runs without the GVL waits, as far as the wall clock goes.
-    let blocked = CAPTURE.walls.load(Ordering::Relaxed) && state.walls.is_blocked();
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
+    let blocked = measured && state.walls.is_blocked();
     let doing = if blocked { State::Waiting } else { State::Running };
-    match scratch {
-        Some(scratch) => scratch.record(hub, Kind::Tick, &stamp(state, doing, monotonic_ns)),
-        None => count(&hub.counters.dropped_busy),
+    let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
+    let stamp = stamp(state, doing, monotonic_ns);
+    if measured && state.sampled.is_on() {
+        asleep::record(hub, state, scratch, &stamp, in_call);
+    } else {
+        scratch.record(hub, Kind::Tick, &stamp);
     }
 }
 
@@ -163,15 +170,16 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64) {
 #[inline]
 pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Stamp {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
+    let cpu_ns = clock::thread_cpu_ns();
     Stamp {
         thread: state.id(),
         state: doing,
         labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
         scope: ScopeId(state.scope.load(Ordering::Relaxed)),
-        cpu_ns: clock::thread_cpu_ns(),
+        cpu_ns,
         monotonic_ns,
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-        walls: if measured { state.walls.read(monotonic_ns) } else { Walls::default() },
+        walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { Walls::default() },
     }
 }
 

@@ -51,7 +51,8 @@ impl Holder {
         if id == stamp.thread || !alive {
             // Nobody had it but itself; or a thread that is no more, with its stack and its labels.
             let kind = Kind::Blame { holder: id, labels: LabelSetId::NONE };
-            return scratch.record_empty(hub, kind, stamp);
+            scratch.record_empty(hub, kind, stamp);
+            return;
         }
         let kind = Kind::Blame { holder: id, labels: LabelSetId(state.labels.load(Relaxed)) };
         // SAFETY: a thread without the GVL changes nothing of its stack, and one that has not ended has one.

@@ -21,6 +21,7 @@ use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use ::profiler_core::hub::Hub;
 
+pub(crate) mod asleep;
 pub(crate) mod clock;
 pub(crate) mod engine;
 pub(crate) mod handler;
@@ -39,8 +40,9 @@ pub(crate) struct Capture {
     pub(crate) depth: AtomicUsize,
     /// The ticks are those of one timer for the whole process.
     pub(crate) process_wide: AtomicBool,
-    /// Ticks are signals to a thread that the kernel delivers even where it has to forget what they say.
+    /// Ticks are signals to a thread that the kernel delivers even where it has to forget what they say: some, or all.
     pub(crate) aimed: AtomicBool,
+    pub(crate) all_aimed: AtomicBool,
     /// A hook tells when another fiber runs, and so whose labels are current.
     pub(crate) fibers_watched: AtomicBool,
     /// Do not walk in the handler: ask for a postponed job that does.
@@ -58,6 +60,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     depth: AtomicUsize::new(2048),
     process_wide: AtomicBool::new(false),
     aimed: AtomicBool::new(false),
+    all_aimed: AtomicBool::new(false),
     fibers_watched: AtomicBool::new(false),
     at_safepoints: AtomicBool::new(false),
     gc_hooked: AtomicBool::new(false),

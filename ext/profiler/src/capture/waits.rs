@@ -19,7 +19,7 @@ use super::{clock, CAPTURE};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
-use crate::vm::gvl::{self, GvlEvent};
+use crate::vm::gvl::{self, GvlEvent, HOOKS};
 
 /// The hooks on the GVL are there.
 static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
@@ -137,6 +137,12 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     if !CAPTURE.walls.load(Ordering::Relaxed) {
         return;
     }
+    if !HOOKS {
+        if interval_ns > 0 {
+            state.walls_on(interval_ns, true);
+        }
+        return;
+    }
     // SAFETY: it is the thread that runs.
     let tag = unsafe { gvl::tag_of(state.object()) };
     follow(state);
@@ -206,7 +212,9 @@ fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64)
     let stamp = Stamp { walls: state.walls.given(&stamp.walls), ..stamp };
     // If it is a GC, ours is the only walk that this one lets happen, and it is over before objects are moved again.
     match Scratch::take() {
-        Some(scratch) => scratch.record(hub, kind, &stamp),
+        Some(scratch) => {
+            scratch.record(hub, kind, &stamp);
+        }
         None => count(&hub.counters.dropped_busy),
     }
     stamp

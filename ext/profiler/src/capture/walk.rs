@@ -10,7 +10,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::{push, Kind, Stamp, Walk};
 
 use super::{clock, CAPTURE};
-use crate::vm;
+use crate::vm::{self, gvl::HOOKS};
 
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
 pub(crate) const WALK_LIMIT: usize = 10_000;
@@ -90,23 +90,23 @@ pub(crate) fn free_all() {
 }
 
 impl Scratch {
-    /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not.
+    /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not and says false.
     ///
     /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
     /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.
     #[inline]
-    pub(crate) fn record(self, hub: &Hub, kind: Kind, stamp: &Stamp) {
+    pub(crate) fn record(&self, hub: &Hub, kind: Kind, stamp: &Stamp) -> bool {
         // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
         self.publish(hub, kind, stamp, |handles, lines| unsafe {
             vm::frames::walk(handles, lines, WALK_LIMIT)
-        });
+        })
     }
 
     /// The same with the stack of another thread.
     ///
     /// # Safety
     /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
-    pub(crate) unsafe fn record_of(self, hub: &Hub, thread: u64, kind: Kind, stamp: &Stamp) {
+    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, stamp: &Stamp) {
         // SAFETY: the buffers are ours until we are dropped; as promised.
         self.publish(hub, kind, stamp, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
@@ -114,8 +114,8 @@ impl Scratch {
     }
 
     /// Publishes a record without a walk: of what has no stack.
-    pub(crate) fn record_empty(self, hub: &Hub, kind: Kind, stamp: &Stamp) {
-        self.publish(hub, kind, stamp, |_, _| 0);
+    pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, stamp: &Stamp) -> bool {
+        self.publish(hub, kind, stamp, |_, _| 0)
     }
 
     /// What `walk` leaves in the buffers, and gives the length of, becomes a record.
@@ -126,11 +126,13 @@ impl Scratch {
         kind: Kind,
         stamp: &Stamp,
         walk: impl FnOnce(*mut u64, *mut c_int) -> usize,
-    ) {
+    ) -> bool {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
         let frames = walk(handles, lines);
-        if frames == 0 && kind == Kind::Tick {
-            return count(&hub.counters.dropped_no_frames);
+        // Where waits are sampled, one without a stack is that of a thread that is no more.
+        if frames == 0 && (kind == Kind::Tick || kind == Kind::Wait && !HOOKS) {
+            count(&hub.counters.dropped_no_frames);
+            return false;
         }
         // SAFETY: the walk wrote the first `frames` of both.
         let (handles, lines) = unsafe {
@@ -140,9 +142,12 @@ impl Scratch {
         let rootless = frames >= WALK_LIMIT;
         if push(&hub.ring, kind, stamp, Walk { handles, lines, rootless }, depth).is_err() {
             count(&hub.counters.dropped_full);
-        } else if rootless || frames > depth {
+            return false;
+        }
+        if rootless || frames > depth {
             count(&hub.counters.truncated);
         }
+        true
     }
 }
 

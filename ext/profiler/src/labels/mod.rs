@@ -203,7 +203,7 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
         cpu_ns,
         monotonic_ns,
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-        walls: state.walls.read(monotonic_ns),
+        walls: state.walls_at(monotonic_ns, cpu_ns),
     };
     while push_switch(&hub.ring, &stamp).is_err() {
         hub.drain_batch(&Registry);

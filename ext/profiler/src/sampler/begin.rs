@@ -12,6 +12,7 @@ use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, sigaction, waits, CAPTURE};
 use crate::config::{Config, Threads};
 use crate::threads::{self, Registry};
+use crate::vm::gvl::HOOKS;
 use crate::vm::threads::RubyThread;
 use crate::{arming, fork, labels, vm};
 
@@ -56,6 +57,9 @@ impl Sampler {
         if self.sessions.is_empty() && self.starting == 0 {
             self.engine = config.engine;
         } else if self.engine != config.engine && config.engine_asked {
+            return Err(Refusal::EngineTaken(self.engine));
+        }
+        if config.measures.wall && !HOOKS && self.engine == Engine::Safepoint {
             return Err(Refusal::EngineTaken(self.engine));
         }
         if self.sessions.is_empty() && arming::timer_is_foreign(self.engine) {
@@ -147,6 +151,7 @@ impl Sampler {
         if looks_at_labels {
             labels::views(true);
         }
+        threads::look_again();
         self.wake();
         let armed = arming::rearm(self).or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {

@@ -146,6 +146,7 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
         return Err(why);
     }
     active.paused = false;
+    threads::look_again();
     if let Some(hub) = CAPTURE.hub() {
         hub.resume(session, &Registry, clock::monotonic_ns(), &now());
     }

@@ -21,8 +21,10 @@ use crate::capture::clock;
 
 mod own;
 mod state;
+mod walls;
 pub(crate) use own::{call_at_native_end, here, mine, own, own_native_id, remember_own};
 pub(crate) use state::ThreadState;
+pub(crate) use walls::look_again;
 
 /// Threads that can be profiled at once. The slab is zeroed memory, given page by page: what is not used is free.
 const CAPACITY: usize = 8192;
@@ -117,7 +119,7 @@ pub(crate) fn register(
     state.labels_object.store(0, Relaxed);
     state.scope.store(0, Relaxed);
     state.ticks_in_gc.store(0, Relaxed);
-    state.walls.reset();
+    state.reset_walls();
     state.name.iter().for_each(|word| word.store(0, Relaxed));
     // Release pairs with the Acquire in `is_live`.
     state.phase.store(LIVE, Release);
@@ -130,7 +132,7 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     let now_ns = clock::monotonic_ns();
     state.ended_cpu_ns.store(cpu_ns, Relaxed);
     state.ended_ns.store(now_ns, Relaxed);
-    state.walls.turn_off(now_ns);
+    state.walls_off();
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
 }
@@ -194,7 +196,7 @@ pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife
 }
 
 fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
-    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls.read(monotonic_ns));
+    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
     ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{
 };
 
 use profiler_core::ids::{LabelSetId, ThreadId};
+use profiler_core::sampled::SampledWalls;
 use profiler_core::view::ThreadNow;
 use profiler_core::walls::WallClock;
 
@@ -74,8 +75,10 @@ pub(crate) struct ThreadState {
     pub(super) handler_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
-    /// Where its wall clock time goes.
+    /// Where its wall clock time goes, where the VM's hooks tell.
     pub(crate) walls: WallClock,
+    /// And where they do not.
+    pub(crate) sampled: SampledWalls,
     /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
     pub(super) name: [AtomicU64; 2],
 }
@@ -109,6 +112,7 @@ impl ThreadState {
             handler_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
             walls: WallClock::new(),
+            sampled: SampledWalls::new(),
             name: [const { AtomicU64::new(0) }; 2],
         }
     }
@@ -135,7 +139,7 @@ impl ThreadState {
         ThreadNow {
             thread: self.id(),
             cpu_ns,
-            walls: self.walls.read(clock::monotonic_ns()),
+            walls: self.walls_at(clock::monotonic_ns(), cpu_ns),
             labels: LabelSetId(self.labels.load(Relaxed)),
         }
     }

@@ -1,10 +1,13 @@
 //! Hooks on what threads do with the GVL: wait for it, get it, let go of it. From Ruby 3.3 on; before that the
-//! events do not say which thread they are about.
+//! events do not say which thread they are about, or are not there.
 
 use core::ffi::c_void;
 
 #[cfg(ruby_gte_3_3)]
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+
+/// Whether there are such hooks, so that waits are measured.
+pub(crate) const HOOKS: bool = cfg!(ruby_gte_3_3);
 
 /// What happens to a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +84,7 @@ pub(crate) unsafe fn off_events() {
     }
 }
 
-/// Why there are no hooks here; nothing when there are. Makes the key for tags.
+/// Why waits cannot be measured with hooks that there are; nothing when they can. Makes the key for tags.
 ///
 /// # Safety
 /// The caller holds the GVL.
@@ -135,7 +138,7 @@ pub(crate) unsafe fn off_events() {}
 
 #[cfg(not(ruby_gte_3_3))]
 pub(crate) unsafe fn unavailable() -> Option<&'static str> {
-    Some("it needs Ruby 3.3, whose hooks on the GVL say which thread they are about")
+    None
 }
 
 #[cfg(not(ruby_gte_3_3))]

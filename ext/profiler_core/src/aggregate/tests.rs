@@ -202,7 +202,7 @@ proptest! {
     /// Law 1 of the wall clock: whatever is recorded, in whatever order, each part has its own sum.
     #[test]
     fn the_sum_of_each_part_is_that_part(
-        steps in prop::collection::vec((0usize..4, 0u64..1000, 0usize..6), 0..300),
+        steps in prop::collection::vec((0usize..4, 0u64..1000, 0usize..7), 0..300),
     ) {
         let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 0)]);
         let (mut cpu_ns, mut parts) = (0, [0u64; 4]);
@@ -216,6 +216,7 @@ proptest! {
                 (GC, State::Gc, COLLECTED),
                 (TICKED_GC, State::Gc, COLLECTED),
                 (Kind::Switch, State::Running, None),
+                (Kind::Still, State::Running, None),
             ][record];
             aggregate.add(kind, &measured(state, cpu_ns, parts), stack);
         }
@@ -228,6 +229,17 @@ proptest! {
         }
         prop_assert_eq!(weights.iter().map(|(_, it)| it.cpu_ns).sum::<u64>(), cpu_ns);
     }
+}
+
+#[test]
+fn a_wait_that_was_seen_at_its_beginning_has_all_of_it() {
+    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
+    // Where no wait was seen yet, the time is the next one's.
+    aggregate.add(Kind::Still, &measured(State::Running, 100, [0, 10, 0, 0]), None);
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 100, [0, 20, 0, 0]), WAITED);
+    aggregate.add(Kind::Still, &measured(State::Running, 110, [5, 70, 0, 0]), None);
+    aggregate.add(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
+    assert_eq!(rows(aggregate), [(RAN, State::Running, 1, 10, 10), (WAITED, State::Waiting, 1, 0, 70)]);
 }
 
 const HELD: Option<StackId> = Some(StackId(4));

@@ -74,6 +74,7 @@ pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     let kinds = [
         (counts.overrun, "tick", "folded into the one before"),
         (counts.late, "tick", "came after the end, and nothing was asked of them"),
+        (counts.waits_interrupted, "wait", "interrupted by a tick: a system call can end with EINTR by that"),
         (counts.truncated, "stack", "cut for being too deep"),
         (counts.threads_refused, "thread", "not profiled: no room or no timer for it"),
         (counts.foreign, "signal", "passed over, not the profiler's own"),

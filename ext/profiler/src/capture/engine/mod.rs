@@ -5,7 +5,7 @@ use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
 use ::core::sync::atomic::Ordering;
 
-use super::clock;
+use super::{clock, CAPTURE};
 use crate::threads::ThreadState;
 
 pub(crate) mod perf;
@@ -46,7 +46,8 @@ impl Engine {
 }
 
 /// Sees to it that the thread that we are on, whose handler is about to end, runs for so long before it is interrupted
-/// again: its tick begins anew, and one that has come meanwhile is taken away. True if one was.
+/// again: its tick begins anew, and one that has come meanwhile is taken away, if it can only be one of those that begin
+/// anew. True if one was.
 ///
 /// Else a handler that takes as long as the interval (a stack of thousands of frames, a machine that is slow today) would be
 /// followed by the next one at once, and the thread, perhaps with the GVL held, would never get on.
@@ -56,7 +57,7 @@ impl Engine {
 pub(crate) fn let_run(state: &ThreadState, run_ns: u64) -> bool {
     perf::begin_anew(state, run_ns);
     state.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
-    take_pending()
+    CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
 }
 
 /// Takes a SIGPROF that waits for the end of this handler.

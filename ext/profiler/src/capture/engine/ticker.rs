@@ -3,6 +3,9 @@
 //! It spares whoever does not run: a thread that blocks, where that is known, and one whose CPU clock stands still
 //! since its last tick. A signal there would say nothing, and end a system call with EINTR. It asks the kernel for one
 //! clock a thread and tick. A forked child has no such thread, and gets one of its own.
+//!
+//! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
+//! too, but seldom (`core/sampled.rs`).
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
@@ -18,6 +21,7 @@ use ::profiler_core::random;
 use crate::capture::handler::TimerInfo;
 use crate::capture::{clock, sigaction, CAPTURE};
 use crate::threads::{self, ThreadState};
+use crate::vm::gvl::HOOKS;
 
 /// What a thread must have run since its last tick to get another one, ns: this, and an eighth of the interval. Far more
 /// than it takes to be interrupted and to block again, or whoever blocks with the GVL held would be interrupted for ever.
@@ -25,6 +29,8 @@ const RAN_NS: u64 = 20_000;
 
 /// How often it goes round, ns; 0 while it rests.
 static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
+/// It is what fires, for all threads, and not only for those whose wall clocks are sampled.
+pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
 /// The system's id of it; 0 where there is none.
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 /// Who it is, once it was needed: leaked, for those who may neither lock nor free.
@@ -124,7 +130,7 @@ fn work() {
         sleep_until(slot_ns + chance % interval_ns, interval_ns);
         let now_ns = clock::monotonic_ns();
         if CAPTURE.enabled.load(Ordering::Relaxed) {
-            threads::live().for_each(|state| visit(state, slot_ns));
+            threads::live().for_each(|state| visit(state, slot_ns, now_ns));
         }
         slot_ns += interval_ns;
         let missed = now_ns.saturating_sub(slot_ns) / interval_ns;
@@ -135,9 +141,11 @@ fn work() {
     }
 }
 
-/// Whether all waits are measured, and all threads wait. Who wants to know of CPU has to look all the same.
+/// Whether all waits are measured, and all threads wait. Who wants to know of CPU has to look all the same, as has who wants
+/// to know of waits where no hook tells of them, nor that somebody runs again.
 fn nobody_runs() -> bool {
-    CAPTURE.walls.load(Ordering::Relaxed)
+    HOOKS
+        && CAPTURE.walls.load(Ordering::Relaxed)
         && threads::live()
             .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0)
             .all(|it| it.walls.is_blocked() && !it.cpu_wanted.load(Ordering::Relaxed))
@@ -155,10 +163,21 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
 }
 
 /// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
-fn visit(state: &'static ThreadState, slot_ns: u64) {
+fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     let interval_ns = state.interval_ns.load(Ordering::Relaxed);
     // One at which nobody looks as often as at others is left out now and then.
     if interval_ns == 0 || slot_ns < state.next_tick_ns.load(Ordering::Relaxed) {
+        return;
+    }
+    if state.sampled.is_on() {
+        state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+        return match clock::cpu_ns_of(state.native_id()) {
+            Some(cpu_ns) if state.sampled.look(now_ns, cpu_ns) => tick(state),
+            Some(_) => {}
+            None => state.sampled.end(now_ns, None),
+        };
+    }
+    if !IS_ENGINE.load(Ordering::Relaxed) {
         return;
     }
     // Its waits are measured, so nothing is to be learnt; unless a session wants to know of its CPU.

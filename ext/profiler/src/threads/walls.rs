@@ -1,0 +1,55 @@
+//! A thread's wall clocks, by whichever way this Ruby has: measured by hooks, or sampled.
+
+use profiler_core::sample::Walls;
+
+use super::{cpu_ns, ThreadState};
+use crate::capture::clock;
+use crate::vm::gvl::HOOKS;
+
+impl ThreadState {
+    /// Its wall clocks at `now_ns`, when its CPU clock stands at `cpu_ns`.
+    ///
+    /// # Signal safety
+    /// Loads.
+    #[inline]
+    pub(crate) fn walls_at(&self, now_ns: u64, cpu_ns: u64) -> Walls {
+        if HOOKS {
+            self.walls.read(now_ns)
+        } else {
+            self.sampled.read(now_ns, cpu_ns)
+        }
+    }
+
+    /// Has them run from now on. `here` is whether it is the thread that we are on. With the GVL.
+    pub(crate) fn walls_on(&self, interval_ns: u64, here: bool) {
+        let now_ns = clock::monotonic_ns();
+        if HOOKS {
+            self.walls.turn_on(now_ns, interval_ns, here);
+        } else {
+            self.sampled.turn_on(now_ns, cpu_ns(self), interval_ns);
+        }
+    }
+
+    /// No longer.
+    pub(crate) fn walls_off(&self) {
+        let now_ns = clock::monotonic_ns();
+        if HOOKS {
+            self.walls.turn_off(now_ns);
+        } else if let Some(cpu_ns) = clock::cpu_ns_of(self.native_id()) {
+            self.sampled.turn_off(now_ns, cpu_ns);
+        } else {
+            self.sampled.end(now_ns, None);
+        }
+    }
+
+    /// For a new life.
+    pub(super) fn reset_walls(&self) {
+        self.walls.reset();
+        self.sampled.reset();
+    }
+}
+
+/// Somebody looks from now on who has not seen what threads wait in.
+pub(crate) fn look_again() {
+    super::live().for_each(|state| state.sampled.look_again());
+}

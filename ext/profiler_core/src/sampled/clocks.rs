@@ -1,0 +1,86 @@
+//! How long a thread has been looked at, and how much of that it has run.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// Two clocks that stand while nobody looks. Times are ns. Changed with the GVL, or for a thread that has ended; read by
+/// anybody.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    /// Where the one began on the monotonic clock, without the pauses; 0 while nobody looks.
+    origin_ns: AtomicU64,
+    /// And the other on the thread's CPU clock.
+    origin_cpu_ns: AtomicU64,
+    /// Where they stand while nobody looks.
+    was_ns: AtomicU64,
+    was_cpu_ns: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Clocks {
+    pub(super) const fn new() -> Self {
+        Self {
+            origin_ns: AtomicU64::new(0),
+            origin_cpu_ns: AtomicU64::new(0),
+            was_ns: AtomicU64::new(0),
+            was_cpu_ns: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn reset(&self) {
+        for clock in [&self.origin_ns, &self.was_ns, &self.was_cpu_ns] {
+            clock.store(0, Relaxed);
+        }
+        self.ended.store(false, Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn go(&self) -> bool {
+        self.origin_ns.load(Relaxed) != 0
+    }
+
+    /// They go from now on, unless they do, or the thread has ended. True if it is so only now.
+    pub(super) fn start(&self, now_ns: u64, cpu_ns: u64) -> bool {
+        if self.go() || self.ended.load(Relaxed) {
+            return false;
+        }
+        self.origin_cpu_ns.store(cpu_ns.wrapping_sub(self.was_cpu_ns.load(Relaxed)), Relaxed);
+        // Release pairs with the Acquire in `read`.
+        self.origin_ns.store(now_ns.saturating_sub(self.was_ns.load(Relaxed)).max(1), Release);
+        true
+    }
+
+    pub(super) fn stop(&self, now_ns: u64, cpu_ns: u64) {
+        if self.go() {
+            let (total_ns, busy_ns) = self.read(now_ns, cpu_ns);
+            self.was_ns.store(total_ns, Relaxed);
+            self.was_cpu_ns.store(busy_ns, Relaxed);
+            // Release pairs with the Acquire in `read`.
+            self.origin_ns.store(0, Release);
+        }
+    }
+
+    /// They stop for good.
+    pub(super) fn end(&self, now_ns: u64, cpu_ns: u64) {
+        self.ended.store(true, Relaxed);
+        self.stop(now_ns, cpu_ns);
+    }
+
+    /// Its wall clock and its CPU clock, which is never more.
+    #[inline]
+    pub(super) fn read(&self, now_ns: u64, cpu_ns: u64) -> (u64, u64) {
+        // Acquire pairs with the Releases of `start` and `stop`: what belongs to it was stored before.
+        match self.origin_ns.load(Acquire) {
+            0 => (self.was_ns.load(Relaxed), self.was_cpu_ns.load(Relaxed)),
+            origin_ns => {
+                let total_ns = now_ns.saturating_sub(origin_ns);
+                let busy_ns = cpu_ns.saturating_sub(self.origin_cpu_ns.load(Relaxed));
+                (total_ns, busy_ns.min(total_ns))
+            }
+        }
+    }
+}
