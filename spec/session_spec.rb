@@ -58,55 +58,6 @@ RSpec.describe "A session" do
     TEXT
   end
 
-  it "says what of the process it does not see" do
-    note = "threads of other Ractors are not in this profile"
-    result = ruby_child("-W0", "-e", <<~RUBY)
-      require "profiler"
-      p Profiler.run { }.meta[:notes]
-      ractor = Ractor.new { Ractor.receive }
-      p Profiler.run { }.meta[:notes]
-    RUBY
-    expect(result.out).to eq(%([]\n["#{note}"]\n)), result.err
-    skip "this Ruby has no M:N threads" if RUBY_VERSION < "3.3"
-
-    result = ruby_child("-e", "require 'profiler'; puts Profiler.run { }.meta[:notes]", env: { "RUBY_MN_THREADS" => "1" })
-    expect(result.out).to match(/\ARUBY_MN_THREADS: .* native ones\n\z/), result.err
-    result = ruby_child("-e", "require 'profiler'; Profiler.run(mode: :wall) { }", env: { "RUBY_MN_THREADS" => "1" })
-    expect(result.err).to include("mode: :wall cannot be measured here: with RUBY_MN_THREADS")
-  end
-
-  it "counts the CPU time that it does not see" do
-    result = ruby_child("-W0", "-e", <<~RUBY)
-      require "profiler"
-      def unseen(&block) = Profiler.run(&block).then { |it| [it.stats[:unseen_cpu_ns], it.report[/^.*of CPU .*other Ractors/]] }
-      used = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :nanosecond) }
-      work = -> { Ractor.new { 3_000_000.times { |it| it + 1 } }.then { |it| it.respond_to?(:take) ? it.take : it.value } }
-      before = used.call
-      ns, line = unseen(&work)
-      p ns.between?((used.call - before) / 2, used.call - before), line ? true : false
-      p unseen { till = used.call + 200_000_000; 10.times { } while used.call < till }[1]
-      session = Profiler.start(threads: :current)
-      work.call
-      p session.stop.stats[:unseen_cpu_ns]
-    RUBY
-    expect(result.out).to eq("true\ntrue\nnil\n0\n"), result.err
-  end
-
-  it "has the time of native threads where Ruby threads share them" do
-    skip "this Ruby has no M:N threads" if RUBY_VERSION < "3.3"
-
-    result = ruby_child("-e", <<~RUBY, env: { "RUBY_MN_THREADS" => "1" })
-      require "profiler"
-      used = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :nanosecond) }
-      before = used.call
-      profile = Profiler.run do
-        8.times.map { Thread.new { 5.times { 100_000.times { |it| it.to_s }; sleep 0.001 } } }.each(&:join)
-      end
-      p profile.samples.sum(&:cpu).fdiv(used.call - before)
-    RUBY
-    expect(Float(result.out)).to be > 0.8, result.err
-  end
-
   it "runs beside others, and each has what it looked at" do
     expect(run(<<~RUBY)).to eq("[true, true, true]\n[false, true, false]\n[true, true, true]\n")
       names = ->(profile) { %w[before during after].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }

@@ -2,99 +2,16 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::sync::Mutex;
-
-use profiler_core::aggregate::Last;
 use profiler_core::collector::pair;
-use profiler_core::detail::GcCause;
-use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
+use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::labels::LabelSet;
-use profiler_core::profile::{Function, Profile, SampleType, Thread};
+use profiler_core::profile::SampleType;
 use profiler_core::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
-use profiler_core::view::{ThreadNow, View};
+use profiler_core::view::View;
 
-#[derive(Default)]
-struct Ended(Mutex<Vec<ThreadLife>>);
-
-impl ThreadRegistry for Ended {
-    fn take_ended(&self, into: &mut Vec<ThreadLife>) {
-        into.append(&mut self.0.lock().unwrap());
-    }
-}
-
-fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
-    let info = Thread { native_id: u64::from(thread), name: name.into() };
-    let last =
-        Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, walls: Walls::default(), monotonic_ns: cpu_ns };
-    ThreadLife { last, info }
-}
-
-fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
-    ThreadNow { thread: ThreadId(thread), cpu_ns, walls: Walls::default(), labels: LabelSetId::NONE }
-}
-
-/// As an address that the VM could give, and back.
-fn handle(number: u64) -> u64 {
-    0x7f00_0000_0000 | number << 16
-}
-
-fn number(handle: u64) -> u64 {
-    handle >> 16 & 0xffff
-}
-
-fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
-    let stamp = Stamp {
-        thread: ThreadId(thread),
-        state,
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-        cpu_ns,
-        monotonic_ns: cpu_ns,
-        born_cpu_ns: 100,
-        walls: Walls::default(),
-    };
-    let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
-    let lines = vec![7; handles.len()];
-    let kind =
-        if state == State::Gc { Kind::Gc { ticked: true, cause: GcCause::minor(0) } } else { Kind::Tick };
-    push(&hub.ring, kind, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
-}
-
-fn function(handle: u64) -> Function {
-    let number = number(handle);
-    Function {
-        // Two handles of one method: it was defined again while we looked.
-        name: format!("Foo#m{}", if number == 24 { 16 } else { number }),
-        class_name: "Foo".into(),
-        method_name: String::new(),
-        path: "/foo.rb".into(),
-        first_line: 1,
-    }
-}
-
-fn finish(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife]) -> Profile {
-    let closed = hub.close(session, registry, alive).unwrap();
-    let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    hub.finish(closed, names)
-}
-
-/// `thread: root;..;leaf` and CPU time of each row, sorted.
-fn rows(profile: &Profile) -> Vec<(String, u64)> {
-    let name = |frame: profiler_core::profile::Frame| profile.function(frame.function).unwrap().name.clone();
-    let mut rows: Vec<_> = profile
-        .samples
-        .iter()
-        .map(|sample| {
-            let mut frames: Vec<String> = profile.frames_of(sample.stack).map(name).collect();
-            frames.reverse();
-            let thread = &profile.threads[sample.thread].name;
-            (format!("{thread}: {}", frames.join(";")), sample.weights.get(SampleType::Cpu))
-        })
-        .collect();
-    rows.sort();
-    rows
-}
+mod world;
+use world::*;
 
 #[test]
 fn records_become_rows_and_every_nanosecond_has_one() {

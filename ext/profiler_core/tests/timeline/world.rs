@@ -1,13 +1,8 @@
-//! The law of the timeline: its moments are what the rows are made of.
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, missing_docs)]
+//! A world of threads that do random things, and what a session has of it.
 
 use std::sync::Mutex;
 
 use profiler_core::aggregate::Last;
-use profiler_core::analysis::gc::{place, Place};
-use profiler_core::analysis::merge::merge;
-use profiler_core::analysis::trim::trim;
 use profiler_core::detail::GcCause;
 use profiler_core::format::pprof;
 use profiler_core::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
@@ -19,10 +14,10 @@ use profiler_core::view::{Measures, ThreadNow, View};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const THREADS: usize = 3;
+pub(crate) const THREADS: usize = 3;
 
 #[derive(Default)]
-struct Ended(Mutex<Vec<ThreadLife>>);
+pub(crate) struct Ended(pub(crate) Mutex<Vec<ThreadLife>>);
 
 impl ThreadRegistry for Ended {
     fn take_ended(&self, into: &mut Vec<ThreadLife>) {
@@ -32,7 +27,7 @@ impl ThreadRegistry for Ended {
 
 /// What happens next.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     /// A thread runs, waits, waits for the GVL and collects for so long; then comes a record, or not.
     Record { thread: usize, took: [u64; 4], kind: Option<Kind>, stack: u64 },
     /// A thread has other labels.
@@ -43,7 +38,7 @@ enum Step {
     Pause,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, cause: GcCause::minor(0) });
     let blame =
         (0..THREADS as u32).prop_map(|it| Kind::Blame { holder: ThreadId(it), labels: LabelSetId::NONE });
@@ -58,24 +53,24 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// A thread of the world.
 #[derive(Clone, Copy, Default)]
-struct Clocks {
+pub(crate) struct Clocks {
     id: u32,
     cpu_ns: u64,
     parts: [u64; 4],
     labels: usize,
 }
 
-struct World {
-    hub: Hub,
-    registry: Ended,
-    threads: [Clocks; THREADS],
-    now_ns: u64,
-    born: u32,
-    sets: [LabelSetId; 3],
+pub(crate) struct World {
+    pub(crate) hub: Hub,
+    pub(crate) registry: Ended,
+    pub(crate) threads: [Clocks; THREADS],
+    pub(crate) now_ns: u64,
+    pub(crate) born: u32,
+    pub(crate) sets: [LabelSetId; 3],
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let hub = Hub::new(1 << 14);
         let set = |it: &str| hub.intern_labels(&labels(it)).1;
         let sets = [LabelSetId::NONE, set("a"), set("b")];
@@ -88,7 +83,7 @@ impl World {
         Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
     }
 
-    fn stamp(&self, thread: usize, state: State) -> Stamp {
+    pub(crate) fn stamp(&self, thread: usize, state: State) -> Stamp {
         let it = &self.threads[thread];
         Stamp {
             thread: ThreadId(it.id),
@@ -102,18 +97,18 @@ impl World {
         }
     }
 
-    fn life(&self, thread: usize) -> ThreadLife {
+    pub(crate) fn life(&self, thread: usize) -> ThreadLife {
         let Stamp { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
             self.stamp(thread, State::Running);
         let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
         ThreadLife { last: Last { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
     }
 
-    fn lives(&self) -> Vec<ThreadLife> {
+    pub(crate) fn lives(&self) -> Vec<ThreadLife> {
         (0..THREADS).map(|it| self.life(it)).collect()
     }
 
-    fn all_now(&self) -> Vec<ThreadNow> {
+    pub(crate) fn all_now(&self) -> Vec<ThreadNow> {
         let now = |it| {
             let Stamp { thread, cpu_ns, walls, labels, .. } = self.stamp(it, State::Running);
             ThreadNow { thread, cpu_ns, walls, labels }
@@ -121,7 +116,7 @@ impl World {
         (0..THREADS).map(now).collect()
     }
 
-    fn step(&mut self, step: &Step) {
+    pub(crate) fn step(&mut self, step: &Step) {
         match *step {
             Step::Record { thread, took, kind, stack } => {
                 let it = &mut self.threads[thread];
@@ -157,7 +152,7 @@ impl World {
         while self.hub.drain_batch(&self.registry) {}
     }
 
-    fn profile(&self, closed: Closed) -> Profile {
+    pub(crate) fn profile(&self, closed: Closed) -> Profile {
         let function = |handle: &u64| Function {
             name: format!("m{}", handle >> 16 & 0xff),
             class_name: String::new(),
@@ -170,12 +165,12 @@ impl World {
     }
 }
 
-fn labels(value: &str) -> LabelSet {
+pub(crate) fn labels(value: &str) -> LabelSet {
     LabelSet::EMPTY.with([("job".to_owned(), Some(value.to_owned()))])
 }
 
 /// What a session saw of these steps: a snapshot in the middle, and all.
-fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
+pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
     let mut world = World::new();
     let view = View { measures, labels: only, timeline: true, threads: None };
     let session = world.hub.open(view, &world.registry, world.now_ns, &world.all_now());
@@ -202,18 +197,18 @@ fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
 }
 
 /// What the moments of each row weigh.
-fn sums(profile: &Profile) -> Vec<Weights> {
+pub(crate) fn sums(profile: &Profile) -> Vec<Weights> {
     let mut sums = vec![Weights::default(); profile.samples.len()];
     profile.timeline.as_ref().unwrap().iter().for_each(|it| sums[it.row.index()].add(&it.weights));
     sums
 }
 
-fn rows(profile: &Profile) -> Vec<Weights> {
+pub(crate) fn rows(profile: &Profile) -> Vec<Weights> {
     profile.samples.iter().map(|it| it.weights).collect()
 }
 
 /// Moments with the words of their rows, in the order of time.
-fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
+pub(crate) fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
     let name = |it: profiler_core::profile::Frame| profile.function(it.function).unwrap().name.clone();
     let told = |row: RowId| {
         let row = &profile.samples[row.index()];
@@ -223,83 +218,13 @@ fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
     profile.timeline.as_ref().unwrap().iter().map(|it| (it.time_ns, told(it.row), it.weights)).collect()
 }
 
-fn written_and_read(profile: &Profile) -> Profile {
+pub(crate) fn written_and_read(profile: &Profile) -> Profile {
     let mut bytes = Vec::new();
     pprof::write(profile, &mut bytes).unwrap();
     pprof::read(&bytes).unwrap()
 }
 
-fn measures() -> impl Strategy<Value = Measures> {
+pub(crate) fn measures() -> impl Strategy<Value = Measures> {
     let both = [(true, false), (false, true), (true, true)];
     prop::sample::select(both.to_vec()).prop_map(|(cpu, wall)| Measures { cpu, wall })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
-
-    #[test]
-    fn moments_weigh_what_their_rows_weigh_and_come_in_order(
-        measures in measures(),
-        only in prop_oneof![Just(LabelSet::EMPTY), Just(labels("a"))],
-        steps in steps(),
-    ) {
-        for profile in record(measures, only, &steps) {
-            prop_assert_eq!(sums(&profile), rows(&profile));
-            let timeline = profile.timeline.as_ref().unwrap();
-            prop_assert_eq!(timeline.dropped(), 0);
-            prop_assert!(timeline.iter().map(|it| it.time_ns).is_sorted());
-            prop_assert_eq!(told(&written_and_read(&profile)), told(&profile));
-        }
-    }
-
-    #[test]
-    fn moments_go_where_their_rows_go(steps in steps()) {
-        let both = Measures { cpu: true, wall: true };
-        let [_, profile] = record(both, LabelSet::EMPTY, &steps);
-        let changes = [
-            place(&profile, Place::Root),
-            place(&profile, Place::Ignore),
-            trim(&profile, &["/app".to_owned()]),
-        ];
-        for changed in &changes {
-            prop_assert_eq!(sums(changed), rows(changed));
-        }
-        let times = |it: &Profile| told(it).into_iter().map(|it| (it.0, it.2)).collect::<Vec<_>>();
-        prop_assert_eq!(times(&changes[0]), times(&profile));
-        prop_assert_eq!(times(&changes[2]), times(&profile));
-    }
-
-    #[test]
-    fn of_two_profiles_the_later_ones_moments_come_later(one in steps(), other in steps(), apart in 0..20_000_u64) {
-        let both = Measures { cpu: true, wall: true };
-        let [[_, mut one], [_, mut other]] = [one, other].map(|it| record(both, LabelSet::EMPTY, &it));
-        (one.meta.started_at_ns, other.meta.started_at_ns) = (5_000, 5_000 + apart);
-        let merged = merge(&[&one, &other]);
-        prop_assert_eq!(sums(&merged), rows(&merged));
-        let mut expected = told(&one);
-        expected.extend(told(&other).into_iter().map(|(time, row, weights)| (time + apart, row, weights)));
-        expected.sort_by_key(|it| it.0);
-        prop_assert_eq!(told(&merged), expected);
-        prop_assert_eq!(told(&merge(&[&other, &one])).len(), told(&merged).len());
-    }
-}
-
-#[test]
-fn who_did_not_ask_has_none() {
-    let world = World::new();
-    let session = world.hub.open(View::default(), &world.registry, 0, &world.all_now());
-    let closed = world.hub.close(session, &world.registry, &world.lives()).unwrap();
-    let profile = world.profile(closed);
-    assert_eq!(profile.timeline, None);
-    assert_eq!(written_and_read(&profile).timeline, None);
-}
-
-#[test]
-fn a_merge_with_a_profile_that_has_none_says_so() {
-    let step = Step::Record { thread: 0, took: [5, 0, 0, 0], kind: Some(Kind::Tick), stack: 1 };
-    let [_, timed] = record(Measures::default(), LabelSet::EMPTY, &[step]);
-    let untimed = Profile { timeline: None, ..timed.clone() };
-    let merged = merge(&[&untimed, &timed]);
-    assert_eq!(told(&merged), told(&timed));
-    assert!(merged.meta.notes.contains(&"measured in some of the profiles only: timeline".to_owned()));
 }
