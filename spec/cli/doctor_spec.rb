@@ -41,7 +41,7 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out
     expect(line(coarse, "interval")).to match(/50 us gives [\d.]+ ms, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU: no timer/)
-    expect(line(result.out, "SIGPROF")).to eq "  SIGPROF       nobody handles it"
+    expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +nobody handles it\z/)
     expect(line(result.out, "engine")).to match(/chosen by itself; PROFILER_ENGINE=NAME forces one/)
     expect(line(result.out, "cost")).to match(/about [\d.]+ us a sample of \d+ frames, [\d.]+ % of CPU at \d+ samples a second \(measured, \d+ samples\)/)
     expect([result.code, result.err]).to eq [0, ""]
@@ -79,7 +79,7 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "problem")).to start_with("x ").and include "SIGPROF has a handler that is not ours"
     expect(result.out).to end_with "This Ruby cannot be profiled here.\n"
     expect([result.code, result.err]).to eq [1, ""]
-    expect(facts(env: env)).to include(ok: false, signal: "foreign", cost: nil, environment: env.transform_keys(&:to_sym))
+    expect(facts(env: env)).to include(ok: false, signal: "foreign", cost: nil, environment: include(env.transform_keys(&:to_sym)))
   end
 
   it "says so where somebody else has armed the timer of the process" do
@@ -90,7 +90,7 @@ RSpec.describe "profiler doctor" do
       ARGV.replace(["doctor"])
       load #{Child::EXE.inspect}
     RUBY
-    expect(line(result.out, "setitimer")).to eq "! setitimer     not available: ITIMER_PROF is armed by somebody else"
+    expect(line(result.out, "setitimer")).to match(/\A! setitimer +not available: ITIMER_PROF is armed by somebody else\z/)
     expect(line(result.out, "thread_timer")).to match(/ available(, chosen)?\z/)
     expect([result.code, result.err]).to eq [0, ""]
   end
@@ -111,7 +111,7 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "PROFILER_OUT")).to end_with '"a.svg\n\e[2Jb.svg"'
     expect(line(result.out, "warning")).to start_with("! ").and include 'interval: "often" is not an Integer from 50'
     expect(result.code).to eq 0
-    expect(facts(env: { "PROFILER_OUT" => "\xFF" })[:environment]).to eq(PROFILER_OUT: "\u{FFFD}")
+    expect(facts(env: { "PROFILER_OUT" => "\xFF" })[:environment]).to include(PROFILER_OUT: "\u{FFFD}")
   end
 
   it "says what a JIT means for the stacks" do
