@@ -47,26 +47,13 @@ module Bench
       i += 1 while i < rounds * 1_500
     end
 
-    def calling(rounds)
-      Workloads.spin(rounds * 400)
-    end
+    def calling(rounds) = Workloads.spin(rounds * 400)
 
     # One for each thread.
-    def four(rounds)
-      Workloads.spin(rounds * 400)
-    end
-
-    def three(rounds)
-      Workloads.spin(rounds * 400)
-    end
-
-    def two(rounds)
-      Workloads.spin(rounds * 400)
-    end
-
-    def one(rounds)
-      Workloads.spin(rounds * 400)
-    end
+    def four(rounds) = Workloads.spin(rounds * 400)
+    def three(rounds) = Workloads.spin(rounds * 400)
+    def two(rounds) = Workloads.spin(rounds * 400)
+    def one(rounds) = Workloads.spin(rounds * 400)
 
     def littering(rounds)
       rounds.times { |i| Array.new(40) { "garbage #{i}" } }

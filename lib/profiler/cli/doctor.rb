@@ -102,7 +102,7 @@ module Profiler
 
       def waits(it)
         case it[:seen]
-        when "measured" then ["waits", "measured, no system call is interrupted"]
+        when "measured" then ["waits", "measured where they end"]
         when "sampled" then ["waits", "sampled: each gets a few signals, which can end a system call with EINTR"]
         else it[:reason] ? ["waits", "mode: :wall is not available: #{it[:reason]}", :warning] : ["waits", UNKNOWN]
         end

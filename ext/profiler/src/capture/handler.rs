@@ -98,12 +98,14 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         let in_call = !HOOKS && state.sampled.is_on() && asleep::in_call(context);
         capture(hub, state, begun_ns, in_call);
     }
+    let now_ns = clock::monotonic_ns();
+    state.add_handler_ns(now_ns.wrapping_sub(begun_ns));
     // Where the kernel looks at its timers once in a while there is time enough between two.
-    if let (Some(run_ns), true) =
-        (state.handled(begun_ns, clock::monotonic_ns()), CAPTURE.aimed.load(Ordering::Relaxed))
-    {
-        let swallowed = engine::let_run(state, run_ns);
-        add(&hub.counters.overrun, u64::from(swallowed));
+    if CAPTURE.aimed.load(Ordering::Relaxed) {
+        if let Some(run_ns) = state.has_to_run(begun_ns, now_ns) {
+            let swallowed = engine::let_run(state, run_ns);
+            add(&hub.counters.overrun, u64::from(swallowed));
+        }
     }
 }
 

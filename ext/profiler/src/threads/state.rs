@@ -176,15 +176,14 @@ impl ThreadState {
         self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
     }
 
-    /// A handler that began at `begun_ns` ends now. If the thread is to run longer than its interval before the next one,
-    /// or as long again, or had not run for nearly as long as it should before this one, then for how long, ns.
+    /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` ends now. Nothing where its
+    /// timer sees to that by itself: the interval is long enough, it was kept before this handler, and it is what is set.
     ///
     /// # Signal safety
     /// Loads and stores.
     #[inline]
-    pub(crate) fn handled(&self, begun_ns: u64, now_ns: u64) -> Option<u64> {
+    pub(crate) fn has_to_run(&self, begun_ns: u64, now_ns: u64) -> Option<u64> {
         let took_ns = now_ns.wrapping_sub(begun_ns).min(LONGEST_HANDLER_NS);
-        self.add_handler_ns(took_ns);
         let ran_ns = begun_ns.saturating_sub(self.handled_ns.load(Relaxed));
         self.handled_ns.store(now_ns, Relaxed);
         let interval_ns = self.interval_ns.load(Relaxed);

@@ -111,6 +111,7 @@ fn work() {
         if interval_ns == 0 {
             park();
             slot_ns = clock::monotonic_ns();
+            busy_ns = slot_ns;
             continue;
         }
         let idle = nobody_runs();
