@@ -54,14 +54,15 @@ module Bench
     end
 
     def work(state)
-      pause = THREADS.fdiv(RATE)
+      pause = 1_000_000 * THREADS.fdiv(RATE)
+      due = clock + rand(pause)
       while state.running
-        began = clock
         session = Profiler.start(threads: :current) if state.sessions
         50.times(&:to_s)
         state.stops << timed { session.stop } if session
-        rest = pause - ((clock - began) / 1_000_000)
-        sleep(rest) if rest.positive?
+        # By a schedule, so that what one sleep takes too long the next is shorter.
+        rest = (due += pause) - clock
+        sleep(rest / 1_000_000) if rest.positive?
       end
     end
 

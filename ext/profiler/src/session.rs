@@ -139,7 +139,7 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let me = vm::threads::current(ruby)?;
+    let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
     // SAFETY: nothing of Ruby runs while the slice is read.
     let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
     sampler::mark(&name, started_ns, || threads::own().map(|state| threads::info(state, me.name)));

@@ -1,5 +1,8 @@
 //! What the drain lock guards, and how a record gets from the ring to the sessions.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use crate::counters::add;
 use crate::hub::{Closed, Hub, SessionId, ThreadLife, ThreadRegistry, BATCH};
 use crate::ids::ThreadId;
@@ -81,10 +84,12 @@ impl Drain {
     /// Everything of a viewer but names. Stays in the epoch.
     pub(crate) fn extract(&mut self, mut viewer: Viewer, threads: &[ThreadLife], sets: &LabelSets) -> Closed {
         threads.iter().for_each(|it| viewer.settle(&it.last));
-        let alive = threads.iter().map(|it| (it.last.thread, it.info.clone()));
-        let infos = self.dead_threads.iter().cloned().chain(alive).collect();
+        let alive = threads.iter().map(|it| (it.last.thread, &it.info));
+        let dead = self.dead_threads.iter().map(|(thread, info)| (*thread, info));
+        let infos: HashMap<ThreadId, &Thread, FxBuildHasher> = dead.chain(alive).collect();
+        let info = |thread: ThreadId| infos.get(&thread).copied().cloned();
         let measures = viewer.view().measures;
-        let unnamed = Unnamed::extract(measures, viewer.into_aggregate(), &self.epoch.stacks, infos, sets);
+        let unnamed = Unnamed::extract(measures, viewer.into_aggregate(), &self.epoch.stacks, info, sets);
         let unknown = self.epoch.names.unknown(unnamed.handles());
         Closed { unnamed, unknown }
     }

@@ -1,9 +1,9 @@
 //! Newtype ids, and the one way to make them: no bare integer leaves the table that it indexes.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 /// An id is the place of a row in its table.
@@ -15,34 +15,55 @@ pub trait Id: Copy {
     fn index(self) -> usize;
 }
 
+/// So many rows are looked through one by one; a session around one request has no more of most things.
+const FEW: usize = 8;
+
 /// Gives equal things one id, in the order in which they first came.
 #[derive(Clone, Debug)]
 pub struct Interner<T, I> {
     rows: Vec<T>,
-    ids: HashMap<T, u32, FxBuildHasher>,
+    /// Places by the hash of their rows, once there are more than a few.
+    places: HashTable<u32>,
     id: PhantomData<I>,
 }
 
 impl<T, I> Default for Interner<T, I> {
     fn default() -> Self {
-        Self { rows: Vec::new(), ids: HashMap::default(), id: PhantomData }
+        Self { rows: Vec::new(), places: HashTable::new(), id: PhantomData }
     }
 }
 
-impl<T: Clone + Eq + Hash, I: Id> Interner<T, I> {
+impl<T: Eq + Hash, I: Id> Interner<T, I> {
     /// The id of `row`, which is new if nothing equal was there.
     pub fn intern(&mut self, row: T) -> I {
-        let place = *self.ids.entry(row).or_insert_with_key(|row| {
-            self.rows.push(row.clone());
-            u32::try_from(self.rows.len() - 1).unwrap_or(u32::MAX)
-        });
-        I::from_index(place as usize)
+        if let Some(known) = self.find(&row) {
+            return known;
+        }
+        self.rows.push(row);
+        if self.rows.len() > FEW {
+            self.enter();
+        }
+        I::from_index(self.rows.len() - 1)
+    }
+
+    /// Puts the rows that are not there yet into the table of places.
+    fn enter(&mut self) {
+        let Self { rows, places, .. } = self;
+        let hash_at = |place: &u32| rows.get(*place as usize).map_or(0, hash);
+        for place in places.len()..rows.len() {
+            let place = u32::try_from(place).unwrap_or(u32::MAX);
+            places.insert_unique(hash_at(&place), place, hash_at);
+        }
     }
 
     /// The id of `row`, if it is there.
     #[must_use]
     pub fn find(&self, row: &T) -> Option<I> {
-        self.ids.get(row).map(|place| I::from_index(*place as usize))
+        if self.places.is_empty() {
+            return self.rows.iter().position(|it| it == row).map(I::from_index);
+        }
+        let same = |place: &u32| self.rows.get(*place as usize).is_some_and(|it| it == row);
+        self.places.find(hash(row), same).map(|place| I::from_index(*place as usize))
     }
 
     /// The row behind an id.
@@ -62,6 +83,10 @@ impl<T: Clone + Eq + Hash, I: Id> Interner<T, I> {
     pub fn into_rows(self) -> Vec<T> {
         self.rows
     }
+}
+
+fn hash<T: Hash>(row: &T) -> u64 {
+    FxBuildHasher.hash_one(row)
 }
 
 macro_rules! id {
@@ -121,4 +146,21 @@ impl LabelSetId {
 impl ScopeId {
     /// Outside every scope.
     pub const NONE: Self = Self(0);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_rows_have_one_id_however_many_there_are() {
+        let mut interner: Interner<String, RowId> = Interner::default();
+        for round in 0..2 {
+            for place in 0..100 * FEW {
+                assert_eq!(interner.find(&place.to_string()).is_some(), round > 0, "{place}");
+                assert_eq!(interner.intern(place.to_string()).index(), place);
+            }
+        }
+        assert_eq!(interner.rows().len(), 100 * FEW);
+    }
 }

@@ -2,9 +2,6 @@
 //!
 //! The type is the proof: an exporter takes a [`Profile`], and only naming makes one of this.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::aggregate::{Aggregate, Key, Weight};
 use crate::detail::Detail;
 use crate::frame::{RawFrame, Synthetic};
@@ -25,9 +22,11 @@ pub struct Unnamed {
     frames: Vec<Frame>,
     stacks: Vec<Node>,
     rows: Vec<(StackId, Key, Weight)>,
-    labels: HashMap<LabelSetId, LabelSet, FxBuildHasher>,
+    /// The sets of labels of the rows, by id.
+    labels: Vec<(LabelSetId, LabelSet)>,
     threads: Vec<Thread>,
-    thread_places: HashMap<ThreadId, usize, FxBuildHasher>,
+    /// Whose threads these are, sorted.
+    thread_ids: Vec<ThreadId>,
     recorder: Option<Box<Recorder>>,
 }
 
@@ -61,16 +60,22 @@ impl Unnamed {
         measures: Measures,
         mut aggregate: Aggregate,
         epoch: &Stacks,
-        infos: HashMap<ThreadId, Thread>,
+        info: impl Fn(ThreadId) -> Option<Thread>,
         sets: &LabelSets,
     ) -> Self {
         let mut own = Stacks::default();
-        let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
+        // Rows come in the order of their stacks.
+        let mut last: Option<(StackId, StackId)> = None;
         let mut rows = Vec::new();
         let recorder = aggregate.recorder.take();
         for (key, weight) in aggregate.into_weights() {
             let stack = match key.stack {
-                Some(stack) => *moved.entry(stack).or_insert_with(|| copy(&mut own, epoch, stack)),
+                Some(stack) => {
+                    let known = last.filter(|(of, _)| *of == stack).map(|(_, copied)| copied);
+                    let copied = known.unwrap_or_else(|| copy(&mut own, epoch, stack));
+                    last = Some((stack, copied));
+                    copied
+                }
                 None => {
                     // Of a GC too short to be captured this much is known all the same.
                     let gc = key.state == State::Gc;
@@ -81,25 +86,33 @@ impl Unnamed {
             rows.push((stack, key, weight));
         }
 
-        let labels = rows.iter().map(|(_, key, _)| (key.labels, sets.get(key.labels).clone())).collect();
+        let labels = distinct(rows.iter().map(|(_, key, _)| key.labels));
+        let labels = labels.into_iter().map(|id| (id, sets.get(id).clone())).collect();
         let waiter = |key: &Key| match key.detail {
             Detail::Waiter(thread) => Some(thread),
             Detail::None | Detail::Gc(_) => None,
         };
         let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
-        let mut used: Vec<ThreadId> = threads.collect();
-        used.sort_unstable();
-        used.dedup();
-        let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
-        let thread_places = used.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
+        let thread_ids = distinct(threads);
+        let threads = thread_ids.iter().map(|id| info(*id).unwrap_or_default()).collect();
         let (handles, frames, stacks) = own.into_tables();
-        Self { measures, handles, frames, stacks, rows, labels, threads, thread_places, recorder }
+        Self { measures, handles, frames, stacks, rows, labels, threads, thread_ids, recorder }
     }
 
     /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
     #[must_use]
     pub fn handles(&self) -> &[u64] {
         &self.handles
+    }
+
+    /// The place of a thread that a row names.
+    fn place_of(&self, thread: ThreadId) -> usize {
+        self.thread_ids.binary_search(&thread).unwrap_or(0)
+    }
+
+    fn labels(&self, id: LabelSetId) -> &[(String, String)] {
+        let place = self.labels.binary_search_by_key(&id, |(id, _)| *id).ok();
+        place.and_then(|place| self.labels.get(place)).map(|(_, set)| set.pairs()).unwrap_or_default()
     }
 
     fn detail_labels(&self, detail: Detail) -> Vec<(&'static str, String)> {
@@ -112,8 +125,7 @@ impl Unnamed {
                 })
             }
             Detail::Waiter(thread) => {
-                let place = self.thread_places.get(&thread);
-                let thread = place.and_then(|it| self.threads.get(*it)).cloned().unwrap_or_default();
+                let thread = self.threads.get(self.place_of(thread)).cloned().unwrap_or_default();
                 let unnamed = || format!("thread {}", thread.native_id);
                 let name = Some(thread.name.clone()).filter(|name| !name.is_empty());
                 vec![("waiter", name.unwrap_or_else(unnamed))]
@@ -143,14 +155,13 @@ impl Unnamed {
         }
 
         let rows = self.rows.iter().map(|(stack, key, weight)| {
-            let thread = self.thread_places.get(&key.thread).copied().unwrap_or(0);
+            let thread = self.place_of(key.thread);
             let row = (moved(&stack_ids, *stack), thread, key.labels, key.state, key.detail);
             (row, self.measures.weights(key, weight))
         });
         let (mut samples, places) = summed(rows);
         for (sample, labels, detail) in &mut samples {
-            let set = self.labels.get(labels).map(LabelSet::pairs).unwrap_or_default();
-            sample.labels = with_detail(set, self.detail_labels(*detail));
+            sample.labels = with_detail(self.labels(*labels), self.detail_labels(*detail));
         }
         let profile = Profile {
             sample_types: self.measures.sample_types(),
@@ -165,6 +176,14 @@ impl Unnamed {
         let rows = self.rows.iter().map(|(_, key, _)| *key).zip(places).collect();
         Untimed { profile, recorder: self.recorder, rows }
     }
+}
+
+/// Each once, in order.
+fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
+    let mut ids: Vec<I> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// Where the row `id` went; a table always has the ids that it gave.
@@ -188,15 +207,17 @@ type RowKey = (StackId, usize, LabelSetId, State, Detail);
 
 /// One sample for each, in the order in which they first come, with the id of its labels and what else there is to say;
 /// and where each went.
-fn summed(rows: impl Iterator<Item = (RowKey, Weights)>) -> (Vec<(Sample, LabelSetId, Detail)>, Vec<RowId>) {
-    let mut samples: Vec<(Sample, LabelSetId, Detail)> = Vec::new();
-    let mut places: HashMap<RowKey, usize, FxBuildHasher> = HashMap::default();
-    let mut went = Vec::new();
+fn summed(
+    rows: impl ExactSizeIterator<Item = (RowKey, Weights)>,
+) -> (Vec<(Sample, LabelSetId, Detail)>, Vec<RowId>) {
+    let mut samples: Vec<(Sample, LabelSetId, Detail)> = Vec::with_capacity(rows.len());
+    let mut ids: Interner<RowKey, RowId> = Interner::default();
+    let mut went = Vec::with_capacity(rows.len());
     for (key, weights) in rows {
         let (stack, thread, labels, state, detail) = key;
-        let place = *places.entry(key).or_insert(samples.len());
-        went.push(RowId::from_index(place));
-        match samples.get_mut(place) {
+        let id = ids.intern(key);
+        went.push(id);
+        match samples.get_mut(id.index()) {
             Some((sample, ..)) => sample.weights.add(&weights),
             None => {
                 samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels, detail));

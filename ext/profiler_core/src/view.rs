@@ -23,7 +23,8 @@ impl Measures {
     /// What its profile has columns for.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
-        let mut types = vec![SampleType::Samples];
+        let mut types = Vec::with_capacity(SampleType::ALL.len());
+        types.push(SampleType::Samples);
         if self.cpu {
             types.push(SampleType::Cpu);
         }

@@ -13,7 +13,7 @@ use crate::capture::{clock, sigaction, waits, CAPTURE};
 use crate::config::{Config, Threads};
 use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
-use crate::vm::threads::RubyThread;
+use crate::vm::threads::{Names, RubyThread};
 use crate::{arming, fork, labels, vm};
 
 /// Starts everything for one session.
@@ -35,8 +35,10 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     labels::sessions_begin();
     let asked = match &config.threads {
         // Whoever waits for the GVL may have to blame a thread that the session does not look at.
-        Threads::Current if !config.measures.wall => vm::threads::current(ruby).map(|it| vec![it]),
-        Threads::All | Threads::Current | Threads::These(_) => vm::threads::list(ruby),
+        Threads::Current if !config.measures.wall => {
+            vm::threads::current(ruby, Names::Unwanted).map(|it| vec![it])
+        }
+        Threads::All | Threads::Current | Threads::These(_) => vm::threads::list(ruby, Names::Unwanted),
     };
     // Under the lock Ruby is asked nothing that could let another thread run.
     labels::settle_own(ruby);

@@ -19,7 +19,7 @@ use crate::capture::engine::{ticker, Engine};
 use crate::capture::{clock, handler, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::events::exit_hook;
-use crate::vm::threads::RubyThread;
+use crate::vm::threads::{Names, RubyThread};
 use crate::{arming, fork, labels, vm};
 
 mod begin;
@@ -282,9 +282,9 @@ pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<Vec<RubyThread>, 
     let speaks_of_own_only =
         |it: &mut Active| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
     if lock().find(session).is_some_and(speaks_of_own_only) {
-        return vm::threads::current(ruby).map(|it| vec![it]);
+        return vm::threads::current(ruby, Names::Wanted).map(|it| vec![it]);
     }
-    vm::threads::list(ruby)
+    vm::threads::list(ruby, Names::Wanted)
 }
 
 /// No more ticks; what is on its way finds capture off.

@@ -35,10 +35,11 @@ impl ThreadState {
         let now_ns = clock::monotonic_ns();
         if HOOKS {
             self.walls.turn_off(now_ns);
-        } else if let Some(cpu_ns) = clock::cpu_ns_of(self.native_id()) {
-            self.sampled.turn_off(now_ns, cpu_ns);
-        } else {
-            self.sampled.end(now_ns, None);
+        } else if self.sampled.is_on() {
+            match clock::cpu_ns_of(self.native_id()) {
+                Some(cpu_ns) => self.sampled.turn_off(now_ns, cpu_ns),
+                None => self.sampled.end(now_ns, None),
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use magnus::{prelude::*, Ruby, Value};
+use magnus::{prelude::*, value::Lazy, Ruby, Value};
 
 /// Whether walking from a signal handler is unsafe here, and why. Asked of the VM once where the
 /// answer cannot change.
@@ -37,6 +37,9 @@ pub(crate) fn shares_native_threads() -> bool {
     *MN_THREADS.get_or_init(asked)
 }
 
+static RACTOR: Lazy<Value> =
+    Lazy::new(|ruby| constant(ruby, &["Ractor"]).unwrap_or_else(|| ruby.qnil().as_value()));
+
 /// What of this process is not profiled, or not as promised: one sentence each.
 pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
     let mut spots = Vec::new();
@@ -46,8 +49,7 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
                 .into(),
         );
     }
-    let ractors = constant::<Value>(ruby, &["Ractor"]);
-    if ractors.and_then(|it| it.funcall::<_, _, usize>("count", ()).ok()).is_some_and(|count| count > 1) {
+    if ruby.get_inner(&RACTOR).funcall::<_, _, usize>("count", ()).is_ok_and(|count| count > 1) {
         spots.push("threads of other Ractors are not in this profile".into());
     }
     spots

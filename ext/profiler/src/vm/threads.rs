@@ -9,22 +9,29 @@ pub(crate) struct RubyThread {
     pub(crate) object: u64,
     /// The operating system's id; nothing before it first runs.
     pub(crate) native_id: Option<i32>,
-    /// `Thread#name`, or `main`.
+    /// `Thread#name`, or `main`; where it was asked for.
     pub(crate) name: Option<String>,
     /// It is the one that runs.
     pub(crate) current: bool,
 }
 
-/// All living threads of the Ractor. Overridden methods of Thread are not called.
-pub(crate) fn list(ruby: &Ruby) -> Result<Vec<RubyThread>, Error> {
-    let ask = Ask::new(ruby)?;
+/// All living threads of the Ractor, with their names if they are wanted. Overridden methods of Thread are not called.
+pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Vec<RubyThread>, Error> {
+    let ask = Ask::new(ruby, names);
     let threads: RArray = ruby.class_thread().funcall("list", ())?;
     threads.into_iter().map(|thread| ask.about(thread)).collect()
 }
 
 /// The thread that runs.
-pub(crate) fn current(ruby: &Ruby) -> Result<RubyThread, Error> {
-    Ask::new(ruby)?.about(ruby.thread_current().as_value())
+pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
+    Ask::new(ruby, names).about(ruby.thread_current().as_value())
+}
+
+/// Whether threads are asked for their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    Wanted,
+    Unwanted,
 }
 
 /// The thread's identity, if `value` is one.
@@ -45,28 +52,26 @@ fn method(ruby: &Ruby, name: &str) -> Value {
 struct Ask {
     native_id: Value,
     name: Value,
+    names: Names,
     main: u64,
     current: u64,
 }
 
 impl Ask {
-    fn new(ruby: &Ruby) -> Result<Self, Error> {
-        let main: Value = ruby.class_thread().funcall("main", ())?;
-        Ok(Self {
+    fn new(ruby: &Ruby, names: Names) -> Self {
+        // SAFETY: a `Ruby` proves that the GVL is held.
+        let main = unsafe { rb_sys::rb_thread_main() } as u64;
+        Self {
             native_id: ruby.get_inner(&NATIVE_ID),
             name: ruby.get_inner(&NAME),
-            main: main.as_raw(),
+            names,
+            main,
             current: ruby.thread_current().as_raw(),
-        })
+        }
     }
 
     fn about(&self, thread: Value) -> Result<RubyThread, Error> {
         let object = thread.as_raw();
-        let own_name: Option<magnus::RString> = self.name.funcall("bind_call", (thread,))?;
-        let own_name = own_name.map(|name| {
-            // SAFETY: the GVL is held, and `name` is a live String.
-            unsafe { super::text(name.as_raw()) }
-        });
         // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
         let current = object == self.current;
         Ok(RubyThread {
@@ -75,8 +80,18 @@ impl Ask {
                 true => Some(crate::threads::own_native_id()),
                 false => self.native_id.funcall("bind_call", (thread,))?,
             },
-            name: own_name.or_else(|| (object == self.main).then(|| "main".to_owned())),
+            name: match self.names {
+                Names::Wanted => self.name_of(thread)?,
+                Names::Unwanted => None,
+            },
             current,
         })
+    }
+
+    fn name_of(&self, thread: Value) -> Result<Option<String>, Error> {
+        let own: Option<magnus::RString> = self.name.funcall("bind_call", (thread,))?;
+        // SAFETY: the GVL is held, and `name` is a live String.
+        let own = own.map(|name| unsafe { super::text(name.as_raw()) });
+        Ok(own.or_else(|| (thread.as_raw() == self.main).then(|| "main".to_owned())))
     }
 }
