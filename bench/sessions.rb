@@ -4,6 +4,7 @@
 module Bench
   module Sessions
     THREADS = 32
+    CHUNK = 50 # sessions between two looks at the machine's speed
     RATE = 5_000 # starts and stops a second, of all threads together
     STATE = Struct.new(:stops, :sessions, :running)
 
@@ -20,11 +21,33 @@ module Bench
     end
 
     # A session of this thread around nothing, as a middleware would have it: the first, the second, and the
-    # median of those that follow.
+    # medians of some at a time that follow, the peer's too. Each time comes with that of a loop, which says how fast
+    # the machine was just then.
     def around_nothing(rounds)
       require "profiler"
-      times = Array.new(rounds + 2) { timed { Profiler.run(threads: :current) { nil } } }
-      { first: times[0], second: times[1], warm: times[2..].sort[rounds / 2] }
+      ours = -> { Profiler.run(threads: :current) { nil } }
+      first, second = Array.new(2) { timed(&ours) }
+      { first: first, second: second, ours: at_speeds(rounds, &ours), stackprof: peer && at_speeds(rounds, &peer) }
+    end
+
+    def at_speeds(rounds, &session)
+      Array.new((rounds / CHUNK) + 1) do
+        loop_before = timed { spin }
+        median = Array.new(CHUNK) { timed(&session) }.sort[CHUNK / 2]
+        [median, [loop_before, timed { spin }].max]
+      end
+    end
+
+    def spin
+      i = 0
+      i += 1 while i < 10_000
+    end
+
+    def peer
+      require "stackprof"
+      -> { StackProf.run(mode: :cpu, interval: 1_000) { nil } }
+    rescue LoadError
+      nil
     end
 
     # Threads that start and stop sessions of their own all the time, and the collector of garbage among them:

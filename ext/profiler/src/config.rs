@@ -118,16 +118,21 @@ pub(crate) fn modes(measures: Measures) -> Vec<String> {
 
 fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
     let Some(value) = value else { return Ok(Measures::default()) };
-    let asked: Vec<Value> = match RArray::from_value(value) {
-        Some(array) => array.into_iter().collect(),
-        None => vec![value],
+    let named = |mode: Value, measures: &mut Measures| {
+        let name = Symbol::from_value(mode);
+        match name.as_ref().and_then(|it| it.name().ok()).as_deref() {
+            Some("cpu") => measures.cpu = true,
+            Some("wall") => measures.wall = true,
+            _ => return false,
+        }
+        true
     };
-    let is = |mode: &Value, name: &str| {
-        Symbol::from_value(*mode).is_some_and(|mode| mode.name().is_ok_and(|it| it == name))
+    let mut measures = Measures { cpu: false, wall: false };
+    let all_known = match RArray::from_value(value) {
+        Some(array) => !array.is_empty() && array.into_iter().all(|mode| named(mode, &mut measures)),
+        None => named(value, &mut measures),
     };
-    let has = |name| asked.iter().any(|mode| is(mode, name));
-    let measures = Measures { cpu: has("cpu"), wall: has("wall") };
-    if asked.is_empty() || !asked.iter().all(|mode| is(mode, "cpu") || is(mode, "wall")) {
+    if !all_known {
         let message =
             format!("mode: {} is not a mode (allowed: :cpu, :wall, an Array of these)", value.inspect());
         return Err(argument_error(ruby, message));

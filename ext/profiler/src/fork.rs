@@ -70,6 +70,7 @@ unsafe extern "C" fn in_child() {
     // The timers did not come along, nor did the thread that drained.
     CAPTURE.enabled.store(false, Ordering::Release);
     walk::free_all();
+    threads::forget_native_id();
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
     let before = held.me.map(ThreadState::id);

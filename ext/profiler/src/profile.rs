@@ -18,6 +18,7 @@ use profiler_core::timeline::Timeline;
 use crate::config::gc_place;
 use crate::errors::{argument_error, core_error};
 use crate::names;
+use crate::vm::asked::define_class;
 
 mod moments;
 
@@ -272,8 +273,7 @@ fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
 
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
-    let class = profiler.define_class("Profile", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = define_class::<Profile>(ruby, profiler, "Profile")?;
     class.define_singleton_method("_parse", function!(Profile::parse, 1))?;
     class.define_singleton_method("_merge", function!(Profile::merge, 1))?;
     class.define_singleton_method("_format_of", function!(format_of, 1))?;

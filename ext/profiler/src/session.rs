@@ -17,6 +17,7 @@ use crate::errors::{argument_error, error};
 use crate::names::VmNames;
 use crate::profile::Profile;
 use crate::sampler::{self, Refusal, Taken};
+use crate::vm::asked::define_class;
 use crate::{fork, threads, vm};
 
 /// See the module.
@@ -278,8 +279,7 @@ pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
 
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
-    let class = profiler.define_class("Session", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = define_class::<Session>(ruby, profiler, "Session")?;
     class.define_singleton_method("_start", function!(Session::start, 1))?;
     class.define_singleton_method("_check", function!(Session::check, 1))?;
     class.define_singleton_method("_refusal", function!(refusal, 0))?;

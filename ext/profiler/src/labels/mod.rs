@@ -23,6 +23,7 @@ use profiler_core::sample::{push_switch, Stamp, State};
 use crate::capture::{clock, CAPTURE};
 use crate::errors::argument_error;
 use crate::threads::{self, Registry, ThreadState};
+use crate::vm::asked::define_class;
 use crate::vm::fibers::{self, Local};
 use crate::vm::{self, events::thread_hook, jobs::Job, threads::RubyThread};
 
@@ -289,8 +290,7 @@ pub(crate) fn views(more: bool) {
 
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
-    let class = profiler.define_class("Labels", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = define_class::<Labels>(ruby, profiler, "Labels")?;
     class.define_singleton_method("enter", function!(enter, 1))?;
     class.define_singleton_method("leave", function!(leave, 1))?;
     class.define_singleton_method("to_h", function!(to_h, 0))?;

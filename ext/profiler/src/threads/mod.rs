@@ -22,7 +22,7 @@ use crate::capture::clock;
 mod own;
 mod state;
 mod walls;
-pub(crate) use own::{call_at_native_end, here, mine, own, own_native_id, remember_own};
+pub(crate) use own::{call_at_native_end, forget_native_id, here, mine, own, own_native_id, remember_own};
 pub(crate) use state::ThreadState;
 pub(crate) use walls::look_again;
 

@@ -1,5 +1,6 @@
 //! Which state is that of the native thread that we are on.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::OnceLock;
 
@@ -52,9 +53,23 @@ pub(crate) fn own() -> Option<&'static ThreadState> {
     })
 }
 
-/// The kernel's id of the native thread that we are on; asks it only where we do not know ourselves.
+thread_local! {
+    /// The kernel's id of the native thread that we are on; 0 until it was asked.
+    static NATIVE_ID: Cell<i32> = const { Cell::new(0) };
+}
+
+/// The kernel's id of the native thread that we are on, asked once. Not for handlers, as what is local to a thread may be
+/// allocated when it is first used.
 pub(crate) fn own_native_id() -> i32 {
-    known().map_or_else(clock::native_id, ThreadState::native_id)
+    if NATIVE_ID.get() == 0 {
+        NATIVE_ID.set(clock::native_id());
+    }
+    NATIVE_ID.get()
+}
+
+/// In a forked child: the thread that forked is another one to the kernel.
+pub(crate) fn forget_native_id() {
+    NATIVE_ID.set(0);
 }
 
 /// The live state of the native thread that we are on. Asks the kernel who that is, since a thread

@@ -1,8 +1,9 @@
 //! Method entries, and the blocks of which `define_method` made them.
 
-use magnus::{prelude::*, rb_sys::AsRawValue, value::Lazy, RArray, Ruby, Value};
+use magnus::{prelude::*, rb_sys::AsRawValue, Error, RArray, Ruby, Value};
 use rb_sys::VALUE;
 
+use super::asked::{bind_call, Object};
 use super::objects::{is_proc, kind, references, Kind};
 
 /// What a method entry is made of.
@@ -84,15 +85,14 @@ pub(crate) unsafe fn each_own(
 }
 
 /// Ruby's own methods, whatever an app has made of them since.
-static INSTANCE_METHOD: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "Module", "instance_method"));
-static SUPER_METHOD: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
-static ORIGINAL_NAME: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "UnboundMethod", "original_name"));
-static NAME_OF_BOUND: Lazy<Value> = Lazy::new(|ruby| unbound(ruby, "Method", "original_name"));
+static INSTANCE_METHOD: Object = Object::new(|ruby| unbound(ruby, "Module", "instance_method"));
+static SUPER_METHOD: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
+static ORIGINAL_NAME: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod", "original_name"));
+static NAME_OF_BOUND: Object = Object::new(|ruby| unbound(ruby, "Method", "original_name"));
 
-fn unbound(ruby: &Ruby, class: &str, name: &str) -> Value {
-    let class = ruby.class_object().funcall::<_, _, Value>("const_get", (class,));
-    let method = class.and_then(|it| it.funcall::<_, _, Value>("instance_method", (name,)));
-    method.unwrap_or_else(|_| ruby.qnil().as_value())
+fn unbound(ruby: &Ruby, class: &str, name: &str) -> Result<Value, Error> {
+    let class: Value = ruby.class_object().funcall("const_get", (class,))?;
+    class.funcall("instance_method", (name,))
 }
 
 /// Makes an UnboundMethod of each method of `module`.
@@ -111,11 +111,11 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> RArray {
                 .and_then(|list| RArray::from_value(magnus::rb_sys::FromRawValue::from_raw(list)))
         };
         for name in names.into_iter().flat_map(RArray::into_iter) {
-            let made = ruby.get_inner(&INSTANCE_METHOD).funcall::<_, _, Value>("bind_call", (module, name));
+            let made = INSTANCE_METHOD.value(ruby).funcall::<_, _, Value>(bind_call(ruby), (module, name));
             if let Ok(made) = made {
                 let _ = methods.push(made);
                 // What a prepended module overrides.
-                let hidden = ruby.get_inner(&SUPER_METHOD).funcall::<_, _, Value>("bind_call", (made,));
+                let hidden = SUPER_METHOD.value(ruby).funcall::<_, _, Value>(bind_call(ruby), (made,));
                 if let Some(hidden) = hidden.ok().filter(|it| !it.is_nil()) {
                     let _ = methods.push(hidden);
                 }
@@ -151,7 +151,7 @@ pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Option<String> {
     // SAFETY: both are alive; no method is called.
     let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };
     let ask = if bound == rb_sys::Qtrue as VALUE { &NAME_OF_BOUND } else { &ORIGINAL_NAME };
-    let name: magnus::Symbol = ruby.get_inner(ask).funcall("bind_call", (object,)).ok()?;
+    let name: magnus::Symbol = ask.value(ruby).funcall(bind_call(ruby), (object,)).ok()?;
     // SAFETY: the GVL is held; a Symbol's String is alive with it.
     unsafe { Some(super::text(rb_sys::rb_sym2str(name.as_raw()))) }
 }

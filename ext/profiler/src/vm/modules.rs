@@ -1,8 +1,9 @@
 //! What a class or module is called, and what it hangs on where it has no name. No code of the app runs.
 
-use magnus::{rb_sys::FromRawValue, value::Lazy, RArray, Ruby, Value};
+use magnus::{rb_sys::FromRawValue, RArray, Ruby, Value};
 use rb_sys::{ruby_value_type, VALUE};
 
+use super::asked::Object;
 use super::objects::{kind, Kind};
 
 /// What is known of a class or module.
@@ -100,11 +101,10 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
 }
 
 /// `ObjectSpace.each_object` as it was when we first asked.
-static EACH_OBJECT: Lazy<Value> = Lazy::new(|ruby| {
+static EACH_OBJECT: Object = Object::new(|ruby| {
     use magnus::prelude::*;
-    let space = ruby.class_object().funcall::<_, _, Value>("const_get", ("ObjectSpace",));
-    let method = space.and_then(|it| it.funcall::<_, _, Value>("method", ("each_object",)));
-    method.unwrap_or_else(|_| ruby.qnil().as_value())
+    let space: Value = ruby.class_object().funcall("const_get", ("ObjectSpace",))?;
+    space.funcall("method", ("each_object",))
 });
 
 /// All classes and modules that are alive, but for singleton classes of classes: see [`metaclass`].
@@ -123,7 +123,7 @@ pub(crate) unsafe fn all(ruby: &Ruby) -> Option<RArray> {
         unsafe { rb_sys::rb_ary_push(list, module) }
     }
     use magnus::{prelude::*, rb_sys::AsRawValue};
-    let method = ruby.get_inner(&EACH_OBJECT);
+    let method = EACH_OBJECT.value(ruby);
     let list = ruby.ary_new();
     let call = c"call";
     // SAFETY: the GVL is held; all values are on the stack.

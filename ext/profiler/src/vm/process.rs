@@ -2,14 +2,16 @@
 
 use std::sync::OnceLock;
 
-use magnus::{prelude::*, value::Lazy, Ruby, Value};
+use magnus::{prelude::*, value::OpaqueId, Error, Ruby, Value};
+
+use super::asked::{Asked, Object};
 
 /// Whether walking from a signal handler is unsafe here, and why. Asked of the VM once where the
 /// answer cannot change.
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
-    static ANSWER: OnceLock<(bool, Option<String>)> = OnceLock::new();
-    let has_zjit = || constant::<Value>(ruby, &["RubyVM", "ZJIT"]).is_some();
-    match asked_once(&ANSWER, || (has_zjit(), why_unsafe(ruby))) {
+    static ANSWER: Asked<(bool, Option<String>)> =
+        Asked::new(|ruby| (constant::<Value>(ruby, &["RubyVM", "ZJIT"]).is_ok(), why_unsafe(ruby)));
+    match ANSWER.get(ruby) {
         // A program can turn ZJIT on by itself.
         (true, _) => why_unsafe(ruby),
         (false, answer) => answer.clone(),
@@ -17,7 +19,7 @@ pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
 }
 
 fn why_unsafe(ruby: &Ruby) -> Option<String> {
-    let version = constant::<String>(ruby, &["RUBY_VERSION"])?;
+    let version = constant::<String>(ruby, &["RUBY_VERSION"]).ok()?;
     if version == "3.2.0" {
         return Some("Ruby 3.2.0 crashes when a stack is walked at the wrong moment".into());
     }
@@ -37,9 +39,6 @@ pub(crate) fn shares_native_threads() -> bool {
     *MN_THREADS.get_or_init(asked)
 }
 
-static RACTOR: Lazy<Value> =
-    Lazy::new(|ruby| constant(ruby, &["Ractor"]).unwrap_or_else(|| ruby.qnil().as_value()));
-
 /// What of this process is not profiled, or not as promised: one sentence each.
 pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
     let mut spots = Vec::new();
@@ -49,7 +48,10 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
                 .into(),
         );
     }
-    if ruby.get_inner(&RACTOR).funcall::<_, _, usize>("count", ()).is_ok_and(|count| count > 1) {
+    static RACTOR: Object = Object::new(|ruby| constant(ruby, &["Ractor"]));
+    static COUNT: Asked<OpaqueId> = Asked::new(|ruby| ruby.intern("count").into());
+    let count = RACTOR.value(ruby).funcall::<_, _, usize>(*COUNT.get(ruby), ());
+    if count.is_ok_and(|count| count > 1) {
         spots.push("threads of other Ractors are not in this profile".into());
     }
     spots
@@ -57,8 +59,9 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
 
 /// `RUBY_DESCRIPTION`.
 pub(crate) fn description(ruby: &Ruby) -> String {
-    static DESCRIPTION: OnceLock<String> = OnceLock::new();
-    asked_once(&DESCRIPTION, || constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default()).clone()
+    static DESCRIPTION: Asked<String> =
+        Asked::new(|ruby| constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default());
+    DESCRIPTION.get(ruby).clone()
 }
 
 /// `$PROGRAM_NAME`.
@@ -79,27 +82,13 @@ pub(crate) fn allow_ractors(_gvl: &Ruby) {
     unsafe { rb_sys::rb_ext_ractor_safe(true) };
 }
 
-/// What `cell` keeps; asks the VM if it is empty. The VM may switch threads while it answers, and another one
-/// that waited in `get_or_init` for this one would hold the GVL, for good. So both ask, and the first answer stays.
-fn asked_once<T>(cell: &OnceLock<T>, ask: impl FnOnce() -> T) -> &T {
-    if let Some(answer) = cell.get() {
-        return answer;
-    }
-    let answer = ask();
-    cell.get_or_init(|| answer)
-}
-
 fn jit(ruby: &Ruby, name: &str) -> bool {
-    constant::<Value>(ruby, &["RubyVM", name])
-        .and_then(|jit| jit.funcall::<_, _, bool>("enabled?", ()).ok())
-        .unwrap_or(false)
+    let jit = constant::<Value>(ruby, &["RubyVM", name]);
+    jit.and_then(|jit| jit.funcall::<_, _, bool>("enabled?", ())).unwrap_or(false)
 }
 
-fn constant<T: magnus::TryConvert>(ruby: &Ruby, path: &[&str]) -> Option<T> {
-    let (last, parents) = path.split_last()?;
-    let mut module: Value = ruby.class_object().as_value();
-    for name in parents {
-        module = module.funcall("const_get", (*name,)).ok()?;
-    }
-    module.funcall("const_get", (*last,)).ok()
+fn constant<T: magnus::TryConvert>(ruby: &Ruby, path: &[&str]) -> Result<T, Error> {
+    let object = ruby.class_object().as_value();
+    let find = |module: Value, name: &&str| module.funcall("const_get", (*name,));
+    T::try_convert(path.iter().try_fold(object, find)?)
 }

@@ -1,6 +1,9 @@
 //! The Ruby threads that exist.
 
-use magnus::{prelude::*, rb_sys::AsRawValue, value::Lazy, Error, RArray, Ruby, Value};
+use magnus::value::OpaqueId;
+use magnus::{prelude::*, rb_sys::AsRawValue, Error, RArray, Ruby, Value};
+
+use super::asked::{self, Object};
 
 /// A living Ruby thread.
 #[derive(Debug)]
@@ -40,16 +43,16 @@ pub(crate) fn identity(value: Value) -> Option<u64> {
 }
 
 /// Methods of Thread, whatever a class of the app has made of them. Made once.
-static NATIVE_ID: Lazy<Value> = Lazy::new(|ruby| method(ruby, "native_thread_id"));
-static NAME: Lazy<Value> = Lazy::new(|ruby| method(ruby, "name"));
+static NATIVE_ID: Object = Object::new(|ruby| method(ruby, "native_thread_id"));
+static NAME: Object = Object::new(|ruby| method(ruby, "name"));
 
-fn method(ruby: &Ruby, name: &str) -> Value {
-    let method = ruby.class_thread().funcall::<_, _, Value>("instance_method", (name,));
-    method.unwrap_or_else(|_| ruby.qnil().as_value())
+fn method(ruby: &Ruby, name: &str) -> Result<Value, Error> {
+    ruby.class_thread().funcall("instance_method", (name,))
 }
 
 /// What is asked of a thread.
 struct Ask {
+    bind_call: OpaqueId,
     native_id: Value,
     name: Value,
     names: Names,
@@ -62,8 +65,9 @@ impl Ask {
         // SAFETY: a `Ruby` proves that the GVL is held.
         let main = unsafe { rb_sys::rb_thread_main() } as u64;
         Self {
-            native_id: ruby.get_inner(&NATIVE_ID),
-            name: ruby.get_inner(&NAME),
+            bind_call: asked::bind_call(ruby),
+            native_id: NATIVE_ID.value(ruby),
+            name: NAME.value(ruby),
             names,
             main,
             current: ruby.thread_current().as_raw(),
@@ -78,7 +82,7 @@ impl Ask {
             object,
             native_id: match current {
                 true => Some(crate::threads::own_native_id()),
-                false => self.native_id.funcall("bind_call", (thread,))?,
+                false => self.native_id.funcall(self.bind_call, (thread,))?,
             },
             name: match self.names {
                 Names::Wanted => self.name_of(thread)?,
@@ -89,7 +93,7 @@ impl Ask {
     }
 
     fn name_of(&self, thread: Value) -> Result<Option<String>, Error> {
-        let own: Option<magnus::RString> = self.name.funcall("bind_call", (thread,))?;
+        let own: Option<magnus::RString> = self.name.funcall(self.bind_call, (thread,))?;
         // SAFETY: the GVL is held, and `name` is a live String.
         let own = own.map(|name| unsafe { super::text(name.as_raw()) });
         Ok(own.or_else(|| (thread.as_raw() == self.main).then(|| "main".to_owned())))
