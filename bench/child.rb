@@ -42,11 +42,51 @@ module Bench
 
   # Each block holds one slice of every arm, in random order, so that drift of the machine hits all alike.
   def self.blocks(workload, arms, pairs, seconds)
-    work = Workloads::ALL.fetch(workload)
+    work = Workloads.any(workload)
     contenders = arms.to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
     fixed = [work, calibrate(work, seconds), [SETTLE_SECONDS, seconds].min]
     contenders.each_value { |contender| slice(contender, *fixed) } # the first time is not like the others
     Array.new(pairs) { contenders.to_a.shuffle.to_h { |arm, contender| [arm, slice(contender, *fixed)] } }
+  end
+
+  # The same where a machine changes its speed from second to second: a slice of none before and after each, and blocks in
+  # which these took no longer than ever. `pairs` of these; where twice as many do not have them, the best there are.
+  def self.steady_blocks(workload, arms, pairs, seconds)
+    work = Workloads.any(workload)
+    contenders = ["off", *arms].to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
+    rounds = calibrate(work, seconds)
+    contenders.each_value { |contender| whole(contender, work, rounds) }
+    none = contenders.delete("off")
+    found = []
+    (2 * pairs).times do
+      offs = [whole(none, work, rounds)]
+      block = contenders.to_a.shuffle.to_h do |arm, contender|
+        on = whole(contender, work, rounds)
+        offs << whole(none, work, rounds)
+        [arm, on.merge(off: %i[cpu wall].to_h { |of| [of, (offs[-1][of] + offs[-2][of]) / 2] })]
+      end
+      found << { offs: offs.map { |it| it[:cpu] }, arms: block }
+      break if steady(found).size >= pairs
+    end
+    best = found.min_by(pairs) { |it| it[:offs].max }
+    { blocks: best.map { |it| it[:arms] }, steady: steady(found).size, of: found.size, rounds: rounds }
+  end
+
+  # CPU from before the start until after the stop, when nothing is left to be done; the wall clock of the work.
+  def self.whole(contender, work, rounds)
+    GC.start
+    wall = said = nil
+    cpu = cpu_of do
+      contender.start
+      wall = Engines.wall_of { work.call(rounds) }
+      said = contender.stop
+    end
+    said.merge(cpu: cpu, wall: wall)
+  end
+
+  def self.steady(found)
+    best = found.flat_map { |it| it[:offs] }.min
+    found.select { |it| it[:offs].max < best * STEADY }
   end
 
   # The pairs of one contender with every workload.

@@ -8,6 +8,7 @@ require "rbconfig"
 module Bench
   ROOT = File.expand_path("..", __dir__)
   INTERVAL_US = Integer(ENV.fetch("BENCH_INTERVAL", 1_000)) # finer than the kernel's tick, so the engine gives what it can
+  STEADY = 1.08 # how much longer than ever what nobody profiles may take in a round that counts
 
   # No profiler: its row is the noise of the run.
   class Null
@@ -55,7 +56,7 @@ module Bench
   # The gem's engine with a handler of our choice (floor/floor.c), built when it is first asked for.
   class OnFloor
     BUILD = File.join(ROOT, "tmp", "bench", RbConfig::CONFIG["ruby_version"])
-    SOURCES = %w[extconf.rb floor.c].map { |file| File.join(__dir__, "floor", file) }.freeze
+    SOURCES = %w[extconf.rb engines.h engines.c floor.c].map { |file| File.join(__dir__, "floor", file) }.freeze
 
     def self.load
       library = File.join(BUILD, "floor.#{RbConfig::CONFIG["DLEXT"]}")
@@ -71,13 +72,14 @@ module Bench
       end
     end
 
-    def initialize(*parts)
+    def initialize(*parts, engine: :TIMER)
       self.class.load
       @parts = parts.sum { |part| Floor.const_get(part) }
+      @engine = Floor.const_get(engine)
     end
 
     def start
-      Floor.start(@parts, INTERVAL_US, Thread.list.filter_map(&:native_thread_id))
+      Floor.start(@parts, INTERVAL_US, Thread.list.filter_map(&:native_thread_id), @engine)
     end
 
     def stop
@@ -96,6 +98,10 @@ module Bench
     "stackprof" => -> { Stackprof.new(:cpu) },
     "stackprof wall" => -> { Stackprof.new(:wall) },
     "ours" => -> { Ours.new(mode: :cpu, engine: :thread_timer) }, # the floor's
+    "floor perf" => -> { OnFloor.new(:WALK, engine: :PERF) },
+    "floor ticker" => -> { OnFloor.new(:WALK, engine: :TICKER) },
+    "ours perf" => -> { Ours.new(mode: :cpu, engine: :perf) },
+    "ours ticker" => -> { Ours.new(mode: :cpu, engine: :ticker) },
     "ours wall" => -> { Ours.new(mode: :wall) }
   }.freeze
 

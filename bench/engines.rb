@@ -44,15 +44,21 @@ module Bench
     def measured(rounds, work, threads, options)
       GC.start
       session = Profiler::Session.start(interval: INTERVAL_US, **options) if options
-      wall = clock
-      cpu = Bench.cpu_of { Array.new(threads) { Thread.new { work.call(rounds) } }.each(&:join) }
-      { cpu: cpu, wall: clock - wall, share: session && share(session.stop) }
+      cpu = nil
+      wall = wall_of { cpu = Bench.cpu_of { Array.new(threads) { Thread.new { work.call(rounds) } }.each(&:join) } }
+      { cpu: cpu, wall: wall, share: session && share(session.stop) }
     end
 
     def share(profile)
       ran = profile.samples.select { |row| row.state == :running && row.count.positive? }
       time = ran.sum { |row| row.cpu.zero? ? row.wall : row.cpu }
       ran.sum(&:count) * INTERVAL_US * 1_000.0 / time
+    end
+
+    def wall_of
+      before = clock
+      yield
+      clock - before
     end
 
     def clock

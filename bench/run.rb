@@ -8,10 +8,11 @@ require_relative "names"
 require_relative "report"
 require_relative "sessions"
 require_relative "stats"
+require_relative "ticks_report"
 require_relative "workloads"
 require "json"
 
-# ruby bench/run.rb overhead | cost | handler | engines | accuracy | eintr | start_stop | churn | names
+# ruby bench/run.rb overhead | cost | handler | engines | ticks | accuracy | eintr | start_stop | churn | names
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
@@ -34,9 +35,9 @@ module Bench
     end
 
     # Every row runs in a process of its own: what one contender leaves behind is not the next one's.
-    def child(*order)
+    def child(*order, env: {})
       warn "bench: #{order.join(" ")}"
-      said = IO.popen([RbConfig.ruby, "-I", "#{ROOT}/lib", "#{__dir__}/child.rb", JSON.generate(order)], &:read)
+      said = IO.popen(env, [RbConfig.ruby, "-I", "#{ROOT}/lib", "#{__dir__}/child.rb", JSON.generate(order)], &:read)
       raise "bench: #{order.inspect} failed (#{$?})" unless $?.success?
 
       JSON.parse(said)
@@ -222,7 +223,7 @@ module Bench
   end
 
   name = ARGV.fetch(0, "overhead")
-  all = %w[overhead cost handler engines accuracy eintr start_stop churn names]
+  all = %w[overhead cost handler engines ticks accuracy eintr start_stop churn names]
   abort "bench: #{name} is not one of #{all.join(", ")}" unless all.include?(name)
 
   $LOAD_PATH.unshift("#{ROOT}/lib")

@@ -41,5 +41,25 @@ module Bench
       "blocks" => ->(rounds) { rounds.times { (1..100).map { |i| i * 2 }.select(&:even?).each_slice(5).sum { |slice| slice.sum } } },
       **DEPTHS.to_h { |depth| ["depth#{depth}", ->(rounds) { at_depth(depth) { spin(rounds * 100) } }] }
     }.freeze
+
+    PIPE = IO.pipe
+
+    # Lets go of the GVL and takes it back, twice, with some work in between: some 100,000 times a second on the machine of
+    # README.md's figures. Nobody else wants the GVL.
+    WAITING = {
+      "switches" => lambda do |rounds|
+        reader, writer = PIPE
+        rounds.times do
+          writer.syswrite("x")
+          spin(150)
+          reader.sysread(1)
+          spin(150)
+        end
+      end
+    }.freeze
+
+    def any(name)
+      ALL[name] || WAITING.fetch(name)
+    end
   end
 end

@@ -13,6 +13,7 @@ namespace :bench do
     cost: "Measure what a sample costs at depth 10, 50, 200 and 1000 (25 minutes)",
     handler: "Measure the handler alone against a bare rb_profile_frames (3 minutes)",
     engines: "Measure how many ticks come, by engine, and what they take (12 minutes)",
+    ticks: "Measure what a tick costs, engine by engine, and what 100,000 waits a second lose (5 minutes)",
     accuracy: "Measure how far profiles are from the truth that programs keep of themselves, stackprof's too (15 minutes)",
     eintr: "Measure how many system calls that wait are ended by a signal, stackprof's too (6 minutes)",
     start_stop: "Measure what it takes to start and to stop (1 minute)",

@@ -10,6 +10,13 @@ RUBIES = {
 }.sort.to_h.freeze
 
 YJIT = "/opt/ruby-yjit" # in the root
+YJIT_RUBY = [*%w[bin/in-root trixie env], "PATH=#{YJIT}/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin:/bin", "RUBY_YJIT_ENABLE=1",
+             "GEM_PATH=#{YJIT}/lib/ruby/gems/3.3.0:/usr/share/rubygems-integration/all", "ruby"].freeze
+
+# A command that runs in a root, in a copy of the checkout of that name.
+def in_slot(name, command)
+  command.first == "bin/in-root" ? command.dup.insert(1, "--slot", name) : command
+end
 
 # Prints the table whatever happened, and fails when one failed.
 def in_turn(runs)
@@ -38,11 +45,8 @@ namespace :check do
   # Debian builds its Ruby 3.3 without YJIT, and most production Rubies have it. It is built once from Debian's source.
   desc "Run the specs on Ruby 3.3 with YJIT on (the first time, it builds that Ruby: 10 minutes)"
   task :yjit do
-    inside = %w[bin/in-root --slot yjit trixie]
-    sh(*inside, "bin/make-yjit-ruby", YJIT)
-    in_turn("3.3 YJIT" => [*inside, "env", "PATH=#{YJIT}/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin:/bin", "RUBY_YJIT_ENABLE=1",
-                           "GEM_PATH=#{YJIT}/lib/ruby/gems/3.3.0:/usr/share/rubygems-integration/all",
-                           "ruby", "-S", "rake", "compile", "yjit:spec"])
+    sh(*in_slot("yjit", %w[bin/in-root trixie]), "bin/make-yjit-ruby", YJIT)
+    in_turn("3.3 YJIT" => [*in_slot("yjit", YJIT_RUBY), "-S", "rake", "compile", "yjit:spec"])
   end
 end
 

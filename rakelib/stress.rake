@@ -11,14 +11,13 @@ STRESS = {
 }.freeze
 
 namespace :check do
-  desc "Try to crash it for STRESS_MINUTES (30) on each of MATRIX (this Ruby; e.g. 3.1,3.3,3.4), side by side"
+  desc "Try to crash it for STRESS_MINUTES (30) on each of MATRIX (this Ruby; e.g. 3.1,3.3,3.4,yjit), side by side"
   task :stress do
     minutes = Float(ENV.fetch("STRESS_MINUTES", "30"))
     picked = ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",")
     mkdir_p "#{ROOT}/tmp/stress", verbose: false
     runs = picked.map do |version|
-      command = RUBIES.fetch(version).dup
-      command.insert(1, "--slot", "stress") if command.first == "bin/in-root"
+      command = in_slot("stress", RUBIES.merge("yjit" => YJIT_RUBY).fetch(version))
       log = "#{ROOT}/tmp/stress/#{version}.log"
       puts "Ruby #{version}: #{minutes} minutes, log in #{log}"
       [version, log, spawn(*command, "-S", "rake", "stress:here[#{minutes}]", chdir: ROOT, %i[out err] => [log, "w"])]

@@ -14,6 +14,7 @@ RSpec.describe "the benchmarks" do
     "cost" => %w[floor_empty floor floor_timed ours],
     "handler" => ["bare rb_profile_frames", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
     "engines" => ["cpu, perf", "cpu, ticker", "cpu, thread_timer", "wall, ticker"],
+    "ticks" => ["null", "floor ticker", "ours ticker", "switches, null"],
     "accuracy" => ["mixed, cpu", "mixed, wall", "threads, cpu", "threads, wall", "gc, wall", "blocking, wall"],
     "eintr" => %w[poll epoll_wait recv nanosleep connect].flat_map { |name| [name, "#{name}, GVL held"] } + ["brief polls", "churn"],
     "start_stop" => ["floor", "ours", "around nothing"],

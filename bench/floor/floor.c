@@ -1,9 +1,9 @@
-/* The floor: what the cheapest possible profiler of this engine costs. The same timers as the gem's
- * (one on each thread's CPU clock, SIGPROF to that very thread), and a handler that does as little as
+/* The floor: what the cheapest possible profiler costs. The same engines as the gem's, and a handler that does as little as
  * it is asked to. Nothing is kept, named or written.
  *
  * The buffers are shared by all threads and never read, so it does not matter who overwrites whom. */
 #define _GNU_SOURCE
+#include "engines.h"
 #include <ruby.h>
 #include <ruby/debug.h>
 #include <errno.h>
@@ -11,12 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#ifndef sigev_notify_thread_id /* glibc before 2.35 has the field but not the name */
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 #define MAX_FRAMES 10000 /* as many as the gem walks */
-#define MAX_THREADS 256
 
 enum { WALK = 1, THREAD_CLOCK = 2, TIMED = 4 };
 
@@ -25,45 +20,36 @@ static int lines[MAX_FRAMES];
 
 static int what;
 static unsigned long ticks, handler_ns;
-static timer_t timers[MAX_THREADS];
-static int armed;
+static const struct engine *const engines[] = { &floor_timer, &floor_perf, &floor_ticker };
+static const struct engine *armed;
 static struct sigaction before;
-
-static unsigned long
-now_ns(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (unsigned long)time.tv_sec * 1000000000UL + (unsigned long)time.tv_nsec;
-}
 
 static void
 on_tick(int signal, siginfo_t *info, void *context)
 {
-    unsigned long begun = what & TIMED ? now_ns(CLOCK_MONOTONIC) : 0;
+    unsigned long begun = what & TIMED ? floor_now_ns(CLOCK_MONOTONIC) : 0;
 
     __atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
-    if (what & THREAD_CLOCK) now_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (what & THREAD_CLOCK) floor_now_ns(CLOCK_THREAD_CPUTIME_ID);
     if (what & WALK) rb_profile_frames(0, MAX_FRAMES, handles, lines);
-    if (what & TIMED) __atomic_fetch_add(&handler_ns, now_ns(CLOCK_MONOTONIC) - begun, __ATOMIC_RELAXED);
+    if (what & TIMED) __atomic_fetch_add(&handler_ns, floor_now_ns(CLOCK_MONOTONIC) - begun, __ATOMIC_RELAXED);
 }
 
 /* A signal that is on its way must not meet the default, which ends the process. */
 static void
 disarm(void)
 {
-    while (armed > 0) timer_delete(timers[--armed]);
+    armed->disarm();
+    armed = NULL;
     if (!(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL) before.sa_handler = SIG_IGN;
     sigaction(SIGPROF, &before, NULL);
 }
 
-/* Floor.start(what, interval_us, native_thread_ids) */
+/* Floor.start(what, interval_us, native_thread_ids, TIMER | PERF | TICKER) */
 static VALUE
-floor_start(VALUE self, VALUE parts, VALUE interval_us, VALUE native_ids)
+floor_start(VALUE self, VALUE parts, VALUE interval_us, VALUE native_ids, VALUE engine)
 {
     long interval_ns = NUM2LONG(interval_us) * 1000, count;
-    struct itimerspec times = { { interval_ns / 1000000000, interval_ns % 1000000000 },
-                                { interval_ns / 1000000000, interval_ns % 1000000000 } };
     struct sigaction ours;
 
     Check_Type(native_ids, T_ARRAY);
@@ -78,19 +64,12 @@ floor_start(VALUE self, VALUE parts, VALUE interval_us, VALUE native_ids)
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     sigaction(SIGPROF, &ours, &before);
 
+    armed = engines[NUM2INT(engine) % 3];
     for (long i = 0; i < count; i++) {
-        int native_id = NUM2INT(RARRAY_AREF(native_ids, i));
-        clockid_t cpu_clock = ((unsigned)~native_id << 3) | 6; /* one thread's, as the scheduler counts */
-        struct sigevent event;
-
-        memset(&event, 0, sizeof event);
-        event.sigev_notify = SIGEV_THREAD_ID;
-        event.sigev_signo = SIGPROF;
-        event.sigev_notify_thread_id = native_id;
-        if (timer_create(cpu_clock, &event, &timers[armed]) != 0 || timer_settime(timers[armed++], 0, &times, NULL) != 0) {
+        if (armed->arm(NUM2INT(RARRAY_AREF(native_ids, i)), interval_ns) != 0) {
             int failure = errno;
             disarm();
-            rb_syserr_fail(failure, "timer");
+            rb_syserr_fail(failure, "engine");
         }
     }
     return Qnil;
@@ -100,7 +79,7 @@ floor_start(VALUE self, VALUE parts, VALUE interval_us, VALUE native_ids)
 static VALUE
 floor_stop(VALUE self)
 {
-    disarm();
+    if (armed) disarm();
     return rb_ary_new_from_args(2, ULONG2NUM(ticks), ULONG2NUM(handler_ns));
 }
 
@@ -114,9 +93,9 @@ floor_loop(VALUE self, VALUE parts, VALUE rounds)
 
     if (armed) rb_raise(rb_eRuntimeError, "the floor is running");
     what = NUM2INT(parts);
-    begun = now_ns(CLOCK_MONOTONIC);
+    begun = floor_now_ns(CLOCK_MONOTONIC);
     for (long i = 0; i < count; i++) on_tick(SIGPROF, NULL, NULL);
-    each = (double)(now_ns(CLOCK_MONOTONIC) - begun) / (double)count;
+    each = (double)(floor_now_ns(CLOCK_MONOTONIC) - begun) / (double)count;
     return rb_ary_new_from_args(2, DBL2NUM(each), INT2NUM(rb_profile_frames(0, MAX_FRAMES, handles, lines)));
 }
 
@@ -128,7 +107,10 @@ Init_floor(void)
     rb_define_const(module, "WALK", INT2NUM(WALK));
     rb_define_const(module, "THREAD_CLOCK", INT2NUM(THREAD_CLOCK));
     rb_define_const(module, "TIMED", INT2NUM(TIMED));
-    rb_define_singleton_method(module, "start", floor_start, 3);
+    rb_define_const(module, "TIMER", INT2NUM(0));
+    rb_define_const(module, "PERF", INT2NUM(1));
+    rb_define_const(module, "TICKER", INT2NUM(2));
+    rb_define_singleton_method(module, "start", floor_start, 4);
     rb_define_singleton_method(module, "stop", floor_stop, 0);
     rb_define_singleton_method(module, "loop", floor_loop, 2);
 }
