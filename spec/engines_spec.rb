@@ -66,6 +66,30 @@ RSpec.describe "An engine" do
     ), result.err
   end
 
+  it "is not put off, and charges no handler, for what others use of the CPU meanwhile" do
+    # Where a handler reads the thread's CPU clock, the kernel may notice that it is somebody else's turn.
+    engine = Perf.among("perf", "ticker").first
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      hogs = Array.new(6) { fork { loop {} } }
+      begin
+        profile = Profiler.run(engine: :#{engine}) do
+          till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.5
+          i = 0
+          i += 1 while i % 1_000 != 0 || Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
+        end
+      ensure
+        hogs.each { |hog| Process.kill(:KILL, hog) }
+        Process.waitall
+      end
+      p profile.stats.values_at(:captured, :handler_ns)
+    RUBY
+    captured, handler_ns = result.out.scan(/\d+/).map(&:to_i)
+    expect(captured).to be > 0, result.err
+    # It takes 5 to 10 us. While others were counted too, it was 55 to 240.
+    expect(handler_ns / captured).to be < 30_000
+  end
+
   it "has the ticker where the system refuses perf, and says why to whom it asks for it" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     Dir.mktmpdir do |directory|

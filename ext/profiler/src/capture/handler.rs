@@ -99,10 +99,10 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         capture(hub, state, begun_ns, in_call);
     }
     let now_ns = clock::monotonic_ns();
-    state.add_handler_ns(now_ns.wrapping_sub(begun_ns));
+    let took_ns = state.took_ns(begun_ns, now_ns);
     // Where the kernel looks at its timers once in a while there is time enough between two.
     if CAPTURE.aimed.load(Ordering::Relaxed) {
-        if let Some(run_ns) = state.has_to_run(begun_ns, now_ns) {
+        if let Some(run_ns) = state.has_to_run(begun_ns, now_ns, took_ns) {
             let swallowed = engine::let_run(state, run_ns);
             add(&hub.counters.overrun, u64::from(swallowed));
         }
@@ -171,8 +171,15 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
 /// What a record of the thread that we are on says, but for its frames.
 #[inline]
 pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Stamp {
-    let measured = CAPTURE.walls.load(Ordering::Relaxed);
     let cpu_ns = clock::thread_cpu_ns();
+    state.stamped_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+    stamp_at(state, doing, monotonic_ns, cpu_ns)
+}
+
+/// The same of any thread, whose CPU clock stands there.
+#[inline]
+pub(super) fn stamp_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Stamp {
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
     Stamp {
         thread: state.id(),
         state: doing,

@@ -12,7 +12,7 @@ use ::profiler_core::view::Measures;
 use ::profiler_core::walls::Due;
 
 use super::engine::ticker;
-use super::handler::stamp;
+use super::handler::{stamp, stamp_at};
 use super::holder::{self, Holder};
 use super::walk::Scratch;
 use super::{clock, CAPTURE};
@@ -174,7 +174,7 @@ fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u6
         // SAFETY: whose wait is over has the GVL.
         unsafe { before.record(hub, &stamp) };
     }
-    state.add_handler_ns(clock::monotonic_ns().wrapping_sub(now_ns));
+    state.took_ns(now_ns, clock::monotonic_ns());
 }
 
 thread_hook!(on_gc_enter, |_thread| {
@@ -202,7 +202,7 @@ thread_hook!(on_gc_exit, |_thread| {
         // SAFETY: it is this thread that collects.
         let cause = unsafe { vm::gc::latest_cause() };
         record(hub, state, Kind::Gc { ticked: ticks > 0, cause }, State::Gc, now_ns);
-        state.add_handler_ns(clock::monotonic_ns().wrapping_sub(now_ns));
+        state.took_ns(now_ns, clock::monotonic_ns());
     }
 });
 
@@ -225,11 +225,8 @@ fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64)
 /// # Safety
 /// The caller holds the GVL; the thread is alive, and not in a GC.
 pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
-    let stamp = Stamp {
-        // Nothing can be said of its CPU without asking the kernel, and a wait says nothing of that.
-        cpu_ns: 0,
-        ..stamp(state, State::Waiting, clock::monotonic_ns())
-    };
+    // Nothing can be said of its CPU without asking the kernel, and a wait says nothing of that.
+    let stamp = stamp_at(state, State::Waiting, clock::monotonic_ns(), 0);
     match Scratch::take() {
         // SAFETY: as promised.
         Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &stamp) },

@@ -112,6 +112,7 @@ pub(crate) fn register(
     state.cpu_wanted.store(false, Relaxed);
     state.handled_ns.store(0, Relaxed);
     state.run_ns.store(0, Relaxed);
+    state.stamped_cpu_ns.store(cpu_ns, Relaxed);
     state.ticked_cpu_ns.store(0, Relaxed);
     state.next_tick_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);

@@ -13,8 +13,9 @@ use profiler_core::walls::WallClock;
 use super::{FREE, LIVE};
 use crate::capture::clock;
 
-/// No handler takes longer: what is beyond that somebody else had the processor for.
-const LONGEST_HANDLER_NS: u64 = 1_000_000;
+/// A handler that seems to take longer is asked for its CPU time, as somebody else may have had the processor meanwhile: to
+/// read that clock is where the kernel notices that it is somebody else's turn.
+const LONG_HANDLER_NS: u64 = 20_000;
 /// A thread runs at least so many times as long as its handler takes: that costs a fifth of it at most, however deep its
 /// stack and however slow the machine.
 const RUN_FOR_HANDLER: u64 = 4;
@@ -73,6 +74,8 @@ pub(crate) struct ThreadState {
     /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
     /// states only grows.
     pub(super) handler_ns: AtomicU64,
+    /// Its CPU clock as it was last read for a record, ns.
+    pub(crate) stamped_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
     /// Where its wall clock time goes, where the VM's hooks tell.
@@ -110,6 +113,7 @@ impl ThreadState {
             labels_object: AtomicU64::new(0),
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
+            stamped_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
             walls: WallClock::new(),
             sampled: SampledWalls::new(),
@@ -165,25 +169,31 @@ impl ThreadState {
         self.refining.store(IDLE, Relaxed);
     }
 
-    /// Adds to the time spent in the handler. Only the thread itself may, and a handler does not
-    /// interrupt itself: so a load and a store are enough, which wait for nothing.
+    /// Adds what a handler or hook took that began at `begun_ns` and ends at `now_ns`, on the monotonic clock, and gives it, ns.
+    /// Only the thread itself may, and a handler does not interrupt itself: so a load and a store are enough, which wait
+    /// for nothing.
     ///
     /// # Signal safety
-    /// One load and one store.
+    /// Loads and stores; a reading of the thread's CPU clock if it was long.
     #[inline]
-    pub(crate) fn add_handler_ns(&self, ns: u64) {
-        let ns = ns.min(LONGEST_HANDLER_NS);
-        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
+    pub(crate) fn took_ns(&self, begun_ns: u64, now_ns: u64) -> u64 {
+        let mut took_ns = now_ns.wrapping_sub(begun_ns);
+        if took_ns > LONG_HANDLER_NS {
+            let used_ns = clock::thread_cpu_ns().saturating_sub(self.stamped_cpu_ns.load(Relaxed));
+            took_ns = took_ns.min(used_ns);
+        }
+        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(took_ns), Relaxed);
+        took_ns
     }
 
-    /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` ends now. Nothing where its
-    /// timer sees to that by itself: the interval is long enough, it was kept before this handler, and it is what is set.
+    /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.
+    /// Nothing where its timer sees to that by itself: the interval is long enough, it was kept before this handler, and it
+    /// is what is set.
     ///
     /// # Signal safety
     /// Loads and stores.
     #[inline]
-    pub(crate) fn has_to_run(&self, begun_ns: u64, now_ns: u64) -> Option<u64> {
-        let took_ns = now_ns.wrapping_sub(begun_ns).min(LONGEST_HANDLER_NS);
+    pub(crate) fn has_to_run(&self, begun_ns: u64, now_ns: u64, took_ns: u64) -> Option<u64> {
         let ran_ns = begun_ns.saturating_sub(self.handled_ns.load(Relaxed));
         self.handled_ns.store(now_ns, Relaxed);
         let interval_ns = self.interval_ns.load(Relaxed);
