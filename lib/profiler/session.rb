@@ -69,11 +69,11 @@ module Profiler
       end
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
-                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil)
+                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil)
         # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
         [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
          trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
-         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw)]
+         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), every]
       end
 
       # Two names of one thing.
@@ -140,6 +140,6 @@ module Profiler
     end
 
     private :_stop, :_snapshot, :_pause, :_resume, :_discard
-    private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_disarm, :_rearm
+    private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_give_up_objects, :_disarm, :_rearm
   end
 end

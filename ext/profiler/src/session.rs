@@ -11,7 +11,7 @@ use profiler_core::names::Names;
 use profiler_core::profile::{Meta, SampleType, Stats};
 
 use crate::capture::engine::Engine;
-use crate::capture::{clock, sigaction, CAPTURE};
+use crate::capture::{clock, made, sigaction, CAPTURE};
 use crate::config::{self, Config};
 use crate::errors::{argument_error, error};
 use crate::names::VmNames;
@@ -146,6 +146,16 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// `Session._give_up_objects`: the app makes a Ractor. True if that would have killed it.
+fn give_up_objects() -> bool {
+    fork::catch_up();
+    let danger = vm::allocations::HOOK_KILLS_RACTORS && made::is_on();
+    if danger {
+        sampler::give_up_objects("a Ractor was made, which before Ruby 3.3 a hook on allocation kills");
+    }
+    danger
+}
+
 /// `Session._give_up`: the app takes SIGPROF.
 fn give_up() {
     fork::catch_up();
@@ -166,8 +176,17 @@ impl Running {
     fn profile(&self, ruby: &Ruby, taken: Taken, asked_ns: u64) -> Profile {
         let drained_ns = clock::monotonic_ns();
         let cost = taken.cost();
-        let Taken { closed, start, engine, given_up, labels_refused, mut markers, markers_refused, .. } =
-            taken;
+        let Taken {
+            closed,
+            start,
+            engine,
+            given_up,
+            no_objects,
+            labels_refused,
+            mut markers,
+            markers_refused,
+            ..
+        } = taken;
         let mut profile = named(ruby, closed);
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
         if let Some(roots) = &self.config.trim_path {
@@ -185,9 +204,11 @@ impl Running {
         let mut notes = self.config.notes.clone();
         notes.extend(vm::process::blind_spots(ruby));
         notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
-        let (engine_name, chosen) = (engine.name(), self.config.engine.name());
+        notes.extend(no_objects.map(|why| format!("{why}: no object was looked at from then on")));
+        let timed = self.config.measures.timed();
+        let (engine_name, chosen) = (if timed { engine.name() } else { "" }, self.config.engine.name());
         match engine {
-            _ if engine == self.config.engine => {}
+            _ if !timed || engine == self.config.engine => {}
             Engine::Setitimer => {
                 notes.push(format!("the system gave no timer for each thread, so {engine_name} was used"));
             }
@@ -212,6 +233,7 @@ impl Running {
             modes: config::modes(self.config.measures),
             engine: engine_name.into(),
             interval_ns: self.config.interval_ns,
+            every: self.config.every,
             started_at_ns: start.at_ns,
             duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
             ruby: vm::process::description(ruby),
@@ -285,6 +307,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_refusal", function!(refusal, 0))?;
     class.define_singleton_method("_mark", function!(mark, 2))?;
     class.define_singleton_method("_give_up", function!(give_up, 0))?;
+    class.define_singleton_method("_give_up_objects", function!(give_up_objects, 0))?;
     class.define_singleton_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
     class.define_singleton_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
     class.define_method("_stop", method!(Session::stop, 0))?;

@@ -14,7 +14,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::detail::Detail;
 use crate::ids::{LabelSetId, StackId, ThreadId};
-use crate::sample::{Kind, Stamp, State};
+use crate::sample::{Kind, Made, Stamp, State};
 use crate::timeline::Recorder;
 use crate::view::Measures;
 
@@ -48,6 +48,10 @@ pub struct Weight {
     pub wall_ns: u64,
     /// Wall clock time that another thread waited for the GVL meanwhile, ns.
     pub blame_ns: u64,
+    /// Objects that were made.
+    pub objects: u64,
+    /// And their bytes.
+    pub bytes: u64,
 }
 
 /// See the module.
@@ -120,13 +124,13 @@ impl Aggregate {
 
     /// Counts one record. Records from before the start, and of what the session does not measure, are not its.
     pub fn add(&mut self, kind: Kind, stamp: &Stamp, stack: Option<StackId>) {
-        let Measures { cpu, wall } = self.measures;
+        let Measures { cpu, wall, .. } = self.measures;
         let ours = match kind {
-            Kind::Switch => false,
+            Kind::Switch | Kind::Made(_) => false,
             // Off the GVL a tick says nothing of the wall clock.
-            Kind::Tick => cpu || stamp.state != State::Waiting,
+            Kind::Tick => cpu || wall && stamp.state != State::Waiting,
             Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
-            Kind::Gc { ticked, .. } => wall || ticked,
+            Kind::Gc { ticked, .. } => wall || cpu && ticked,
         };
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
@@ -137,7 +141,7 @@ impl Aggregate {
         let clock = self.clock(&Last::of(stamp));
         let (given, now) = (&mut clock.walls, &stamp.walls);
         match kind {
-            Kind::Switch => {}
+            Kind::Switch | Kind::Made(_) => {}
             Kind::Tick => {
                 let key = key(stamp.state);
                 let cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
@@ -148,7 +152,7 @@ impl Aggregate {
                     wall_ns = forward(&mut given.running_ns, now.running_ns);
                     clock.last_ran = Some(key);
                 }
-                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, blame_ns: 0 });
+                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Wait => {
                 let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
@@ -179,7 +183,7 @@ impl Aggregate {
                     clock.last = Some(key);
                 }
                 clock.last_gc = Some(key);
-                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, blame_ns: 0 });
+                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Blame { holder, labels: holders } => {
                 let blame_ns = forward(&mut clock.blamed_ns, now.gvl_ns);
@@ -189,6 +193,18 @@ impl Aggregate {
                 self.weigh(key, Weight { blame_ns, ..Weight::default() });
             }
         }
+    }
+
+    /// Counts objects that were made. Those from before the start have come before it.
+    pub fn made(&mut self, made: &Made, stamp: &Stamp, stack: Option<StackId>) {
+        if !self.measures.objects() {
+            return;
+        }
+        self.now_ns = stamp.monotonic_ns;
+        let (thread, labels, detail) = (stamp.thread, stamp.labels, Detail::Made(made.class));
+        let key = Key { stack, thread, labels, state: State::Running, detail };
+        let Made { looks, objects, bytes, .. } = *made;
+        self.weigh(key, Weight { count: looks.into(), objects, bytes, ..Weight::default() });
     }
 
     fn weigh(&mut self, key: Key, more: Weight) {
@@ -203,11 +219,16 @@ impl Aggregate {
         weight.cpu_ns += more.cpu_ns;
         weight.wall_ns += more.wall_ns;
         weight.blame_ns += more.blame_ns;
+        weight.objects += more.objects;
+        weight.bytes += more.bytes;
     }
 
     /// Gives away what is left of a thread whose clocks stand at `last`: to the stacks that last had the like, or
     /// to none.
     pub fn settle(&mut self, last: &Last) {
+        if !self.measures.timed() {
+            return;
+        }
         let (born_inside, wall) = (self.born_inside, self.measures.wall);
         self.now_ns = last.monotonic_ns;
         let thread = last.thread;

@@ -2,6 +2,7 @@
 
 use ::core::prelude::rust_2021::*;
 
+use crate::class::Class;
 use crate::ids::ThreadId;
 
 /// See the module.
@@ -14,6 +15,8 @@ pub enum Detail {
     Gc(GcCause),
     /// Who waited for the GVL meanwhile.
     Waiter(ThreadId),
+    /// The class of objects that were made.
+    Made(Class),
 }
 
 /// Which kind of GC it was, and why it began.

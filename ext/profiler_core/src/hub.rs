@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::aggregate::Last;
+use crate::class::Class;
 use crate::counters::Counters;
 use crate::drain::{Drain, Epoch, Session};
 use crate::ids::{LabelSetId, ThreadId};
@@ -222,11 +223,15 @@ impl Hub {
     /// of a record.
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
         let mut drain = self.lock();
-        drain.epoch.stacks.handles().iter().for_each(|handle| mark(*handle));
+        let Epoch { stacks, .. } = &drain.epoch;
+        stacks.handles().iter().chain(stacks.classes()).for_each(|handle| mark(*handle));
         let hand = &mut drain.hand;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, hand) {
-            RawSample::decode(hand).iter().flat_map(RawSample::frames).for_each(|frame| mark(frame.handle()));
+            if let Some(sample) = RawSample::decode(hand) {
+                sample.frames().for_each(|frame| mark(frame.handle()));
+                sample.class().and_then(Class::handle).into_iter().for_each(&mut mark);
+            }
             at = next;
         }
         hand.clear();

@@ -28,6 +28,10 @@ pub mod weights;
 // The rooms that run in signal handlers. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in them but by an import that a reader sees.
 #[no_implicit_prelude]
+pub mod blocks;
+#[no_implicit_prelude]
+pub mod class;
+#[no_implicit_prelude]
 pub mod counters;
 #[no_implicit_prelude]
 pub mod detail;

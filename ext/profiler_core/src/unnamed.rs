@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Key, Weight};
+use crate::class::Class;
 use crate::detail::Detail;
 use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
@@ -22,6 +23,7 @@ use crate::view::Measures;
 pub struct Unnamed {
     measures: Measures,
     handles: Vec<u64>,
+    classes: Vec<u64>,
     frames: Vec<Frame>,
     stacks: Vec<Node>,
     rows: Vec<(StackId, Key, Weight)>,
@@ -84,7 +86,7 @@ impl Unnamed {
         let labels = rows.iter().map(|(_, key, _)| (key.labels, sets.get(key.labels).clone())).collect();
         let waiter = |key: &Key| match key.detail {
             Detail::Waiter(thread) => Some(thread),
-            Detail::None | Detail::Gc(_) => None,
+            Detail::None | Detail::Gc(_) | Detail::Made(_) => None,
         };
         let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
         let mut used: Vec<ThreadId> = threads.collect();
@@ -92,8 +94,11 @@ impl Unnamed {
         used.dedup();
         let threads = used.iter().map(|id| infos.get(id).cloned().unwrap_or_default()).collect();
         let thread_places = used.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
+        let mut classes: Vec<u64> = rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()).collect();
+        classes.sort_unstable();
+        classes.dedup();
         let (handles, frames, stacks) = own.into_tables();
-        Self { measures, handles, frames, stacks, rows, labels, threads, thread_places, recorder }
+        Self { measures, handles, classes, frames, stacks, rows, labels, threads, thread_places, recorder }
     }
 
     /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
@@ -102,9 +107,16 @@ impl Unnamed {
         &self.handles
     }
 
-    fn detail_labels(&self, detail: Detail) -> Vec<(&'static str, String)> {
+    /// The handles that stand for classes.
+    #[must_use]
+    pub fn classes(&self) -> &[u64] {
+        &self.classes
+    }
+
+    fn detail_labels(&self, detail: Detail, names: &NameCache) -> Vec<(&'static str, String)> {
         match detail {
             Detail::None => Vec::new(),
+            Detail::Made(class) => vec![("class", class_name(class, names))],
             Detail::Gc(cause) => {
                 let names = cause.names();
                 names.map_or_else(Vec::new, |(kind, reason)| {
@@ -150,7 +162,7 @@ impl Unnamed {
         let (mut samples, places) = summed(rows);
         for (sample, labels, detail) in &mut samples {
             let set = self.labels.get(labels).map(LabelSet::pairs).unwrap_or_default();
-            sample.labels = with_detail(set, self.detail_labels(*detail));
+            sample.labels = with_detail(set, self.detail_labels(*detail, names));
         }
         let profile = Profile {
             sample_types: self.measures.sample_types(),
@@ -165,6 +177,18 @@ impl Unnamed {
         let rows = self.rows.iter().map(|(_, key, _)| *key).zip(places).collect();
         Untimed { profile, recorder: self.recorder, rows }
     }
+}
+
+fn class_of(key: &Key) -> Option<Class> {
+    match key.detail {
+        Detail::Made(class) => Some(class),
+        Detail::None | Detail::Gc(_) | Detail::Waiter(_) => None,
+    }
+}
+
+fn class_name(class: Class, names: &NameCache) -> String {
+    let named = class.handle().and_then(|handle| names.get(handle)).map(|it| it.name);
+    named.unwrap_or_else(|| format!("(internal) {}", class.internal_type()))
 }
 
 /// Where the row `id` went; a table always has the ids that it gave.

@@ -7,19 +7,36 @@ use crate::aggregate::{Aggregate, Beginning, Key, Last, Weight};
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{SampleType, Weights};
-use crate::sample::{RawSample, State, Walls};
+use crate::sample::{Kind, RawSample, State, Walls};
 use crate::timeline::Recorder;
 
-/// Which clocks a session is about.
+/// What a session is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measures {
     /// The CPU clock of each thread.
     pub cpu: bool,
     /// The wall clock of each thread, in its four parts.
     pub wall: bool,
+    /// The objects that are made.
+    pub allocations: bool,
 }
 
 impl Measures {
+    /// Nothing.
+    pub const NONE: Self = Self { cpu: false, wall: false, allocations: false };
+
+    /// Whether it is about time.
+    #[must_use]
+    pub fn timed(self) -> bool {
+        self.cpu || self.wall
+    }
+
+    /// Whether it is about objects.
+    #[must_use]
+    pub fn objects(self) -> bool {
+        self.allocations
+    }
+
     /// What its profile has columns for.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
@@ -29,6 +46,9 @@ impl Measures {
         }
         if self.wall {
             types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame]);
+        }
+        if self.objects() {
+            types.extend([SampleType::AllocObjects, SampleType::AllocSpace]);
         }
         types
     }
@@ -49,13 +69,17 @@ impl Measures {
                 State::Running | State::Waiting => {}
             }
         }
+        if self.objects() {
+            weights.set(SampleType::AllocObjects, weight.objects);
+            weights.set(SampleType::AllocSpace, weight.bytes);
+        }
         weights
     }
 }
 
 impl Default for Measures {
     fn default() -> Self {
-        Self { cpu: true, wall: false }
+        Self { cpu: true, ..Self::NONE }
     }
 }
 
@@ -128,6 +152,13 @@ impl Viewer {
     pub fn take(&mut self, sample: &RawSample<'_>, stack: Option<StackId>, sets: &LabelSets) {
         let stamp = &sample.stamp;
         if self.paused || !self.view.has_thread(stamp.thread) {
+            return;
+        }
+        if let Kind::Made(made) = sample.kind {
+            // These stand for no time, and come when they are enough: nothing crosses by them.
+            if self.inside(stamp.labels, sets) {
+                self.aggregate.made(&made, stamp, stack);
+            }
             return;
         }
         if !self.view.labels.is_empty() {

@@ -16,7 +16,7 @@ use profiler_core::profile::Marker;
 use profiler_core::view::{Measures, ThreadNow};
 
 use crate::capture::engine::{ticker, Engine};
-use crate::capture::{clock, handler, sigaction, waits, CAPTURE};
+use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::events::exit_hook;
 use crate::vm::threads::RubyThread;
@@ -29,8 +29,8 @@ pub(crate) use begin::start;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    disarm_for_exec, discard, give_up, is_paused, is_running, mark, pause, rearm_after_exec, resume,
-    snapshot, stop,
+    disarm_for_exec, discard, give_up, give_up_objects, is_paused, is_running, mark, pause, rearm_after_exec,
+    resume, snapshot, stop,
 };
 
 /// 512 KiB: some 1,100 records of 50 frames.
@@ -44,7 +44,11 @@ pub(crate) struct Active {
     pub(crate) threads: Option<Vec<ThreadId>>,
     looks_at_labels: bool,
     pub(crate) measures: Measures,
+    timeline: bool,
     pub(crate) interval_ns: u64,
+    every: u64,
+    /// Why it looks at no objects any more.
+    no_objects: Option<&'static str>,
     pub(crate) paused: bool,
     /// The native thread that is inside the block which ends it, if there is one.
     bound_to: Option<i32>,
@@ -66,6 +70,8 @@ pub(crate) struct Start {
     pub(crate) collector_ns: u64,
     /// CPU clock of the process, for a session that is to see all of it.
     pub(crate) process_cpu_ns: Option<u64>,
+    /// Objects made so far by the VM's count, for a session that is to see all of them.
+    pub(crate) vm_objects: Option<u64>,
 }
 
 impl Start {
@@ -77,6 +83,7 @@ impl Start {
             handler_ns: threads::handler_ns(),
             collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
             process_cpu_ns: None,
+            vm_objects: None,
         }
     }
 }
@@ -89,6 +96,7 @@ pub(crate) struct Taken {
     pub(crate) end: Start,
     pub(crate) engine: Engine,
     pub(crate) given_up: Option<&'static str>,
+    pub(crate) no_objects: Option<&'static str>,
     pub(crate) labels_refused: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
@@ -228,8 +236,20 @@ impl Sampler {
         self.sessions.iter_mut().find(|it| it.id == id)
     }
 
+    /// What the sessions want of objects, those that look.
+    fn look_at_objects(&self) {
+        let looking = || {
+            let looks = |it: &&Active| it.measures.objects() && !it.paused && it.no_objects.is_none();
+            self.sessions.iter().filter(looks)
+        };
+        let every = looking().map(|it| it.every).min();
+        let timed = looking().any(|it| it.timeline);
+        made::apply(every.map(|every| made::Wanted { every, timed }));
+    }
+
     /// Timers, hooks and collector as they are needed by the sessions that are there now.
     fn settle_down(&mut self) {
+        self.look_at_objects();
         if self.sessions.is_empty() && self.starting == 0 {
             quiet();
             arming::hooks_off();
@@ -294,4 +314,7 @@ pub(crate) fn quiet() {
 }
 
 // The VM goes: from here on its functions must not be called.
-exit_hook!(at_vm_exit, quiet());
+exit_hook!(at_vm_exit, {
+    quiet();
+    made::end();
+});

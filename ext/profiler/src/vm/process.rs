@@ -46,11 +46,18 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
                 .into(),
         );
     }
-    let ractors = constant::<Value>(ruby, &["Ractor"]);
-    if ractors.and_then(|it| it.funcall::<_, _, usize>("count", ()).ok()).is_some_and(|count| count > 1) {
-        spots.push("threads of other Ractors are not in this profile".into());
+    if has_ractors(ruby) {
+        spots.push(
+            "threads of other Ractors are not in this profile, nor are the objects that they made".into(),
+        );
     }
     spots
+}
+
+/// Whether there are Ractors besides the main one.
+pub(crate) fn has_ractors(ruby: &Ruby) -> bool {
+    let ractors = constant::<Value>(ruby, &["Ractor"]);
+    ractors.and_then(|it| it.funcall::<_, _, usize>("count", ()).ok()).is_some_and(|count| count > 1)
 }
 
 /// `RUBY_DESCRIPTION`.

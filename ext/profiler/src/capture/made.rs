@@ -1,0 +1,304 @@
+//! Objects that are made: a hook that counts them, and now and then looks at one. The rules of the room hold here as
+//! well, with one more freedom: nothing of ours can be interrupted by the hook, so where the ring is full it is drained
+//! here.
+//!
+//! What is looked at is open until it is known how many objects it stands for: see [`Blocks`]. Its frames wait in a
+//! buffer, which the mark function knows. Where nearly every object is looked at, they are summed up in a few places
+//! first, by what makes them equal: see [`Sums`].
+//!
+//! All of this has the GVL as its guard. Hooks run on the main Ractor only.
+
+use ::core::cell::UnsafeCell;
+use ::core::ffi::c_int;
+use ::core::prelude::rust_2021::*;
+use ::core::ptr::{addr_of, addr_of_mut};
+use ::core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use ::profiler_core::blocks::Blocks;
+use ::profiler_core::class::Class;
+use ::profiler_core::counters::count;
+use ::profiler_core::hub::Hub;
+use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use ::profiler_core::sample::{push, Kind, Made, Stamp, State, Walk, Walls};
+
+use self::sums::{Site, Sums};
+use super::walk::WALK_LIMIT;
+use super::{clock, CAPTURE};
+use crate::threads::{self, Registry};
+use crate::vm;
+use crate::vm::allocations::{self, made_hook};
+
+mod sums;
+
+/// From here on what is looked at is rare enough to be sent on at once.
+const SELDOM: u64 = 32;
+
+/// How many objects from here to the next look. The one thing that the hook touches most of the time.
+static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
+/// The hook is there.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// What only the holder of the GVL touches, and not in a signal handler.
+struct Guarded(UnsafeCell<Objects>);
+
+// SAFETY: whoever touches it has the GVL of the main Ractor, or collects garbage while nobody has.
+unsafe impl Sync for Guarded {}
+
+static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
+    blocks: Blocks::new(0x9e37_79b9_7f4a_7c15),
+    open: None,
+    timed: false,
+    handles: [0; WALK_LIMIT],
+    lines: [0; WALK_LIMIT],
+    sums: Sums::new(),
+    looks: 0,
+}));
+
+struct Objects {
+    blocks: Blocks,
+    open: Option<Open>,
+    /// Somebody wants to know when.
+    timed: bool,
+    /// The frames of what is open.
+    handles: [u64; WALK_LIMIT],
+    lines: [c_int; WALK_LIMIT],
+    sums: Sums,
+    /// Looks so far, to time some of them.
+    looks: u32,
+}
+
+/// An object that was looked at, of which it is not known yet how many it stands for.
+#[derive(Clone, Copy)]
+struct Open {
+    site: Site,
+    frames: usize,
+    size: u64,
+    monotonic_ns: u64,
+    /// Where its sum is, if there is one.
+    place: Option<usize>,
+}
+
+/// What sessions want of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// One in so many objects.
+    pub(crate) every: u64,
+    /// With the time of each.
+    pub(crate) timed: bool,
+}
+
+/// What was seen is given to who looks now, and from here on this is what is wanted. With the GVL, outside of the hook.
+pub(crate) fn apply(wanted: Option<Wanted>) {
+    cut(wanted.map(|it| it.every));
+    // SAFETY: the GVL is held.
+    unsafe {
+        (*OBJECTS.0.get()).timed = wanted.is_some_and(|it| it.timed);
+        match wanted {
+            Some(_) if !HOOKED.swap(true, Ordering::Relaxed) => allocations::on_made(on_made),
+            None if HOOKED.swap(false, Ordering::Relaxed) => allocations::off_made(on_made),
+            _ => {}
+        }
+    }
+}
+
+/// Whether objects are looked at.
+pub(crate) fn is_on() -> bool {
+    HOOKED.load(Ordering::Relaxed)
+}
+
+/// All that was seen up to here goes to the ring, and the next is for who looks from here on. With the GVL, outside of
+/// the hook.
+pub(crate) fn settle() {
+    cut(None);
+}
+
+fn cut(every: Option<u64>) {
+    let Some(hub) = CAPTURE.hub() else { return };
+    // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    let now = it.now();
+    let every = every.unwrap_or(it.blocks.every());
+    let rest = it.blocks.cut(now, every);
+    if let Some(open) = it.open.take() {
+        it.give(hub, &open, rest);
+    } else if rest > 0 {
+        it.give_to_nobody(hub, rest);
+    }
+    it.sums.flush(|site, frames, made| send(hub, site, frames, made, 0));
+    it.wait_for_next(now);
+}
+
+/// In a forked child: what was seen is the parent's.
+pub(crate) fn start_over() {
+    // SAFETY: the thread that forked has the GVL, and there is no other.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    let now = it.now();
+    it.blocks.cut(now, it.blocks.every());
+    it.open = None;
+    it.sums.forget();
+    it.wait_for_next(now);
+}
+
+/// Shows every handle that waits here. For the mark function.
+pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
+    // SAFETY: garbage is being collected, so nobody is in the hook.
+    let it = unsafe { &*OBJECTS.0.get() };
+    if let Some(open) = it.open.filter(|open| open.place.is_none()) {
+        it.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
+        open.site.class.handle().into_iter().for_each(&mut mark);
+    }
+    it.sums.each_handle(mark);
+}
+
+/// Counts no more: the VM goes.
+pub(crate) fn end() {
+    LEFT.store(i64::MAX, Ordering::Relaxed);
+}
+
+made_hook!(on_made, |what| {
+    let left = LEFT.load(Ordering::Relaxed) - 1;
+    LEFT.store(left, Ordering::Relaxed);
+    if left <= 0 {
+        // SAFETY: the VM calls us with this.
+        unsafe { look(what) };
+    }
+});
+
+/// Looks at the object that was due.
+///
+/// *Runs on:* the thread that makes the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* makes an
+/// object or raises.
+///
+/// # Safety
+/// `what` is what the hook was called with.
+#[cold]
+#[inline(never)]
+unsafe fn look(what: *mut ::core::ffi::c_void) {
+    let Some(hub) = CAPTURE.hub() else { return };
+    // SAFETY: the hook is not entered twice, as it makes no object; who else touches this has the GVL.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    // To time each would be a good part of what one costs where nearly every object is looked at.
+    let weight = if it.seldom() { 1 } else { SELDOM };
+    it.looks = it.looks.wrapping_add(1);
+    let begun_ns = (u64::from(it.looks) % weight == 0).then(clock::monotonic_ns);
+    let now = it.blocks.due();
+    let before = it.blocks.look();
+    if let Some(open) = it.open.take() {
+        it.give(hub, &open, before);
+    }
+    // SAFETY: as promised.
+    it.open = Some(unsafe { it.opened(hub, allocations::made(what)) });
+    it.wait_for_next(now);
+    if let (Some(begun_ns), Some(state)) = (begun_ns, threads::here()) {
+        state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns) * weight);
+    }
+}
+
+impl Objects {
+    fn seldom(&self) -> bool {
+        self.blocks.every() >= SELDOM || self.timed
+    }
+
+    /// So many objects were counted.
+    fn now(&self) -> u64 {
+        self.blocks.due().saturating_sub_signed(LEFT.load(Ordering::Relaxed).max(0))
+    }
+
+    fn wait_for_next(&self, now: u64) {
+        LEFT.store((self.blocks.due() - now) as i64, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// It is the object of a hook that runs.
+    #[inline]
+    unsafe fn opened(&mut self, hub: &Hub, object: u64) -> Open {
+        // SAFETY: no garbage is being collected where objects are made; the buffers are ours.
+        let frames = unsafe {
+            vm::frames::walk(addr_of_mut!(self.handles).cast(), addr_of_mut!(self.lines).cast(), WALK_LIMIT)
+        };
+        // SAFETY: as promised.
+        let (class, size) = unsafe { (allocations::class_of_made(object), allocations::slot_size(object)) };
+        let site = Site::here(class);
+        let place = if self.seldom() {
+            None
+        } else {
+            let (handles, lines) = (&self.handles, &self.lines);
+            self.sums.place(&site, handles.get(..frames), lines.get(..frames), |site, frames, made| {
+                send(hub, site, frames, made, 0);
+            })
+        };
+        let monotonic_ns = if self.timed { clock::monotonic_ns() } else { 0 };
+        Open { site, frames, size, monotonic_ns, place }
+    }
+
+    /// What was open stands for so many objects.
+    #[inline]
+    fn give(&mut self, hub: &Hub, open: &Open, objects: u64) {
+        let made = Made {
+            class: open.site.class,
+            looks: 1,
+            objects,
+            bytes: objects.saturating_mul(open.size),
+            tracked: None,
+        };
+        if let Some(place) = open.place {
+            return self.sums.add(place, &made);
+        }
+        // SAFETY: the walk wrote the first `frames` of both, which stay ours.
+        let (handles, lines) = unsafe {
+            (
+                ::core::slice::from_raw_parts(addr_of!(self.handles).cast(), open.frames),
+                ::core::slice::from_raw_parts(addr_of!(self.lines).cast(), open.frames),
+            )
+        };
+        send(hub, &open.site, (handles, lines), &made, open.monotonic_ns);
+    }
+
+    /// Nobody looked at any of so many.
+    fn give_to_nobody(&self, hub: &Hub, objects: u64) {
+        let site = Site::here(Class::internal(0));
+        let made = Made { class: site.class, looks: 0, objects, bytes: 0, tracked: None };
+        send(hub, &site, (&[], &[]), &made, clock::monotonic_ns());
+    }
+}
+
+impl Site {
+    /// On the thread that we are on.
+    #[inline]
+    fn here(class: Class) -> Self {
+        let Some(state) = threads::here() else {
+            let (thread, labels, scope) = (ThreadId(u32::MAX), LabelSetId::NONE, ScopeId::NONE);
+            return Self { thread, labels, scope, class };
+        };
+        Self {
+            thread: state.id(),
+            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+            class,
+        }
+    }
+}
+
+/// Puts a record into the ring. Where that is full there is nobody to wait for: it is drained, at most 64 records at a
+/// time, as whoever holds the lock for that needs nothing from us.
+fn send(hub: &Hub, site: &Site, (handles, lines): (&[u64], &[c_int]), made: &Made, monotonic_ns: u64) {
+    let stamp = Stamp {
+        thread: site.thread,
+        state: State::Running,
+        labels: site.labels,
+        scope: site.scope,
+        cpu_ns: 0,
+        monotonic_ns,
+        born_cpu_ns: 0,
+        walls: Walls::default(),
+    };
+    let depth = CAPTURE.depth.load(Ordering::Relaxed);
+    let rootless = handles.len() >= WALK_LIMIT;
+    let walk = Walk { handles, lines, rootless };
+    while push(&hub.ring, Kind::Made(*made), &stamp, walk, depth).is_err() {
+        hub.drain_batch(&Registry);
+    }
+    if rootless || handles.len() > depth {
+        count(&hub.counters.truncated);
+    }
+}
