@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::aggregate::Last;
-use crate::class::Class;
 use crate::counters::Counters;
 use crate::drain::{Drain, Epoch, Session};
 use crate::ids::{LabelSetId, ThreadId};
@@ -228,10 +227,7 @@ impl Hub {
         let hand = &mut drain.hand;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, hand) {
-            if let Some(sample) = RawSample::decode(hand) {
-                sample.frames().for_each(|frame| mark(frame.handle()));
-                sample.class().and_then(Class::handle).into_iter().for_each(&mut mark);
-            }
+            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(&mut mark);
             at = next;
         }
         hand.clear();

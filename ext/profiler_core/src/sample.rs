@@ -16,7 +16,6 @@
 
 use ::core::prelude::rust_2021::*;
 
-use crate::class::Class;
 use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 pub use crate::kind::{Kind, Made, State};
@@ -209,12 +208,13 @@ impl<'hand> RawSample<'hand> {
         self.words
     }
 
-    /// The class of what was made.
-    pub(crate) fn class(&self) -> Option<Class> {
-        match self.kind {
-            Kind::Made(made) => Some(made.class),
+    /// All handles in it: those of its frames, synthetic ones among them, and the class of what was made.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = u64> + 'hand {
+        let class = match self.kind {
+            Kind::Made(made) => made.class.handle(),
             _ => None,
-        }
+        };
+        self.frames().map(RawFrame::handle).chain(class)
     }
 
     /// The frames, leaf first; synthetic ones among them.

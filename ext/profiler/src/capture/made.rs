@@ -16,18 +16,18 @@ use ::core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use ::profiler_core::blocks::Blocks;
 use ::profiler_core::class::Class;
-use ::profiler_core::counters::count;
 use ::profiler_core::hub::Hub;
-use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use ::profiler_core::sample::{push, Kind, Made, Stamp, State, Walk, Walls};
+use ::profiler_core::sample::Made;
 
-use self::sums::{Site, Sums};
+use self::site::{send, Site};
+use self::sums::Sums;
 use super::walk::WALK_LIMIT;
 use super::{clock, CAPTURE};
-use crate::threads::{self, Registry};
+use crate::threads;
 use crate::vm;
 use crate::vm::allocations::{self, made_hook};
 
+mod site;
 mod sums;
 
 /// From here on what is looked at is rare enough to be sent on at once.
@@ -259,46 +259,5 @@ impl Objects {
         let site = Site::here(Class::internal(0));
         let made = Made { class: site.class, looks: 0, objects, bytes: 0, tracked: None };
         send(hub, &site, (&[], &[]), &made, clock::monotonic_ns());
-    }
-}
-
-impl Site {
-    /// On the thread that we are on.
-    #[inline]
-    fn here(class: Class) -> Self {
-        let Some(state) = threads::here() else {
-            let (thread, labels, scope) = (ThreadId(u32::MAX), LabelSetId::NONE, ScopeId::NONE);
-            return Self { thread, labels, scope, class };
-        };
-        Self {
-            thread: state.id(),
-            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
-            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
-            class,
-        }
-    }
-}
-
-/// Puts a record into the ring. Where that is full there is nobody to wait for: it is drained, at most 64 records at a
-/// time, as whoever holds the lock for that needs nothing from us.
-fn send(hub: &Hub, site: &Site, (handles, lines): (&[u64], &[c_int]), made: &Made, monotonic_ns: u64) {
-    let stamp = Stamp {
-        thread: site.thread,
-        state: State::Running,
-        labels: site.labels,
-        scope: site.scope,
-        cpu_ns: 0,
-        monotonic_ns,
-        born_cpu_ns: 0,
-        walls: Walls::default(),
-    };
-    let depth = CAPTURE.depth.load(Ordering::Relaxed);
-    let rootless = handles.len() >= WALK_LIMIT;
-    let walk = Walk { handles, lines, rootless };
-    while push(&hub.ring, Kind::Made(*made), &stamp, walk, depth).is_err() {
-        hub.drain_batch(&Registry);
-    }
-    if rootless || handles.len() > depth {
-        count(&hub.counters.truncated);
     }
 }

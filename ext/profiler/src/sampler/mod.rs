@@ -10,10 +10,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use magnus::Ruby;
 use profiler_core::collector::{pair, Collector};
 use profiler_core::counters::Counts;
-use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
+use profiler_core::hub::{Closed, Hub, SessionId};
 use profiler_core::ids::ThreadId;
 use profiler_core::profile::Marker;
-use profiler_core::view::{Measures, ThreadNow};
+use profiler_core::view::ThreadNow;
 
 use crate::capture::engine::{ticker, Engine};
 use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};
@@ -22,9 +22,11 @@ use crate::vm::events::exit_hook;
 use crate::vm::threads::RubyThread;
 use crate::{arming, fork, labels, vm};
 
+mod active;
 mod begin;
 mod child;
 mod running;
+pub(crate) use active::Active;
 pub(crate) use begin::start;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
@@ -35,29 +37,6 @@ pub(crate) use running::{
 
 /// 512 KiB: some 1,100 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
-
-/// A session as the machine knows it.
-#[derive(Debug)]
-pub(crate) struct Active {
-    id: SessionId,
-    /// Only these threads; all if nothing.
-    pub(crate) threads: Option<Vec<ThreadId>>,
-    looks_at_labels: bool,
-    pub(crate) measures: Measures,
-    timeline: bool,
-    pub(crate) interval_ns: u64,
-    every: u64,
-    /// Why it looks at no objects any more.
-    no_objects: Option<&'static str>,
-    pub(crate) paused: bool,
-    /// The native thread that is inside the block which ends it, if there is one.
-    bound_to: Option<i32>,
-    start: Start,
-    /// Why it ended before it was stopped.
-    given_up: Option<&'static str>,
-    markers: Vec<Marker>,
-    markers_refused: u64,
-}
 
 /// What stood on the clocks and counters when a session started, or went on in a forked child.
 #[derive(Clone, Copy, Debug)]
@@ -269,30 +248,6 @@ impl Sampler {
 /// The threads that live, with their clocks and labels.
 fn now() -> Vec<ThreadNow> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
-}
-
-impl Active {
-    /// Whether it is about that thread, among others.
-    pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
-        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
-    }
-
-    /// Whether its result may name that thread: if waits for the GVL are measured, any may be to blame.
-    fn names(&self, thread: ThreadId) -> bool {
-        self.measures.wall || self.looks_at(thread)
-    }
-
-    /// The threads of which it may speak and that live, with their clocks. `named` are the threads as Ruby knows them.
-    fn lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
-        threads::live()
-            .filter(|state| self.names(state.id()))
-            .map(|state| {
-                let ruby = named.iter().find(|it| it.object == state.object());
-                let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
-                threads::life(state, threads::cpu_ns(state), info)
-            })
-            .collect()
-    }
 }
 
 /// Ruby's view of the threads of which a session may speak, for their names.

@@ -83,6 +83,7 @@ fn subtitle_of(profile: &Profile) -> String {
     let samples = counted(profile.total().get(SampleType::Samples), "sample");
     let mut parts = vec![format!("{samples}, {} dropped", count(honesty::dropped(profile)))];
     parts.extend(honesty::interval(profile));
+    parts.extend(honesty::objects(profile));
     parts.join("; ")
 }
 

@@ -12,19 +12,12 @@ use ::profiler_core::class::Class;
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::sample::Made;
 
+use super::site::{Frames, Site};
+
 /// Rooms. Small enough for a processor's nearest caches, as a rule.
 const ROOMS: usize = 256;
 /// Frames of a room. Deeper stacks are sent at once.
 const FRAMES: usize = 60;
-
-/// Where objects were made, but for the frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Site {
-    pub(super) thread: ThreadId,
-    pub(super) labels: LabelSetId,
-    pub(super) scope: ScopeId,
-    pub(super) class: Class,
-}
 
 #[derive(Clone, Copy)]
 struct Room {
@@ -34,9 +27,6 @@ struct Room {
     handles: [u64; FRAMES],
     lines: [c_int; FRAMES],
 }
-
-/// Handles and lines of the frames of a stack.
-pub(super) type Frames<'room> = (&'room [u64], &'room [c_int]);
 
 /// See the module.
 pub(super) struct Sums([Room; ROOMS]);

@@ -50,6 +50,7 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts.extend(honesty::wall(profile).map(|it| ("wall", it)));
     facts.extend(behind(profile).map(|it| ("gvl", it)));
     facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
+    facts.extend(honesty::objects(profile).map(|it| ("objects", it)));
     facts.push(("samples", samples(profile)));
     let drops = honesty::drops(profile);
     if !drops.is_empty() {
