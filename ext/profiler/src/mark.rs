@@ -14,6 +14,14 @@ use profiler_core::frame::Synthetic;
 use crate::capture::{made, walk, CAPTURE};
 use crate::{threads, vm};
 
+/// The compact function of the root: what is followed may lie elsewhere now.
+///
+/// *Runs on:* the thread that collects. *GVL:* held. *Calls:* `rb_gc_location`. *Never:* waits for anybody.
+pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
+    // SAFETY: we are in the compact function, and what was freed is not followed any more.
+    made::relocate(|address| unsafe { vm::root::moved(address) });
+}
+
 /// The mark function of the root.
 ///
 /// *Runs on:* the thread that collects. *GVL:* held. *Calls:* `rb_gc_mark`. *Never:* allocates a Ruby

@@ -208,6 +208,8 @@ impl Profile {
         put("every", profile.meta.every)?;
         put("objects", profile.total().get(SampleType::AllocObjects))?;
         put("object_bytes", profile.total().get(SampleType::AllocSpace))?;
+        put("alive_objects", profile.total().get(SampleType::InuseObjects))?;
+        put("alive_bytes", profile.total().get(SampleType::InuseSpace))?;
         put("vm_objects", profile.stats.vm_objects)?;
         put("wall_ns", profile.total().get(SampleType::Wall))?;
         for (name, count) in profile.stats.counts.each() {

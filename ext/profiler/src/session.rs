@@ -49,6 +49,7 @@ impl Session {
     /// `session.stop`: a Profile.
     fn stop(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         fork::catch_up();
+        session.collect(ruby);
         // Ask Ruby first: from here on nothing may switch threads until the session is closed.
         let threads = sampler::named(ruby, session.id(ruby)?)?;
         let Life::Running(running) = session.take() else { return Err(over(ruby)) };
@@ -63,6 +64,7 @@ impl Session {
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         fork::catch_up();
         let id = session.id(ruby)?;
+        session.collect(ruby);
         let threads = sampler::named(ruby, id)?;
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::snapshot(id, &threads).ok_or_else(|| gone(ruby))?;
@@ -73,6 +75,17 @@ impl Session {
         };
         let config = config.ok_or_else(|| over(ruby))?;
         Ok(Running { id, config }.profile(ruby, taken, asked_ns))
+    }
+
+    /// What is dead but not freed yet would count as alive.
+    fn collect(&self, ruby: &Ruby) {
+        let heap = match &*self.lock() {
+            Life::Running(running) => running.config.measures.heap,
+            Life::Over => false,
+        };
+        if heap {
+            ruby.gc_start();
+        }
     }
 
     /// `session.pause`.

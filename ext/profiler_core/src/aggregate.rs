@@ -14,13 +14,15 @@ use rustc_hash::FxBuildHasher;
 
 use crate::detail::Detail;
 use crate::ids::{LabelSetId, StackId, ThreadId};
-use crate::sample::{Kind, Made, Stamp, State};
+use crate::sample::{Kind, Stamp, State};
 use crate::timeline::Recorder;
 use crate::view::Measures;
 
 mod clock;
+mod objects;
 use clock::{forward, Clock};
 pub use clock::{Beginning, Last};
+use objects::Objects;
 
 /// What weights are summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +69,7 @@ pub struct Aggregate {
     pub(crate) recorder: Option<Box<Recorder>>,
     /// Monotonic clock of what is counted now, ns.
     now_ns: u64,
+    objects: Objects,
 }
 
 impl Aggregate {
@@ -80,7 +83,8 @@ impl Aggregate {
     ) -> Self {
         let (weights, clocks) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
-        let mut new = Self { measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
+        let objects = Objects::default();
+        let mut new = Self { objects, measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
         new.restart(started_ns, threads);
         new
     }
@@ -195,18 +199,6 @@ impl Aggregate {
         }
     }
 
-    /// Counts objects that were made. Those from before the start have come before it.
-    pub fn made(&mut self, made: &Made, stamp: &Stamp, stack: Option<StackId>) {
-        if !self.measures.objects() {
-            return;
-        }
-        self.now_ns = stamp.monotonic_ns;
-        let (thread, labels, detail) = (stamp.thread, stamp.labels, Detail::Made(made.class));
-        let key = Key { stack, thread, labels, state: State::Running, detail };
-        let Made { looks, objects, bytes, .. } = *made;
-        self.weigh(key, Weight { count: looks.into(), objects, bytes, ..Weight::default() });
-    }
-
     fn weigh(&mut self, key: Key, more: Weight) {
         if more == Weight::default() {
             return;
@@ -272,7 +264,7 @@ impl Aggregate {
     /// The sums, in an order that does not depend on any hash.
     #[must_use]
     pub fn into_weights(self) -> Vec<(Key, Weight)> {
-        let mut weights: Vec<_> = self.weights.into_iter().collect();
+        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_alive()).collect();
         weights.sort_unstable_by_key(|(key, _)| *key);
         weights
     }

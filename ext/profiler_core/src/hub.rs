@@ -16,6 +16,7 @@ use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{Function, Thread};
 use crate::ring::Ring;
 use crate::sample::RawSample;
+use crate::tracked::Alive;
 use crate::unnamed::Unnamed;
 use crate::view::{ThreadNow, View, Viewer};
 
@@ -124,6 +125,20 @@ impl Hub {
         threads: &[ThreadLife],
     ) -> Option<Closed> {
         self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
+    }
+
+    /// Of what was made these are alive, after so many garbage collections: for what the session gives next.
+    pub fn note_alive(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        alive: &[Alive],
+        collections: u64,
+    ) {
+        while self.drain_batch(registry) {}
+        if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
+            it.viewer.note_alive(alive, collections);
+        }
     }
 
     /// What the session would give if it were closed now. It runs on.

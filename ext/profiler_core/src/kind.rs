@@ -6,6 +6,7 @@ use crate::class::Class;
 use crate::detail::GcCause;
 use crate::frame::Synthetic;
 use crate::ids::{LabelSetId, ThreadId};
+use crate::tracked::TrackedId;
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,20 +50,22 @@ pub struct Made {
     /// And how many bytes.
     pub bytes: u64,
     /// Under which number the one that was looked at is followed up to its end, if it is.
-    pub tracked: Option<u32>,
+    pub tracked: Option<TrackedId>,
 }
 
 impl Made {
-    const UNTRACKED: u32 = u32::MAX;
+    const UNTRACKED: u64 = u64::MAX;
 
-    fn words(self) -> [u64; 4] {
-        let tracked = self.tracked.unwrap_or(Self::UNTRACKED);
-        [self.class.word(), u64::from(self.looks) | u64::from(tracked) << 32, self.objects, self.bytes]
+    fn words(self) -> [u64; 5] {
+        let one = |it: TrackedId| u64::from(it.place) | u64::from(it.generation) << 32;
+        let tracked = self.tracked.map_or(Self::UNTRACKED, one);
+        [self.class.word(), u64::from(self.looks), self.objects, self.bytes, tracked]
     }
 
-    fn from_words([class, numbers, objects, bytes]: [u64; 4]) -> Self {
-        let tracked = Some((numbers >> 32) as u32).filter(|it| *it != Self::UNTRACKED);
-        Self { class: Class::from_word(class), looks: numbers as u32, objects, bytes, tracked }
+    fn from_words([class, looks, objects, bytes, tracked]: [u64; 5]) -> Self {
+        let id = TrackedId { place: tracked as u32, generation: (tracked >> 32) as u32 };
+        let tracked = (tracked != Self::UNTRACKED).then_some(id);
+        Self { class: Class::from_word(class), looks: looks as u32, objects, bytes, tracked }
     }
 }
 
@@ -71,7 +74,7 @@ impl Made {
 pub(crate) enum More {
     Nothing,
     One(u64),
-    Four([u64; 4]),
+    Five([u64; 5]),
 }
 
 impl More {
@@ -80,7 +83,7 @@ impl More {
         match self {
             Self::Nothing => &[],
             Self::One(word) => ::core::slice::from_ref(word),
-            Self::Four(words) => words,
+            Self::Five(words) => words,
         }
     }
 }
@@ -106,7 +109,7 @@ impl Kind {
             Kind::Gc { ticked, cause } => (3, More::One(cause.bits() << 1 | u64::from(ticked))),
             Kind::Blame { holder, labels } => (4, More::One(u64::from(holder.0) | u64::from(labels.0) << 32)),
             Kind::Still => (5, More::Nothing),
-            Kind::Made(it) => (6, More::Four(it.words())),
+            Kind::Made(it) => (6, More::Five(it.words())),
         }
     }
 
@@ -128,7 +131,7 @@ impl Kind {
                 labels: LabelSetId((word >> 32) as u32),
             })?,
             5 => Kind::Still,
-            6 => Kind::Made(Made::from_words([more()?, more()?, more()?, more()?])),
+            6 => Kind::Made(Made::from_words([more()?, more()?, more()?, more()?, more()?])),
             _ => Kind::Tick,
         })
     }

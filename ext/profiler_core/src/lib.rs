@@ -21,6 +21,7 @@ pub mod profile;
 pub mod stacks;
 mod sync;
 pub mod timeline;
+pub mod tracked;
 pub mod unnamed;
 pub mod view;
 pub mod weights;

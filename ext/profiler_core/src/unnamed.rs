@@ -86,7 +86,7 @@ impl Unnamed {
         let labels = rows.iter().map(|(_, key, _)| (key.labels, sets.get(key.labels).clone())).collect();
         let waiter = |key: &Key| match key.detail {
             Detail::Waiter(thread) => Some(thread),
-            Detail::None | Detail::Gc(_) | Detail::Made(_) => None,
+            Detail::None | Detail::Gc(_) | Detail::Made(_) | Detail::Alive(..) => None,
         };
         let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
         let mut used: Vec<ThreadId> = threads.collect();
@@ -117,6 +117,13 @@ impl Unnamed {
         match detail {
             Detail::None => Vec::new(),
             Detail::Made(class) => vec![("class", class_name(class, names))],
+            Detail::Alive(class, age) => {
+                let age = match age.range() {
+                    (least, most) if least == most => least.to_string(),
+                    (least, most) => format!("{least} to {most}"),
+                };
+                vec![("class", class_name(class, names)), ("age", age)]
+            }
             Detail::Gc(cause) => {
                 let names = cause.names();
                 names.map_or_else(Vec::new, |(kind, reason)| {
@@ -181,7 +188,7 @@ impl Unnamed {
 
 fn class_of(key: &Key) -> Option<Class> {
     match key.detail {
-        Detail::Made(class) => Some(class),
+        Detail::Made(class) | Detail::Alive(class, _) => Some(class),
         Detail::None | Detail::Gc(_) | Detail::Waiter(_) => None,
     }
 }

@@ -4,11 +4,13 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Beginning, Key, Last, Weight};
+use crate::detail::Detail;
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{SampleType, Weights};
 use crate::sample::{Kind, RawSample, State, Walls};
 use crate::timeline::Recorder;
+use crate::tracked::Alive;
 
 /// What a session is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +21,13 @@ pub struct Measures {
     pub wall: bool,
     /// The objects that are made.
     pub allocations: bool,
+    /// Those of them that are alive.
+    pub heap: bool,
 }
 
 impl Measures {
     /// Nothing.
-    pub const NONE: Self = Self { cpu: false, wall: false, allocations: false };
+    pub const NONE: Self = Self { cpu: false, wall: false, allocations: false, heap: false };
 
     /// Whether it is about time.
     #[must_use]
@@ -34,13 +38,15 @@ impl Measures {
     /// Whether it is about objects.
     #[must_use]
     pub fn objects(self) -> bool {
-        self.allocations
+        self.allocations || self.heap
     }
 
     /// What its profile has columns for.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
-        let mut types = vec![SampleType::Samples];
+        // Go's four, where there is nothing else.
+        let alone = self == Self { heap: true, ..Self::NONE };
+        let mut types = if alone { Vec::new() } else { vec![SampleType::Samples] };
         if self.cpu {
             types.push(SampleType::Cpu);
         }
@@ -49,6 +55,9 @@ impl Measures {
         }
         if self.objects() {
             types.extend([SampleType::AllocObjects, SampleType::AllocSpace]);
+        }
+        if self.heap {
+            types.extend([SampleType::InuseObjects, SampleType::InuseSpace]);
         }
         types
     }
@@ -69,7 +78,10 @@ impl Measures {
                 State::Running | State::Waiting => {}
             }
         }
-        if self.objects() {
+        if matches!(key.detail, Detail::Alive(..)) {
+            weights.set(SampleType::InuseObjects, weight.objects);
+            weights.set(SampleType::InuseSpace, weight.bytes);
+        } else if self.objects() {
             weights.set(SampleType::AllocObjects, weight.objects);
             weights.set(SampleType::AllocSpace, weight.bytes);
         }
@@ -219,6 +231,11 @@ impl Viewer {
         if !self.paused {
             self.resume(started_ns, me.as_slice(), sets);
         }
+    }
+
+    /// Of what was made these are alive, after so many garbage collections.
+    pub fn note_alive(&mut self, alive: &[Alive], collections: u64) {
+        self.aggregate.note_alive(alive, collections);
     }
 
     /// What was seen.

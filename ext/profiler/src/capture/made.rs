@@ -3,8 +3,7 @@
 //! here.
 //!
 //! What is looked at is open until it is known how many objects it stands for: see [`Blocks`]. Its frames wait in a
-//! buffer, which the mark function knows. Where nearly every object is looked at, they are summed up in a few places
-//! first, by what makes them equal: see [`Sums`].
+//! buffer, which the mark function knows. Those that are alike are summed up before they are sent: see [`Sums`].
 //!
 //! All of this has the GVL as its guard. Hooks run on the main Ractor only.
 
@@ -18,7 +17,9 @@ use ::profiler_core::blocks::Blocks;
 use ::profiler_core::class::Class;
 use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::Made;
+use ::profiler_core::tracked::{Tracked, TrackedId};
 
+pub(crate) use self::heap::{alive, relocate};
 use self::site::{send, Site};
 use self::sums::Sums;
 use super::walk::WALK_LIMIT;
@@ -27,11 +28,12 @@ use crate::threads;
 use crate::vm;
 use crate::vm::allocations::{self, made_hook};
 
+mod heap;
 mod site;
 mod sums;
 
-/// From here on what is looked at is rare enough to be sent on at once.
-const SELDOM: u64 = 32;
+/// One look in so many is timed, for all of them: a clock would be a good part of what one costs.
+const TIMED: u64 = 32;
 
 /// How many objects from here to the next look. The one thing that the hook touches most of the time.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
@@ -48,6 +50,7 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     blocks: Blocks::new(0x9e37_79b9_7f4a_7c15),
     open: None,
     timed: false,
+    tracked: None,
     handles: [0; WALK_LIMIT],
     lines: [0; WALK_LIMIT],
     sums: Sums::new(),
@@ -59,6 +62,8 @@ struct Objects {
     open: Option<Open>,
     /// Somebody wants to know when.
     timed: bool,
+    /// Those that are followed, if somebody wants to know which are alive.
+    tracked: Option<&'static mut Tracked>,
     /// The frames of what is open.
     handles: [u64; WALK_LIMIT],
     lines: [c_int; WALK_LIMIT],
@@ -74,8 +79,9 @@ struct Open {
     frames: usize,
     size: u64,
     monotonic_ns: u64,
-    /// Where its sum is, if there is one.
-    place: Option<usize>,
+    /// Where its sum is, if there is one, and whether it is the first there.
+    place: Option<(usize, bool)>,
+    tracked: Option<TrackedId>,
 }
 
 /// What sessions want of objects.
@@ -85,6 +91,8 @@ pub(crate) struct Wanted {
     pub(crate) every: u64,
     /// With the time of each.
     pub(crate) timed: bool,
+    /// And whether it is alive.
+    pub(crate) heap: bool,
 }
 
 /// What was seen is given to who looks now, and from here on this is what is wanted. With the GVL, outside of the hook.
@@ -98,6 +106,7 @@ pub(crate) fn apply(wanted: Option<Wanted>) {
             None if HOOKED.swap(false, Ordering::Relaxed) => allocations::off_made(on_made),
             _ => {}
         }
+        heap::follow(&mut (*OBJECTS.0.get()).tracked, wanted.is_some_and(|it| it.heap));
     }
 }
 
@@ -135,6 +144,9 @@ pub(crate) fn start_over() {
     let now = it.now();
     it.blocks.cut(now, it.blocks.every());
     it.open = None;
+    if let Some(tracked) = &mut it.tracked {
+        tracked.clear();
+    }
     it.sums.forget();
     it.wait_for_next(now);
 }
@@ -143,11 +155,10 @@ pub(crate) fn start_over() {
 pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     // SAFETY: garbage is being collected, so nobody is in the hook.
     let it = unsafe { &*OBJECTS.0.get() };
-    if let Some(open) = it.open.filter(|open| open.place.is_none()) {
+    if let Some(open) = it.open {
         it.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
-        open.site.class.handle().into_iter().for_each(&mut mark);
+        open.site.class.handle().into_iter().for_each(mark);
     }
-    it.sums.each_handle(mark);
 }
 
 /// Counts no more: the VM goes.
@@ -177,10 +188,8 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the hook is not entered twice, as it makes no object; who else touches this has the GVL.
     let it = unsafe { &mut *OBJECTS.0.get() };
-    // To time each would be a good part of what one costs where nearly every object is looked at.
-    let weight = if it.seldom() { 1 } else { SELDOM };
     it.looks = it.looks.wrapping_add(1);
-    let begun_ns = (u64::from(it.looks) % weight == 0).then(clock::monotonic_ns);
+    let begun_ns = (u64::from(it.looks) % TIMED == 0).then(clock::monotonic_ns);
     let now = it.blocks.due();
     let before = it.blocks.look();
     if let Some(open) = it.open.take() {
@@ -190,15 +199,11 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
     it.open = Some(unsafe { it.opened(hub, allocations::made(what)) });
     it.wait_for_next(now);
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::here()) {
-        state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns) * weight);
+        state.add_handler_ns(clock::monotonic_ns().wrapping_sub(begun_ns) * TIMED);
     }
 }
 
 impl Objects {
-    fn seldom(&self) -> bool {
-        self.blocks.every() >= SELDOM || self.timed
-    }
-
     /// So many objects were counted.
     fn now(&self) -> u64 {
         self.blocks.due().saturating_sub_signed(LEFT.load(Ordering::Relaxed).max(0))
@@ -219,7 +224,8 @@ impl Objects {
         // SAFETY: as promised.
         let (class, size) = unsafe { (allocations::class_of_made(object), allocations::slot_size(object)) };
         let site = Site::here(class);
-        let place = if self.seldom() {
+        let tracked = self.tracked.as_mut().and_then(|it| it.insert(object, allocations::collections()));
+        let place = if self.timed || tracked.is_some() {
             None
         } else {
             let (handles, lines) = (&self.handles, &self.lines);
@@ -228,7 +234,7 @@ impl Objects {
             })
         };
         let monotonic_ns = if self.timed { clock::monotonic_ns() } else { 0 };
-        Open { site, frames, size, monotonic_ns, place }
+        Open { site, frames, size, monotonic_ns, place, tracked }
     }
 
     /// What was open stands for so many objects.
@@ -239,9 +245,12 @@ impl Objects {
             looks: 1,
             objects,
             bytes: objects.saturating_mul(open.size),
-            tracked: None,
+            tracked: open.tracked,
         };
-        if let Some(place) = open.place {
+        if let (Some(tracked), Some(id)) = (&mut self.tracked, open.tracked) {
+            tracked.weigh(id, objects, made.bytes);
+        }
+        if let Some((place, false)) = open.place {
             return self.sums.add(place, &made);
         }
         // SAFETY: the walk wrote the first `frames` of both, which stay ours.

@@ -13,11 +13,17 @@ const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
 
 /// What can be asked for, and what each is also called.
-const MODES: [(&str, &[&str]); 3] = [("cpu", &[]), ("wall", &[]), ("allocations", &["object"])];
+const MODES: [(&str, &[&str]); 4] =
+    [("cpu", &[]), ("wall", &[]), ("allocations", &["object"]), ("heap", &["retained"])];
 
 /// The names of what a session measures, as `mode:` has them.
 pub(crate) fn modes(measures: Measures) -> Vec<String> {
-    let named = [("cpu", measures.cpu), ("wall", measures.wall), ("allocations", measures.allocations)];
+    let named = [
+        ("cpu", measures.cpu),
+        ("wall", measures.wall),
+        ("allocations", measures.allocations),
+        ("heap", measures.heap),
+    ];
     named.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -38,13 +44,14 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
         return Err(argument_error(ruby, message));
     };
     let has = |name| known.contains(&name);
-    let measures = Measures { cpu: has("cpu"), wall: has("wall"), allocations: has("allocations") };
+    let measures =
+        Measures { cpu: has("cpu"), wall: has("wall"), allocations: has("allocations"), heap: has("heap") };
     let why_not = |of, why, allowed| {
         let message = format!("mode: {of} cannot be measured here: {why} (allowed: {allowed})");
         Err(error(ruby, "Unsupported", message))
     };
     if let Some(why) = wall::no_hooks(ruby).filter(|_| measures.wall) {
-        return why_not(value.inspect(), why, ":cpu, :allocations");
+        return why_not(value.inspect(), why, ":cpu, :allocations, :heap");
     }
     if let Some(why) = no_objects(ruby).filter(|_| measures.objects()) {
         return why_not(value.inspect(), why, ":cpu, :wall");
@@ -65,7 +72,8 @@ pub(super) fn every(ruby: &Ruby, measures: Measures, value: Option<Value>) -> Re
         (true, value) => Ok(integer(ruby, "every", value, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64),
         (false, None) => Ok(0),
         (false, Some(value)) => {
-            let message = format!("every: {} is for objects, which need mode: :allocations", value.inspect());
+            let message =
+                format!("every: {} is for objects, which need mode: :allocations or :heap", value.inspect());
             Err(argument_error(ruby, message))
         }
     }

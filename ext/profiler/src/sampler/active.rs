@@ -22,6 +22,8 @@ pub(crate) struct Active {
     pub(super) every: u64,
     /// Why it looks at no objects any more.
     pub(super) no_objects: Option<&'static str>,
+    /// Objects whose end nobody was told of, as there was no room to follow them.
+    pub(super) unfollowed: u64,
     pub(crate) paused: bool,
     /// The native thread that is inside the block which ends it, if there is one.
     pub(super) bound_to: Option<i32>,

@@ -156,6 +156,7 @@ impl Sampler {
             interval_ns: config.interval_ns,
             every: config.every,
             no_objects: None,
+            unfollowed: 0,
             paused: false,
             bound_to: config.bound.then(threads::own_native_id),
             start,

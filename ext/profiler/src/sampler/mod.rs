@@ -76,6 +76,7 @@ pub(crate) struct Taken {
     pub(crate) engine: Engine,
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
+    pub(crate) unfollowed: u64,
     pub(crate) labels_refused: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
@@ -155,7 +156,7 @@ unsafe fn install_for_good() {
     }
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
-        vm::root::install(crate::mark::mark);
+        vm::root::install(crate::mark::mark, crate::mark::compact);
         handler::AT_SAFEPOINT.register();
         vm::gc::learn();
         fork::GO_ON.register();
@@ -223,7 +224,8 @@ impl Sampler {
         };
         let every = looking().map(|it| it.every).min();
         let timed = looking().any(|it| it.timeline);
-        made::apply(every.map(|every| made::Wanted { every, timed }));
+        let heap = looking().any(|it| it.measures.heap);
+        made::apply(every.map(|every| made::Wanted { every, timed, heap }));
     }
 
     /// Timers, hooks and collector as they are needed by the sessions that are there now.

@@ -14,9 +14,9 @@ use crate::{arming, fork, vm};
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
     let mut sampler = lock();
-    let active = sampler.remove(session)?;
+    let mut active = sampler.remove(session)?;
     active.record_open_waits(hub, named);
-    made::settle();
+    active.look_at_heap(hub);
     let lives = active.lives(named);
     let labels_refused = hub.labels_refused();
     if sampler.sessions.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
-    made::settle();
+    active.look_at_heap(hub);
     let closed = hub.snapshot(session, &Registry, &active.lives(named))?;
     Some(active.taken(closed, engine, hub, hub.labels_refused()))
 }
@@ -55,6 +55,16 @@ impl Active {
         }
     }
 
+    /// What was made up to here is its own, and so is what of that is alive.
+    fn look_at_heap(&mut self, hub: &Hub) {
+        made::settle();
+        if self.measures.heap {
+            let (alive, refused) = made::alive();
+            self.unfollowed = refused;
+            hub.note_alive(self.id, &Registry, &alive, vm::allocations::collections());
+        }
+    }
+
     fn taken(&self, closed: Closed, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
         Taken {
             closed,
@@ -63,6 +73,7 @@ impl Active {
             engine,
             given_up: self.given_up,
             no_objects: self.no_objects,
+            unfollowed: self.unfollowed,
             labels_refused,
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
@@ -126,6 +137,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = lock();
     if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
+        made::settle();
         hub.discard(session);
         sampler.settle_down();
     }

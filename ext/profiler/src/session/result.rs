@@ -26,6 +26,7 @@ impl Running {
             engine,
             given_up,
             no_objects,
+            unfollowed,
             labels_refused,
             mut markers,
             markers_refused,
@@ -49,6 +50,11 @@ impl Running {
         notes.extend(vm::process::blind_spots(ruby));
         notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
         notes.extend(no_objects.map(|why| format!("{why}: no object was looked at from then on")));
+        if unfollowed > 0 {
+            notes.push(format!(
+                "too many objects were alive at once: {unfollowed} that were looked at count as made only"
+            ));
+        }
         let timed = self.config.measures.timed();
         let (engine_name, chosen) = (if timed { engine.name() } else { "" }, self.config.engine.name());
         match engine {

@@ -55,13 +55,29 @@ pub(crate) unsafe fn on_made(hook: MadeHook) {
     unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
 }
 
-/// No longer.
+/// No longer: undoes [`on_made`] or [`on_freed`].
 ///
 /// # Safety
 /// The caller holds the GVL.
 pub(crate) unsafe fn off_made(hook: MadeHook) {
     // SAFETY: removing what is not there does nothing.
     let _: c_int = unsafe { rb_sys::rb_remove_event_hook(as_hook(hook)) };
+}
+
+/// `hook` is called for each object that is freed, while garbage is being collected.
+///
+/// # Safety
+/// As for [`on_made`]; the hook calls nothing of the VM but [`made`].
+pub(crate) unsafe fn on_freed(hook: MadeHook) {
+    let event = rb_sys::RUBY_INTERNAL_EVENT_FREEOBJ as rb_event_flag_t;
+    // SAFETY: a plain function that lives as long as the process.
+    unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
+}
+
+/// How many garbage collections there have been.
+pub(crate) fn collections() -> u64 {
+    // SAFETY: reads a number.
+    unsafe { rb_sys::rb_gc_count() as u64 }
 }
 
 /// The object that a [`MadeHook`] was called for.

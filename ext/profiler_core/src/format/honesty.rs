@@ -45,7 +45,13 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
             _ if by_vm == made => ", as many as the VM counted".into(),
             _ => format!("; the VM counted {}, with what other Ractors and compactions made", count(by_vm)),
         };
-        format!("{} made{looked}{other}", count(made))
+        let alive = match profile.sample_types.contains(&SampleType::InuseObjects) {
+            true => {
+                format!(", {} of them alive at the end", count(profile.total().get(SampleType::InuseObjects)))
+            }
+            false => String::new(),
+        };
+        format!("{} made{looked}{alive}{other}", count(made))
     })
 }
 

@@ -1,9 +1,8 @@
-//! Sums of what was made at the same place, kept for a while where nearly every object is looked at: a record each would
-//! cost more than the look.
+//! Sums of what was made at the same place, kept for a while: a record each would cost several times as much as a look.
 //!
 //! A table in which each place of the program has one room, by a hash of its frames. Who comes to a room that another
-//! has sends the other's sum away. The frames themselves are compared, so none is taken for another; those of a room are
-//! marked, so a handle cannot have become another's meanwhile.
+//! has sends the other's sum away, and is itself sent at once, the first time; so its handles are kept by then, and no
+//! other frame can come to have them. The frames themselves are compared: none is taken for another.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
@@ -14,10 +13,10 @@ use ::profiler_core::sample::Made;
 
 use super::site::{Frames, Site};
 
-/// Rooms. Small enough for a processor's nearest caches, as a rule.
-const ROOMS: usize = 256;
+/// Rooms. Two kilobytes each; those that are not used take nothing.
+const ROOMS: usize = 512;
 /// Frames of a room. Deeper stacks are sent at once.
-const FRAMES: usize = 60;
+const FRAMES: usize = 124;
 
 #[derive(Clone, Copy)]
 struct Room {
@@ -40,7 +39,8 @@ impl Sums {
         Self([Room { site, made: NOTHING, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] }; ROOMS])
     }
 
-    /// The room of these frames; `send` takes what was in it of others. Nothing if they are too many.
+    /// The room of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
+    /// are too many.
     #[inline]
     pub(super) fn place(
         &mut self,
@@ -48,7 +48,7 @@ impl Sums {
         handles: Option<&[u64]>,
         lines: Option<&[c_int]>,
         send: impl FnOnce(&Site, Frames<'_>, &Made),
-    ) -> Option<usize> {
+    ) -> Option<(usize, bool)> {
         let (handles, lines) = (handles?, lines?);
         if handles.len() > FRAMES || handles.is_empty() {
             return None;
@@ -56,7 +56,7 @@ impl Sums {
         let place = hash(site, handles, lines) as usize % ROOMS;
         let room = self.0.get_mut(place)?;
         if room.is(site, handles, lines) {
-            return Some(place);
+            return Some((place, false));
         }
         room.leave(send);
         room.site = *site;
@@ -64,7 +64,7 @@ impl Sums {
         room.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
         room.lines.iter_mut().zip(lines).for_each(|(to, from)| *to = *from);
         room.made = Made { class: site.class, ..NOTHING };
-        Some(place)
+        Some((place, true))
     }
 
     /// More was made there.
@@ -85,15 +85,6 @@ impl Sums {
     /// Nothing is left.
     pub(super) fn forget(&mut self) {
         self.0.iter_mut().for_each(|room| room.frames = 0);
-    }
-
-    pub(super) fn each_handle(&self, mut mark: impl FnMut(u64)) {
-        for room in &self.0 {
-            room.frames().0.iter().for_each(|handle| mark(*handle));
-            if room.frames > 0 {
-                room.site.class.handle().into_iter().for_each(&mut mark);
-            }
-        }
     }
 }
 

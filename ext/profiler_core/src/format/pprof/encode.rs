@@ -193,7 +193,9 @@ fn comments(profile: &Profile) -> Vec<String> {
     comments.push(format!("profiler {}, mode {}{engine}", meta.profiler_version, meta.modes.join(" and ")));
     comments.extend(honesty::interval(profile));
     comments.extend(honesty::objects(profile).map(|it| format!("objects: {it}")));
-    comments.push(units::counted(profile.total().get(SampleType::Samples), "sample"));
+    if profile.sample_types.contains(&SampleType::Samples) {
+        comments.push(units::counted(profile.total().get(SampleType::Samples), "sample"));
+    }
     let dropped = |(number, reason)| format!("{} dropped: {reason}", units::counted(number, "tick"));
     comments.extend(honesty::drops(profile).into_iter().map(dropped));
     comments.extend(honesty::oddities(profile));

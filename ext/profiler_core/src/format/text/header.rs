@@ -51,7 +51,9 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts.extend(behind(profile).map(|it| ("gvl", it)));
     facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
     facts.extend(honesty::objects(profile).map(|it| ("objects", it)));
-    facts.push(("samples", samples(profile)));
+    if profile.sample_types.contains(&SampleType::Samples) {
+        facts.push(("samples", samples(profile)));
+    }
     let drops = honesty::drops(profile);
     if !drops.is_empty() {
         let sum = counted(honesty::dropped(profile), "tick");
