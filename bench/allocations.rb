@@ -91,8 +91,10 @@ module Bench
       "off" => -> { Null.new },
       "empty hook" => -> { Empty.new },
       "empty hook, again" => -> { Empty.new }, # the noise
+      "empty hooks, on the freed too" => -> { Empty.new(freed: true) }, # the least that :heap takes
       "a walk in it, 1" => -> { Empty.new(walk: true) }, # the least that looking at each takes
       **[1, 100, 1_000].to_h { |every| ["ours, #{every}", -> { Ours.new(:allocations, every) }] },
+      "ours, heap, 1000" => -> { Ours.new(:heap, 1_000) },
       **[1, 100, 1_000].to_h { |every| ["stackprof, #{every}", -> { Peer.new(every) }] }
     }.freeze
 

@@ -4,6 +4,7 @@ require_relative "allocations"
 
 module Bench
   SELDOM_LIMIT_NS = 3  # an object over the empty hook, one in 100 or 1,000 looked at
+  HEAP_LIMIT = 1.5     # CPU with :heap, times that with :allocations
   EACH_LIMIT_NS = 150  # the same, each one looked at
 
   module Run
@@ -27,11 +28,19 @@ module Bench
       report.table(["", *by_work.keys], (arms + ["empty hook"] - ["off"]).map do |arm|
         [arm, *by_work.values.map { |rounds| Stats.figure(rounds) { |some| Stats.trimmed_mean(some.map { |it| it[arm]["cpu"] / it[arm]["objects"] * it["off"]["objects"] / it["off"]["cpu"] }) }.text(3) }]
       end)
+      ratio = ->(some) { Stats.trimmed_mean(some.map { |it| %w[heap,\ 1000 1000].map { |name| per_object(it["ours, #{name}"]) }.reduce(:/) }) }
+      figures = by_work.values.map { |rounds| Stats.figure(rounds, &ratio) }
+      report.text("CPU with `:heap` / with `:allocations`, one in 1,000 looked at; at most #{HEAP_LIMIT}")
+      report.table(["", *by_work.keys], [["heap / allocations", *figures.map { |it| it.text(3) }], ["demand", *figures.map { |it| it.verdict(HEAP_LIMIT) }]])
       report.publish
     end
 
+    def per_object(slice)
+      slice["cpu"] * 1e9 / slice["objects"]
+    end
+
     def over_empty(rounds, arm)
-      Stats.trimmed_mean(rounds.map { |it| [arm, "empty hook"].map { |name| it[name]["cpu"] * 1e9 / it[name]["objects"] }.reduce(:-) })
+      Stats.trimmed_mean(rounds.map { |it| per_object(it[arm]) - per_object(it["empty hook"]) })
     end
   end
 end

@@ -24,11 +24,13 @@ module Profiler
   class << self
     # Profiles the block.
     #
-    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, +:wall+, +:allocations+ (or +:object+), or several
+    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or
+    #   +:retained+), or several
     # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000
     #   (default 1,000); the kernel's tick can make it longer, see {Profile#stats}
     # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both
     # @param every [Integer] of so many objects one is looked at, 1 to 1,000,000 (default 1,000), for +:allocations+
+    #   and +:heap+
     # @param out [String, nil] file to write; its extension says the format. It is checked before the
     #   block runs and written even when the block raises.
     # @param format [Symbol, String, nil] format of +out+ where its extension does not say it

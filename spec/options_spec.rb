@@ -12,9 +12,9 @@ RSpec.describe "Options" do
   end
 
   {
-    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, an Array of these)",
-    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, :allocations, an Array of these)",
-    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, :allocations, an Array of these)',
+    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)',
     "interval: 49" => "ArgumentError: interval: 49 is not an Integer from 50 to 1000000 microseconds",
     "interval: 1_000_001" => "ArgumentError: interval: 1000001 is not an Integer from 50 to 1000000 microseconds",
     "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",
@@ -23,7 +23,7 @@ RSpec.describe "Options" do
     "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: give one of them",
     "mode: :allocations, every: 0" => "ArgumentError: every: 0 is not an Integer from 1 to 1000000 objects",
     "mode: :allocations, every: 1.5" => "ArgumentError: every: 1.5 is not an Integer from 1 to 1000000 objects",
-    "every: 10" => "ArgumentError: every: 10 is for objects, which need mode: :allocations",
+    "every: 10" => "ArgumentError: every: 10 is for objects, which need mode: :allocations or :heap",
     "mode: :allocations, interval: 1000" => "ArgumentError: interval: 1000 is for time, which needs mode: :cpu or :wall",
     "mode: :allocations, engine: :perf" => "ArgumentError: engine: :perf is for time, which needs mode: :cpu or :wall",
     "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",

@@ -88,7 +88,7 @@ module Profiler
       end
     end
 
-    # What was seen so far. The session runs on.
+    # What was seen so far. The session runs on. With +:heap+ all garbage is collected first, as it is by {#stop}.
     #
     # @return [Profile]
     # @raise [NotRunning] if it is over

@@ -15,7 +15,7 @@ use crate::capture::engine::{perf, Engine};
 use crate::errors::{argument_error, error};
 use crate::vm;
 
-mod mode;
+pub(crate) mod mode;
 pub(crate) mod wall;
 pub(crate) use mode::modes;
 

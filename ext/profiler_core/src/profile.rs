@@ -118,6 +118,7 @@ pub struct Meta {
     /// Interval asked for, ns.
     pub interval_ns: u64,
     /// Of how many objects one was looked at; 0 where none was.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub every: u64,
     /// Start, ns since 1970 UTC.
     pub started_at_ns: u64,
@@ -137,6 +138,12 @@ pub struct Meta {
     pub notes: Vec<String>,
 }
 
+/// Serde hands over what it would write.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_nothing(number: &u64) -> bool {
+    *number == 0
+}
+
 /// What became of the ticks, and what the profiler itself cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -151,6 +158,7 @@ pub struct Stats {
     /// all threads.
     pub unseen_cpu_ns: u64,
     /// Objects that were made meanwhile by the VM's own count; 0 where the session was not to see all of them.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub vm_objects: u64,
     /// Time that stopping took before names were asked for, ns.
     pub stop_ns: u64,

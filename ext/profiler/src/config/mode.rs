@@ -60,7 +60,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
 }
 
 /// Why objects cannot be looked at.
-fn no_objects(ruby: &Ruby) -> Option<&'static str> {
+pub(crate) fn no_objects(ruby: &Ruby) -> Option<&'static str> {
     let kills = vm::allocations::HOOK_KILLS_RACTORS && vm::process::has_ractors(ruby);
     kills.then_some(
         "there are Ractors, and before Ruby 3.3 a hook on allocation kills a process that has some",

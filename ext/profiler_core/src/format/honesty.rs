@@ -36,22 +36,22 @@ fn why_coarse(profile: &Profile) -> &'static str {
 pub(super) fn objects(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::AllocObjects).then(|| {
         let (made, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
-        let looked = match profile.meta.every {
-            0 | 1 => String::new(),
-            every => format!(", one in {} looked at", count(every)),
-        };
-        let other = match by_vm {
+        let counted = match by_vm {
             0 => String::new(),
             _ if by_vm == made => ", as many as the VM counted".into(),
-            _ => format!("; the VM counted {}, with what other Ractors and compactions made", count(by_vm)),
-        };
-        let alive = match profile.sample_types.contains(&SampleType::InuseObjects) {
-            true => {
-                format!(", {} of them alive at the end", count(profile.total().get(SampleType::InuseObjects)))
+            _ => {
+                format!(" (the VM counted {}, with those of other Ractors and of compactions)", count(by_vm))
             }
-            false => String::new(),
         };
-        format!("{} made{looked}{alive}{other}", count(made))
+        let looked = match profile.meta.every {
+            0 | 1 => String::new(),
+            every => format!("; one in {} looked at", count(every)),
+        };
+        let alive = match profile.total().get(SampleType::InuseObjects) {
+            _ if !profile.sample_types.contains(&SampleType::InuseObjects) => String::new(),
+            alive => format!("; {} alive at the end", count(alive)),
+        };
+        format!("{} made{counted}{looked}{alive}", count(made))
     })
 }
 
