@@ -14,7 +14,7 @@ module Bench
     def strings(number)
       i = 0
       while i < number
-        +"text"
+        _ = +"text"
         i += 1
       end
     end

@@ -132,6 +132,30 @@ RSpec.describe "The heap" do
     end
   end
 
+  it "is what it was when a Ractor is made, and needs that there is none" do
+    out = run(<<~RUBY)
+      $VERBOSE = nil
+      class Kept; end
+      kept = []
+      session = Profiler.start(mode: :heap, every: 1)
+      100.times { kept << Kept.new }
+      40.times { kept.pop }
+      ractor = Ractor.new { receive }
+      100.times { kept << Kept.new }
+      begin
+        Profiler.start(mode: :heap).discard
+      rescue Profiler::Unsupported => e
+        puts e.message[/there are Ractors/]
+      end
+      ractor.send(1)
+      ractor.take
+      profile = session.stop
+      alive = profile.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects)
+      puts (60..62).cover?(alive), profile.meta[:notes].grep(/a Ractor was made/).size
+    RUBY
+    expect(out).to eq("there are Ractors\ntrue\n1\n")
+  end
+
   it "of a forked child is what the child has made" do
     out = run(<<~RUBY)
       class Kept; end

@@ -21,6 +21,7 @@ module Profiler
       # @api private
       def begin(options, bound: false)
         Manners.watch
+        Manners.watch_objects if options[:mode] && (Array(options[:mode]) - %i[cpu wall]).any?
         begun(options[:threads]) unless options[:threads].is_a?(Symbol)
         options = known(**options) << bound
         running = @running

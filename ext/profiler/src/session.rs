@@ -155,14 +155,25 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// `Session._give_up_objects`: the app makes a Ractor. True if that would have killed it.
-fn give_up_objects() -> bool {
+/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all looking at objects.
+fn give_up_objects(ruby: &Ruby) -> bool {
     fork::catch_up();
-    let danger = vm::allocations::HOOK_KILLS_RACTORS && made::is_on();
-    if danger {
-        sampler::give_up_objects("a Ractor was made, which before Ruby 3.3 a hook on allocation kills");
+    let kills = vm::allocations::HOOK_KILLS_RACTORS && made::is_on();
+    if made::follows() {
+        ruby.gc_start(); // so that what is dead does not count as alive
     }
-    danger
+    if kills {
+        sampler::give_up_objects(
+            false,
+            "a Ractor was made, which before Ruby 3.3 a hook on allocation kills",
+        );
+    } else if made::follows() {
+        sampler::give_up_objects(
+            true,
+            "a Ractor was made, and one that collects garbage does not tell what it frees",
+        );
+    }
+    kills
 }
 
 /// `Session._give_up`: the app takes SIGPROF.

@@ -19,7 +19,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::Made;
 use ::profiler_core::tracked::{Tracked, TrackedId};
 
-pub(crate) use self::heap::{alive, relocate};
+pub(crate) use self::heap::{alive, follows, relocate};
 use self::site::{send, Site};
 use self::sums::Sums;
 use super::walk::WALK_LIMIT;
@@ -206,7 +206,7 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
 impl Objects {
     /// So many objects were counted.
     fn now(&self) -> u64 {
-        self.blocks.due().saturating_sub_signed(LEFT.load(Ordering::Relaxed).max(0))
+        self.blocks.due().saturating_sub(LEFT.load(Ordering::Relaxed).max(0) as u64)
     }
 
     fn wait_for_next(&self, now: u64) {

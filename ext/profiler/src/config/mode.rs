@@ -56,6 +56,10 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     if let Some(why) = no_objects(ruby).filter(|_| measures.objects()) {
         return why_not(value.inspect(), why, ":cpu, :wall");
     }
+    if measures.heap && vm::process::has_ractors(ruby) {
+        let why = "there are Ractors, and one that collects garbage does not tell what it frees";
+        return why_not(value.inspect(), why, ":cpu, :wall, :allocations");
+    }
     Ok(measures)
 }
 

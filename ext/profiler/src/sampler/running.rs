@@ -58,7 +58,7 @@ impl Active {
     /// What was made up to here is its own, and so is what of that is alive.
     fn look_at_heap(&mut self, hub: &Hub) {
         made::settle();
-        if self.measures.heap {
+        if self.measures.heap && self.no_objects.is_none() {
             let (alive, refused) = made::alive();
             self.unfollowed = refused;
             hub.note_alive(self.id, &Registry, &alive, vm::allocations::collections());
@@ -206,12 +206,17 @@ pub(crate) fn give_up(why: &'static str) {
     }
 }
 
-/// No session looks at objects from now on. With the GVL.
-pub(crate) fn give_up_objects(why: &'static str) {
+/// No session looks at objects from now on, or none of those that are to know which are alive. What is alive now, they
+/// have. With the GVL.
+pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
     let mut sampler = lock();
-    for session in sampler.sessions.iter_mut().filter(|it| it.measures.objects()) {
-        session.no_objects.get_or_insert(why);
-        session.start.vm_objects = None;
+    let Some(hub) = CAPTURE.hub() else { return };
+    for session in sampler.sessions.iter_mut().filter(|it| it.no_objects.is_none()) {
+        if session.measures.heap || session.measures.objects() && !heap_alone {
+            session.look_at_heap(hub);
+            session.no_objects = Some(why);
+            session.start.vm_objects = None;
+        }
     }
     sampler.look_at_objects();
 }

@@ -38,6 +38,11 @@ pub(super) fn follow(tracked: &mut Option<&'static mut Tracked>, wanted: bool) {
     }
 }
 
+/// Whether objects are followed.
+pub(crate) fn follows() -> bool {
+    HOOKED.load(Ordering::Relaxed)
+}
+
 made_hook!(on_freed, |what| {
     // SAFETY: garbage is being collected, so nobody is in the other hook.
     if let Some(tracked) = unsafe { &mut (*OBJECTS.0.get()).tracked } {
@@ -60,9 +65,8 @@ pub(crate) fn alive() -> (Vec<Alive>, u64) {
 /// Objects have been moved: see [`Tracked::relocate`]. For the compact function.
 pub(crate) fn relocate(moved: impl FnMut(u64) -> u64) {
     // SAFETY: garbage is being collected, so nobody is in a hook.
-    if let (true, Some(tracked)) =
-        (HOOKED.load(Ordering::Relaxed), unsafe { &mut (*OBJECTS.0.get()).tracked })
-    {
+    let tracked = unsafe { &mut (*OBJECTS.0.get()).tracked };
+    if let (true, Some(tracked)) = (follows(), tracked) {
         tracked.relocate(moved);
     }
 }
