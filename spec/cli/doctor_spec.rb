@@ -35,7 +35,7 @@ RSpec.describe "profiler doctor" do
   it "tells the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
-    expect(result.out.lines.take(13).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
+    expect(result.out.lines.take(14).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
       .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "waits", "objects", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
     expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
