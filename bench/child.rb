@@ -124,6 +124,11 @@ module Bench
     Accuracy.measure(...)
   end
 
+  def self.allocations(...)
+    require_relative "allocations"
+    Allocations.rounds(...)
+  end
+
   def self.eintr(what, *details)
     require_relative "eintr"
     Eintr.public_send(what, *details)

@@ -105,6 +105,17 @@ module Bench
     "ours wall" => -> { Ours.new(mode: :wall) }
   }.freeze
 
+  # Those of a table of names and makers that load here.
+  def self.loaded(makers)
+    makers.filter_map do |name, make|
+      [name, make.call]
+    rescue LoadError => e
+      raise if name.start_with?("ours")
+
+      warn "bench: #{name} is left out: #{e.message.lines.first}"
+    end.to_h
+  end
+
   def self.available(*names)
     names.select do |name|
       CONTENDERS.fetch(name).call

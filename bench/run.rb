@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "accuracy_report"
+require_relative "allocations_report"
 require_relative "contenders"
 require_relative "eintr_report"
 require_relative "engines"
@@ -12,7 +13,7 @@ require_relative "ticks_report"
 require_relative "workloads"
 require "json"
 
-# ruby bench/run.rb overhead | cost | handler | engines | ticks | accuracy | eintr | start_stop | churn | names
+# ruby bench/run.rb overhead | cost | handler | engines | ticks | accuracy | allocations | eintr | start_stop | churn | names
 module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
@@ -223,7 +224,7 @@ module Bench
   end
 
   name = ARGV.fetch(0, "overhead")
-  all = %w[overhead cost handler engines ticks accuracy eintr start_stop churn names]
+  all = %w[overhead cost handler engines ticks accuracy allocations eintr start_stop churn names]
   abort "bench: #{name} is not one of #{all.join(", ")}" unless all.include?(name)
 
   $LOAD_PATH.unshift("#{ROOT}/lib")

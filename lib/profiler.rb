@@ -24,10 +24,13 @@ module Profiler
   class << self
     # Profiles the block.
     #
-    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, +:wall+, or both
+    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or
+    #   +:retained+), or several
     # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000
     #   (default 1,000); the kernel's tick can make it longer, see {Profile#stats}
     # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both
+    # @param every [Integer] of so many objects one is looked at, 1 to 1,000,000 (default 1,000), for +:allocations+
+    #   and +:heap+
     # @param out [String, nil] file to write; its extension says the format. It is checked before the
     #   block runs and written even when the block raises.
     # @param format [Symbol, String, nil] format of +out+ where its extension does not say it
@@ -153,6 +156,38 @@ module Profiler
       Profile.send(:_name_of, method)
     end
 
+    # What the block makes: every object, of those that its own thread makes. For tests; a session that looks at one object in
+    # many is {run} with <tt>mode: :allocations</tt>.
+    #
+    #   Profiler.allocations_of { parse(line) }.objects
+    #
+    # @param warm_up [Integer] how often to run the block before: caches are filled by then
+    # @return [Allocations]
+    # @raise [Unsupported]
+    def allocations_of(warm_up: 0, &block)
+      raise ArgumentError, "no block given" unless block
+
+      ensure_supported
+      Allocations.of(warm_up, &block)
+    end
+
+    # Runs the block +rounds+ times and says what is more after each of them: what was made since the first time it ran here, is
+    # alive after a full garbage collection, and has become more at its place almost every time.
+    #
+    #   puts Profiler.leaks { app.call(request) }
+    #
+    # @param rounds [Integer] from 2 on; the more, the less is taken for a leak that is none
+    # @param warm_up [Integer] how often to run the block before that
+    # @param every [Integer] of so many objects one is looked at
+    # @return [Array<Growth>] the most bytes first, growth over the whole of the rounds
+    # @raise [ArgumentError, Unsupported]
+    def leaks(rounds: 5, warm_up: 1, every: 1, &block)
+      raise ArgumentError, "no block given" unless block
+
+      ensure_supported
+      Leaks.find(rounds, warm_up, every, &block)
+    end
+
     # Whether a session runs in this process.
     def running?
       @sessions.each_key.any?(&:running?)
@@ -220,4 +255,6 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/session"
   require_relative "profiler/sample"
   require_relative "profiler/profile"
+  require_relative "profiler/allocations"
+  require_relative "profiler/leaks"
 end

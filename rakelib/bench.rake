@@ -15,6 +15,7 @@ namespace :bench do
     engines: "Measure how many ticks come, by engine, and what they take (12 minutes)",
     ticks: "Measure what a tick costs, engine by engine, and what 100,000 waits a second lose (5 minutes)",
     accuracy: "Measure how far profiles are from the truth that programs keep of themselves, stackprof's too (15 minutes)",
+    allocations: "Measure what it takes to make an object while somebody looks, stackprof's hook too (3 minutes)",
     eintr: "Measure how many system calls that wait are ended by a signal, stackprof's too (6 minutes)",
     start_stop: "Measure what it takes to start and to stop (1 minute)",
     names: "Measure what names cost when a session stops (1 minute)",

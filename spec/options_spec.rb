@@ -12,15 +12,20 @@ RSpec.describe "Options" do
   end
 
   {
-    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, an Array of these)",
-    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, an Array of these)",
-    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, an Array of these)',
+    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)',
     "interval: 49" => "ArgumentError: interval: 49 is not an Integer from 50 to 1000000 microseconds",
     "interval: 1_000_001" => "ArgumentError: interval: 1000001 is not an Integer from 50 to 1000000 microseconds",
     "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",
     "interval: 1.5" => "ArgumentError: interval: 1.5 is not an Integer from 50 to 1000000 microseconds",
     "frequency: 0" => "ArgumentError: frequency: 0 is not an Integer from 1 to 20000 Hz",
     "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: give one of them",
+    "mode: :allocations, every: 0" => "ArgumentError: every: 0 is not an Integer from 1 to 1000000 objects",
+    "mode: :allocations, every: 1.5" => "ArgumentError: every: 1.5 is not an Integer from 1 to 1000000 objects",
+    "every: 10" => "ArgumentError: every: 10 is for objects, which need mode: :allocations or :heap",
+    "mode: :allocations, interval: 1000" => "ArgumentError: interval: 1000 is for time, which needs mode: :cpu or :wall",
+    "mode: :allocations, engine: :perf" => "ArgumentError: engine: :perf is for time, which needs mode: :cpu or :wall",
     "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",
     "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :perf, :thread_timer, :ticker, :setitimer, :safepoint)",
     "gc: :leaf" => "ArgumentError: gc: :leaf is not a place (allowed: :root, :ignore)",
@@ -42,7 +47,8 @@ RSpec.describe "Options" do
 
   it "takes what it says it takes" do
     ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
-     "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true", "timeline: true", "raw: false", "timeline: nil"].each do |options|
+     "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true", "timeline: true", "raw: false", "timeline: nil",
+     "mode: :allocations", "mode: :object, every: 1_000_000", "mode: %i[cpu allocations], interval: 50, every: 1"].each do |options|
       expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
     end
   end

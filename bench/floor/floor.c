@@ -99,6 +99,36 @@ floor_loop(VALUE self, VALUE parts, VALUE rounds)
     return rb_ary_new_from_args(2, DBL2NUM(each), INT2NUM(rb_profile_frames(0, MAX_FRAMES, handles, lines)));
 }
 
+/* Hooks on objects that do nothing: what the VM takes to call one. */
+static void
+on_object(VALUE data, const rb_trace_arg_t *what)
+{
+}
+
+static void
+walk_at_object(VALUE data, const rb_trace_arg_t *what)
+{
+    rb_profile_frames(0, MAX_FRAMES, handles, lines);
+}
+
+static void
+hook_objects(void (*hook)(VALUE, const rb_trace_arg_t *), rb_event_flag_t event)
+{
+    rb_add_event_hook2((rb_event_hook_func_t)hook, event, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
+}
+
+/* Floor.objects(made, freed, walk): whether there is a hook on objects that are made, and on those that are freed, and whether
+ * the former walks. */
+static VALUE
+floor_objects(VALUE self, VALUE made, VALUE freed, VALUE walk)
+{
+    rb_remove_event_hook((rb_event_hook_func_t)on_object);
+    rb_remove_event_hook((rb_event_hook_func_t)walk_at_object);
+    if (RTEST(made)) hook_objects(RTEST(walk) ? walk_at_object : on_object, RUBY_INTERNAL_EVENT_NEWOBJ);
+    if (RTEST(freed)) hook_objects(on_object, RUBY_INTERNAL_EVENT_FREEOBJ);
+    return Qnil;
+}
+
 void
 Init_floor(void)
 {
@@ -113,4 +143,5 @@ Init_floor(void)
     rb_define_singleton_method(module, "start", floor_start, 4);
     rb_define_singleton_method(module, "stop", floor_stop, 0);
     rb_define_singleton_method(module, "loop", floor_loop, 2);
+    rb_define_singleton_method(module, "objects", floor_objects, 3);
 }

@@ -38,6 +38,7 @@ module Profiler
       # * +:jits+: of each +:name+, +:available+, +:enabled+
       # * +:walking+: +:anywhere+, whether stacks can be taken at every moment; +:reason+ why not
       # * +:waits+: +:seen+, how the waits of +:wall+ are: "measured", or "sampled" by signals; +:reason+ why they cannot be
+      # * +:objects+: +:seen+, whether objects can be looked at; +:reason+ why not
       # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick at which it looks at timers
       # * +:intervals+: of each +:asked_ns+ what it comes to on average, +:effective_ns+, with the engine that is chosen
       # * +:signal+: who handles SIGPROF: "nobody", "us" or "foreign"
@@ -55,7 +56,7 @@ module Profiler
         @warnings = []
         loaded = load_extension
         # Asked before a session runs, which makes the signal ours.
-        native = loaded ? { engines: _engines, owner: _signal_owner, reason: _unsafe_to_walk, waits: _waits } : { engines: [], waits: [] }
+        native = loaded ? { engines: _engines, owner: _signal_owner, reason: _unsafe_to_walk, waits: _waits, objects: _objects } : { engines: [], waits: [] }
         tick_ns = tick
         check_environment if loaded
         profile = loaded ? session : nil
@@ -65,6 +66,7 @@ module Profiler
           ok: @problems.empty?, problems: @problems, warnings: @warnings, profiler: VERSION,
           ruby: ruby, jits: jits, walking: { anywhere: loaded ? native[:reason].nil? : nil, reason: native[:reason] },
           waits: { seen: native[:waits][0], reason: native[:waits][1] },
+          objects: { seen: loaded ? native[:objects].nil? : nil, reason: native[:objects] },
           kernel: { release: Etc.uname[:release], tick_ns: tick_ns, hz: tick_ns && (1e9 / tick_ns).round },
           intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, *coarse_ns].max } },
           signal: native[:owner],

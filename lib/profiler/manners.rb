@@ -19,6 +19,14 @@ module Profiler
       end
     end
 
+    # Ractor.new: before Ruby 3.3 the hook on allocation would kill the process, and what is freed is not told after it.
+    module NewRactor
+      def new(...)
+        Session.send(:_give_up_objects)
+        super
+      end
+    end
+
     class << self
       # Puts them in place, once.
       def watch
@@ -29,6 +37,14 @@ module Profiler
         Kernel.singleton_class.prepend(Trap, Exec)
         Signal.singleton_class.prepend(Trap)
         Process.singleton_class.prepend(Exec)
+      end
+
+      # The same for what a session that looks at objects must make way for.
+      def watch_objects
+        return if @watching_objects
+
+        @watching_objects = true
+        Ractor.singleton_class.prepend(NewRactor) if defined?(Ractor)
       end
 
       # The methods of +functions+ for inside of every object, where Ruby has its own private: as public

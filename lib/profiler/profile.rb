@@ -115,6 +115,14 @@ module Profiler
       end
     end
 
+    # What is alive here that was not in +before+, a profile that the same session gave earlier: see {Session#snapshot}.
+    #
+    # @param before [Profile] with mode +:heap+
+    # @return [Array<Growth>] the most bytes first
+    def growth(before)
+      Leaks.between(before, self)
+    end
+
     # Whose the time is: the values of a label, the heaviest first, each with its heaviest function.
     #
     # @param label [String, Symbol] a label of the samples, or +thread+ or +state+, which all of them have

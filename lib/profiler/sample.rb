@@ -18,7 +18,9 @@ module Profiler
   Marker = Struct.new(:name, :thread_id, :thread_name, :started_at, :duration, keyword_init: true)
 
   # One row of a profile: a stack, whose it was, and how much it weighs. +frames+ are leaf first;
-  # times are nanoseconds; what was not measured is 0. +gvl_blame+ is how long the thread +labels+ calls +waiter+ waited
+  # times are nanoseconds; what was not measured is 0. +alloc_objects+ were made there, of the class that the label +class+
+  # says, in slots of together +alloc_bytes+; +inuse_objects+ and +inuse_bytes+ of those are alive, in rows of their own with the label
+  # +age+. +gvl_blame+ is how long the thread +labels+ calls +waiter+ waited
   # for the GVL while this stack had it.
   Sample = Struct.new(
     :frames, :thread_id, :thread_name, :state, :labels,

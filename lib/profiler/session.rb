@@ -21,6 +21,7 @@ module Profiler
       # @api private
       def begin(options, bound: false)
         Manners.watch
+        Manners.watch_objects if options[:mode] && (Array(options[:mode]) - %i[cpu wall]).any?
         begun(options[:threads]) unless options[:threads].is_a?(Symbol)
         options = known(**options) << bound
         running = @running
@@ -69,11 +70,11 @@ module Profiler
       end
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
-                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil)
+                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil)
         # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
         [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
          trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
-         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw)]
+         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), every]
       end
 
       # Two names of one thing.
@@ -88,7 +89,7 @@ module Profiler
       end
     end
 
-    # What was seen so far. The session runs on.
+    # What was seen so far. The session runs on. With +:heap+ all garbage is collected first, as it is by {#stop}.
     #
     # @return [Profile]
     # @raise [NotRunning] if it is over
@@ -140,6 +141,6 @@ module Profiler
     end
 
     private :_stop, :_snapshot, :_pause, :_resume, :_discard
-    private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_disarm, :_rearm
+    private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_give_up_objects, :_disarm, :_rearm
   end
 end

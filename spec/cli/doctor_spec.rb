@@ -6,7 +6,7 @@ RSpec.describe "profiler doctor" do
   include_context "with a box"
 
   let(:keys) do
-    %i[ok problems warnings profiler ruby jits walking waits kernel intervals signal engines engine cost environment]
+    %i[ok problems warnings profiler ruby jits walking waits objects kernel intervals signal engines engine cost environment]
   end
 
   def facts(env: {})
@@ -35,8 +35,8 @@ RSpec.describe "profiler doctor" do
   it "tells the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
-    expect(result.out.lines.take(13).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
-      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "waits", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
+    expect(result.out.lines.take(14).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
+      .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "waits", "objects", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
     expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out

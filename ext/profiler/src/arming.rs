@@ -81,9 +81,9 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     result
 }
 
-/// The finest interval of these sessions, ns; 0 if there is none.
+/// The finest interval of those of the sessions that are about time, ns; 0 if there is none.
 fn finest<'a>(sessions: impl Iterator<Item = &'a Active>) -> u64 {
-    sessions.map(|it| it.interval_ns).min().unwrap_or(0)
+    sessions.map(|it| it.interval_ns).filter(|it| *it > 0).min().unwrap_or(0)
 }
 
 /// Has the wall clocks of those threads measured that a session of wall clock time looks at, and of no others.

@@ -15,7 +15,9 @@ use crate::capture::engine::{perf, Engine};
 use crate::errors::{argument_error, error};
 use crate::vm;
 
+pub(crate) mod mode;
 pub(crate) mod wall;
+pub(crate) use mode::modes;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
@@ -24,7 +26,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 13] = [
+const KEYWORDS: [&str; 14] = [
     "mode",
     "interval",
     "frequency",
@@ -37,6 +39,7 @@ const KEYWORDS: [&str; 13] = [
     "trim_path",
     "gc",
     "timeline",
+    "every",
     "bound",
 ];
 
@@ -56,7 +59,10 @@ pub(crate) enum Threads {
 pub(crate) struct Config {
     /// What it measures.
     pub(crate) measures: Measures,
+    /// Of its ticks; 0 where it is not about time.
     pub(crate) interval_ns: u64,
+    /// It looks at one of so many objects; 0 where it is not about objects.
+    pub(crate) every: u64,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
     /// Whether each record is kept with its time.
@@ -88,12 +94,20 @@ impl Config {
             options.entry(place as isize).ok().filter(|value: &Value| !value.is_nil())
         };
         let mut notes = Vec::new();
-        let interval_ns = interval_ns(ruby, option("interval"), option("frequency"))?;
-        let measures = measures(ruby, option("mode"))?;
-        let asked = asked_engine(ruby, option("engine"))?;
+        let measures = mode::measures(ruby, option("mode"))?;
+        let every = mode::every(ruby, measures, option("every"))?;
+        if !measures.timed() {
+            mode::no_time(ruby, ["interval", "frequency", "engine", "gc"].map(|name| (name, option(name))))?;
+        }
+        let interval_ns = match measures.timed() {
+            true => interval_ns(ruby, option("interval"), option("frequency"))?,
+            false => 0,
+        };
+        let asked = if measures.timed() { asked_engine(ruby, option("engine"))? } else { None };
         Ok(Self {
             measures,
             interval_ns,
+            every,
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
             labels: labels(ruby, "labels", option("labels"))?,
@@ -108,42 +122,6 @@ impl Config {
             notes,
         })
     }
-}
-
-/// The names of what a session measures, as `mode:` has them.
-pub(crate) fn modes(measures: Measures) -> Vec<String> {
-    let named = [("cpu", measures.cpu), ("wall", measures.wall)];
-    named.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
-}
-
-fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
-    let Some(value) = value else { return Ok(Measures::default()) };
-    let named = |mode: Value, measures: &mut Measures| {
-        let name = Symbol::from_value(mode);
-        match name.as_ref().and_then(|it| it.name().ok()).as_deref() {
-            Some("cpu") => measures.cpu = true,
-            Some("wall") => measures.wall = true,
-            _ => return false,
-        }
-        true
-    };
-    let mut measures = Measures { cpu: false, wall: false };
-    let all_known = match RArray::from_value(value) {
-        Some(array) => !array.is_empty() && array.into_iter().all(|mode| named(mode, &mut measures)),
-        None => named(value, &mut measures),
-    };
-    if !all_known {
-        let message =
-            format!("mode: {} is not a mode (allowed: :cpu, :wall, an Array of these)", value.inspect());
-        return Err(argument_error(ruby, message));
-    }
-    if measures.wall {
-        if let Some(why) = wall::no_hooks(ruby) {
-            let message = format!("mode: {} cannot be measured here: {why} (allowed: :cpu)", value.inspect());
-            return Err(error(ruby, "Unsupported", message));
-        }
-    }
-    Ok(measures)
 }
 
 fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -> Result<u64, Error> {
@@ -167,6 +145,7 @@ fn integer(
     let unit = match name {
         "interval" => " microseconds",
         "frequency" => " Hz",
+        "every" => " objects",
         _ => " frames",
     };
     let Some(value) = value else { return Ok(None) };
@@ -250,6 +229,9 @@ fn engine(
     asked: Option<Engine>,
     notes: &mut Vec<String>,
 ) -> Result<Engine, Error> {
+    if !measures.timed() {
+        return Ok(Engine::ThreadTimer); // which is not asked for anything
+    }
     let danger = vm::process::unsafe_to_walk(ruby);
     let engine = match (asked, &danger) {
         (Some(asked), Some(why)) if asked != Engine::Safepoint => {

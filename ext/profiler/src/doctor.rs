@@ -4,7 +4,7 @@ use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
 use crate::capture::engine::{perf, process_timer, thread_timer, Engine};
 use crate::capture::sigaction::{self, Owner};
-use crate::config::wall;
+use crate::config::{mode, wall};
 use crate::{arming, vm};
 
 /// `Doctor._engines`: `[name, why it cannot be had]` of each, the latter nil when it can. Which is preferred depends on
@@ -68,11 +68,17 @@ fn waits(ruby: &Ruby, _doctor: Value) -> (Option<&'static str>, Option<String>) 
     (why.is_none().then_some(seen), why)
 }
 
+/// `Doctor._objects`: why objects cannot be looked at; nil when they can.
+fn objects(ruby: &Ruby, _doctor: Value) -> Option<&'static str> {
+    mode::no_objects(ruby)
+}
+
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let doctor = profiler.define_module("Doctor")?.singleton_class()?;
     doctor.define_private_method("_engines", method!(engines, 0))?;
     doctor.define_private_method("_signal_owner", method!(signal_owner, 0))?;
+    doctor.define_private_method("_objects", method!(objects, 0))?;
     doctor.define_private_method("_waits", method!(waits, 0))?;
     doctor.define_private_method("_unsafe_to_walk", method!(unsafe_to_walk, 0))?;
     Ok(())

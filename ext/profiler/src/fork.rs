@@ -17,7 +17,7 @@ use profiler_core::view::ThreadNow;
 
 use crate::arming;
 use crate::capture::engine::{perf, ticker};
-use crate::capture::{clock, waits, walk, CAPTURE};
+use crate::capture::{clock, made, waits, walk, CAPTURE};
 use crate::sampler::{self, Sampler};
 use crate::threads::{self, ThreadState};
 use crate::vm::jobs::Job;
@@ -80,6 +80,7 @@ unsafe extern "C" fn in_child() {
     arming::forget_timers();
     ticker::forget();
     waits::keep_hooks();
+    made::start_over();
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
         // A process that is born has used no CPU.

@@ -11,8 +11,16 @@ use std::sync::atomic::Ordering;
 
 use profiler_core::frame::Synthetic;
 
-use crate::capture::{walk, CAPTURE};
+use crate::capture::{made, walk, CAPTURE};
 use crate::{threads, vm};
+
+/// The compact function of the root: what is followed may lie elsewhere now.
+///
+/// *Runs on:* the thread that collects. *GVL:* held. *Calls:* `rb_gc_location`. *Never:* waits for anybody.
+pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
+    // SAFETY: we are in the compact function, and what was freed is not followed any more.
+    made::relocate(|address| unsafe { vm::root::moved(address) });
+}
 
 /// The mark function of the root.
 ///
@@ -30,6 +38,10 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
                 unsafe { vm::root::pin(object) };
             }
         }
+        made::each_handle(|handle| {
+            // SAFETY: as above; it was read from a frame or an object that was alive, without a GC since.
+            unsafe { vm::root::pin(handle) };
+        });
         hub.each_live_handle(|handle| {
             if Synthetic::of(handle).is_none() {
                 // SAFETY: we are in the mark function, and this handle was marked from the start.

@@ -206,6 +206,12 @@ impl Profile {
         put("threads", profile.threads.len() as u64)?;
         put("samples", profile.total().get(SampleType::Samples))?;
         put("cpu_ns", profile.total().get(SampleType::Cpu))?;
+        put("every", profile.meta.every)?;
+        put("objects", profile.total().get(SampleType::AllocObjects))?;
+        put("object_bytes", profile.total().get(SampleType::AllocSpace))?;
+        put("alive_objects", profile.total().get(SampleType::InuseObjects))?;
+        put("alive_bytes", profile.total().get(SampleType::InuseSpace))?;
+        put("vm_objects", profile.stats.vm_objects)?;
         put("wall_ns", profile.total().get(SampleType::Wall))?;
         for (name, count) in profile.stats.counts.each() {
             put(name, count)?;

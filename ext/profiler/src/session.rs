@@ -4,21 +4,17 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby};
-use profiler_core::analysis::gc;
-use profiler_core::analysis::trim::trim;
-use profiler_core::hub::{Closed, SessionId};
-use profiler_core::names::Names;
-use profiler_core::profile::{Meta, SampleType, Stats};
+use profiler_core::hub::SessionId;
 
-use crate::capture::engine::Engine;
-use crate::capture::{clock, sigaction, CAPTURE};
-use crate::config::{self, Config};
+use crate::capture::{clock, made, sigaction, CAPTURE};
+use crate::config::Config;
 use crate::errors::{argument_error, error};
-use crate::names::VmNames;
 use crate::profile::Profile;
-use crate::sampler::{self, Refusal, Taken};
+use crate::sampler::{self, Refusal};
 use crate::vm::asked::define_class;
 use crate::{fork, threads, vm};
+
+mod result;
 
 /// See the module.
 #[derive(Debug)]
@@ -54,6 +50,7 @@ impl Session {
     /// `session.stop`: a Profile.
     fn stop(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         fork::catch_up();
+        session.collect(ruby);
         // Ask Ruby first: from here on nothing may switch threads until the session is closed.
         let threads = sampler::named(ruby, session.id(ruby)?)?;
         let Life::Running(running) = session.take() else { return Err(over(ruby)) };
@@ -68,6 +65,7 @@ impl Session {
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         fork::catch_up();
         let id = session.id(ruby)?;
+        session.collect(ruby);
         let threads = sampler::named(ruby, id)?;
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::snapshot(id, &threads).ok_or_else(|| gone(ruby))?;
@@ -78,6 +76,17 @@ impl Session {
         };
         let config = config.ok_or_else(|| over(ruby))?;
         Ok(Running { id, config }.profile(ruby, taken, asked_ns))
+    }
+
+    /// What is dead but not freed yet would count as alive.
+    fn collect(&self, ruby: &Ruby) {
+        let heap = match &*self.lock() {
+            Life::Running(running) => running.config.measures.heap,
+            Life::Over => false,
+        };
+        if heap {
+            ruby.gc_start();
+        }
     }
 
     /// `session.pause`.
@@ -147,6 +156,27 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all looking at objects.
+fn give_up_objects(ruby: &Ruby) -> bool {
+    fork::catch_up();
+    let kills = vm::allocations::HOOK_KILLS_RACTORS && made::is_on();
+    if made::follows() {
+        ruby.gc_start(); // so that what is dead does not count as alive
+    }
+    if kills {
+        sampler::give_up_objects(
+            false,
+            "a Ractor was made, which before Ruby 3.3 a hook on allocation kills",
+        );
+    } else if made::follows() {
+        sampler::give_up_objects(
+            true,
+            "a Ractor was made, and one that collects garbage does not tell what it frees",
+        );
+    }
+    kills
+}
+
 /// `Session._give_up`: the app takes SIGPROF.
 fn give_up() {
     fork::catch_up();
@@ -160,83 +190,6 @@ fn over(ruby: &Ruby) -> Error {
 fn gone(ruby: &Ruby) -> Error {
     let message = "the session belongs to a block on a thread of the process that forked this one";
     error(ruby, "NotRunning", message)
-}
-
-impl Running {
-    /// The Profile of what the session gave. `asked_ns` is when it was asked for.
-    fn profile(&self, ruby: &Ruby, taken: Taken, asked_ns: u64) -> Profile {
-        let drained_ns = clock::monotonic_ns();
-        let cost = taken.cost();
-        let Taken { closed, start, engine, given_up, labels_refused, mut markers, markers_refused, .. } =
-            taken;
-        let mut profile = named(ruby, closed);
-        let seen_cpu_ns = profile.total().get(SampleType::Cpu);
-        if let Some(roots) = &self.config.trim_path {
-            profile = trim(&profile, roots);
-        }
-        markers.sort_unstable();
-        profile.markers = markers;
-        profile.add_labels(&self.config.static_labels);
-        profile.stats = Stats {
-            stop_ns: drained_ns - asked_ns,
-            names_ns: clock::monotonic_ns() - drained_ns,
-            unseen_cpu_ns: cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns),
-            ..cost
-        };
-        let mut notes = self.config.notes.clone();
-        notes.extend(vm::process::blind_spots(ruby));
-        notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
-        let (engine_name, chosen) = (engine.name(), self.config.engine.name());
-        match engine {
-            _ if engine == self.config.engine => {}
-            Engine::Setitimer => {
-                notes.push(format!("the system gave no timer for each thread, so {engine_name} was used"));
-            }
-            _ => notes.push(format!(
-                "engine {engine_name}, not {chosen}: other sessions had it, or the system refused"
-            )),
-        }
-        if labels_refused > 0 {
-            notes.push(format!(
-                "too many different sets of labels: {labels_refused} times they became (other)"
-            ));
-        }
-        if markers_refused > 0 {
-            notes.push(format!("too many markers: the last {markers_refused} were left out"));
-        }
-        if sampler::collector_failed() {
-            notes.push(
-                "the collector thread failed, so the ring may have been full (please report this)".into(),
-            );
-        }
-        profile.meta = Meta {
-            modes: config::modes(self.config.measures),
-            engine: engine_name.into(),
-            interval_ns: self.config.interval_ns,
-            started_at_ns: start.at_ns,
-            duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
-            ruby: vm::process::description(ruby),
-            program: vm::process::program(ruby),
-            pid: std::process::id(),
-            profiler_version: env!("CARGO_PKG_VERSION").into(),
-            user: self.config.metadata.clone(),
-            notes,
-        };
-        Profile::new(match self.config.gc {
-            Some(place) => gc::place(&profile, place),
-            None => profile,
-        })
-    }
-}
-
-/// Asks the VM for the names that are not known yet. The epoch keeps the handles marked meanwhile.
-fn named(ruby: &Ruby, closed: Closed) -> profiler_core::profile::Profile {
-    let functions = VmNames(ruby).functions(&closed.unknown);
-    let names = closed.unknown.iter().copied().zip(functions).collect();
-    match CAPTURE.hub() {
-        Some(hub) => hub.finish(closed, names),
-        None => profiler_core::profile::Profile::default(),
-    }
 }
 
 const HANDLER_TAKEN: &str =
@@ -285,6 +238,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_refusal", function!(refusal, 0))?;
     class.define_singleton_method("_mark", function!(mark, 2))?;
     class.define_singleton_method("_give_up", function!(give_up, 0))?;
+    class.define_singleton_method("_give_up_objects", function!(give_up_objects, 0))?;
     class.define_singleton_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
     class.define_singleton_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
     class.define_method("_stop", method!(Session::stop, 0))?;

@@ -19,8 +19,10 @@ use crate::timeline::Recorder;
 use crate::view::Measures;
 
 mod clock;
+mod objects;
 use clock::{forward, Clock};
 pub use clock::{Beginning, Last};
+use objects::Objects;
 
 /// What weights are summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +50,10 @@ pub struct Weight {
     pub wall_ns: u64,
     /// Wall clock time that another thread waited for the GVL meanwhile, ns.
     pub blame_ns: u64,
+    /// Objects that were made.
+    pub objects: u64,
+    /// And their bytes.
+    pub bytes: u64,
 }
 
 /// See the module.
@@ -63,6 +69,7 @@ pub struct Aggregate {
     pub(crate) recorder: Option<Box<Recorder>>,
     /// Monotonic clock of what is counted now, ns.
     now_ns: u64,
+    objects: Objects,
 }
 
 impl Aggregate {
@@ -76,7 +83,8 @@ impl Aggregate {
     ) -> Self {
         let (weights, clocks) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
-        let mut new = Self { measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
+        let objects = Objects::default();
+        let mut new = Self { objects, measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
         new.restart(started_ns, threads);
         new
     }
@@ -120,13 +128,13 @@ impl Aggregate {
 
     /// Counts one record. Records from before the start, and of what the session does not measure, are not its.
     pub fn add(&mut self, kind: Kind, stamp: &Stamp, stack: Option<StackId>) {
-        let Measures { cpu, wall } = self.measures;
+        let Measures { cpu, wall, .. } = self.measures;
         let ours = match kind {
-            Kind::Switch => false,
+            Kind::Switch | Kind::Made(_) => false,
             // Off the GVL a tick says nothing of the wall clock.
-            Kind::Tick => cpu || stamp.state != State::Waiting,
+            Kind::Tick => cpu || wall && stamp.state != State::Waiting,
             Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
-            Kind::Gc { ticked, .. } => wall || ticked,
+            Kind::Gc { ticked, .. } => wall || cpu && ticked,
         };
         if stamp.monotonic_ns < self.started_ns || !ours {
             return;
@@ -137,7 +145,7 @@ impl Aggregate {
         let clock = self.clock(&Last::of(stamp));
         let (given, now) = (&mut clock.walls, &stamp.walls);
         match kind {
-            Kind::Switch => {}
+            Kind::Switch | Kind::Made(_) => {}
             Kind::Tick => {
                 let key = key(stamp.state);
                 let cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
@@ -148,7 +156,7 @@ impl Aggregate {
                     wall_ns = forward(&mut given.running_ns, now.running_ns);
                     clock.last_ran = Some(key);
                 }
-                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, blame_ns: 0 });
+                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Wait => {
                 let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
@@ -179,7 +187,7 @@ impl Aggregate {
                     clock.last = Some(key);
                 }
                 clock.last_gc = Some(key);
-                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, blame_ns: 0 });
+                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Blame { holder, labels: holders } => {
                 let blame_ns = forward(&mut clock.blamed_ns, now.gvl_ns);
@@ -203,11 +211,16 @@ impl Aggregate {
         weight.cpu_ns += more.cpu_ns;
         weight.wall_ns += more.wall_ns;
         weight.blame_ns += more.blame_ns;
+        weight.objects += more.objects;
+        weight.bytes += more.bytes;
     }
 
     /// Gives away what is left of a thread whose clocks stand at `last`: to the stacks that last had the like, or
     /// to none.
     pub fn settle(&mut self, last: &Last) {
+        if !self.measures.timed() {
+            return;
+        }
         let (born_inside, wall) = (self.born_inside, self.measures.wall);
         self.now_ns = last.monotonic_ns;
         let thread = last.thread;
@@ -251,7 +264,7 @@ impl Aggregate {
     /// The sums, in an order that does not depend on any hash.
     #[must_use]
     pub fn into_weights(self) -> Vec<(Key, Weight)> {
-        let mut weights: Vec<_> = self.weights.into_iter().collect();
+        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_alive()).collect();
         weights.sort_unstable_by_key(|(key, _)| *key);
         weights
     }

@@ -2,6 +2,7 @@
 
 use ::core::prelude::rust_2021::*;
 
+use crate::class::Class;
 use crate::ids::ThreadId;
 
 /// See the module.
@@ -14,6 +15,31 @@ pub enum Detail {
     Gc(GcCause),
     /// Who waited for the GVL meanwhile.
     Waiter(ThreadId),
+    /// The class of objects that were made.
+    Made(Class),
+    /// The class of objects that are alive, and how many garbage collections they have seen.
+    Alive(Class, Age),
+}
+
+/// How many garbage collections an object has seen, roughly: none, 1, 2 to 3, 4 to 7 and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Age(u8);
+
+impl Age {
+    /// So many.
+    #[must_use]
+    pub fn of(collections: u64) -> Self {
+        Self((u64::BITS - collections.leading_zeros()) as u8)
+    }
+
+    /// The least and the most that it stands for.
+    #[must_use]
+    pub fn range(self) -> (u64, u64) {
+        match self.0.checked_sub(1) {
+            None => (0, 0),
+            Some(bits) => (1 << bits, (1 << bits) + ((1 << bits) - 1)),
+        }
+    }
 }
 
 /// Which kind of GC it was, and why it began.
@@ -73,6 +99,15 @@ impl GcCause {
 mod tests {
     use super::*;
     use ::std::assert_eq;
+
+    #[test]
+    fn ages_are_rough() {
+        for (collections, range) in
+            [(0, (0, 0)), (1, (1, 1)), (3, (2, 3)), (4, (4, 7)), (u64::MAX, (1 << 63, u64::MAX))]
+        {
+            assert_eq!(Age::of(collections).range(), range);
+        }
+    }
 
     #[test]
     fn a_cause_comes_back_from_its_bits() {

@@ -54,6 +54,9 @@ impl Drain {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
             let stack = if sample.kind.has_stack() { epoch.stacks.intern(&sample) } else { None };
+            if let Kind::Made(made) = sample.kind {
+                epoch.stacks.note_class(made.class);
+            }
             captured += u64::from(sample.kind.is_sample());
             in_gc += u64::from(matches!(sample.kind, Kind::Gc { ticked: true, .. }));
             sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
@@ -90,7 +93,8 @@ impl Drain {
         let info = |thread: ThreadId| infos.get(&thread).copied().cloned();
         let measures = viewer.view().measures;
         let unnamed = Unnamed::extract(measures, viewer.into_aggregate(), &self.epoch.stacks, info, sets);
-        let unknown = self.epoch.names.unknown(unnamed.handles());
+        let mut unknown = self.epoch.names.unknown(unnamed.handles());
+        unknown.extend(self.epoch.names.unknown(unnamed.classes()));
         Closed { unnamed, unknown }
     }
 }

@@ -16,6 +16,7 @@ use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{Function, Thread};
 use crate::ring::Ring;
 use crate::sample::RawSample;
+use crate::tracked::Alive;
 use crate::unnamed::Unnamed;
 use crate::view::{ThreadNow, View, Viewer};
 
@@ -126,6 +127,20 @@ impl Hub {
         self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
     }
 
+    /// Of what was made these are alive, after so many garbage collections: for what the session gives next.
+    pub fn note_alive(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        alive: &[Alive],
+        collections: u64,
+    ) {
+        while self.drain_batch(registry) {}
+        if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
+            it.viewer.note_alive(alive, collections);
+        }
+    }
+
     /// What the session would give if it were closed now. It runs on.
     pub fn snapshot(
         &self,
@@ -222,11 +237,12 @@ impl Hub {
     /// of a record.
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
         let mut drain = self.lock();
-        drain.epoch.stacks.handles().iter().for_each(|handle| mark(*handle));
+        let Epoch { stacks, .. } = &drain.epoch;
+        stacks.handles().iter().chain(stacks.classes()).for_each(|handle| mark(*handle));
         let hand = &mut drain.hand;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, hand) {
-            RawSample::decode(hand).iter().flat_map(RawSample::frames).for_each(|frame| mark(frame.handle()));
+            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(&mut mark);
             at = next;
         }
         hand.clear();

@@ -2,9 +2,11 @@
 
 use ::core::prelude::rust_2021::*;
 
+use crate::class::Class;
 use crate::detail::GcCause;
 use crate::frame::Synthetic;
 use crate::ids::{LabelSetId, ThreadId};
+use crate::tracked::TrackedId;
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,58 @@ pub enum Kind {
     },
     /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
     Still,
+    /// The thread has made objects. Without frames nobody looked at one of them.
+    Made(Made),
+}
+
+/// Objects that were made at one place, with the class of those that were looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Their class.
+    pub class: Class,
+    /// How many of them were looked at.
+    pub looks: u32,
+    /// How many objects these stand for.
+    pub objects: u64,
+    /// And how many bytes.
+    pub bytes: u64,
+    /// Under which number the one that was looked at is followed up to its end, if it is.
+    pub tracked: Option<TrackedId>,
+}
+
+impl Made {
+    const UNTRACKED: u64 = u64::MAX;
+
+    fn words(self) -> [u64; 5] {
+        let one = |it: TrackedId| u64::from(it.place) | u64::from(it.generation) << 32;
+        let tracked = self.tracked.map_or(Self::UNTRACKED, one);
+        [self.class.word(), u64::from(self.looks), self.objects, self.bytes, tracked]
+    }
+
+    fn from_words([class, looks, objects, bytes, tracked]: [u64; 5]) -> Self {
+        let id = TrackedId { place: tracked as u32, generation: (tracked >> 32) as u32 };
+        let tracked = (tracked != Self::UNTRACKED).then_some(id);
+        Self { class: Class::from_word(class), looks: looks as u32, objects, bytes, tracked }
+    }
+}
+
+/// What a record has to say besides, in so many words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum More {
+    Nothing,
+    One(u64),
+    Five([u64; 5]),
+}
+
+impl More {
+    #[inline]
+    pub(crate) fn words(&self) -> &[u64] {
+        match self {
+            Self::Nothing => &[],
+            Self::One(word) => ::core::slice::from_ref(word),
+            Self::Five(words) => words,
+        }
+    }
 }
 
 impl Kind {
@@ -40,21 +94,22 @@ impl Kind {
         !matches!(self, Kind::Switch | Kind::Still)
     }
 
-    /// Whether it is a sample of its thread, and counted.
+    /// Whether it is a sample of its thread's time, and counted.
     pub(crate) fn is_sample(self) -> bool {
-        self.has_stack() && !matches!(self, Kind::Blame { .. })
+        self.has_stack() && !matches!(self, Kind::Blame { .. } | Kind::Made(_))
     }
 
-    /// In a byte, with the word that it may need besides.
+    /// In a byte, with the words that it may need besides.
     #[inline]
-    pub(crate) fn encode(self) -> (u64, Option<u64>) {
+    pub(crate) fn encode(self) -> (u64, More) {
         match self {
-            Kind::Tick => (0, None),
-            Kind::Switch => (1, None),
-            Kind::Wait => (2, None),
-            Kind::Gc { ticked, cause } => (3, Some(cause.bits() << 1 | u64::from(ticked))),
-            Kind::Blame { holder, labels } => (4, Some(u64::from(holder.0) | u64::from(labels.0) << 32)),
-            Kind::Still => (5, None),
+            Kind::Tick => (0, More::Nothing),
+            Kind::Switch => (1, More::Nothing),
+            Kind::Wait => (2, More::Nothing),
+            Kind::Gc { ticked, cause } => (3, More::One(cause.bits() << 1 | u64::from(ticked))),
+            Kind::Blame { holder, labels } => (4, More::One(u64::from(holder.0) | u64::from(labels.0) << 32)),
+            Kind::Still => (5, More::Nothing),
+            Kind::Made(it) => (6, More::Five(it.words())),
         }
     }
 
@@ -76,6 +131,7 @@ impl Kind {
                 labels: LabelSetId((word >> 32) as u32),
             })?,
             5 => Kind::Still,
+            6 => Kind::Made(Made::from_words([more()?, more()?, more()?, more()?, more()?])),
             _ => Kind::Tick,
         })
     }

@@ -21,12 +21,17 @@ pub mod profile;
 pub mod stacks;
 mod sync;
 pub mod timeline;
+pub mod tracked;
 pub mod unnamed;
 pub mod view;
 pub mod weights;
 
 // The rooms that run in signal handlers. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in them but by an import that a reader sees.
+#[no_implicit_prelude]
+pub mod blocks;
+#[no_implicit_prelude]
+pub mod class;
 #[no_implicit_prelude]
 pub mod counters;
 #[no_implicit_prelude]

@@ -117,6 +117,9 @@ pub struct Meta {
     pub engine: String,
     /// Interval asked for, ns.
     pub interval_ns: u64,
+    /// Of how many objects one was looked at; 0 where none was.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub every: u64,
     /// Start, ns since 1970 UTC.
     pub started_at_ns: u64,
     /// Wall clock length, ns.
@@ -135,6 +138,12 @@ pub struct Meta {
     pub notes: Vec<String>,
 }
 
+/// Serde hands over what it would write.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_nothing(number: &u64) -> bool {
+    *number == 0
+}
+
 /// What became of the ticks, and what the profiler itself cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -148,6 +157,9 @@ pub struct Stats {
     /// CPU time of the process that is of none of the profile's threads, nor of ours, ns; 0 where the session was not to see
     /// all threads.
     pub unseen_cpu_ns: u64,
+    /// Objects that were made meanwhile by the VM's own count; 0 where the session was not to see all of them.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub vm_objects: u64,
     /// Time that stopping took before names were asked for, ns.
     pub stop_ns: u64,
     /// Time that naming took, ns.
@@ -268,8 +280,10 @@ impl Profile {
     pub fn effective_interval_ns(&self) -> u64 {
         let cpu = self.sample_types.contains(&SampleType::Cpu);
         // What was measured at its end came with records of its own.
-        let ticks_alone =
-            |it: &&Sample| it.state == State::Running || (cpu && it.weights.get(SampleType::Cpu) > 0);
+        let made = |it: &Sample| it.weights.get(SampleType::AllocObjects) > 0;
+        let ticks_alone = |it: &&Sample| {
+            !made(it) && (it.state == State::Running || (cpu && it.weights.get(SampleType::Cpu) > 0))
+        };
         let mut total = Weights::default();
         self.samples.iter().filter(ticks_alone).for_each(|it| total.add(&it.weights));
         let time = total.get(if cpu { SampleType::Cpu } else { SampleType::Wall });

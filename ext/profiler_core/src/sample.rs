@@ -11,14 +11,14 @@
 //! word 3      CPU clock of the thread at its birth, ns
 //! word 4      label set (32) | scope (32)
 //! word 5 - 8  its wall clocks: running, waiting, waiting for the GVL, collecting garbage, ns
-//! then        one word more where the kind has more to say, and the frames, one a word
+//! then        a few words more where the kind has more to say, and the frames, one a word
 //! ```
 
 use ::core::prelude::rust_2021::*;
 
 use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
-pub use crate::kind::{Kind, State};
+pub use crate::kind::{Kind, Made, State};
 use crate::ring::{Full, Ring, Slot};
 
 /// Words of the stamp.
@@ -150,7 +150,7 @@ pub fn push_still(ring: &Ring, stamp: &Stamp) -> Result<(), Full> {
 /// Words before the frames.
 #[inline]
 fn words_before(kind: Kind) -> usize {
-    STAMP_WORDS + usize::from(kind.encode().1.is_some())
+    STAMP_WORDS + kind.encode().1.words().len()
 }
 
 #[inline]
@@ -164,7 +164,7 @@ fn write_stamp(slot: &mut Slot<'_>, stamp: &Stamp, kind: Kind, frames: usize) {
     slot.write(u64::from(stamp.labels.0) | u64::from(stamp.scope.0) << 32);
     let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = stamp.walls;
     slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns].into_iter());
-    slot.extend(more.into_iter());
+    slot.extend(more.words().iter().copied());
 }
 
 /// A record in hand, as it came out of the ring.
@@ -206,6 +206,15 @@ impl<'hand> RawSample<'hand> {
     /// The frames as they lie in the record: equal words are equal stacks.
     pub(crate) fn words(&self) -> &'hand [u64] {
         self.words
+    }
+
+    /// All handles in it: those of its frames, synthetic ones among them, and the class of what was made.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = u64> + 'hand {
+        let class = match self.kind {
+            Kind::Made(made) => made.class.handle(),
+            _ => None,
+        };
+        self.frames().map(RawFrame::handle).chain(class)
     }
 
     /// The frames, leaf first; synthetic ones among them.

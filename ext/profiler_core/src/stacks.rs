@@ -7,6 +7,7 @@
 
 use hashbrown::HashTable;
 
+use crate::class::Class;
 use crate::frame::RawFrame;
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
 use crate::profile::{Frame, Node};
@@ -26,6 +27,8 @@ struct RawNode {
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
     nodes: Interner<RawNode, StackId>,
+    /// Classes of what was made there.
+    classes: Interner<u64, FunctionId>,
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.
     whole: HashTable<(u64, StackId)>,
@@ -79,6 +82,19 @@ impl Stacks {
     #[must_use]
     pub fn handles(&self) -> &[u64] {
         self.handles.rows()
+    }
+
+    /// Notes a class: it is kept as handles are.
+    pub fn note_class(&mut self, class: Class) {
+        if let Some(handle) = class.handle() {
+            let _: FunctionId = self.classes.intern(handle);
+        }
+    }
+
+    /// The handles of all classes, once each.
+    #[must_use]
+    pub fn classes(&self) -> &[u64] {
+        self.classes.rows()
     }
 
     /// The stack's frames, leaf first.

@@ -3,6 +3,7 @@
 //! The type is the proof: an exporter takes a [`Profile`], and only naming makes one of this.
 
 use crate::aggregate::{Aggregate, Key, Weight};
+use crate::class::Class;
 use crate::detail::Detail;
 use crate::frame::{RawFrame, Synthetic};
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
@@ -19,6 +20,7 @@ use crate::view::Measures;
 pub struct Unnamed {
     measures: Measures,
     handles: Vec<u64>,
+    classes: Vec<u64>,
     frames: Vec<Frame>,
     stacks: Vec<Node>,
     rows: Vec<(StackId, Key, Weight)>,
@@ -90,19 +92,26 @@ impl Unnamed {
         let labels = labels.into_iter().map(|id| (id, sets.get(id).clone())).collect();
         let waiter = |key: &Key| match key.detail {
             Detail::Waiter(thread) => Some(thread),
-            Detail::None | Detail::Gc(_) => None,
+            Detail::None | Detail::Gc(_) | Detail::Made(_) | Detail::Alive(..) => None,
         };
         let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
         let thread_ids = distinct(threads);
         let threads = thread_ids.iter().map(|id| info(*id).unwrap_or_default()).collect();
+        let classes = distinct(rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()));
         let (handles, frames, stacks) = own.into_tables();
-        Self { measures, handles, frames, stacks, rows, labels, threads, thread_ids, recorder }
+        Self { measures, handles, classes, frames, stacks, rows, labels, threads, thread_ids, recorder }
     }
 
     /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
     #[must_use]
     pub fn handles(&self) -> &[u64] {
         &self.handles
+    }
+
+    /// The handles that stand for classes.
+    #[must_use]
+    pub fn classes(&self) -> &[u64] {
+        &self.classes
     }
 
     /// The place of a thread that a row names.
@@ -115,9 +124,17 @@ impl Unnamed {
         place.and_then(|place| self.labels.get(place)).map(|(_, set)| set.pairs()).unwrap_or_default()
     }
 
-    fn detail_labels(&self, detail: Detail) -> Vec<(&'static str, String)> {
+    fn detail_labels(&self, detail: Detail, names: &NameCache) -> Vec<(&'static str, String)> {
         match detail {
             Detail::None => Vec::new(),
+            Detail::Made(class) => vec![("class", class_name(class, names))],
+            Detail::Alive(class, age) => {
+                let age = match age.range() {
+                    (least, most) if least == most => least.to_string(),
+                    (least, most) => format!("{least} to {most}"),
+                };
+                vec![("class", class_name(class, names)), ("age", age)]
+            }
             Detail::Gc(cause) => {
                 let names = cause.names();
                 names.map_or_else(Vec::new, |(kind, reason)| {
@@ -161,7 +178,7 @@ impl Unnamed {
         });
         let (mut samples, places) = summed(rows);
         for (sample, labels, detail) in &mut samples {
-            sample.labels = with_detail(self.labels(*labels), self.detail_labels(*detail));
+            sample.labels = with_detail(self.labels(*labels), self.detail_labels(*detail, names));
         }
         let profile = Profile {
             sample_types: self.measures.sample_types(),
@@ -184,6 +201,18 @@ fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+fn class_of(key: &Key) -> Option<Class> {
+    match key.detail {
+        Detail::Made(class) | Detail::Alive(class, _) => Some(class),
+        Detail::None | Detail::Gc(_) | Detail::Waiter(_) => None,
+    }
+}
+
+fn class_name(class: Class, names: &NameCache) -> String {
+    let named = class.handle().and_then(|handle| names.get(handle)).map(|it| it.name);
+    named.unwrap_or_else(|| format!("(internal) {}", class.internal_type()))
 }
 
 /// Where the row `id` went; a table always has the ids that it gave.

@@ -4,32 +4,61 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Beginning, Key, Last, Weight};
+use crate::detail::Detail;
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{SampleType, Weights};
-use crate::sample::{RawSample, State, Walls};
+use crate::sample::{Kind, RawSample, State, Walls};
 use crate::timeline::Recorder;
+use crate::tracked::Alive;
 
-/// Which clocks a session is about.
+/// What a session is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measures {
     /// The CPU clock of each thread.
     pub cpu: bool,
     /// The wall clock of each thread, in its four parts.
     pub wall: bool,
+    /// The objects that are made.
+    pub allocations: bool,
+    /// Those of them that are alive.
+    pub heap: bool,
 }
 
 impl Measures {
+    /// Nothing.
+    pub const NONE: Self = Self { cpu: false, wall: false, allocations: false, heap: false };
+
+    /// Whether it is about time.
+    #[must_use]
+    pub fn timed(self) -> bool {
+        self.cpu || self.wall
+    }
+
+    /// Whether it is about objects.
+    #[must_use]
+    pub fn objects(self) -> bool {
+        self.allocations || self.heap
+    }
+
     /// What its profile has columns for.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
+        // Go's four, where there is nothing else.
+        let alone = self == Self { heap: true, ..Self::NONE };
         let mut types = Vec::with_capacity(SampleType::ALL.len());
-        types.push(SampleType::Samples);
+        types.extend((!alone).then_some(SampleType::Samples));
         if self.cpu {
             types.push(SampleType::Cpu);
         }
         if self.wall {
             types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame]);
+        }
+        if self.objects() {
+            types.extend([SampleType::AllocObjects, SampleType::AllocSpace]);
+        }
+        if self.heap {
+            types.extend([SampleType::InuseObjects, SampleType::InuseSpace]);
         }
         types
     }
@@ -50,13 +79,20 @@ impl Measures {
                 State::Running | State::Waiting => {}
             }
         }
+        if matches!(key.detail, Detail::Alive(..)) {
+            weights.set(SampleType::InuseObjects, weight.objects);
+            weights.set(SampleType::InuseSpace, weight.bytes);
+        } else if self.objects() {
+            weights.set(SampleType::AllocObjects, weight.objects);
+            weights.set(SampleType::AllocSpace, weight.bytes);
+        }
         weights
     }
 }
 
 impl Default for Measures {
     fn default() -> Self {
-        Self { cpu: true, wall: false }
+        Self { cpu: true, ..Self::NONE }
     }
 }
 
@@ -131,6 +167,13 @@ impl Viewer {
         if self.paused || !self.view.has_thread(stamp.thread) {
             return;
         }
+        if let Kind::Made(made) = sample.kind {
+            // These stand for no time, and come when they are enough: nothing crosses by them.
+            if self.inside(stamp.labels, sets) {
+                self.aggregate.made(&made, stamp, stack);
+            }
+            return;
+        }
         if !self.view.labels.is_empty() {
             let inside = self.inside(stamp.labels, sets);
             // A tick crosses as well: the switch that should have come before it may be missing.
@@ -189,6 +232,11 @@ impl Viewer {
         if !self.paused {
             self.resume(started_ns, me.as_slice(), sets);
         }
+    }
+
+    /// Of what was made these are alive, after so many garbage collections.
+    pub fn note_alive(&mut self, alive: &[Alive], collections: u64) {
+        self.aggregate.note_alive(alive, collections);
     }
 
     /// What was seen.

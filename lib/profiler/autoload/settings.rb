@@ -13,6 +13,7 @@ module Profiler
       MODE = "PROFILER_MODE"           # a mode, or several with commas between
       INTERVAL = "PROFILER_INTERVAL"   # microseconds
       FREQUENCY = "PROFILER_FREQUENCY" # samples a second
+      EVERY = "PROFILER_EVERY"         # objects, of which one is looked at
       OUT = "PROFILER_OUT"             # files, one a line
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"
@@ -29,7 +30,7 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, LABELS, DURATION, SIGNAL,
+      NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, LABELS, DURATION, SIGNAL,
                START_PAUSED, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
@@ -106,7 +107,7 @@ module Profiler
       # @return [Hash]
       def session
         {
-          mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)),
+          mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), every: number(value(EVERY)),
           depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
           trim_path: trim_path, timeline: flag?(TIMELINE) || nil
         }.reject { |_name, it| it.nil? }

@@ -68,7 +68,7 @@ module Profiler
       # @return [Array] of a name, what there is to say of it, and how bad that is
       def lines_of(facts)
         [
-          ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]), waits(facts[:waits]),
+          ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]), waits(facts[:waits]), objects(facts[:objects]),
           kernel(facts[:kernel]), ["interval", intervals(facts[:intervals])],
           ["SIGPROF", OWNERS.fetch(facts[:signal], UNKNOWN), facts[:signal] == "foreign" ? :problem : nil],
           *engines(facts), cost(facts[:cost]),
@@ -106,6 +106,12 @@ module Profiler
         when "sampled" then ["waits", "sampled: each gets a few signals, which can end a system call with EINTR"]
         else it[:reason] ? ["waits", "mode: :wall is not available: #{it[:reason]}", :warning] : ["waits", UNKNOWN]
         end
+      end
+
+      def objects(it)
+        return ["objects", "one in a number can be looked at, each costs a call"] if it[:seen]
+
+        it[:reason] ? ["objects", "modes :allocations and :heap are not available: #{it[:reason]}", :warning] : ["objects", UNKNOWN]
       end
 
       def kernel(it)

@@ -27,9 +27,10 @@ module Profiler
 
       # The options that are a variable for the program, with what the help says of them.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, or cpu,wall"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, allocations, heap; several with commas between"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
+        "--every N" => [Settings::EVERY, "of so many objects one is looked at, in modes allocations and heap (default 1000)"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
         "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
@@ -38,7 +39,7 @@ module Profiler
       }.freeze
 
       # How the errors of {Session.check} name what here are options: "interval:" is "--interval".
-      KEYWORD = /(?<![\w-])(mode|interval|frequency|depth|engine|format|duration|signal|label):( |\z)/
+      KEYWORD = /(?<![\w-])(mode|interval|frequency|every|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
 
       def initialize

@@ -26,6 +26,7 @@ pub(crate) mod clock;
 pub(crate) mod engine;
 pub(crate) mod handler;
 pub(crate) mod holder;
+pub(crate) mod made;
 pub(crate) mod sigaction;
 pub(crate) mod waits;
 pub(crate) mod walk;

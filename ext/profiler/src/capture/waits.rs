@@ -31,7 +31,7 @@ static GVL_HOOK_INHERITED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn hook(measures: Measures) {
     // SAFETY: the GVL is held, and no session starts inside such a hook; they call what they may.
     unsafe {
-        if vm::events::GC_HOOKS && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
+        if vm::events::GC_HOOKS && measures.timed() && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
             vm::events::on_gc(on_gc_enter, on_gc_exit);
         }
         if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {

@@ -4,11 +4,14 @@
 //! held but never under a lock.
 
 use magnus::{rb_sys::AsRawValue, Ruby, Value};
-use profiler_core::names::{without_addresses, without_ids, Names};
+use profiler_core::frame::Synthetic;
+use profiler_core::names::{synthetic, without_addresses, without_ids, Names};
 use profiler_core::profile::Function;
 
 use crate::vm::frames::{describe, Description};
 use crate::vm::methods;
+use crate::vm::modules::real_class;
+use crate::vm::objects::{kind, Kind};
 
 mod blocks;
 mod owners;
@@ -22,9 +25,15 @@ impl Names for VmNames<'_> {
     fn functions(&mut self, handles: &[u64]) -> Vec<Function> {
         // SAFETY: sessions ask with the GVL held, for handles that their epoch still has marked.
         let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
+        // SAFETY: as above.
+        let class = |handle: &u64| unsafe { class(*handle) };
         let mut functions: Vec<Function> = Vec::with_capacity(handles.len());
         let mut blocks = Vec::new();
         for (place, handle) in handles.iter().enumerate() {
+            if let Some(class) = class(handle) {
+                functions.push(class);
+                continue;
+            }
             let it = describe(handle);
             if it.owner.is_none() && blocks::is_block(it.label.as_deref().unwrap_or_default()) {
                 blocks.push(place);
@@ -37,6 +46,16 @@ impl Names for VmNames<'_> {
         }
         functions
     }
+}
+
+/// What a handle is called that stands for a class; nothing for others.
+///
+/// # Safety
+/// The caller holds the GVL; the handle is marked.
+unsafe fn class(handle: u64) -> Option<Function> {
+    // SAFETY: as promised.
+    let name = unsafe { (kind(handle) == Kind::Class).then(|| Owner::of(real_class(handle)).class_name)? };
+    Some(Function { name, ..synthetic(Synthetic::Unsampled) })
 }
 
 fn function(it: Description) -> Function {

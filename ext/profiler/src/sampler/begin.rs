@@ -9,7 +9,7 @@ use profiler_core::view::View;
 
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
 use crate::capture::engine::{perf, Engine};
-use crate::capture::{clock, sigaction, waits, CAPTURE};
+use crate::capture::{clock, made, sigaction, waits, CAPTURE};
 use crate::config::{Config, Threads};
 use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
@@ -56,7 +56,11 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
 
 impl Sampler {
     fn ready(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
-        if self.sessions.is_empty() && self.starting == 0 {
+        if !config.measures.timed() {
+            return self.collector(hub).map_err(Refusal::NoCollector);
+        }
+        let first = !self.sessions.iter().any(|it| it.measures.timed());
+        if first && self.starting == 0 {
             self.engine = config.engine;
         } else if self.engine != config.engine && config.engine_asked {
             return Err(Refusal::EngineTaken(self.engine));
@@ -64,7 +68,7 @@ impl Sampler {
         if config.measures.wall && !HOOKS && self.engine == Engine::Safepoint {
             return Err(Refusal::EngineTaken(self.engine));
         }
-        if self.sessions.is_empty() && arming::timer_is_foreign(self.engine) {
+        if first && arming::timer_is_foreign(self.engine) {
             return Err(Refusal::TimerTaken);
         }
         if let (Engine::Perf, Err(errno)) = (self.engine, perf::probe()) {
@@ -82,6 +86,7 @@ impl Sampler {
         all: &[RubyThread],
     ) -> Result<SessionId, Refusal> {
         match sigaction::owner() {
+            _ if !config.measures.timed() => {}
             sigaction::Owner::Us => {}
             sigaction::Owner::Nobody => sigaction::install(),
             sigaction::Owner::Foreign => return Err(Refusal::HandlerTaken),
@@ -134,15 +139,26 @@ impl Sampler {
             },
             Ordering::Relaxed,
         );
-        let sees_all = threads.is_none() && !looks_at_labels && measures.cpu;
-        let start = Start { process_cpu_ns: sees_all.then(clock::process_cpu_ns), ..Start::now(hub) };
+        let sees_all = threads.is_none() && !looks_at_labels;
+        // What was made up to here is not for this session.
+        made::settle();
+        let start = Start {
+            process_cpu_ns: (sees_all && measures.cpu).then(clock::process_cpu_ns),
+            // SAFETY: sessions start with the GVL held.
+            vm_objects: (sees_all && measures.objects()).then(|| unsafe { vm::allocations::made_so_far() }),
+            ..Start::now(hub)
+        };
         let id = hub.open(view, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,
             threads,
             looks_at_labels,
             measures,
+            timeline: config.timeline,
             interval_ns: config.interval_ns,
+            every: config.every,
+            no_objects: None,
+            unfollowed: 0,
             paused: false,
             bound_to: config.bound.then(threads::own_native_id),
             start,
@@ -161,13 +177,14 @@ impl Sampler {
             self.remove(id);
             return Err(Refusal::NoTimer(errno));
         }
+        self.look_at_objects();
         Ok(id)
     }
 
     /// Where the kernel gives no timer for a thread, the one of the process is left; where it gives no counter, the
     /// ticker.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
-        if config.engine_asked || self.sessions.len() > 1 {
+        if config.engine_asked || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
             return Err(errno);
         }
         self.engine = match self.engine {

@@ -39,7 +39,8 @@ impl Sampler {
         let start = Start::now(hub);
         for session in &mut self.sessions {
             // A process that is born has used no CPU.
-            session.start = Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), ..start };
+            session.start =
+                Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
             session.markers.clear();
             session.markers_refused = 0;
         }

@@ -10,50 +10,33 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use magnus::Ruby;
 use profiler_core::collector::{pair, Collector};
 use profiler_core::counters::Counts;
-use profiler_core::hub::{Closed, Hub, SessionId, ThreadLife};
+use profiler_core::hub::{Closed, Hub, SessionId};
 use profiler_core::ids::ThreadId;
 use profiler_core::profile::Marker;
-use profiler_core::view::{Measures, ThreadNow};
+use profiler_core::view::ThreadNow;
 
 use crate::capture::engine::{ticker, Engine};
-use crate::capture::{clock, handler, sigaction, waits, CAPTURE};
+use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::events::exit_hook;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{arming, fork, labels, vm};
 
+mod active;
 mod begin;
 mod child;
 mod running;
+pub(crate) use active::Active;
 pub(crate) use begin::start;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    disarm_for_exec, discard, give_up, is_paused, is_running, mark, pause, rearm_after_exec, resume,
-    snapshot, stop,
+    disarm_for_exec, discard, give_up, give_up_objects, is_paused, is_running, mark, pause, rearm_after_exec,
+    resume, snapshot, stop,
 };
 
 /// 512 KiB: some 1,100 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
-
-/// A session as the machine knows it.
-#[derive(Debug)]
-pub(crate) struct Active {
-    id: SessionId,
-    /// Only these threads; all if nothing.
-    pub(crate) threads: Option<Vec<ThreadId>>,
-    looks_at_labels: bool,
-    pub(crate) measures: Measures,
-    pub(crate) interval_ns: u64,
-    pub(crate) paused: bool,
-    /// The native thread that is inside the block which ends it, if there is one.
-    bound_to: Option<i32>,
-    start: Start,
-    /// Why it ended before it was stopped.
-    given_up: Option<&'static str>,
-    markers: Vec<Marker>,
-    markers_refused: u64,
-}
 
 /// What stood on the clocks and counters when a session started, or went on in a forked child.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +49,8 @@ pub(crate) struct Start {
     pub(crate) collector_ns: u64,
     /// CPU clock of the process, for a session that is to see all of it.
     pub(crate) process_cpu_ns: Option<u64>,
+    /// Objects made so far by the VM's count, for a session that is to see all of them.
+    pub(crate) vm_objects: Option<u64>,
 }
 
 impl Start {
@@ -77,6 +62,7 @@ impl Start {
             handler_ns: threads::handler_ns(),
             collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
             process_cpu_ns: None,
+            vm_objects: None,
         }
     }
 }
@@ -89,6 +75,8 @@ pub(crate) struct Taken {
     pub(crate) end: Start,
     pub(crate) engine: Engine,
     pub(crate) given_up: Option<&'static str>,
+    pub(crate) no_objects: Option<&'static str>,
+    pub(crate) unfollowed: u64,
     pub(crate) labels_refused: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
@@ -168,7 +156,7 @@ unsafe fn install_for_good() {
     }
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
-        vm::root::install(crate::mark::mark);
+        vm::root::install(crate::mark::mark, crate::mark::compact);
         handler::AT_SAFEPOINT.register();
         vm::gc::learn();
         fork::GO_ON.register();
@@ -228,8 +216,21 @@ impl Sampler {
         self.sessions.iter_mut().find(|it| it.id == id)
     }
 
+    /// What the sessions want of objects, those that look.
+    fn look_at_objects(&self) {
+        let looking = || {
+            let looks = |it: &&Active| it.measures.objects() && !it.paused && it.no_objects.is_none();
+            self.sessions.iter().filter(looks)
+        };
+        let every = looking().map(|it| it.every).min();
+        let timed = looking().any(|it| it.timeline);
+        let heap = looking().any(|it| it.measures.heap);
+        made::apply(every.map(|every| made::Wanted { every, timed, heap }));
+    }
+
     /// Timers, hooks and collector as they are needed by the sessions that are there now.
     fn settle_down(&mut self) {
+        self.look_at_objects();
         if self.sessions.is_empty() && self.starting == 0 {
             quiet();
             arming::hooks_off();
@@ -251,30 +252,6 @@ fn now() -> Vec<ThreadNow> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }
 
-impl Active {
-    /// Whether it is about that thread, among others.
-    pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
-        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
-    }
-
-    /// Whether its result may name that thread: if waits for the GVL are measured, any may be to blame.
-    fn names(&self, thread: ThreadId) -> bool {
-        self.measures.wall || self.looks_at(thread)
-    }
-
-    /// The threads of which it may speak and that live, with their clocks. `named` are the threads as Ruby knows them.
-    fn lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
-        threads::live()
-            .filter(|state| self.names(state.id()))
-            .map(|state| {
-                let ruby = named.iter().find(|it| it.object == state.object());
-                let info = threads::info(state, ruby.and_then(|it| it.name.clone()));
-                threads::life(state, threads::cpu_ns(state), info)
-            })
-            .collect()
-    }
-}
-
 /// Ruby's view of the threads of which a session may speak, for their names.
 pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<Vec<RubyThread>, magnus::Error> {
     let own = threads::own().map(|state| state.id());
@@ -294,4 +271,7 @@ pub(crate) fn quiet() {
 }
 
 // The VM goes: from here on its functions must not be called.
-exit_hook!(at_vm_exit, quiet());
+exit_hook!(at_vm_exit, {
+    quiet();
+    made::end();
+});

@@ -5,17 +5,18 @@ use profiler_core::profile::{Marker, Stats, Thread};
 
 use super::{lock, now, quiet, Active, Start, Taken};
 use crate::capture::engine::Engine;
-use crate::capture::{clock, waits, CAPTURE};
+use crate::capture::{clock, made, waits, CAPTURE};
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm::threads::RubyThread;
-use crate::{arming, fork};
+use crate::{arming, fork, vm};
 
 /// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
     let mut sampler = lock();
-    let active = sampler.remove(session)?;
+    let mut active = sampler.remove(session)?;
     active.record_open_waits(hub, named);
+    active.look_at_heap(hub);
     let lives = active.lives(named);
     let labels_refused = hub.labels_refused();
     if sampler.sessions.is_empty() {
@@ -34,6 +35,7 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
+    active.look_at_heap(hub);
     let closed = hub.snapshot(session, &Registry, &active.lives(named))?;
     Some(active.taken(closed, engine, hub, hub.labels_refused()))
 }
@@ -53,6 +55,16 @@ impl Active {
         }
     }
 
+    /// What was made up to here is its own, and so is what of that is alive.
+    fn look_at_heap(&mut self, hub: &Hub) {
+        made::settle();
+        if self.measures.heap && self.no_objects.is_none() {
+            let (alive, refused) = made::alive();
+            self.unfollowed = refused;
+            hub.note_alive(self.id, &Registry, &alive, vm::allocations::collections());
+        }
+    }
+
     fn taken(&self, closed: Closed, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
         Taken {
             closed,
@@ -60,6 +72,8 @@ impl Active {
             end: Start::now(hub),
             engine,
             given_up: self.given_up,
+            no_objects: self.no_objects,
+            unfollowed: self.unfollowed,
             labels_refused,
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
@@ -79,6 +93,10 @@ impl Taken {
             handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
             collector_ns,
             unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
+            vm_objects: start.vm_objects.map_or(0, |then| {
+                // SAFETY: a session that is taken is taken with the GVL, and nothing of Ruby has run since.
+                unsafe { vm::allocations::made_so_far() }.saturating_sub(then)
+            }),
             ..Stats::default()
         }
     }
@@ -119,6 +137,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = lock();
     if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
+        made::settle();
         hub.discard(session);
         sampler.settle_down();
     }
@@ -131,6 +150,8 @@ pub(crate) fn pause(session: SessionId) {
     active.paused = true;
     // What it does meanwhile is not to be seen.
     active.start.process_cpu_ns = None;
+    active.start.vm_objects = None;
+    made::settle();
     let lives = active.lives(&[]);
     if let Some(hub) = CAPTURE.hub() {
         hub.pause(session, &Registry, &lives);
@@ -147,6 +168,7 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     }
     active.paused = false;
     threads::look_again();
+    made::settle();
     if let Some(hub) = CAPTURE.hub() {
         hub.resume(session, &Registry, clock::monotonic_ns(), &now());
     }
@@ -169,11 +191,12 @@ pub(crate) fn is_paused(session: SessionId) -> bool {
 pub(crate) fn give_up(why: &'static str) {
     let mut sampler = lock();
     let Some(hub) = CAPTURE.hub() else { return };
-    if sampler.sessions.is_empty() {
+    let mut timed = sampler.sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
+    if timed.peek().is_none() {
         return;
     }
     quiet();
-    for session in sampler.sessions.iter_mut().filter(|it| it.given_up.is_none()) {
+    for session in timed.filter(|it| it.given_up.is_none()) {
         session.given_up = Some(why);
         if !session.paused {
             session.paused = true;
@@ -181,6 +204,21 @@ pub(crate) fn give_up(why: &'static str) {
             hub.pause(session.id, &Registry, &session.lives(&[]));
         }
     }
+}
+
+/// No session looks at objects from now on, or none of those that are to know which are alive. What is alive now, they
+/// have. With the GVL.
+pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
+    let mut sampler = lock();
+    let Some(hub) = CAPTURE.hub() else { return };
+    for session in sampler.sessions.iter_mut().filter(|it| it.no_objects.is_none()) {
+        if session.measures.heap || session.measures.objects() && !heap_alone {
+            session.look_at_heap(hub);
+            session.no_objects = Some(why);
+            session.start.vm_objects = None;
+        }
+    }
+    sampler.look_at_objects();
 }
 
 /// No timer fires while this process may turn into another program, which it would kill.

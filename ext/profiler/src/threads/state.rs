@@ -182,8 +182,14 @@ impl ThreadState {
             let used_ns = clock::thread_cpu_ns().saturating_sub(self.stamped_cpu_ns.load(Relaxed));
             took_ns = took_ns.min(used_ns);
         }
-        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(took_ns), Relaxed);
+        self.add_handler_ns(took_ns);
         took_ns
+    }
+
+    /// Adds to the time spent in handlers and hooks. As for [`ThreadState::took_ns`].
+    #[inline]
+    pub(crate) fn add_handler_ns(&self, ns: u64) {
+        self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
     }
 
     /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.

@@ -3,6 +3,7 @@
 //! This room decides nothing. It knows which Ruby has what, which call may raise, and which one
 //! aborts the process when it is asked the wrong thing.
 
+pub(crate) mod allocations;
 pub(crate) mod asked;
 pub(crate) mod events;
 pub(crate) mod fibers;

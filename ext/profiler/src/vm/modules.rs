@@ -58,6 +58,15 @@ pub(crate) unsafe fn class_of(object: u64) -> u64 {
     unsafe { rb_sys::rb_obj_class(object as VALUE) as u64 }
 }
 
+/// The class that an object's own class stands for: the one that is no singleton class.
+///
+/// # Safety
+/// The caller holds the GVL; it is a live class.
+pub(crate) unsafe fn real_class(class: u64) -> u64 {
+    // SAFETY: as promised. Follows superclasses.
+    unsafe { rb_sys::rb_class_real(class as VALUE) as u64 }
+}
+
 /// The singleton class of the class `class`, if it has one of its own. `ObjectSpace` hides most of them.
 ///
 /// # Safety

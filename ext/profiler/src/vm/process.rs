@@ -48,13 +48,20 @@ pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
                 .into(),
         );
     }
+    if has_ractors(ruby) {
+        spots.push(
+            "threads of other Ractors are not in this profile, nor are the objects that they made".into(),
+        );
+    }
+    spots
+}
+
+/// Whether there are Ractors besides the main one.
+pub(crate) fn has_ractors(ruby: &Ruby) -> bool {
     static RACTOR: Object = Object::new(|ruby| constant(ruby, &["Ractor"]));
     static COUNT: Asked<OpaqueId> = Asked::new(|ruby| ruby.intern("count").into());
     let count = RACTOR.value(ruby).funcall::<_, _, usize>(*COUNT.get(ruby), ());
-    if count.is_ok_and(|count| count > 1) {
-        spots.push("threads of other Ractors are not in this profile".into());
-    }
-    spots
+    count.is_ok_and(|count| count > 1)
 }
 
 /// `RUBY_DESCRIPTION`.

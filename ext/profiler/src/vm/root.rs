@@ -9,18 +9,22 @@ struct RootType(rb_data_type_t);
 // SAFETY: written once, before it is shared; the VM only reads it.
 unsafe impl Sync for RootType {}
 
-/// Has the GC call `mark` in every marking, for as long as the process lives.
+/// Has the GC call `mark` in every marking, and `compact` after objects were moved, for as long as the process lives.
 ///
 /// The object is not write-barrier protected, on purpose: so it is marked again in each minor GC and
 /// at the end of an incremental marking, which is when a compaction decides what may move.
 ///
 /// # Safety
-/// The caller holds the GVL; `mark` calls nothing of the VM but [`pin`].
-pub(crate) unsafe fn install(mark: unsafe extern "C" fn(*mut c_void)) {
+/// The caller holds the GVL; `mark` calls nothing of the VM but [`pin`], `compact` nothing but [`moved`].
+pub(crate) unsafe fn install(
+    mark: unsafe extern "C" fn(*mut c_void),
+    compact: unsafe extern "C" fn(*mut c_void),
+) {
     // SAFETY: all fields of the type may be null or zero.
     let mut data_type: rb_data_type_t = unsafe { core::mem::zeroed() };
     data_type.wrap_struct_name = c"Profiler::Root".as_ptr();
     data_type.function.dmark = Some(mark);
+    data_type.function.dcompact = Some(compact);
     let data_type: &'static RootType = Box::leak(Box::new(RootType(data_type)));
     // The VM does not mark an object whose data is null; this one has no data of its own.
     let data = core::ptr::NonNull::<c_void>::dangling().as_ptr();
@@ -29,6 +33,15 @@ pub(crate) unsafe fn install(mark: unsafe extern "C" fn(*mut c_void)) {
         let root: VALUE = rb_sys::rb_data_typed_object_wrap(0, data, &data_type.0);
         rb_sys::rb_gc_register_mark_object(root);
     }
+}
+
+/// Where the object is that was at `address`.
+///
+/// # Safety
+/// Only inside the compact function; it was alive when objects were moved.
+pub(crate) unsafe fn moved(address: u64) -> u64 {
+    // SAFETY: as promised.
+    unsafe { rb_sys::rb_gc_location(address as VALUE) as u64 }
 }
 
 /// Keeps the object behind a handle alive and where it is.

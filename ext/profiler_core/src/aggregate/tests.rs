@@ -19,8 +19,8 @@ fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
     }
 }
 
-const CPU: Measures = Measures { cpu: true, wall: false };
-const BOTH: Measures = Measures { cpu: true, wall: true };
+const CPU: Measures = Measures { cpu: true, ..Measures::NONE };
+const BOTH: Measures = Measures { cpu: true, wall: true, ..Measures::NONE };
 
 fn at(thread: u32, cpu_ns: u64) -> Beginning {
     Beginning {
@@ -52,8 +52,8 @@ fn a_record_is_worth_the_time_since_the_one_before() {
     assert_eq!(
         weights,
         [
-            (Some(StackId(7)), Weight { count: 1, cpu_ns: 30, wall_ns: 0, blame_ns: 0 }),
-            (Some(StackId(8)), Weight { count: 1, cpu_ns: 25, wall_ns: 0, blame_ns: 0 }),
+            (Some(StackId(7)), Weight { count: 1, cpu_ns: 30, ..Weight::default() }),
+            (Some(StackId(8)), Weight { count: 1, cpu_ns: 25, ..Weight::default() }),
         ]
     );
 }
@@ -112,7 +112,7 @@ fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_st
     aggregate.settle(&last(2, 999));
     let weights = aggregate.into_weights();
     assert_eq!(weights.len(), 1);
-    assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, wall_ns: 0, blame_ns: 0 });
+    assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, ..Weight::default() });
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
 
 #[test]
 fn a_tick_without_the_gvl_is_none_of_the_wall() {
-    let wall = Measures { cpu: false, wall: true };
+    let wall = Measures { wall: true, ..Measures::NONE };
     let mut aggregate = Aggregate::new(wall, 0, true, [at(1, 100)]);
     aggregate.add(Kind::Tick, &measured(State::Waiting, 120, [5, 50, 0, 0]), WAITED);
     aggregate.add(Kind::Tick, &measured(State::Running, 130, [8, 90, 0, 0]), RAN);

@@ -3,6 +3,7 @@
 pub mod blame;
 pub mod by;
 pub mod gc;
+pub mod made;
 pub mod merge;
 mod sum;
 pub mod top;

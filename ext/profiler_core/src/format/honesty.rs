@@ -1,6 +1,6 @@
 //! How far the numbers can be trusted, in sentences: the same ones in every output.
 
-use super::units::{counted, duration, percent, round_duration};
+use super::units::{count, counted, duration, percent, round_duration};
 use crate::profile::{Profile, SampleType};
 use crate::sample::State;
 
@@ -30,6 +30,29 @@ fn why_coarse(profile: &Profile) -> &'static str {
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
         _ => "ticks came later than asked, as handlers may take a fifth of a thread's time and no more",
     }
+}
+
+/// How many objects were made, and how many were looked at; nothing where none was.
+pub(super) fn objects(profile: &Profile) -> Option<String> {
+    profile.sample_types.contains(&SampleType::AllocObjects).then(|| {
+        let (made, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
+        let counted = match by_vm {
+            0 => String::new(),
+            _ if by_vm == made => ", as many as the VM counted".into(),
+            _ => {
+                format!(" (the VM counted {}, with those of other Ractors and of compactions)", count(by_vm))
+            }
+        };
+        let looked = match profile.meta.every {
+            0 | 1 => String::new(),
+            every => format!("; one in {} looked at", count(every)),
+        };
+        let alive = match profile.total().get(SampleType::InuseObjects) {
+            _ if !profile.sample_types.contains(&SampleType::InuseObjects) => String::new(),
+            alive => format!("; {} alive at the end", count(alive)),
+        };
+        format!("{} made{counted}{looked}{alive}", count(made))
+    })
 }
 
 /// Where the wall clock time of all threads went; nothing where it was not measured.

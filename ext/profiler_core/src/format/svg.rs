@@ -80,9 +80,13 @@ fn title_of(profile: &Profile, of: SampleType) -> String {
 }
 
 fn subtitle_of(profile: &Profile) -> String {
-    let samples = counted(profile.total().get(SampleType::Samples), "sample");
-    let mut parts = vec![format!("{samples}, {} dropped", count(honesty::dropped(profile)))];
+    let mut parts = Vec::new();
+    if profile.sample_types.contains(&SampleType::Samples) {
+        let samples = counted(profile.total().get(SampleType::Samples), "sample");
+        parts.push(format!("{samples}, {} dropped", count(honesty::dropped(profile))));
+    }
     parts.extend(honesty::interval(profile));
+    parts.extend(honesty::objects(profile));
     parts.join("; ")
 }
 

@@ -82,6 +82,7 @@ pub(crate) fn example() -> Profile {
         modes: vec!["cpu".into()],
         engine: "thread_timer".into(),
         interval_ns: 1_000_000,
+        every: 0,
         started_at_ns: 1_795_239_130_500_000_000,
         duration_ns: 1_234_567_890,
         ruby: "ruby 3.3.8 (2025-04-09 revision b200bad6cd) [x86_64-linux]".into(),
@@ -106,6 +107,7 @@ pub(crate) fn example() -> Profile {
         stop_ns: 90_000,
         names_ns: 400_000,
         unseen_cpu_ns: 60_000_000,
+        vm_objects: 0,
     };
     profile
 }

@@ -8,6 +8,7 @@ mod build;
 mod example;
 mod golden;
 mod hostile;
+mod objects;
 mod pprof;
 mod timeline;
 mod wire;

@@ -84,6 +84,7 @@ fn meta() -> impl Strategy<Value = Meta> {
             modes,
             engine,
             interval_ns: interval,
+            every: interval / 3,
             started_at_ns: started,
             duration_ns: took,
             ruby,

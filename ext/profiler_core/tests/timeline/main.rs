@@ -34,7 +34,7 @@ proptest! {
 
     #[test]
     fn moments_go_where_their_rows_go(steps in steps()) {
-        let both = Measures { cpu: true, wall: true };
+        let both = Measures { cpu: true, wall: true, ..Measures::NONE };
         let [_, profile] = record(both, LabelSet::EMPTY, &steps);
         let changes = [
             place(&profile, Place::Root),
@@ -51,7 +51,7 @@ proptest! {
 
     #[test]
     fn of_two_profiles_the_later_ones_moments_come_later(one in steps(), other in steps(), apart in 0..20_000_u64) {
-        let both = Measures { cpu: true, wall: true };
+        let both = Measures { cpu: true, wall: true, ..Measures::NONE };
         let [[_, mut one], [_, mut other]] = [one, other].map(|it| record(both, LabelSet::EMPTY, &it));
         (one.meta.started_at_ns, other.meta.started_at_ns) = (5_000, 5_000 + apart);
         let merged = merge(&[&one, &other]);

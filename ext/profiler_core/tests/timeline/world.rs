@@ -226,5 +226,5 @@ pub(crate) fn written_and_read(profile: &Profile) -> Profile {
 
 pub(crate) fn measures() -> impl Strategy<Value = Measures> {
     let both = [(true, false), (false, true), (true, true)];
-    prop::sample::select(both.to_vec()).prop_map(|(cpu, wall)| Measures { cpu, wall })
+    prop::sample::select(both.to_vec()).prop_map(|(cpu, wall)| Measures { cpu, wall, ..Measures::NONE })
 }

@@ -57,6 +57,9 @@ impl<'profile> Encoder<'profile> {
         if let Some(of) = timed.into_iter().find(|of| self.profile.sample_types.contains(of)) {
             self.message.period_type = Some(self.value_type(of));
             self.message.period = signed(meta.interval_ns);
+        } else if meta.every > 0 {
+            self.message.period_type = Some(self.value_type(SampleType::AllocObjects));
+            self.message.period = signed(meta.every);
         }
         self.message.time_nanos = signed(meta.started_at_ns);
         self.message.duration_nanos = signed(meta.duration_ns);
@@ -186,14 +189,13 @@ fn comments(profile: &Profile) -> Vec<String> {
     if !meta.ruby.is_empty() {
         comments.push(meta.ruby.clone());
     }
-    comments.push(format!(
-        "profiler {}, mode {}, engine {}",
-        meta.profiler_version,
-        meta.modes.join(" and "),
-        meta.engine
-    ));
+    let engine = if meta.engine.is_empty() { String::new() } else { format!(", engine {}", meta.engine) };
+    comments.push(format!("profiler {}, mode {}{engine}", meta.profiler_version, meta.modes.join(" and ")));
     comments.extend(honesty::interval(profile));
-    comments.push(units::counted(profile.total().get(SampleType::Samples), "sample"));
+    comments.extend(honesty::objects(profile).map(|it| format!("objects: {it}")));
+    if profile.sample_types.contains(&SampleType::Samples) {
+        comments.push(units::counted(profile.total().get(SampleType::Samples), "sample"));
+    }
     let dropped = |(number, reason)| format!("{} dropped: {reason}", units::counted(number, "tick"));
     comments.extend(honesty::drops(profile).into_iter().map(dropped));
     comments.extend(honesty::oddities(profile));

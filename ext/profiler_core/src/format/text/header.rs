@@ -50,7 +50,10 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts.extend(honesty::wall(profile).map(|it| ("wall", it)));
     facts.extend(behind(profile).map(|it| ("gvl", it)));
     facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
-    facts.push(("samples", samples(profile)));
+    facts.extend(honesty::objects(profile).map(|it| ("objects", it)));
+    if profile.sample_types.contains(&SampleType::Samples) {
+        facts.push(("samples", samples(profile)));
+    }
     let drops = honesty::drops(profile);
     if !drops.is_empty() {
         let sum = counted(honesty::dropped(profile), "tick");

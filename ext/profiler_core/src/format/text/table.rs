@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::{Paint, TextOptions};
+use crate::analysis::made::{made, Made};
 use crate::analysis::top::{top, Order, Row, Top};
 use crate::format::svg::shorten;
-use crate::format::units::{amount, counted, percent};
+use crate::format::units::{amount, count, counted, percent};
 use crate::format::{clean, display_name};
 use crate::profile::{Function, Profile, SampleType};
 
@@ -15,6 +16,10 @@ pub(super) const NAME_COLUMNS: usize = 40;
 pub(super) const LEAST_COLUMNS: usize = 12;
 pub(super) const PERCENT_COLUMNS: usize = 6;
 pub(super) const GAP: &str = "   ";
+/// Over how many objects a function itself made, and over their class: the heaviest, and how many others.
+const OBJECTS: &str = "OBJECTS";
+const CLASSES: &str = "CLASS";
+const CLASS_COLUMNS: usize = 30;
 
 pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, paint: Paint) -> String {
     let order = if options.sort_total { Order::TotalWeight } else { Order::SelfWeight };
@@ -26,7 +31,9 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     let shown = if options.limit == 0 { top.rows.len() } else { options.limit.min(top.rows.len()) };
     let left_out = top.rows.len() - shown;
 
-    let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(|row| Line::new(profile, &top, row)).collect();
+    let objects = made(profile, of);
+    let line = |row: &Row| Line::new(profile, &top, row, objects.get(&row.function));
+    let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(line).collect();
     let columns = Columns::fit(&lines, options.width);
     let mut text = format!("{}: {total} in all\n\n", paint.bold(name));
     push_line(&mut text, &columns.heading(paint));
@@ -51,14 +58,26 @@ struct Line<'profile> {
     row: Row,
     total: String,
     own: String,
+    /// Of objects: how many, and of which class.
+    made: Option<(String, String)>,
     name: Cow<'profile, str>,
     place: String,
 }
 
 impl<'profile> Line<'profile> {
-    fn new(profile: &'profile Profile, top: &Top, row: &Row) -> Self {
+    fn new(profile: &'profile Profile, top: &Top, row: &Row, made: Option<&Made<'_>>) -> Self {
         let function = profile.function(row.function);
+        let class = |it: &Made<'_>| match it.classes {
+            1 => clean(it.class).into_owned(),
+            classes => format!("{} +{}", clean(it.class), classes - 1),
+        };
+        let made = match made {
+            Some(it) => (count(it.objects), shorten(&class(it), CLASS_COLUMNS)),
+            None => (count(0), String::new()),
+        };
+        let of_objects = top.of >= SampleType::AllocObjects;
         Self {
+            made: of_objects.then_some(made),
             row: *row,
             total: amount(top.of, row.total_weight),
             own: amount(top.of, row.self_weight),
@@ -80,6 +99,8 @@ pub(super) fn place_of(function: &Function) -> String {
 struct Columns {
     total: usize,
     own: usize,
+    /// How many objects, and of which class; nothing where it is not about objects.
+    made: Option<(usize, usize)>,
     name: usize,
     /// The most that a name and a place may take.
     most: Option<(usize, usize)>,
@@ -90,23 +111,33 @@ impl Columns {
         let widest = |of: &dyn Fn(&Line<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0);
         let total = widest(&|it| it.total.len());
         let own = widest(&|it| it.own.len());
+        let of_made = |of: &dyn Fn(&(String, String)) -> &String, least: &str| {
+            widest(&|it| it.made.as_ref().map_or(0, |made| of(made).chars().count())).max(least.len())
+        };
+        let made = (of_made(&|it| &it.0, OBJECTS), of_made(&|it| &it.1, CLASSES));
+        let made = lines.iter().any(|it| it.made.is_some()).then_some(made);
         let name = widest(&|it| it.name.chars().count()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
         let place = widest(&|it| it.place.chars().count());
 
         let most = width.map(|width| {
-            let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len());
+            let made = made.map_or(0, |(objects, class)| objects + class + 2 * GAP.len());
+            let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len()) + made;
             let room = width.saturating_sub(numbers + GAP.len());
             // Names are what people look for: they get what they need, up to three fifths.
             let name = name.min(room.saturating_sub(place).max(room * 3 / 5)).max(LEAST_COLUMNS);
             (name, room.saturating_sub(name).max(LEAST_COLUMNS))
         });
-        Self { total, own, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
+        Self { total, own, made, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
     }
 
     fn heading(&self, paint: Paint) -> String {
         let (total, own) = (self.total + 1 + PERCENT_COLUMNS, self.own + 1 + PERCENT_COLUMNS);
         let name = self.name;
-        paint.bold(&format!("{:>total$}{GAP}{:>own$}{GAP}{:<name$}{GAP}PLACE", "TOTAL", "SELF", "FUNCTION"))
+        let made = self.made.map_or_else(String::new, |(objects, class)| {
+            format!("{OBJECTS:>objects$}{GAP}{CLASSES:<class$}{GAP}")
+        });
+        let function = format!("{:<name$}", "FUNCTION");
+        paint.bold(&format!("{:>total$}{GAP}{:>own$}{GAP}{made}{function}{GAP}PLACE", "TOTAL", "SELF"))
     }
 
     fn line(&self, line: &Line<'_>, top: &Top, paint: Paint) -> String {
@@ -119,8 +150,11 @@ impl Columns {
             None => (line.name.to_string(), line.place.clone()),
             Some((name, place)) => (shorten(&line.name, name), shorten(&line.place, place)),
         };
+        let made = self.made.zip(line.made.as_ref()).map_or_else(String::new, |((objects, class), made)| {
+            format!("{:>objects$}{GAP}{:<class$}{GAP}", made.0, made.1)
+        });
         format!(
-            "{:>total$} {}{GAP}{:>own$} {}{GAP}{:<name_columns$}{GAP}{}",
+            "{:>total$} {}{GAP}{:>own$} {}{GAP}{made}{:<name_columns$}{GAP}{}",
             line.total,
             share(line.row.total_weight),
             line.own,

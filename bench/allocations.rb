@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "contenders"
+require "json"
+
+# What it costs to make an object while somebody looks, over a hook that does nothing. In one process all contenders take
+# turns in random order, slice by slice, so that drift of the machine hits all alike.
+module Bench
+  module Allocations
+    DOCUMENT = JSON.generate(Array.new(50) { |i| { "id" => "i#{i}", "tags" => %w[a b c], "score" => i / 3.0 } }).freeze
+
+    module_function
+
+    def strings(number)
+      i = 0
+      while i < number
+        _ = +"text"
+        i += 1
+      end
+    end
+
+    def objects(number)
+      i = 0
+      while i < number
+        Object.new
+        i += 1
+      end
+    end
+
+    def json(number)
+      (number / 400).times { JSON.parse(DOCUMENT) }
+    end
+
+    def descend(levels, &work)
+      levels.positive? ? descend(levels - 1, &work) : work.call
+    end
+
+    WORK = {
+      "strings" => method(:strings), "objects" => method(:objects), "json" => method(:json),
+      "strings, 50 deep" => ->(number) { descend(45) { strings(number) } }
+    }.freeze
+
+    # A hook that does nothing, on what is made, and on what is freed.
+    class Empty
+      def initialize(freed: false, walk: false)
+        OnFloor.load
+        @hooks = [true, freed, walk]
+      end
+
+      def start
+        Floor.objects(*@hooks)
+      end
+
+      def stop
+        Floor.objects(false, false, false)
+      end
+    end
+
+    class Ours
+      def initialize(mode, every)
+        require "profiler"
+        @options = { mode: mode, every: every }
+      end
+
+      def start
+        @session = Profiler.start(**@options)
+      end
+
+      def stop
+        @session.stop
+      end
+    end
+
+    class Peer
+      def initialize(every)
+        require "stackprof"
+        @every = every
+      end
+
+      def start
+        StackProf.start(mode: :object, interval: @every, raw: false)
+      end
+
+      def stop
+        StackProf.stop
+        StackProf.results
+      end
+    end
+
+    ARMS = {
+      "off" => -> { Null.new },
+      "empty hook" => -> { Empty.new },
+      "empty hook, again" => -> { Empty.new }, # the noise
+      "empty hooks, on the freed too" => -> { Empty.new(freed: true) }, # the least that :heap takes
+      "a walk in it, 1" => -> { Empty.new(walk: true) }, # the least that looking at each takes
+      **[1, 100, 1_000].to_h { |every| ["ours, #{every}", -> { Ours.new(:allocations, every) }] },
+      "ours, heap, 1000" => -> { Ours.new(:heap, 1_000) },
+      **[1, 100, 1_000].to_h { |every| ["stackprof, #{every}", -> { Peer.new(every) }] }
+    }.freeze
+
+    # CPU seconds of each arm, and how many objects the VM counts, in each of `pairs` rounds.
+    def rounds(work, pairs, seconds)
+      work = WORK.fetch(work)
+      arms = Bench.loaded(ARMS)
+      number = Bench.calibrate(work, seconds)
+      # Who looks at each takes many times as long.
+      all = arms.map { |name, arm| [name, arm, name.end_with?(", 1") ? number / 8 : number] }
+      all.each { |_name, *one| slice(work, *one) }
+      Array.new(pairs) { all.shuffle.to_h { |name, *one| [name, slice(work, *one)] } }
+    end
+
+    def slice(work, arm, number)
+      GC.start
+      arm.start
+      objects = GC.stat(:total_allocated_objects)
+      cpu = Bench.cpu_of do
+        work.call(number)
+        sleep 0.02 # for who has a thread
+      end
+      objects = GC.stat(:total_allocated_objects) - objects
+      # What a contender does later, it does because of these objects.
+      stop = Bench.cpu_of { arm.stop }
+      { cpu: cpu, stop: stop, objects: objects }
+    end
+  end
+end

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "allocations"
+
+module Bench
+  SELDOM_LIMIT_NS = 3  # an object over the empty hook, one in 100 or 1,000 looked at
+  HEAP_LIMIT = 1.5     # CPU with :heap, times that with :allocations
+  EACH_LIMIT_NS = 150  # the same, each one looked at
+
+  module Run
+    module_function
+
+    def allocations
+      report = Report.new("allocations", "To make an object, ns over a hook that does nothing")
+      by_work = Allocations::WORK.keys.to_h { |work| [work, child(:allocations, work, pairs(30), SECONDS)] }
+      report.text("Trimmed mean of the differences of #{pairs(30)} rounds, a slice of each contender in each; in brackets the 95 % interval. " \
+                  "The CPU of the whole process counts, that of stopping does not.")
+      arms = Allocations::ARMS.keys & by_work.values.first.first.keys - ["empty hook"]
+      limits = { "ours, 1" => EACH_LIMIT_NS, "ours, 100" => SELDOM_LIMIT_NS, "ours, 1000" => SELDOM_LIMIT_NS }
+      rows = arms.flat_map do |arm|
+        figures = by_work.values.map { |rounds| Stats.figure(rounds) { |some| over_empty(some, arm) } }
+        limit = limits[arm]
+        [[arm, *figures.map { |it| it.text(1) }], *([["at most #{limit}", *figures.map { |it| it.verdict(limit) }]] if limit)]
+      end
+      report.table(["", *by_work.keys], rows)
+      base = by_work.values.map { |rounds| Stats.trimmed_mean(rounds.map { |it| it["off"]["cpu"] * 1e9 / it["off"]["objects"] }).round(1) }
+      report.text("CPU of the whole, with / without (an object takes #{base.join(", ")} ns without)")
+      report.table(["", *by_work.keys], (arms + ["empty hook"] - ["off"]).map do |arm|
+        [arm, *by_work.values.map { |rounds| Stats.figure(rounds) { |some| Stats.trimmed_mean(some.map { |it| it[arm]["cpu"] / it[arm]["objects"] * it["off"]["objects"] / it["off"]["cpu"] }) }.text(3) }]
+      end)
+      ratio = ->(some) { Stats.trimmed_mean(some.map { |it| %w[heap,\ 1000 1000].map { |name| per_object(it["ours, #{name}"]) }.reduce(:/) }) }
+      figures = by_work.values.map { |rounds| Stats.figure(rounds, &ratio) }
+      report.text("CPU with `:heap` / with `:allocations`, one in 1,000 looked at; at most #{HEAP_LIMIT}")
+      report.table(["", *by_work.keys], [["heap / allocations", *figures.map { |it| it.text(3) }], ["demand", *figures.map { |it| it.verdict(HEAP_LIMIT) }]])
+      report.publish
+    end
+
+    def per_object(slice)
+      slice["cpu"] * 1e9 / slice["objects"]
+    end
+
+    def over_empty(rounds, arm)
+      Stats.trimmed_mean(rounds.map { |it| per_object(it[arm]) - per_object(it["empty hook"]) })
+    end
+  end
+end

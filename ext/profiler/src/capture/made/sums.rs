@@ -1,0 +1,120 @@
+//! Sums of what was made at the same place, kept for a while: a record each would cost several times as much as a look.
+//!
+//! A table in which each place of the program has one room, by a hash of its frames. Who comes to a room that another
+//! has sends the other's sum away, and is itself sent at once, the first time; so its handles are kept by then, and no
+//! other frame can come to have them. The frames themselves are compared: none is taken for another.
+
+use ::core::ffi::c_int;
+use ::core::prelude::rust_2021::*;
+
+use ::profiler_core::class::Class;
+use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use ::profiler_core::sample::Made;
+
+use super::site::{Frames, Site};
+
+/// Rooms. Two kilobytes each; those that are not used take nothing.
+const ROOMS: usize = 512;
+/// Frames of a room. Deeper stacks are sent at once.
+const FRAMES: usize = 124;
+
+#[derive(Clone, Copy)]
+struct Room {
+    site: Site,
+    made: Made,
+    frames: usize,
+    handles: [u64; FRAMES],
+    lines: [c_int; FRAMES],
+}
+
+/// See the module.
+pub(super) struct Sums([Room; ROOMS]);
+
+const NOTHING: Made = Made { class: Class::NONE, looks: 0, objects: 0, bytes: 0, tracked: None };
+
+impl Sums {
+    pub(super) const fn new() -> Self {
+        let site =
+            Site { thread: ThreadId(0), labels: LabelSetId::NONE, scope: ScopeId::NONE, class: Class::NONE };
+        Self([Room { site, made: NOTHING, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] }; ROOMS])
+    }
+
+    /// The room of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
+    /// are too many.
+    #[inline]
+    pub(super) fn place(
+        &mut self,
+        site: &Site,
+        handles: Option<&[u64]>,
+        lines: Option<&[c_int]>,
+        send: impl FnOnce(&Site, Frames<'_>, &Made),
+    ) -> Option<(usize, bool)> {
+        let (handles, lines) = (handles?, lines?);
+        if handles.len() > FRAMES || handles.is_empty() {
+            return None;
+        }
+        let place = hash(site, handles, lines) as usize % ROOMS;
+        let room = self.0.get_mut(place)?;
+        if room.is(site, handles, lines) {
+            return Some((place, false));
+        }
+        room.leave(send);
+        room.site = *site;
+        room.frames = handles.len();
+        room.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
+        room.lines.iter_mut().zip(lines).for_each(|(to, from)| *to = *from);
+        room.made = Made { class: site.class, ..NOTHING };
+        Some((place, true))
+    }
+
+    /// More was made there.
+    #[inline]
+    pub(super) fn add(&mut self, place: usize, more: &Made) {
+        if let Some(Room { made, .. }) = self.0.get_mut(place) {
+            made.looks = made.looks.saturating_add(more.looks);
+            made.objects += more.objects;
+            made.bytes += more.bytes;
+        }
+    }
+
+    /// `send` takes all of it.
+    pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Made)) {
+        self.0.iter_mut().for_each(|room| room.leave(&mut send));
+    }
+
+    /// Nothing is left.
+    pub(super) fn forget(&mut self) {
+        self.0.iter_mut().for_each(|room| room.frames = 0);
+    }
+}
+
+impl Room {
+    #[inline]
+    fn frames(&self) -> Frames<'_> {
+        let taken = self.handles.get(..self.frames).zip(self.lines.get(..self.frames));
+        taken.unwrap_or((&[], &[]))
+    }
+
+    #[inline]
+    fn is(&self, site: &Site, handles: &[u64], lines: &[c_int]) -> bool {
+        self.site == *site && self.frames() == (handles, lines)
+    }
+
+    fn leave(&mut self, send: impl FnOnce(&Site, Frames<'_>, &Made)) {
+        if self.made.looks > 0 && self.frames > 0 {
+            send(&self.site, self.frames(), &self.made);
+        }
+        self.frames = 0;
+    }
+}
+
+/// Of the leaf end of the stack, where stacks differ most, and of its depth.
+#[inline]
+fn hash(site: &Site, handles: &[u64], lines: &[c_int]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    let class = site.class.handle().unwrap_or(1);
+    let begun = mix(u64::from(site.thread.0) << 32 | handles.len() as u64, class);
+    let frames = handles.iter().zip(lines).take(8);
+    frames.fold(begun, |hash, (handle, line)| mix(hash, *handle ^ (*line as u64) << 48)) >> 20
+}

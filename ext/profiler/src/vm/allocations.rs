@@ -1,0 +1,155 @@
+//! Objects as they are made: a hook on that, and what can be said of one that has just got its place.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use profiler_core::class::Class;
+use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
+
+/// Called for each object that the main Ractor makes, when it has its class and its place, and nothing in it yet.
+pub(crate) type MadeHook = unsafe extern "C" fn(VALUE, *mut c_void);
+
+/// A [`MadeHook`] whose body is `$body`, with what [`made`] needs as `$what`.
+macro_rules! made_hook {
+    ($name:ident, |$what:ident| $body:expr) => {
+        unsafe extern "C" fn $name(_data: ::rb_sys::VALUE, $what: *mut ::core::ffi::c_void) {
+            $body
+        }
+    };
+}
+pub(crate) use made_hook;
+
+extern "C" {
+    // Which bindings have it depends on the headers; every libruby has it.
+    fn rb_add_event_hook2(hook: rb_event_hook_func_t, events: rb_event_flag_t, data: VALUE, flags: c_int);
+}
+
+/// The hook is called also while an exception is on its way, and with two words: its data and what has happened.
+const SAFE_AND_RAW: c_int = 1 | 4;
+
+/// Whether a Ractor that is born while the hook is there kills the process.
+pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
+
+/// Where the VM says how large an object's slot is; 0 where it does not.
+static SLOT_SIZE: AtomicUsize = AtomicUsize::new(0);
+/// All slots are of this size where the VM does not say.
+const ONE_SIZE: u64 = 40;
+
+fn as_hook(hook: MadeHook) -> rb_event_hook_func_t {
+    // SAFETY: with the flag RAW the VM calls it with these two arguments.
+    Some(unsafe {
+        core::mem::transmute::<MadeHook, unsafe extern "C" fn(u32, VALUE, VALUE, rb_sys::ID, VALUE)>(hook)
+    })
+}
+
+/// `hook` is called from now on.
+///
+/// # Safety
+/// The caller holds the GVL; the hook neither raises nor makes objects.
+pub(crate) unsafe fn on_made(hook: MadeHook) {
+    // SAFETY: looks a name up among those that are loaded.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
+    SLOT_SIZE.store(found as usize, Relaxed);
+    let event = rb_sys::RUBY_INTERNAL_EVENT_NEWOBJ as rb_event_flag_t;
+    // SAFETY: a plain function that lives as long as the process.
+    unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
+}
+
+/// No longer: undoes [`on_made`] or [`on_freed`].
+///
+/// # Safety
+/// The caller holds the GVL.
+pub(crate) unsafe fn off_made(hook: MadeHook) {
+    // SAFETY: removing what is not there does nothing.
+    let _: c_int = unsafe { rb_sys::rb_remove_event_hook(as_hook(hook)) };
+}
+
+/// `hook` is called for each object that is freed, while garbage is being collected.
+///
+/// # Safety
+/// As for [`on_made`]; the hook calls nothing of the VM but [`made`].
+pub(crate) unsafe fn on_freed(hook: MadeHook) {
+    let event = rb_sys::RUBY_INTERNAL_EVENT_FREEOBJ as rb_event_flag_t;
+    // SAFETY: a plain function that lives as long as the process.
+    unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
+}
+
+/// How many garbage collections there have been.
+pub(crate) fn collections() -> u64 {
+    // SAFETY: reads a number.
+    unsafe { rb_sys::rb_gc_count() as u64 }
+}
+
+/// The object that a [`MadeHook`] was called for.
+///
+/// # Signal safety
+/// A read.
+///
+/// # Safety
+/// `what` is what the hook was called with.
+#[inline]
+pub(crate) unsafe fn made(what: *mut c_void) -> u64 {
+    // SAFETY: as promised; raises for other events only.
+    unsafe { rb_sys::rb_tracearg_object(what.cast::<rb_trace_arg_t>()) as u64 }
+}
+
+/// The class of an object that has just been made. It can get another one yet: a class gets its metaclass, and what is
+/// hidden from Ruby loses it.
+///
+/// # Signal safety
+/// Two reads.
+///
+/// # Safety
+/// It is the object of a hook that runs.
+#[inline]
+pub(crate) unsafe fn class_of_made(object: u64) -> Class {
+    // SAFETY: every object begins with its flags and its class.
+    let [flags, class] = unsafe { *(object as *const [u64; 2]) };
+    let of_type = (flags & 0x1f) as u8;
+    // In these the second word is something else.
+    let internal = [
+        ruby_value_type::RUBY_T_IMEMO,
+        ruby_value_type::RUBY_T_NODE,
+        ruby_value_type::RUBY_T_ICLASS,
+        ruby_value_type::RUBY_T_ZOMBIE,
+        ruby_value_type::RUBY_T_MOVED,
+        ruby_value_type::RUBY_T_NONE,
+    ];
+    if class == 0 || internal.iter().any(|it| *it as u8 == of_type) {
+        return Class::internal(of_type);
+    }
+    Class::of_handle(class)
+}
+
+/// The size of an object's slot, bytes. What it has besides, from `malloc`, comes later.
+///
+/// # Signal safety
+/// Reads what the VM has noted of the page.
+///
+/// # Safety
+/// It is a live object.
+#[inline]
+pub(crate) unsafe fn slot_size(object: u64) -> u64 {
+    match SLOT_SIZE.load(Relaxed) {
+        0 => ONE_SIZE,
+        found => {
+            // SAFETY: it is the VM's `size_t rb_gc_obj_slot_size(VALUE)`.
+            let ask = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(VALUE) -> usize>(found) };
+            // SAFETY: as promised.
+            unsafe { ask(object as VALUE) as u64 }
+        }
+    }
+}
+
+/// How many objects this process has made, as the VM counts them. A compaction counts in it on Ruby 3.4.
+///
+/// # Safety
+/// The caller holds the GVL.
+pub(crate) unsafe fn made_so_far() -> u64 {
+    // SAFETY: as promised; a Symbol that was interned stays.
+    unsafe {
+        let word = "total_allocated_objects";
+        let question = rb_sys::rb_id2sym(rb_sys::rb_intern2(word.as_ptr().cast(), word.len() as _));
+        rb_sys::rb_gc_stat(question) as u64
+    }
+}

@@ -1,0 +1,71 @@
+//! The class of an object that was made, as far as it can be told at its birth.
+
+use ::core::prelude::rust_2021::*;
+
+/// In one word: a handle of the VM, which is even, or the type of an object that the VM made for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Class(u64);
+
+/// The types that an object's first word can say, in the order of the VM.
+const TYPES: [&str; 32] = [
+    "none", "object", "class", "module", "float", "string", "regexp", "array", "hash", "struct", "bignum",
+    "file", "data", "match", "complex", "rational", "0x10", "nil", "true", "false", "symbol", "fixnum",
+    "undef", "0x17", "0x18", "0x19", "imemo", "node", "iclass", "zombie", "moved", "0x1f",
+];
+
+impl Class {
+    /// Of nothing.
+    pub const NONE: Self = Self(1);
+
+    /// The one that a handle stands for.
+    #[inline]
+    #[must_use]
+    pub fn of_handle(handle: u64) -> Self {
+        Self(handle & !1)
+    }
+
+    /// Of an object of that type which no Ruby code gets to see.
+    #[inline]
+    #[must_use]
+    pub fn internal(of_type: u8) -> Self {
+        Self(u64::from(of_type) << 1 | 1)
+    }
+
+    /// What the VM can name.
+    #[inline]
+    #[must_use]
+    pub fn handle(self) -> Option<u64> {
+        (self.0 & 1 == 0 && self.0 != 0).then_some(self.0)
+    }
+
+    /// The type of what the VM has no class for: `imemo`.
+    #[must_use]
+    pub fn internal_type(self) -> &'static str {
+        TYPES.get((self.0 >> 1) as usize).filter(|_| self.0 & 1 == 1).unwrap_or(&"object")
+    }
+
+    #[inline]
+    pub(crate) fn word(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use ::std::assert_eq;
+
+    #[test]
+    fn what_has_no_class_is_called_by_its_type() {
+        assert_eq!(Class::internal(0x1a).internal_type(), "imemo");
+        assert_eq!(Class::internal(7).handle(), None);
+        assert_eq!(Class::of_handle(0x7f00).handle(), Some(0x7f00));
+        assert_eq!(Class::from_word(Class::internal(5).word()), Class::internal(5));
+    }
+}

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require_relative "../profiler"
+
+module Profiler
+  # A limit on what a block makes, and what there is to say where it is broken: for the matchers of test frameworks.
+  #
+  # @api private
+  class AllocationLimit
+    SITES = 10 # that a message lists
+    UNITS = %i[objects bytes].freeze
+
+    attr_reader :found
+
+    def initialize(limit, unit: :objects, of: nil, warm_up: 0)
+      unless limit.is_a?(Integer) && !limit.negative?
+        raise ArgumentError, "#{limit.inspect} is not a limit for objects (allowed: an Integer from 0 on)"
+      end
+      raise ArgumentError, "#{unit.inspect} is not what a block makes (allowed: :objects, :bytes)" unless UNITS.include?(unit)
+
+      @limit = limit
+      @unit = unit
+      @of = of
+      @warm_up = warm_up
+    end
+
+    # Runs the block.
+    #
+    # @return [Boolean] whether it kept the limit
+    def keeps?(&block)
+      @found = Profiler.allocations_of(warm_up: @warm_up, &block)
+      number <= @limit
+    end
+
+    def description
+      "allocate at most #{@limit} #{@unit}#{" of #{@of}" if @of}"
+    end
+
+    # Why not, with the places, the most first.
+    def message
+      sites = found.of(@of).sort_by { |it| [-it[@unit], it.class_name, it.place] }
+      lines = sites.first(SITES).map { |it| "  #{it}" }
+      lines << "  and #{sites.size - SITES} other places" if sites.size > SITES
+      ["expected the block to #{description}, but it made #{number}:", *lines].join("\n")
+    end
+
+    private
+
+    def number
+      found.public_send(@unit, @of)
+    end
+  end
+end

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+module Profiler
+  # What a block made: every object, for tests. {Profiler.allocations_of} gives it.
+  #
+  # Counted is what the block's own thread makes, in fibers too. Objects that the VM makes for itself (method caches, environments
+  # of blocks) are apart, as {#internal}: how many there are depends on the Ruby, and on what ran before.
+  class Allocations
+    # Where objects were made: +frames+ leaf first, up to the block, +class_name+, how many +objects+ in slots of together +bytes+.
+    Site = Struct.new(:class_name, :objects, :bytes, :frames, keyword_init: true) do
+      # The place in Ruby code: the first frame that is not C.
+      def place
+        frame = frames.find { |it| it.kind == :ruby } || frames.first
+        frame ? "#{frame.path}:#{frame.line}" : "(the block itself)"
+      end
+
+      def to_s
+        "#{objects} x #{class_name} (#{bytes} bytes) at #{place}#{" in #{frames.first.name}" if frames.any?}"
+      end
+    end
+
+    INTERNAL = "(internal)"
+    AROUND = "Profiler::Allocations.around"
+    OUTSIDE = "Profiler.allocations_of"
+    private_constant :INTERNAL, :AROUND, :OUTSIDE
+
+    class << self
+      # @api private
+      def of(warm_up)
+        warm_up.times { yield }
+        session = Session.begin({ mode: :allocations, every: 1, threads: :current, depth: 10_000 }, bound: true)
+        begin
+          value = around { yield }
+          new(session.stop, value)
+        ensure
+          session.discard
+        end
+      end
+
+      private
+
+      # What has this in its stack is the block's.
+      def around
+        yield
+      end
+    end
+
+    # What the block returned.
+    attr_reader :value
+
+    # @return [Array<Site>] where objects were made, the most first; without the VM's own
+    attr_reader :sites
+
+    # @return [Array<Site>] the same of the VM's own objects
+    attr_reader :internal
+
+    # @api private
+    def initialize(profile, value)
+      @value = value
+      sites = profile.samples.filter_map do |row|
+        frames = own(row.frames)
+        frames && [[row.labels["class"], frames], row]
+      end
+      sites = sites.group_by(&:first).map do |(class_name, frames), rows|
+        Site.new(class_name: class_name, frames: frames, objects: rows.sum { |_, row| row.alloc_objects }, bytes: rows.sum { |_, row| row.alloc_bytes })
+      end
+      sorted = sites.sort_by { |it| [-it.objects, it.class_name, it.place] }
+      @internal, @sites = sorted.partition { |it| it.class_name.start_with?(INTERNAL) }
+    end
+
+    # @param klass [Class, String, nil] of this class alone, by its name
+    # @return [Integer]
+    def objects(klass = nil)
+      of(klass).sum(&:objects)
+    end
+
+    # @param klass [Class, String, nil] of this class alone
+    # @return [Integer] of the slots; not what hangs on them
+    def bytes(klass = nil)
+      of(klass).sum(&:bytes)
+    end
+
+    # The places of a class, or all.
+    #
+    # @return [Array<Site>]
+    def of(klass)
+      klass ? sites.select { |it| it.class_name == klass.to_s } : sites
+    end
+
+    def inspect
+      "#<Profiler::Allocations #{objects} objects, #{bytes} bytes>"
+    end
+
+    private
+
+    # The frames inside of the block; nil for what we made ourselves. A fiber has a stack of its own.
+    def own(frames)
+      inside = frames.index { |it| it.name == AROUND }
+      return frames.take(inside) if inside
+
+      frames unless frames.any? { |it| it.name == OUTSIDE }
+    end
+  end
+end

@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Profiler
+  # What is more than it was, at one place and of one class: so many +objects+ and +bytes+ more, in slots of objects that are
+  # alive. +frames+ are leaf first.
+  Growth = Struct.new(:class_name, :objects, :bytes, :frames, keyword_init: true) do
+    def to_s
+      frame = frames.find { |it| it.kind == :ruby } || frames.first
+      "#{class_name}: #{objects} objects, #{bytes} bytes more, made by #{frames.first&.name}#{" at #{frame.path}:#{frame.line}" if frame}"
+    end
+  end
+
+  # Runs a block again and again, and sees what each turn leaves behind.
+  module Leaks
+    class << self
+      # @api private
+      def find(rounds, warm_up, every)
+        raise ArgumentError, "rounds: #{rounds.inspect} is not an Integer from 2 on" unless rounds.is_a?(Integer) && rounds >= 2
+
+        warm_up.times { yield }
+        session = Session.begin({ mode: :heap, every: every })
+        begin
+          seen = Array.new(rounds) do
+            yield
+            alive(session.snapshot)
+          end
+        ensure
+          session.discard
+        end
+        grown(seen).sort_by { |it| [-it.bytes, it.class_name] }
+      end
+
+      # @api private
+      def between(before, after)
+        grown([alive(before), alive(after)]).sort_by { |it| [-it.bytes, it.class_name] }
+      end
+
+      private
+
+      # Objects and bytes that are alive, by class and place.
+      def alive(profile)
+        rows = profile.samples.select { |it| it.inuse_objects.positive? && !own?(it) }
+        rows.group_by { |it| [it.labels["class"], it.frames] }
+            .transform_values { |them| [them.sum(&:inuse_objects), them.sum(&:inuse_bytes)] }
+      end
+
+      # A snapshot is of objects, which are alive at the next.
+      def own?(row)
+        row.frames.find { |it| it.kind == :ruby }&.path&.start_with?(__dir__)
+      end
+
+      # What never shrank, and grew most of the time: at every step, but for what a sample does not show.
+      def grown(seen)
+        steps = seen.size - 1
+        seen.last.filter_map do |key, last|
+          each = seen.map { |it| it.fetch(key, [0, 0]) }
+          moves = each.each_cons(2).map { |(before, _), (after, _)| after - before }
+          next if moves.any?(&:negative?) || moves.count(&:positive?) * 2 <= steps
+
+          Growth.new(class_name: key[0], frames: key[1], objects: last[0] - each[0][0], bytes: last[1] - each[0][1])
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+require_relative "allocation_limit"
+
+module Profiler
+  # Assertions for minitest: +require "profiler/minitest"+, and they are there.
+  module Minitest
+    # Fails if the block makes more objects than +limit+, of those that Ruby code gets to see, on its own thread.
+    #
+    #   assert_allocates_at_most(10) { parse(line) }
+    #   assert_allocates_at_most(0, of: Hash, warm_up: 1) { parse(line) }
+    #
+    # @param limit [Integer]
+    # @param unit [Symbol] +:objects+ or +:bytes+, of their slots
+    # @param of [Class, String, nil] of this class alone
+    # @param warm_up [Integer] how often to run the block before
+    # @return [Allocations]
+    def assert_allocates_at_most(limit, unit = :objects, of: nil, warm_up: 0, &block)
+      raise ArgumentError, "no block given" unless block
+
+      checked = AllocationLimit.new(limit, unit: unit, of: of, warm_up: warm_up)
+      assert(checked.keeps?(&block), -> { checked.message })
+      checked.found
+    end
+  end
+end
+
+Minitest::Assertions.include(Profiler::Minitest) if defined?(Minitest::Assertions)

@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require_relative "allocation_limit"
+
+module Profiler
+  # Matchers for RSpec: +require "profiler/rspec"+, and they are there.
+  module RSpec
+    # See {RSpec#allocate_at_most}.
+    class AllocateAtMost
+      def initialize(limit)
+        @limit = limit
+        @options = {}
+      end
+
+      # Counts objects. The default.
+      def objects
+        with(unit: :objects)
+      end
+
+      # Counts the bytes of their slots.
+      def bytes
+        with(unit: :bytes)
+      end
+
+      # Of this class alone.
+      #
+      # @param klass [Class, String]
+      def of(klass)
+        with(of: klass)
+      end
+
+      # Runs the block so many times before: caches are filled by then.
+      def warmed_up(times = 1)
+        with(warm_up: times)
+      end
+
+      def matches?(block)
+        @checked = AllocationLimit.new(@limit, **@options)
+        @checked.keeps?(&block)
+      end
+
+      def supports_block_expectations?
+        true
+      end
+
+      def supports_value_expectations?
+        false
+      end
+
+      def description
+        AllocationLimit.new(@limit, **@options).description
+      end
+
+      def failure_message
+        @checked.message
+      end
+
+      def failure_message_when_negated
+        "expected the block not to #{description}, but it made #{@checked.found.objects}"
+      end
+
+      private
+
+      def with(**options)
+        @options.update(options)
+        self
+      end
+    end
+
+    # How many objects a block may make, of those that Ruby code gets to see, on its own thread:
+    #
+    #   expect { parse(line) }.to allocate_at_most(10).objects
+    #   expect { parse(line) }.to allocate_at_most(400).bytes.warmed_up
+    #   expect { parse(line) }.to allocate_at_most(0).of(Hash)
+    #
+    # @param limit [Integer]
+    # @return [AllocateAtMost]
+    def allocate_at_most(limit)
+      AllocateAtMost.new(limit)
+    end
+  end
+end
+
+RSpec.configure { |config| config.include(Profiler::RSpec) } if defined?(RSpec.configure)

@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Law 1 for objects: what a session of all threads counts is what the VM itself counts, to the last object.
+RSpec.describe "Objects in :allocations" do
+  runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
+
+  Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
+    every = [1, 2, 10, 100, 1_000, 10_000][run % 6]
+
+    it "are as many as the VM counts in the random program #{seed}, one in #{every} looked at" do
+      result = ruby_child("spec/scripts/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
+      expect(result.status).to be_success, result.err
+      rows = JSON.parse(result.out)
+      rows.each do |row|
+        expect(row["sum"]).to eq(row["vm"]), row.inspect
+        expect(row["objects"]).to eq(row["sum"])
+        expect(row["unclassed"]).to eq(0)
+      end
+      whole = rows.last
+      expect(whole["samples"]).to eq(whole["sum"]) if every == 1
+    end
+  end
+
+  it "are counted where they are made, each one at distance 1" do
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      class Leaf; end
+      def split = LINE.split(",")
+      def make = 500.times { Leaf.new }
+      LINE = (1..1_000).to_a.join(",")
+      split; make
+      profile = Profiler.run(mode: :allocations, every: 1) { 20.times { split }; make }
+      rows = profile.samples.group_by { |it| [it.frames[1].name, it.labels["class"]] }
+      p rows[["Object#split", "String"]].sum(&:alloc_objects), rows[["Object#split", "Array"]].sum(&:alloc_objects)
+      p profile.samples.select { |it| it.labels["class"] == "Leaf" }.map { |it| [it.alloc_objects, it.alloc_bytes, it.count] }
+    RUBY
+    expect(result.out.lines.map(&:chomp)).to eq(["20000", "20", "[[500, 20000, 500]]"]), result.err
+  end
+
+  # A fixed distance gives one of them nothing, or all.
+  [[100, 100], [600, 9], [64, 64]].each do |every, cycle|
+    it "fall into no step with a cycle of #{cycle} objects, one in #{every} looked at" do
+      result = ruby_child("-e", <<~RUBY, timeout: 120)
+        require "profiler"
+        names = Array.new(#{cycle}) { |it| :"m\#{it}" }
+        names.each { |name| Object.class_eval("def \#{name} = Object.new", "cycle.rb", name[1..].to_i + 1) }
+        eval("def turn = (\#{names.join(";")})")
+        worst = Array.new(20) do
+          profile = Profiler.run(mode: :allocations, every: #{every}) { #{600_000 / cycle}.times { turn } }
+          shares = Hash.new(0)
+          profile.samples.each { |it| (name = it.frames.find { |frame| frame.path == "cycle.rb" }&.name) && shares[name] += it.alloc_objects }
+          names.map { |name| (shares["Object#\#{name}"].fdiv(#{600_000 / cycle * cycle}) - #{1.fdiv(cycle)}).abs }.max
+        end
+        puts worst.max
+      RUBY
+      share = 1.fdiv(cycle)
+      sigma = Math.sqrt(share * (1 - share) / (600_000.0 / every))
+      expect(Float(result.out)).to be < 5 * sigma, result.err # the worst of 20 x cycle
+    end
+  end
+
+  it "of bursts, phases and bulk work in C have their shares" do
+    result = ruby_child("-e", <<~RUBY, timeout: 120)
+      require "json"
+      require "profiler"
+      DOCUMENT = JSON.generate((1..200).map { |it| { "id" => "i\#{it}", "tags" => %w[a b c] } })
+      LINE = (1..2_000).to_a.join(",")
+      def split = LINE.split(",")
+      def parse = JSON.parse(DOCUMENT)
+      def ruby = 1_500.times { Object.new }
+      def round = (split; parse; ruby)
+      PARTS = %w[Object#split Object#parse Object#ruby]
+      def shares(every)
+        profile = Profiler.run(mode: :allocations, every: every) { 60.times { round } }
+        sums = Hash.new(0)
+        profile.samples.each do |it|
+          part = it.frames.reverse.map(&:name).find { |name| PARTS.include?(name) }
+          sums[part] += it.alloc_objects if part
+        end
+        [sums.transform_values { |it| it.fdiv(sums.values.sum) }, sums.values.sum]
+      end
+      round
+      truth, objects = shares(1)
+      worst = Array.new(20) do
+        found = shares(500).first
+        truth.map { |part, share| (share - found.fetch(part, 0)).abs / Math.sqrt(share * (1 - share) / (objects / 500.0)) }.max
+      end
+      puts worst.max
+    RUBY
+    expect(Float(result.out)).to be < 4.5, result.err # in standard deviations of as many independent looks
+  end
+end
