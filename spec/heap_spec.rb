@@ -105,6 +105,19 @@ RSpec.describe "The heap" do
     expect(out).to eq("true\ntrue\n")
   end
 
+  it "is followed by nobody once its session is over" do
+    out = run(<<~RUBY)
+      rss = -> { GC.start; Integer(File.read("/proc/self/statm").split[1]) * 4 }
+      make = ->(number) { i = 0; (Object.new; i += 1) while i < number }
+      Profiler.run(mode: :heap, every: 1) { make.(10) }
+      Profiler.run(mode: :allocations, every: 1) { make.(100_000) }
+      before = rss.call
+      Profiler.run(mode: :allocations, every: 1) { make.(300_000) }
+      p rss.call - before < 4_000
+    RUBY
+    expect(out).to eq("true\n")
+  end
+
   it "says so where there is no room to follow them all" do
     out = run(<<~RUBY, timeout: 120)
       kept = []

@@ -17,8 +17,9 @@ use ::profiler_core::blocks::Blocks;
 use ::profiler_core::class::Class;
 use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::Made;
-use ::profiler_core::tracked::{Tracked, TrackedId};
+use ::profiler_core::tracked::TrackedId;
 
+use self::heap::Tables;
 pub(crate) use self::heap::{alive, follows, relocate};
 use self::site::{send, Site};
 use self::sums::Sums;
@@ -52,7 +53,7 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     blocks: Blocks::new(0x9e37_79b9_7f4a_7c15),
     open: None,
     timed: false,
-    tracked: None,
+    tables: Tables::NONE,
     handles: [0; WALK_LIMIT],
     lines: [0; WALK_LIMIT],
     sums: Sums::new(),
@@ -65,7 +66,7 @@ struct Objects {
     /// Somebody wants to know when.
     timed: bool,
     /// Those that are followed, if somebody wants to know which are alive.
-    tracked: Option<&'static mut Tracked>,
+    tables: Tables,
     /// The frames of what is open.
     handles: [u64; WALK_LIMIT],
     lines: [c_int; WALK_LIMIT],
@@ -108,7 +109,7 @@ pub(crate) fn apply(wanted: Option<Wanted>) {
             None if HOOKED.swap(false, Ordering::Relaxed) => allocations::off_made(on_made),
             _ => {}
         }
-        heap::follow(&mut (*OBJECTS.0.get()).tracked, wanted.is_some_and(|it| it.heap));
+        (*OBJECTS.0.get()).tables.follow(wanted.is_some_and(|it| it.heap));
     }
 }
 
@@ -146,7 +147,7 @@ pub(crate) fn start_over() {
     let now = it.now();
     it.blocks.cut(now, it.blocks.every());
     it.open = None;
-    if let Some(tracked) = &mut it.tracked {
+    if let Some(tracked) = &mut it.tables.used {
         tracked.clear();
     }
     it.sums.forget();
@@ -227,7 +228,7 @@ impl Objects {
         // SAFETY: as promised.
         let (class, size) = unsafe { (allocations::class_of_made(object), allocations::slot_size(object)) };
         let site = Site::here(class);
-        let tracked = self.tracked.as_mut().and_then(|it| it.insert(object, allocations::collections()));
+        let tracked = self.tables.used.as_mut().and_then(|it| it.insert(object, allocations::collections()));
         let place = if self.timed || tracked.is_some() {
             None
         } else {
@@ -250,7 +251,7 @@ impl Objects {
             bytes: objects.saturating_mul(open.size),
             tracked: open.tracked,
         };
-        if let (Some(tracked), Some(id)) = (&mut self.tracked, open.tracked) {
+        if let (Some(tracked), Some(id)) = (&mut self.tables.used, open.tracked) {
             tracked.weigh(id, objects, made.bytes);
         }
         if let Some((place, false)) = open.place {

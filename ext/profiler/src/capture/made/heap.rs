@@ -18,22 +18,31 @@ pub(crate) const CAPACITY: usize = 1 << 18;
 /// The hook is there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether objects are to be followed from now on. The table is made the first time, and kept. With the GVL, outside of the
-/// hooks.
-pub(super) fn follow(tracked: &mut Option<&'static mut Tracked>, wanted: bool) {
-    if wanted == HOOKED.swap(wanted, Ordering::Relaxed) {
-        return;
-    }
-    // SAFETY: the GVL is held.
-    unsafe {
+/// The table that objects are followed in: `used` while they are, else `spare`, once it was made.
+pub(super) struct Tables {
+    pub(super) used: Option<&'static mut Tracked>,
+    spare: Option<&'static mut Tracked>,
+}
+
+impl Tables {
+    pub(super) const NONE: Self = Self { used: None, spare: None };
+
+    /// Whether objects are to be followed from now on. With the GVL, outside of the hooks.
+    pub(super) fn follow(&mut self, wanted: bool) {
+        if wanted == HOOKED.swap(wanted, Ordering::Relaxed) {
+            return;
+        }
         if wanted {
-            match tracked {
-                Some(tracked) => tracked.clear(),
-                None => *tracked = Some(Box::leak(Box::new(Tracked::with_capacity(CAPACITY)))),
-            }
-            allocations::on_freed(on_freed);
+            let made = || Box::leak(Box::new(Tracked::with_capacity(CAPACITY)));
+            let table = self.spare.take().unwrap_or_else(made);
+            table.clear();
+            self.used = Some(table);
+            // SAFETY: the GVL is held.
+            unsafe { allocations::on_freed(on_freed) };
         } else {
-            allocations::off_made(on_freed);
+            // SAFETY: the GVL is held.
+            unsafe { allocations::off_made(on_freed) };
+            self.spare = self.used.take();
         }
     }
 }
@@ -45,7 +54,7 @@ pub(crate) fn follows() -> bool {
 
 made_hook!(on_freed, |what| {
     // SAFETY: garbage is being collected, so nobody is in the other hook.
-    if let Some(tracked) = unsafe { &mut (*OBJECTS.0.get()).tracked } {
+    if let Some(tracked) = unsafe { &mut (*OBJECTS.0.get()).tables.used } {
         // SAFETY: the VM calls us with this.
         tracked.remove(unsafe { allocations::made(what) });
     }
@@ -55,7 +64,7 @@ made_hook!(on_freed, |what| {
 /// With the GVL, outside of the hooks.
 pub(crate) fn alive() -> (Vec<Alive>, u64) {
     // SAFETY: the GVL is held, and no object is made here.
-    let tracked = unsafe { &(*OBJECTS.0.get()).tracked };
+    let tracked = unsafe { &(*OBJECTS.0.get()).tables.used };
     match tracked {
         Some(tracked) => (tracked.alive().collect(), tracked.refused()),
         None => (Vec::new(), 0),
@@ -65,7 +74,7 @@ pub(crate) fn alive() -> (Vec<Alive>, u64) {
 /// Objects have been moved: see [`Tracked::relocate`]. For the compact function.
 pub(crate) fn relocate(moved: impl FnMut(u64) -> u64) {
     // SAFETY: garbage is being collected, so nobody is in a hook.
-    let tracked = unsafe { &mut (*OBJECTS.0.get()).tracked };
+    let tracked = unsafe { &mut (*OBJECTS.0.get()).tables.used };
     if let (true, Some(tracked)) = (follows(), tracked) {
         tracked.relocate(moved);
     }
