@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::aggregate::Last;
 use crate::counters::Counters;
 use crate::drain::{Drain, Epoch, Session};
-use crate::ids::{LabelSetId, ThreadId};
+use crate::ids::LabelSetId;
 use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{Function, Thread};
 use crate::ring::Ring;
@@ -19,6 +19,9 @@ use crate::sample::RawSample;
 use crate::tracked::Alive;
 use crate::unnamed::Unnamed;
 use crate::view::{ThreadNow, View, Viewer};
+
+mod fork;
+pub use fork::ForkGuard;
 
 /// Records drained before the lock is let go for a moment.
 pub const BATCH: usize = 64;
@@ -248,12 +251,6 @@ impl Hub {
         hand.clear();
     }
 
-    /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
-    /// it does not have.
-    pub fn before_fork(&self) -> ForkGuard<'_> {
-        ForkGuard { hub: self, drain: self.lock(), labels: self.labels() }
-    }
-
     /// How many words the records in the ring take.
     #[must_use]
     pub fn fill(&self) -> usize {
@@ -276,39 +273,6 @@ impl Hub {
             drain.dead_threads.clear();
             self.labels().clear();
             self.epoch.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// The locks held while a process forks.
-#[derive(Debug)]
-pub struct ForkGuard<'hub> {
-    hub: &'hub Hub,
-    drain: MutexGuard<'hub, Drain>,
-    labels: MutexGuard<'hub, LabelSets>,
-}
-
-impl ForkGuard<'_> {
-    /// In the child: what was recorded is the parent's, and what was seen so far. The sessions go on
-    /// here with nothing but `me`, the thread that forked, if they looked at it; it was `before` in
-    /// the parent. `me` has the labels that it had. Nobody looked at it if it is nothing. The sessions
-    /// `orphans` are over.
-    pub fn start_over(
-        mut self,
-        started_ns: u64,
-        orphans: &[SessionId],
-        before: Option<ThreadId>,
-        me: Option<ThreadNow>,
-    ) {
-        self.hub.ring.forget();
-        let drain = &mut *self.drain;
-        drain.hand.clear();
-        drain.ended.clear();
-        drain.dead_threads.clear();
-        drain.sessions.retain(|it| !orphans.contains(&it.id));
-        drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
-        for session in &mut drain.sessions {
-            session.viewer.start_over(started_ns, before, me, &self.labels);
         }
     }
 }
