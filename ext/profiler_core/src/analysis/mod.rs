@@ -4,6 +4,7 @@ pub mod blame;
 pub mod by;
 pub mod gc;
 pub mod merge;
+pub mod origin;
 mod sum;
 pub mod top;
 pub mod trim;

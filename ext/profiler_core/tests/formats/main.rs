@@ -8,7 +8,9 @@ mod build;
 mod example;
 mod golden;
 mod hostile;
+mod others;
 mod pprof;
+mod readers;
 mod timeline;
 mod wire;
 
