@@ -220,4 +220,5 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/session"
   require_relative "profiler/sample"
   require_relative "profiler/profile"
+  require_relative "profiler/profile/parts"
 end

@@ -139,7 +139,8 @@ pub fn write_with(
 /// `text` on one line and harmless to terminals and pages: what is no visible character becomes a
 /// blank, blanks at the ends go. Characters that turn the direction of writing count as invisible:
 /// they make a name look like another.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn clean(text: &str) -> Cow<'_, str> {
     let harmful = |it: char| {
         it.is_control()
             || matches!(it, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
