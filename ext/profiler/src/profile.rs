@@ -1,7 +1,5 @@
 //! `Profiler::Profile`: a finished profile in Ruby's hands.
 
-use std::path::Path;
-
 use magnus::typed_data::Obj;
 use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, Ruby, TryConvert, Value};
 use profiler_core::analysis::by::by;
@@ -9,7 +7,7 @@ use profiler_core::analysis::gc;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::analysis::trim::trim;
-use profiler_core::format::{self, units, Format};
+use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
 use profiler_core::timeline::Timeline;
@@ -23,6 +21,7 @@ mod files;
 mod moments;
 mod options;
 mod parts;
+mod words;
 
 /// See the module.
 #[derive(Debug)]
@@ -235,43 +234,6 @@ fn order(by_total: bool) -> Order {
     }
 }
 
-/// `Profile._check_format(name)`: raises unless there is a format of that name.
-fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
-    Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
-}
-
-/// `Profile._format_of(path)`: the format that a file's extension stands for.
-fn format_of(ruby: &Ruby, path: String) -> Result<&'static str, Error> {
-    Format::from_path(Path::new(&path)).map(Format::name).map_err(|reason| core_error(ruby, &reason))
-}
-
-/// `Profile._packs(path, format)`: whether a file of that path is packed by gzip.
-fn packs(ruby: &Ruby, path: String, name: String) -> Result<bool, Error> {
-    let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
-    Ok(format.packs(Path::new(&path)))
-}
-
-/// `Profile._amount(type, weight)`: the weight as people read it, `1.23 s`.
-fn amount(name: String, weight: u64) -> String {
-    let of = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
-    units::amount(of.unwrap_or(SampleType::Samples), weight)
-}
-
-/// `Profile._percent(part, whole)`: `12.3%`.
-fn percent(part: u64, whole: u64) -> String {
-    units::percent(part, whole)
-}
-
-/// `Profile._clean(text)`: on one line and harmless to terminals.
-fn clean(text: String) -> String {
-    format::clean(&text).into_owned()
-}
-
-/// `Profile._formats`: name and extension of each.
-fn formats(ruby: &Ruby) -> RArray {
-    ruby.ary_from_iter(Format::all().map(|it| (it.name(), it.extension())))
-}
-
 /// `Profile._name_of(method)`: the name that a profile has for a Method or UnboundMethod.
 fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     names::name_of(ruby, method).ok_or_else(|| {
@@ -288,13 +250,13 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_merge", function!(Profile::merge, 1))?;
     class.define_singleton_method("_diff", function!(Profile::diff, 3))?;
     class.define_singleton_method("_diff_svg", function!(Profile::diff_svg, 3))?;
-    class.define_singleton_method("_packs", function!(packs, 2))?;
-    class.define_singleton_method("_amount", function!(amount, 2))?;
-    class.define_singleton_method("_percent", function!(percent, 2))?;
-    class.define_singleton_method("_clean", function!(clean, 1))?;
-    class.define_singleton_method("_formats", function!(formats, 0))?;
-    class.define_singleton_method("_format_of", function!(format_of, 1))?;
-    class.define_singleton_method("_check_format", function!(check_format, 1))?;
+    class.define_singleton_method("_packs", function!(words::packs, 2))?;
+    class.define_singleton_method("_amount", function!(words::amount, 2))?;
+    class.define_singleton_method("_percent", function!(words::percent, 2))?;
+    class.define_singleton_method("_clean", function!(words::clean, 1))?;
+    class.define_singleton_method("_formats", function!(words::formats, 0))?;
+    class.define_singleton_method("_format_of", function!(words::format_of, 1))?;
+    class.define_singleton_method("_check_format", function!(words::check_format, 1))?;
     class.define_singleton_method("_name_of", function!(name_of, 1))?;
     class.define_method("_gc", method!(Profile::gc, 1))?;
     class.define_method("_trim_path", method!(Profile::trim_path, 1))?;

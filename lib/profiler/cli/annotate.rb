@@ -16,13 +16,16 @@ module Profiler
       USAGE = "annotate FILE [PATH|METHOD] [options]"
       EXAMPLES = <<~TEXT
         profiler annotate profile.pb.gz
-        profiler annotate profile.pb.gz app/models/order.rb
-        profiler annotate profile.pb.gz 'Order#save'
+        profiler annotate profile.pb.gz lib/shop.rb
+        profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
         PATH is the end of a path. Without it, the heaviest files of the app are shown. Sources are read from where the profile
         says they are, or under the directories of --source.
       TEXT
+
+      # What is a method and no path.
+      METHOD = %r{\A[A-Z#][^/]*[#.][^/]+\z}
 
       # Files, when none is named.
       FILES = 3
@@ -64,7 +67,7 @@ module Profiler
       def chosen(profile, what)
         all = profile.lines(type: @type).reject { |path, _| path.empty? || path == "<cfunc>" }
         return heaviest(profile, all) unless what
-        return of_method(profile, what) if what.match?(/[#.][^.\/]+\z/) && all.none? { |path, _| ends?(path, what) }
+        return of_method(profile, what) if what.match?(METHOD)
 
         found = all.select { |path, _| ends?(path, what) }
         raise ArgumentError, "no file is #{what.inspect}, or weighs nothing (the heaviest are #{heaviest(profile, all).keys.join(", ")})" if found.empty?

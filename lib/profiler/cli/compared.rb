@@ -8,7 +8,7 @@ module Profiler
 
       # @return [Array<Profile>] of files with commas between, each several runs of one side
       def runs(text)
-        text.split(",").reject(&:empty?).map { |path| read_part(path) }
+        Progress.new.each("reading", text.split(",").reject(&:empty?)) { |path| read_part(path) }
       end
 
       def print_changes(found, rows, limit)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "progress"
+
 module Profiler
   module CLI
     # Profiles out of files and into files, for verbs. What goes wrong is said with the file's name.

@@ -14,10 +14,10 @@ module Profiler
     # @param app_only [Boolean] stacks without what is a gem's, Ruby's own or written in C
     # @param thread [Regexp, String, Integer, nil] only threads of that name, or native id
     # @return [Profile] a new one; a note in its header says which part it is
-    # @raise [ArgumentError] if there is no such function or thread
+    # @raise [ArgumentError] if there is no function to focus on, or no such thread
     def filter(focus: nil, ignore: nil, hide: nil, app_only: false, thread: nil)
       wanted = { focus: focus, ignore: ignore, hide: hide }.compact
-      ids = wanted.to_h { |name, pattern| [name, functions_like(pattern)] }
+      ids = wanted.to_h { |name, pattern| [name, functions_like(pattern, none: name != :focus)] }
       threads = thread && threads_like(thread)
       said = wanted.merge({ thread: thread, app_only: app_only || nil }.compact)
       return self if said.empty?
@@ -117,11 +117,11 @@ module Profiler
       { type: type&.to_s }
     end
 
-    def functions_like(pattern)
+    def functions_like(pattern, none: false)
       by = pattern_of(pattern)
       in_paths = by.source.include?("/")
       found = _functions.each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
-      raise ArgumentError, "no function is like #{pattern.inspect}" if found.empty?
+      raise ArgumentError, "no function is like #{pattern.inspect}" if found.empty? && !none
 
       found
     end

@@ -51,7 +51,7 @@ pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
 fn text(bytes: &[u8]) -> Option<&str> {
     let control = |it: &u8| *it < b' ' && !matches!(it, b'\n' | b'\r' | b'\t');
     let empty = bytes.iter().all(u8::is_ascii_whitespace);
-    if empty || bytes.iter().take(4_096).any(|it| control(it)) {
+    if empty || bytes.iter().take(4_096).any(control) {
         return None;
     }
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;

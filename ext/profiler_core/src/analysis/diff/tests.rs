@@ -14,7 +14,9 @@ fn run(seed: u64, ticks: u64, slower: f64, lean: f64) -> Profile {
         bits = random::after(bits);
         (bits >> 11) as f64 / (1_u64 << 53) as f64
     };
-    (0..10).for_each(|_| drop(unit()));
+    for _ in 0..10 {
+        unit();
+    }
     let mut shares: Vec<f64> = (0..50).map(|it| if it == 0 { 0.2 * slower } else { 0.8 / 49.0 }).collect();
     shares.iter_mut().for_each(|it| *it *= 1.0 + lean * (unit() - 0.5));
     let all: f64 = shares.iter().sum();

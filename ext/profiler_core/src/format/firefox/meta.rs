@@ -67,18 +67,21 @@ pub(super) fn write(
     let mut shown: Vec<usize> = by_weight.iter().take(SHOWN).map(|(place, _)| *place).collect();
     let selected: Vec<usize> = shown.iter().take(1).copied().collect();
     shown.sort_unstable();
+    let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };
+    // What comes at the end itself the front end would leave out.
+    let last_ns = threads.iter().map(Thread::last_ns).max().unwrap_or(0);
+    let end_ns = meta.duration_ns.max(last_ns.saturating_add(interval_ns));
     let categories: Vec<_> = CATEGORIES
         .iter()
         .map(|(name, color)| json!({ "name": name, "color": color, "subcategories": ["Other"] }))
         .collect();
-    let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };
     let entry = |(label, value): (String, String)| json!({ "label": clean(&label), "format": "string", "value": clean(&value) });
     let facts: Vec<_> = facts(profile).into_iter().map(entry).collect();
     let text = json!({
         "interval": interval_ns as f64 / 1e6,
         "startTime": meta.started_at_ns as f64 / 1e6,
         "profilingStartTime": 0,
-        "profilingEndTime": meta.duration_ns as f64 / 1e6,
+        "profilingEndTime": end_ns as f64 / 1e6,
         "processType": 0,
         "product": title,
         "stackwalk": 1,

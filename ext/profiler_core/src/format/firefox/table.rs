@@ -25,7 +25,8 @@ pub(super) struct Tables<'profile> {
     stack_places: Map<StackKey>,
     /// Place of the frame, of the caller, and the category.
     stacks: Vec<(usize, Option<usize>, usize)>,
-    frame_places: Map<FrameId>,
+    /// One place in a file can be at several frames: the front end knows categories of frames alone.
+    frame_places: Map<(FrameId, Option<usize>)>,
     frames: Vec<(usize, u32, usize)>,
     function_places: Map<FunctionId>,
     functions: Vec<(FunctionId, usize, Option<usize>)>,
@@ -68,17 +69,17 @@ impl<'profile> Tables<'profile> {
         }
         for (stack, category) in missing.into_iter().rev() {
             let node = self.profile.stacks.get(stack.index())?;
-            let frame = self.frame(node.frame)?;
+            let frame = self.frame(node.frame, category)?;
             let own = self.frames.get(frame).map_or(0, |it| it.2);
-            self.stacks.push((frame, place, category.unwrap_or(own)));
+            self.stacks.push((frame, place, own));
             place = Some(self.stacks.len() - 1);
             self.stack_places.insert((stack, category), self.stacks.len() - 1);
         }
         place
     }
 
-    fn frame(&mut self, id: FrameId) -> Option<usize> {
-        if let Some(place) = self.frame_places.get(&id) {
+    fn frame(&mut self, id: FrameId, category: Option<usize>) -> Option<usize> {
+        if let Some(place) = self.frame_places.get(&(id, category)) {
             return Some(*place);
         }
         let frame = self.profile.frame(id)?;
@@ -93,8 +94,8 @@ impl<'profile> Tables<'profile> {
                 self.functions.len() - 1
             }
         };
-        self.frames.push((place, frame.line, meta::category(function)));
-        self.frame_places.insert(id, self.frames.len() - 1);
+        self.frames.push((place, frame.line, category.unwrap_or_else(|| meta::category(function))));
+        self.frame_places.insert((id, category), self.frames.len() - 1);
         Some(self.frames.len() - 1)
     }
 

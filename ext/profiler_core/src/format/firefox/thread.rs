@@ -83,6 +83,11 @@ impl<'profile> Thread<'profile> {
         self.entries.iter().fold(0, |sum, it| sum.saturating_add(it.weight))
     }
 
+    /// When the last of them is.
+    pub(super) fn last_ns(&self) -> u64 {
+        self.entries.last().map_or(0, |it| it.at_ns)
+    }
+
     pub(super) fn add(&mut self, sample: &Sample, share: &Share) {
         let get = |of| share.weights.get(of);
         let (at_ns, wall_ns, weight) = (share.at_ns, get(SampleType::Wall), get(self.of));
