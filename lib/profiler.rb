@@ -257,4 +257,5 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/profile"
   require_relative "profiler/allocations"
   require_relative "profiler/leaks"
+  require_relative "profiler/profile/parts"
 end

@@ -24,4 +24,14 @@ namespace :bench do
     desc what
     task(name => :compile) { bench(name.to_s) }
   end
+
+  desc "Measure what files with a million moments take, in time and memory (2 minutes)"
+  task files: :compile do
+    sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
+  end
+
+  desc "Count how often profiler diff is right about the same program, and about a slower one (6 minutes)"
+  task changes: :compile do
+    sh RUBY, "#{ROOT}/bench/changes.rb", verbose: false
+  end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 def ruby_files
-  FileList["*.gemspec", "Gemfile", "Rakefile", "bin/*", "exe/*", "{lib,rakelib,spec,bench,examples,ext}/**/*.{rb,rake,ru}"]
+  FileList["*.gemspec", "Gemfile", "Rakefile", "bin/*", "exe/*", "{lib,rakelib,spec,bench,examples,ext,docs}/**/*.{rb,rake,ru}"]
     .exclude(%r{/target/}).select { |file| file.match?(/\.(rb|rake|ru|gemspec)\z|file\z/) || script?(file, "ruby") }
 end
 

@@ -9,10 +9,16 @@ module Profiler
     # Where the classes of the verbs are. The order is that of the help.
     VERBS = {
       "record" => :Record,
+      "view" => :View,
       "report" => :Report,
+      "tree" => :Tree,
+      "annotate" => :Annotate,
+      "diff" => :Diff,
+      "check" => :Check,
       "merge" => :Merge,
       "convert" => :Convert,
-      "doctor" => :Doctor
+      "doctor" => :Doctor,
+      "completion" => :Completion
     }.freeze
 
     # Other names that people know from elsewhere.

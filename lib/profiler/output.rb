@@ -9,9 +9,11 @@ module Profiler
   class Output
     # @param path [String]
     # @param format [Symbol, String, nil] by the path's extension when nil
+    # @param options [Hash] as for {Profile#dump}
     # @raise [ArgumentError] if the format is not known
     # @raise [SystemCallError] if the place cannot be written to
-    def initialize(path, format: nil)
+    def initialize(path, format: nil, **options)
+      @options = options
       @path = File.expand_path(path.to_s)
       @format = (format || Profile.send(:_format_of, @path)).to_s
       Profile.send(:_check_format, @format)
@@ -31,7 +33,7 @@ module Profiler
     def write(profile)
       @path = FileName.with_pid(@path) unless @pid == Process.pid
       open_beside
-      @file.write(profile.dump(@format))
+      profile.write_into(@temporary, @format, gzip: Profile.send(:_packs, @path, @format), **@options)
       @file.close
       File.rename(@temporary, @path)
       @temporary = nil

@@ -6,7 +6,8 @@ module Profiler
     # What the block given to {Profiler.run} returned.
     attr_reader :value
 
-    # Reads a file that {#save} wrote as +.pb.gz+.
+    # Reads a file: what {#save} wrote as +.pb.gz+, or any other pprof, the JSON of speedscope or stackprof, or folded stacks;
+    # each packed by gzip or not. What the format does not say is not there, and a note in the header says so.
     #
     # @param path [String]
     # @return [Profile]
@@ -68,21 +69,34 @@ module Profiler
 
     # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole.
     #
-    # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .txt
+    # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile,
+    #   .callgrind, .stackprof.json, .md, .json, .txt; with .gz behind it, it is packed
     # @param format [Symbol, String, nil] says it instead
+    # @param options [Hash] as for {#dump}
     # @return [String] the path
-    # @raise [ArgumentError] if the format is not known
+    # @raise [ArgumentError] if the format is not known, or cannot show what is asked for
     # @raise [SystemCallError] if it cannot be written
-    def save(path, format: nil)
-      Output.new(path, format: format).write(self)
+    def save(path, format: nil, **options)
+      Output.new(path, format: format, **options).write(self)
     end
 
     # The profile as the bytes of a file.
     #
-    # @param format [Symbol, String] pprof, folded, svg, text
+    # @param format [Symbol, String] pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text
+    # @param type [String, Symbol, nil] the sample type, where only one can be shown
+    # @param style [Symbol, String, nil] of svg: +icicle+, +flame+, +reverse+ (who called the heaviest) or +flamechart+ (in the
+    #   order of time; the profile needs a timeline)
+    # @param title [String, nil] of a picture or summary
+    # @param limit [Integer, nil] functions in a table; 0 for all
     # @return [String] binary
-    def dump(format)
-      _write(format.to_s)
+    # @raise [ArgumentError] if the format is not known, or cannot show what is asked for
+    def dump(format, **options)
+      _write(format.to_s, said(**options))
+    end
+
+    # @api private
+    def write_into(path, format, gzip:, **options)
+      _write_file(path, format, { gzip: gzip, **said(**options) })
     end
 
     # The bytes of a +.pb.gz+.
@@ -98,19 +112,20 @@ module Profiler
     # @param sort [Symbol] +:self+ or +:total+
     # @param color [Boolean]
     # @param by [String, Symbol, nil] a label whose values to list in place of functions; see {#by}
+    # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; the time when nil, or else the last
     # @return [String]
-    # @raise [ArgumentError] if no sample has the label
-    def report(limit: 30, sort: :self, color: false, by: nil)
+    # @raise [ArgumentError] if no sample has the label, or the profile not the type
+    def report(limit: 30, sort: :self, color: false, by: nil, type: nil)
       raise ArgumentError, "by: and sort: :total do not go together: values have but one sum" if by && sort == :total
 
-      _report(checked_limit(limit), by_total?(sort), color ? true : false, by&.to_s)
+      _report({ limit: checked_limit(limit), sort_total: by_total?(sort), color: color ? true : false, by: by&.to_s, **typed(type) })
     end
 
     # The heaviest functions.
     #
-    # @return [Array<Hash>] +name path first_line self total+, times in nanoseconds
-    def top(limit: 30, sort: :self)
-      _top(checked_limit(limit), by_total?(sort)).map do |name, path, first_line, own, total|
+    # @return [Array<Hash>] +name path first_line self total+, times in nanoseconds, or in the unit of +type+
+    def top(limit: 30, sort: :self, type: nil)
+      _top(checked_limit(limit), by_total?(sort), typed(type)).map do |name, path, first_line, own, total|
         { name: name, path: path, first_line: first_line, self: own, total: total }
       end
     end
@@ -131,8 +146,8 @@ module Profiler
     #   +heaviest+ the function with the most time of its own among them (+name path first_line self+, or
     #   nil); times in nanoseconds
     # @raise [ArgumentError] if no sample has the label; the message lists those there are
-    def by(label, limit: 30)
-      _by(label.to_s, checked_limit(limit)).map do |value, weight, heaviest|
+    def by(label, limit: 30, type: nil)
+      _by(label.to_s, checked_limit(limit), typed(type)).map do |value, weight, heaviest|
         { value: value, weight: weight, heaviest: heaviest && %i[name path first_line self].zip(heaviest).to_h }
       end
     end
@@ -205,6 +220,10 @@ module Profiler
           yield moment.freeze
         end
       end
+    end
+
+    def said(type: nil, style: nil, title: nil, limit: nil)
+      { **typed(type), style: style&.to_s, title: title, limit: limit && checked_limit(limit) }
     end
 
     def checked_limit(limit)

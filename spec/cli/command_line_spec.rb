@@ -23,6 +23,12 @@ RSpec.describe "the command profiler" do
       %w[report --help] => ["--sort-total", "Examples:\n  profiler report "],
       %w[merge --help] => ["--out OUT", "default merged-DATE-TIME.pb.gz", "Examples:\n  profiler merge "],
       %w[convert --help] => ["--format FORMAT", "Examples:\n  profiler convert "],
+      %w[view --help] => ["--in VIEWER", "Examples:\n  profiler view "],
+      %w[tree --help] => ["--min SHARE", "Examples:\n  profiler tree "],
+      %w[annotate --help] => ["--source DIR", "Examples:\n  profiler annotate "],
+      %w[diff --help] => ["--absolute", "Examples:\n  profiler diff "],
+      %w[check --help] => ["--baseline FILES", "Examples:\n  profiler check "],
+      %w[completion --help] => ["bash|zsh|fish", "Examples:\n  source "],
       %w[doctor --help] => ["--json", "Examples:\n  profiler doctor"]
     }.each do |args, expected|
       result = profiler_child(*args)
@@ -53,9 +59,9 @@ RSpec.describe "the command profiler" do
   end
 
   it "names what it does not understand, and what it would" do
-    expect_usage_error(saying: ["no verb", "record, report, merge, convert, doctor, run, help"])
-    expect_usage_error("rekord", saying: ["\"rekord\"", "record, report, merge, convert, doctor, run, help"])
-    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, report, merge, convert, doctor, run, help"])
+    expect_usage_error(saying: ["no verb", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+    expect_usage_error("rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])
     expect_usage_error("report", "a", "--limit", saying: "--limit needs a value")
     expect_usage_error("report", "a", "--json=1", saying: "--json=1 takes no value")

@@ -80,7 +80,7 @@ RSpec.describe "profiler merge" do
   it "leaves everything as it was when a file is not whole, not there, or something else" do
     bytes = File.binread(in_box("beta.pb.gz"))
     File.binwrite(in_box("cut.pb.gz"), bytes[0, bytes.size / 2])
-    File.binwrite(in_box("text.pb.gz"), "puts 1\n" * 50)
+    File.binwrite(in_box("text.pb.gz"), "puts one\n" * 50)
     refuse("alpha.pb.gz", "cut.pb.gz", "-o", "all.pb.gz", status: 1, saying: "cut.pb.gz: a profile that was cut short")
     refuse("alpha.pb.gz", "cut.pb.gz", "-o", "alpha.pb.gz", status: 1, saying: "cut.pb.gz: ")
     refuse("alpha.pb.gz", "cut.pb.gz", "-o", "-", status: 1, saying: "cut.pb.gz: ")

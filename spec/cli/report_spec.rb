@@ -119,7 +119,7 @@ RSpec.describe "profiler report" do
     bytes = File.binread(recorded)
     {
       "missing.pb.gz" => nil, "empty.pb.gz" => "", "cut.pb.gz" => bytes[0, bytes.size / 2],
-      "short.pb.gz" => bytes[0, 5], "foreign.pb.gz" => "puts 1\n" * 50, "random.pb.gz" => Random.new(1).bytes(2000)
+      "short.pb.gz" => bytes[0, 5], "foreign.pb.gz" => "puts one\n" * 50, "random.pb.gz" => Random.new(1).bytes(2000)
     }.each do |name, content|
       File.binwrite(in_box(name), content) if content
       result = profiler_child("report", in_box(name))

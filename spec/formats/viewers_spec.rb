@@ -3,8 +3,12 @@
 require "tmpdir"
 require "zlib"
 
+require_relative "../support/tools"
+
 # Law 6: a format counts as supported when the field's own tool has read it.
 RSpec.describe "What is written" do
+  include Tools
+
   before(:context) do
     @directory = Dir.mktmpdir("formats")
     code = <<~RUBY
@@ -25,17 +29,6 @@ RSpec.describe "What is written" do
   after(:context) { FileUtils.remove_entry(@directory) }
 
   def file(extension) = File.join(@directory, "cpu.#{extension}")
-
-  # CI has the tools and says so; elsewhere a missing tool skips its example.
-  #
-  # @return [String] the first of +tools+ that is there
-  def need(*tools)
-    found = tools.find { |tool| system("command -v #{tool} > /dev/null 2>&1") }
-    return found if found
-    raise "#{tools.first} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
-
-    skip "#{tools.first} is not installed"
-  end
 
   # The first call can take a minute: newer versions of Go build the tool when it is asked for.
   def pprof(*arguments)

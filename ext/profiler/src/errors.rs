@@ -19,6 +19,7 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
         CoreError::UnknownFormat { .. }
         | CoreError::UnknownExtension { .. }
         | CoreError::NotMeasured { .. }
+        | CoreError::NoTimeline
         | CoreError::UnknownLabel { .. } => argument_error(ruby, reason.to_string()),
         _ => error(ruby, "FormatError", reason.to_string()),
     }

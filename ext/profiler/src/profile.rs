@@ -1,15 +1,12 @@
 //! `Profiler::Profile`: a finished profile in Ruby's hands.
 
-use std::path::Path;
-
 use magnus::typed_data::Obj;
-use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, RString, Ruby, TryConvert, Value};
+use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, Ruby, TryConvert, Value};
 use profiler_core::analysis::by::by;
 use profiler_core::analysis::gc;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::analysis::trim::trim;
-use profiler_core::format::text::TextOptions;
 use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
@@ -20,7 +17,12 @@ use crate::errors::{argument_error, core_error};
 use crate::names;
 use crate::vm::asked::define_class;
 
+mod compare;
+mod files;
 mod moments;
+mod options;
+mod parts;
+mod words;
 
 /// See the module.
 #[derive(Debug)]
@@ -30,13 +32,6 @@ pub(crate) struct Profile(CoreProfile);
 impl Profile {
     pub(crate) fn new(profile: CoreProfile) -> Self {
         Self(profile)
-    }
-
-    /// `Profile._parse(bytes)`: what `_write("pprof")` gave.
-    fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
-        // SAFETY: nothing of Ruby runs while the slice is read.
-        let bytes = unsafe { bytes.as_slice() };
-        format::pprof::read(bytes).map(Self).map_err(|reason| core_error(ruby, &reason))
     }
 
     /// `Profile._merge(profiles)`: their sum.
@@ -58,27 +53,9 @@ impl Profile {
         Self(trim(&self.0, &roots))
     }
 
-    /// `profile._write(format)`: the bytes of a file.
-    fn write(ruby: &Ruby, rb_self: &Self, name: String) -> Result<RString, Error> {
-        let mut bytes = Vec::new();
-        Format::from_name(&name)
-            .and_then(|format| format::write(format, &rb_self.0, &mut bytes))
-            .map_err(|reason| core_error(ruby, &reason))?;
-        Ok(ruby.str_from_slice(&bytes))
-    }
-
-    /// `profile._report(limit, by_total, color, label)`: the text that people read, by functions or
-    /// by a label.
-    fn report(
-        ruby: &Ruby,
-        rb_self: &Self,
-        limit: usize,
-        by_total: bool,
-        color: bool,
-        label: Option<String>,
-    ) -> Result<String, Error> {
-        let text = TextOptions { limit, sort_total: by_total, color, by: label, ..TextOptions::default() };
-        let options = format::Options { text, ..format::Options::default() };
+    /// `profile._report(options)`: the text that people read, by functions or by a label: `type limit sort_total color by`.
+    fn report(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
+        let options = options::of_formats(ruby, &rb_self.0, options)?;
         let mut bytes = Vec::new();
         format::write_with(Format::Text, &rb_self.0, &options, &mut bytes)
             .map_err(|reason| core_error(ruby, &reason))?;
@@ -145,11 +122,16 @@ impl Profile {
         }))
     }
 
-    /// `profile._top(limit, by_total)`: `[name, path, first_line, self, total]` in the unit of the
-    /// default sample type; limit 0 is all.
-    fn top(ruby: &Ruby, rb_self: &Self, limit: usize, by_total: bool) -> Result<RArray, Error> {
+    /// `profile._top(limit, by_total, options)`: `[name, path, first_line, self, total]` in the unit of `type`; limit 0 is all.
+    fn top(
+        ruby: &Ruby,
+        rb_self: &Self,
+        limit: usize,
+        by_total: bool,
+        options: RHash,
+    ) -> Result<RArray, Error> {
         let profile = &rb_self.0;
-        let all = top(profile, profile.default_sample_type(), order(by_total)).rows;
+        let all = top(profile, options::sample_type(ruby, profile, options)?, order(by_total)).rows;
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();
         for it in all.into_iter().take(limit) {
@@ -165,11 +147,11 @@ impl Profile {
         Ok(rows)
     }
 
-    /// `profile._by(label, limit)`: `[value, weight, heaviest]`, where the last is `[name, path,
+    /// `profile._by(label, limit, options)`: `[value, weight, heaviest]`, where the last is `[name, path,
     /// first_line, self]` or nil; limit 0 is all.
-    fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize) -> Result<RArray, Error> {
+    fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
         let profile = &rb_self.0;
-        let all = by(profile, &label, profile.default_sample_type())
+        let all = by(profile, &label, options::sample_type(ruby, profile, options)?)
             .map_err(|reason| core_error(ruby, &reason))?
             .rows;
         let limit = if limit == 0 { all.len() } else { limit };
@@ -259,16 +241,6 @@ fn order(by_total: bool) -> Order {
     }
 }
 
-/// `Profile._check_format(name)`: raises unless there is a format of that name.
-fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
-    Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
-}
-
-/// `Profile._format_of(path)`: the format that a file's extension stands for.
-fn format_of(ruby: &Ruby, path: String) -> Result<&'static str, Error> {
-    Format::from_path(Path::new(&path)).map(Format::name).map_err(|reason| core_error(ruby, &reason))
-}
-
 /// `Profile._name_of(method)`: the name that a profile has for a Method or UnboundMethod.
 fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     names::name_of(ruby, method).ok_or_else(|| {
@@ -282,19 +254,35 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Profile>(ruby, profiler, "Profile")?;
     class.define_singleton_method("_parse", function!(Profile::parse, 1))?;
     class.define_singleton_method("_merge", function!(Profile::merge, 1))?;
-    class.define_singleton_method("_format_of", function!(format_of, 1))?;
-    class.define_singleton_method("_check_format", function!(check_format, 1))?;
+    class.define_singleton_method("_diff", function!(Profile::diff, 3))?;
+    class.define_singleton_method("_diff_svg", function!(Profile::diff_svg, 3))?;
+    class.define_singleton_method("_packs", function!(words::packs, 2))?;
+    class.define_singleton_method("_amount", function!(words::amount, 2))?;
+    class.define_singleton_method("_percent", function!(words::percent, 2))?;
+    class.define_singleton_method("_clean", function!(words::clean, 1))?;
+    class.define_singleton_method("_formats", function!(words::formats, 0))?;
+    class.define_singleton_method("_format_of", function!(words::format_of, 1))?;
+    class.define_singleton_method("_check_format", function!(words::check_format, 1))?;
     class.define_singleton_method("_name_of", function!(name_of, 1))?;
     class.define_method("_gc", method!(Profile::gc, 1))?;
     class.define_method("_trim_path", method!(Profile::trim_path, 1))?;
-    class.define_method("_write", method!(Profile::write, 1))?;
-    class.define_method("_report", method!(Profile::report, 4))?;
+    class.define_method("_write", method!(Profile::write, 2))?;
+    class.define_method("_write_file", method!(Profile::write_file, 3))?;
+    class.define_method("_report", method!(Profile::report, 1))?;
+    class.define_method("_types", method!(Profile::types, 0))?;
+    class.define_method("_default_type", method!(Profile::default_type, 0))?;
+    class.define_method("_functions", method!(Profile::functions, 0))?;
+    class.define_method("_threads", method!(Profile::threads, 0))?;
+    class.define_method("_filter", method!(Profile::filter, 1))?;
+    class.define_method("_tree", method!(Profile::tree, 1))?;
+    class.define_method("_method", method!(Profile::method, 2))?;
+    class.define_method("_lines", method!(Profile::lines, 1))?;
     class.define_method("_rows", method!(Profile::rows, 0))?;
     class.define_method("_markers", method!(Profile::markers, 0))?;
     class.define_method("_timeline_size", method!(Profile::timeline_size, 0))?;
     class.define_method("_timeline_part", method!(Profile::timeline_part, 1))?;
-    class.define_method("_top", method!(Profile::top, 2))?;
-    class.define_method("_by", method!(Profile::by, 2))?;
+    class.define_method("_top", method!(Profile::top, 3))?;
+    class.define_method("_by", method!(Profile::by, 3))?;
     class.define_method("stats", method!(Profile::stats, 0))?;
     class.define_method("meta", method!(Profile::meta, 0))?;
     Ok(())

@@ -7,6 +7,10 @@ use std::io;
 
 use crate::format::{clean, Format};
 
+/// What is read.
+const READABLE: &str =
+    "allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not";
+
 /// What went wrong.
 #[derive(Debug)]
 pub enum Error {
@@ -26,8 +30,11 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// A pprof without our private fields: another program wrote it.
-    Foreign,
+    /// A profile in a format that is only written.
+    Unreadable {
+        /// What it is.
+        format: &'static str,
+    },
     /// A later profiler wrote it.
     Newer {
         /// Format version of the file.
@@ -52,6 +59,8 @@ pub enum Error {
         /// The names of those that it has, in order.
         has: Vec<&'static str>,
     },
+    /// What was asked for is about when things were, and the profile does not know.
+    NoTimeline,
     /// No sample has this label.
     UnknownLabel {
         /// The name.
@@ -71,15 +80,13 @@ impl fmt::Display for Error {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(to),
-            Self::NotAProfile => {
-                to.write_str("not a profile (it holds no pprof data, packed by gzip or not)")
-            }
+            Self::NotAProfile => write!(to, "not a profile ({READABLE})"),
             Self::Truncated => to.write_str("a profile that was cut short: the end of the file is missing"),
             Self::TooLarge { limit } => {
                 write!(to, "unpacks to more than {} MiB, which is too much", limit >> 20)
             }
             Self::Malformed { what } => write!(to, "a damaged profile: {what}"),
-            Self::Foreign => to.write_str("a pprof profile, but one that another program wrote"),
+            Self::Unreadable { format } => write!(to, "{format}, which cannot be read ({READABLE})"),
             Self::Newer { version, known } => write!(
                 to,
                 "written by a newer profiler (format version {version}; this one reads up to {known})"
@@ -92,6 +99,9 @@ impl fmt::Display for Error {
             }
             Self::NotMeasured { asked, has } => {
                 write!(to, "the profile has no {asked} (it has {})", list(has.iter().copied()))
+            }
+            Self::NoTimeline => {
+                to.write_str("the profile has no timeline (record it with --timeline, or timeline: true)")
             }
             Self::UnknownLabel { asked, has } => {
                 // The names come from the program that was profiled, so from anybody.

@@ -79,6 +79,11 @@ impl Weights {
         }
     }
 
+    /// Takes all numbers of `other` away, as far as they are there.
+    pub fn take(&mut self, other: &Weights) {
+        self.0.iter_mut().zip(other.0).for_each(|(rest, less)| *rest = rest.saturating_sub(less));
+    }
+
     /// Adds all numbers of `other`.
     pub fn add(&mut self, other: &Weights) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum = sum.saturating_add(more));

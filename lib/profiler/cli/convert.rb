@@ -1,31 +1,42 @@
 # frozen_string_literal: true
 
-require_relative "files"
+require_relative "parts"
 require_relative "verb"
 
 module Profiler
   module CLI
     # +profiler convert IN OUT+: a recorded profile in another format.
     class Convert < Verb
-      include Files
+      include Parts
 
       SUMMARY = "Writes a recorded profile in another format."
       USAGE = "convert IN OUT [--format FORMAT]"
       EXAMPLES = <<~TEXT
         profiler convert profile.pb.gz profile.svg
+        profiler convert profile.pb.gz profile.firefox.json.gz
+        profiler convert profile.pb.gz callers.svg --style reverse --app-only
+        profiler convert stackprof.json profile.speedscope.json
         profiler convert profile.pb.gz flames --format svg
         profiler convert profile.pb.gz - --format folded | grep Order
 
-        IN is a .pb.gz. OUT's extension says the format: .pb.gz, .svg, .folded or .txt.
+        IN is a .pb.gz, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
+        OUT's extension says the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
+        .stackprof.json, .md, .json or .txt; with .gz behind it, the file is packed.
       TEXT
 
       private
 
       def define(parser)
-        trim_option(parser)
-        gc_option(parser)
-        parser.on("--format FORMAT", "pprof, svg, folded or text, where OUT's extension does not say it;",
-                  "needed when OUT is - for stdout") { |format| @format = format }
+        part_options(parser)
+        parser.on("--format FORMAT", "where OUT's extension does not say it, and when OUT is - for stdout: pprof, svg, folded,",
+                  "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
+        parser.on("--style STYLE", "of a picture: icicle, flame, reverse (who called the heaviest) or flamechart (in the",
+                  "order of time, if there is a timeline)") { |style| options[:style] = style }
+        parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = text }
+      end
+
+      def options
+        @options ||= {}
       end
 
       def call(arguments)
@@ -34,7 +45,7 @@ module Profiler
         input, out = arguments
         raise UsageError, "which format? (profiler convert IN - --format FORMAT)" if out == TO_STDOUT && !@format
 
-        write(out, @format, inputs: [input]) { read(input) }
+        write(out, @format, inputs: [input], type: @type, **options) { read_part(input) }
         0
       end
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "progress"
+
 module Profiler
   module CLI
     # Profiles out of files and into files, for verbs. What goes wrong is said with the file's name.
@@ -18,7 +20,7 @@ module Profiler
                   "(default: under what caused it)") { |place| @gc = place }
       end
 
-      # @param path [String] a .pb.gz
+      # @param path [String] a .pb.gz, or another format that can be read
       # @return [Profile]
       def read(path)
         load_profiler
@@ -43,16 +45,18 @@ module Profiler
       # @param path [String] a file, or {TO_STDOUT}
       # @param format [String, nil] by the path's extension when nil
       # @param inputs [Array<String>] files that the block reads
-      def write(path, format, inputs:, &block)
+      # @param options [Hash] for {Profile#dump}
+      def write(path, format, inputs:, **options, &block)
         load_profiler
-        return write_file(path, format, inputs, &block) unless path == TO_STDOUT
+        return write_file(path, format, inputs, **options, &block) unless path == TO_STDOUT
 
         checked { Profile.send(:_check_format, format) }
-        $stdout.binmode.write(yield.dump(format))
+        profile = yield
+        $stdout.binmode.write(checked { profile.dump(format, **options) })
       end
 
-      def write_file(path, format, inputs)
-        output = checked(path) { Output.new(path, format: format) }
+      def write_file(path, format, inputs, **options)
+        output = checked(path) { Output.new(path, format: format, **options) }
         keep(path, format || Profile.send(:_format_of, path), inputs)
         profile = yield
         checked(path) { output.write(profile) }

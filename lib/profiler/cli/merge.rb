@@ -17,7 +17,7 @@ module Profiler
         profiler merge day.pb.gz hour.pb.gz -o day.pb.gz
         profiler merge *.pb.gz -o - | ssh elsewhere 'cat > all.pb.gz'
 
-        The files are .pb.gz. The times are added up, also those of a file that is named twice. In what the
+        The files are .pb.gz, or others that can be read. The times are added up, also those of a file that is named twice. In what the
         profiles differ (processes, programs, intervals, ...) the report's header tells. OUT may be one of
         the files when it is a .pb.gz; it is replaced only when all is well.
       TEXT
@@ -34,7 +34,7 @@ module Profiler
         raise UsageError, "which files? (profiler #{USAGE})" if files.empty?
 
         out = @out || Time.now.strftime("merged-%Y%m%d-%H%M%S.pb.gz")
-        write(out, (out == TO_STDOUT ? "pprof" : nil), inputs: files) { Profile.merge(*files.map { |file| read(file) }) }
+        write(out, (out == TO_STDOUT ? "pprof" : nil), inputs: files) { Profile.merge(*Progress.new.each("reading", files) { |file| read(file) }) }
         puts out unless @out
         0
       end

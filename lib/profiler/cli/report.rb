@@ -1,84 +1,102 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "files"
+require_relative "near"
+require_relative "parts"
 require_relative "verb"
 
 module Profiler
   module CLI
-    # +profiler report FILE+: the table of the heaviest functions, or of whose the time is.
+    # +profiler report FILE+: the table of the heaviest functions, or of whose the time is, or some functions from near.
     class Report < Verb
-      include Files
+      include Parts
+      include Near
 
       SUMMARY = "Shows the heaviest functions of a recorded profile."
       USAGE = "report FILE [options]"
       EXAMPLES = <<~TEXT
         profiler report profile.pb.gz
         profiler report profile.pb.gz --limit 10 --sort-total
+        profiler report profile.pb.gz --app-only --ignore 'Logger'
         profiler report profile.pb.gz --by thread
+        profiler report profile.pb.gz --method 'Order#save'
+        profiler report profile.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
         profiler report profile.pb.gz --color=always | less -R
         profiler report profile.pb.gz --json | jq -r '.top[] | "\\(.self) \\(.name)"'
+
+        FILE is a .pb.gz, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
       TEXT
 
       def initialize
         super
         @limit = "30"
         @sort = :self
-        @json = false
         @color = "auto"
       end
 
       private
 
       def define(parser)
-        trim_option(parser)
-        gc_option(parser)
+        part_options(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--sort-total", "order by the time of a function and all it called, not by its own") { @sort = :total }
         parser.on("--by LABEL", "list the values of a label, or thread or state, and what each is busy with") { |label| @by = label }
+        parser.on("--method RE", "such functions from near: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         parser.on("--json", "print JSON: file, sort, meta, stats and top (with --by: file, by, meta, stats",
-                  "and values); times are nanoseconds") { @json = true }
+                  "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }
+        parser.on("--md", "print GitHub's Markdown") { @md = true }
         parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") do |value|
           @color = value || "always"
         end
       end
 
       def call(arguments)
-        path = file_of(arguments)
-        limit = number(@limit)
-        color = Color.enabled?(@color)
+        path = one_file(arguments)
+        limit = checked_limit
+        @colored = Color.enabled?(@color)
+        refuse
+        profile = read_part(path)
+        asking(path) { show(path, profile, limit) }
+        0
+      end
+
+      def refuse
         raise UsageError, "--sort-total orders functions, but --by lists values: give one of them" if @by && @sort == :total
 
-        profile = read(path)
-        puts @json ? json(path, profile, limit) : profile.report(limit: limit, sort: @sort, color: color, by: @by)
-        0
-      rescue ArgumentError => e # the label: all else is checked
-        raise Failure, "#{path}: #{e.message}"
+        given = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
+        raise UsageError, "#{given.join(" and ")} do not go together" if given.size > 1
+        raise UsageError, "--md and --json do not go together" if @md && @json
       end
 
-      def file_of(arguments)
-        return arguments.first if arguments.size == 1
-
-        problem = arguments.empty? ? "which file?" : "one file at a time, not #{arguments.size}: #{arguments.join(" ")}"
-        raise UsageError, "#{problem} (profiler #{USAGE})"
+      def show(path, profile, limit)
+        if @method then show_methods(path, profile, limit)
+        elsif @json then print_json(said(path, profile, limit))
+        elsif @md then puts profile.dump(:markdown, limit: limit, type: @type)
+        else puts profile.report(limit: limit, sort: @sort, color: @colored, by: @by, type: @type)
+        end
       end
 
-      def number(text)
-        return Integer(text, 10) if text.match?(/\A\d+\z/)
+      def show_methods(path, profile, limit)
+        found = profile.methods_like(@method, type: @type)
+        @shown = type_of(profile)
+        whole = profile.totals.fetch(@shown, 0)
+        return print_json(file: path, type: @shown, total: whole, methods: found) if @json
 
-        raise UsageError, "--limit #{text.inspect} is not a number from 0 (all) on"
+        found = found.first(limit) unless limit.zero?
+        print_methods(found, whole, limit)
       end
 
-      def json(path, profile, limit)
-        require "json"
+      def checked_limit
+        return Integer(@limit, 10) if @limit.match?(/\A\d+\z/)
+
+        raise UsageError, "--limit #{@limit.inspect} is not a number from 0 (all) on"
+      end
+
+      def said(path, profile, limit)
         taken = { meta: profile.meta, stats: profile.stats }
-        JSON.pretty_generate(
-          if @by
-            { file: path, by: @by, **taken, values: profile.by(@by, limit: limit) }
-          else
-            { file: path, sort: @sort, **taken, top: profile.top(limit: limit, sort: @sort) }
-          end
-        )
+        return { file: path, by: @by, **taken, values: profile.by(@by, limit: limit, type: @type) } if @by
+
+        { file: path, sort: @sort, **taken, top: profile.top(limit: limit, sort: @sort, type: @type) }
       end
     end
   end

@@ -30,6 +30,11 @@ module Profiler
         parser.help
       end
 
+      # @return [Array<String>] +--json+ and the like, for shells
+      def long_options
+        parser.help.scan(/^\s+(?:-\w, )?(--[a-z][a-z-]*)/).flatten.uniq
+      end
+
       private
 
       # @abstract Adds the verb's options.

@@ -2,9 +2,14 @@
 
 pub mod blame;
 pub mod by;
+pub mod diff;
+pub mod filter;
 pub mod gc;
 pub mod made;
 pub mod merge;
+pub mod method;
+pub mod origin;
 mod sum;
 pub mod top;
+pub mod tree;
 pub mod trim;

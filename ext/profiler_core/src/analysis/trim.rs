@@ -28,7 +28,7 @@ fn path(of: &str, roots: &[String]) -> String {
 }
 
 /// `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git.
-fn in_gem(path: &str) -> Option<String> {
+pub(super) fn in_gem(path: &str) -> Option<String> {
     let (_, inside) = path.rsplit_once("/gems/")?;
     let (directory, file) = inside.split_once('/')?;
     let version_at = directory.match_indices('-').map(|(at, _)| at).find(|at| {
@@ -40,7 +40,7 @@ fn in_gem(path: &str) -> Option<String> {
 }
 
 /// `.../lib/ruby/3.1.0/set.rb`, and what a distribution or the administrator put beside it.
-fn in_ruby(path: &str) -> Option<&str> {
+pub(super) fn in_ruby(path: &str) -> Option<&str> {
     let (_, inside) = path.split_once("/lib/ruby/")?;
     let is_version = |it: &str| it.starts_with(|digit: char| digit.is_ascii_digit());
     let (first, rest) = inside.split_once('/')?;

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 
-use super::{clean, display_name, Options, ThreadFrames};
+use super::{clean, display_name, series, Options, ThreadFrames};
 use crate::error::Error;
-use crate::ids::Id;
+use crate::ids::{Id, RowId, StackId};
 use crate::profile::{Function, Profile, Sample, SampleType, Thread};
 
 /// Writes the lines.
@@ -32,32 +32,81 @@ pub(super) type Stack = Vec<Rc<str>>;
 /// order frame by frame, so that whatever begins alike stands together (in order of the lines,
 /// `save!` would stand between `save` and its callees).
 pub(super) fn fold(profile: &Profile, of: SampleType, thread_frames: ThreadFrames) -> BTreeMap<Stack, u64> {
-    let name_of = |it: &Function| frame(display_name(it));
-    let functions: Vec<Rc<str>> = profile.functions.iter().map(name_of).collect();
-    let threads: Vec<Rc<str>> = profile.threads.iter().map(thread_name).collect();
-    let weighs = |sample: &&Sample| sample.weights.get(of) > 0;
-    let with_threads = match thread_frames {
-        ThreadFrames::Always => true,
-        ThreadFrames::Never => false,
-        ThreadFrames::WhenSeveral => {
-            let mut places = profile.samples.iter().filter(weighs).map(|it| it.thread);
-            let first = places.next();
-            places.any(|it| Some(it) != first)
-        }
-    };
-
+    let names = Names::new(profile, of, thread_frames);
     let mut stacks: BTreeMap<Stack, u64> = BTreeMap::new();
-    for sample in profile.samples.iter().filter(weighs) {
-        let frames = profile.frames_of(sample.stack);
-        let mut stack: Stack = frames.filter_map(|it| functions.get(it.function.index()).cloned()).collect();
-        if with_threads {
-            stack.extend(threads.get(sample.thread).cloned());
-        }
-        stack.reverse();
-        let sum = stacks.entry(stack).or_default();
+    for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
+        let sum = stacks.entry(names.stack(profile, sample)).or_default();
         *sum = sum.saturating_add(sample.weights.get(of));
     }
     stacks
+}
+
+/// Stacks with their weights in the order of time, thread by thread; equal neighbours are one.
+///
+/// # Errors
+/// [`Error::NoTimeline`] when it is not known.
+pub(super) fn in_time(
+    profile: &Profile,
+    of: SampleType,
+    thread_frames: ThreadFrames,
+) -> Result<Vec<(Stack, u64)>, Error> {
+    if profile.timeline.is_none() {
+        return Err(Error::NoTimeline);
+    }
+    let mut threads: Vec<Vec<(StackId, RowId, u64)>> = vec![Vec::new(); profile.threads.len()];
+    series::each(profile, |share| {
+        let weight = share.weights.get(of);
+        let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
+        let Some(entries) = threads.get_mut(sample.thread) else { return };
+        match entries.last_mut() {
+            Some((stack, _, sum)) if *stack == sample.stack => *sum = sum.saturating_add(weight),
+            _ => entries.push((sample.stack, share.row, weight)),
+        }
+    });
+    let names = Names::new(profile, of, thread_frames);
+    let named = |(_, row, weight): (StackId, RowId, u64)| {
+        let sample = profile.samples.get(row.index())?;
+        Some((names.stack(profile, sample), weight))
+    };
+    Ok(threads.into_iter().flatten().filter_map(named).collect())
+}
+
+/// What frames and threads are called.
+struct Names {
+    functions: Vec<Rc<str>>,
+    threads: Vec<Rc<str>>,
+    with_threads: bool,
+}
+
+impl Names {
+    fn new(profile: &Profile, of: SampleType, thread_frames: ThreadFrames) -> Self {
+        let with_threads = match thread_frames {
+            ThreadFrames::Always => true,
+            ThreadFrames::Never => false,
+            ThreadFrames::WhenSeveral => {
+                let weighs = profile.samples.iter().filter(|it| it.weights.get(of) > 0);
+                let mut places = weighs.map(|it| it.thread);
+                let first = places.next();
+                places.any(|it| Some(it) != first)
+            }
+        };
+        Self {
+            functions: profile.functions.iter().map(|it: &Function| frame(display_name(it))).collect(),
+            threads: profile.threads.iter().map(thread_name).collect(),
+            with_threads,
+        }
+    }
+
+    fn stack(&self, profile: &Profile, sample: &Sample) -> Stack {
+        let frames = profile.frames_of(sample.stack);
+        let mut stack: Stack =
+            frames.filter_map(|it| self.functions.get(it.function.index()).cloned()).collect();
+        if self.with_threads {
+            stack.extend(self.threads.get(sample.thread).cloned());
+        }
+        stack.reverse();
+        stack
+    }
 }
 
 fn thread_name(thread: &Thread) -> Rc<str> {

@@ -4,90 +4,34 @@
 //! always gives the same bytes. Whatever a program can name (a class called `<script>`, a method
 //! with a newline in it) stays a name in all of them.
 
+pub mod callgrind;
+pub mod cpuprofile;
+pub mod firefox;
 pub mod folded;
 mod honesty;
+pub mod json;
+pub mod markdown;
+mod names;
 pub mod pprof;
+mod read;
+mod series;
+pub mod speedscope;
+pub mod stackprof;
 pub mod svg;
 pub mod text;
+mod threads;
 pub mod units;
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::Path;
 
 use crate::error::Error;
 use crate::profile::{Function, Profile, SampleType};
 
+pub use names::Format;
+pub use read::read;
+pub use svg::Style;
 pub use text::TextOptions;
-
-/// The outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// The native file, which every pprof tool opens: [`pprof`].
-    Pprof,
-    /// One line a stack: [`folded`].
-    Folded,
-    /// A picture: [`svg`].
-    Svg,
-    /// A report to read: [`text`].
-    Text,
-}
-
-impl Format {
-    /// All, in the order in which they are listed to users.
-    pub const ALL: [Self; 4] = [Self::Pprof, Self::Folded, Self::Svg, Self::Text];
-
-    /// The name that `format:` takes.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pprof => "pprof",
-            Self::Folded => "folded",
-            Self::Svg => "svg",
-            Self::Text => "text",
-        }
-    }
-
-    /// How its files' names end.
-    #[must_use]
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Pprof => ".pb.gz",
-            Self::Folded => ".folded",
-            Self::Svg => ".svg",
-            Self::Text => ".txt",
-        }
-    }
-
-    /// All names, for texts that list them.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().map(Self::name)
-    }
-
-    /// All extensions, for texts that list them.
-    pub fn extensions() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().map(Self::extension)
-    }
-
-    /// The format of this name.
-    ///
-    /// # Errors
-    /// [`Error::UnknownFormat`], which lists those there are.
-    pub fn from_name(name: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownFormat { asked: name.into() };
-        Self::ALL.into_iter().find(|it| it.name() == name).ok_or_else(unknown)
-    }
-
-    /// The format that the end of the path names; capital letters count as small ones.
-    ///
-    /// # Errors
-    /// [`Error::UnknownExtension`], which lists those there are.
-    pub fn from_path(path: &Path) -> Result<Self, Error> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let unknown = || Error::UnknownExtension { path: path.to_string_lossy().into_owned() };
-        Self::ALL.into_iter().find(|it| name.ends_with(it.extension())).ok_or_else(unknown)
-    }
-}
 
 /// What can be asked of the formats. Each looks at what concerns it.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +42,8 @@ pub struct Options {
     pub sample_type: Option<SampleType>,
     /// Whether stacks begin with their thread's name, where a format has no other room for it.
     pub thread_frames: ThreadFrames,
+    /// How a picture is drawn.
+    pub style: Style,
     /// Options of the report.
     pub text: TextOptions,
 }
@@ -115,6 +61,34 @@ pub enum ThreadFrames {
 }
 
 impl Options {
+    /// The title that was asked for, or one of what is shown and of the program.
+    pub(crate) fn title_or(&self, profile: &Profile, of: SampleType) -> String {
+        if let Some(title) = &self.title {
+            return clean(title).into_owned();
+        }
+        let name = of.name_and_unit().0;
+        match clean(&profile.meta.program) {
+            program if program.is_empty() => name.to_owned(),
+            program => format!("{name} of {program}"),
+        }
+    }
+
+    /// The time to show, where nothing but time can be shown.
+    pub(crate) fn time_of(&self, profile: &Profile) -> Result<SampleType, Error> {
+        let missing = || {
+            let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();
+            Error::NotMeasured { asked: "time", has }
+        };
+        match self.sample_type {
+            None if profile.sample_types.is_empty() => Ok(SampleType::Cpu),
+            None => series::time_of(profile).ok_or_else(missing),
+            Some(_) => self.sample_type_of(profile).and_then(|it| match it.name_and_unit().1 {
+                "nanoseconds" => Ok(it),
+                _ => Err(missing()),
+            }),
+        }
+    }
+
     /// The sample type to show.
     pub(crate) fn sample_type_of(&self, profile: &Profile) -> Result<SampleType, Error> {
         match self.sample_type {
@@ -151,6 +125,13 @@ pub fn write_with(
         Format::Pprof => pprof::write(profile, out),
         Format::Folded => folded::write(profile, options, out),
         Format::Svg => svg::write(profile, options, out),
+        Format::Speedscope => speedscope::write(profile, options, out),
+        Format::Firefox => firefox::write(profile, options, out),
+        Format::Cpuprofile => cpuprofile::write(profile, options, out),
+        Format::Callgrind => callgrind::write(profile, options, out),
+        Format::Stackprof => stackprof::write(profile, options, out),
+        Format::Markdown => markdown::write(profile, options, out),
+        Format::Json => json::write(profile, options, out),
         Format::Text => text::write(profile, options, out),
     }
 }
@@ -158,7 +139,8 @@ pub fn write_with(
 /// `text` on one line and harmless to terminals and pages: what is no visible character becomes a
 /// blank, blanks at the ends go. Characters that turn the direction of writing count as invisible:
 /// they make a name look like another.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn clean(text: &str) -> Cow<'_, str> {
     let harmful = |it: char| {
         it.is_control()
             || matches!(it, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
@@ -182,29 +164,6 @@ pub(crate) fn display_name(function: &Function) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_tells_its_format() {
-        let of = |path: &str| Format::from_path(Path::new(path));
-        assert_eq!(of("tmp/cpu.pb.gz").unwrap(), Format::Pprof);
-        assert_eq!(of("CPU.SVG").unwrap(), Format::Svg);
-        assert_eq!(of("cpu.pb.folded").unwrap(), Format::Folded);
-        assert_eq!(of("a.txt").unwrap(), Format::Text);
-        assert_eq!(
-            of("a.json").unwrap_err().to_string(),
-            "the name \"a.json\" tells no format (known are .pb.gz, .folded, .svg, .txt)"
-        );
-        assert!(of("folder.svg/..").is_err());
-    }
-
-    #[test]
-    fn a_name_tells_its_format() {
-        Format::ALL.into_iter().for_each(|it| assert_eq!(Format::from_name(it.name()).unwrap(), it));
-        assert_eq!(
-            Format::from_name("png").unwrap_err().to_string(),
-            "unknown format \"png\" (known are pprof, folded, svg, text)"
-        );
-    }
 
     #[test]
     fn clean_text_is_one_harmless_line() {

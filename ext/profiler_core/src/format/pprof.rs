@@ -8,14 +8,15 @@
 //! uses are gone, and that tables are in the order in which the rows first use them, root first.
 //! (A profile fresh from a session is like that already, but for rows without weight.)
 
+mod budget;
 mod decode;
 mod encode;
+mod foreign;
 mod messages;
 mod timeline;
 
-use std::io::{self, Read, Write};
+use std::io::Write;
 
-use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
 use prost::Message;
 
@@ -25,19 +26,13 @@ use crate::profile::Profile;
 /// The version of the private fields that this code writes, and the last that it reads.
 pub const VERSION: u64 = 1;
 
-/// The most that a file may unpack to. A profile of a million distinct stacks stays below; what is
-/// larger is an accident or an attack, and a message in memory is many times its size here.
-const LIMIT_BYTES: u64 = 256 << 20;
-
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-
 /// Writes the file.
 ///
 /// # Errors
 /// [`Error::Io`] when `out` fails.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     let mut message = encode::encode(profile)?;
-    let front = messages::Front { timeline: message.timeline.take() };
+    let front = messages::Front { format_version: VERSION, timeline: message.timeline.take() };
     // No time and no name in the header: the same profile gives the same bytes.
     let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());
     packed.write_all(&front.encode_to_vec())?;
@@ -46,42 +41,24 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads a file of ours, packed or not. Nothing in it is trusted.
+/// Reads a file, packed or not. Nothing in it is trusted.
 ///
 /// # Errors
-/// Each way in which the bytes are not a profile that we can read has its own [`Error`].
+/// As [`super::read()`].
 pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
-    if bytes.starts_with(&GZIP_MAGIC) {
-        read_unpacked(&unpack(bytes, LIMIT_BYTES)?)
-    } else if bytes.len() as u64 > LIMIT_BYTES {
-        Err(Error::TooLarge { limit: LIMIT_BYTES })
-    } else {
-        read_unpacked(bytes)
-    }
+    super::read(bytes)
 }
 
-fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
+pub(super) fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
+    budget::check(bytes)?;
     // The version first, on its own: whatever else a later version changes is its own business.
     let head = messages::Head::decode(bytes).map_err(|_| Error::NotAProfile)?;
+    let damaged = |error: prost::DecodeError| Error::malformed(error.to_string());
     match head.format_version {
         0 if head.sample_type.is_empty() => Err(Error::NotAProfile),
-        0 => Err(Error::Foreign),
-        1..=VERSION => {
-            let damaged = |error: prost::DecodeError| Error::malformed(error.to_string());
-            decode::decode(messages::Profile::decode(bytes).map_err(damaged)?)
-        }
+        0 => foreign::decode(&messages::Profile::decode(bytes).map_err(damaged)?),
+        1..=VERSION => decode::decode(messages::Profile::decode(bytes).map_err(damaged)?),
         version => Err(Error::Newer { version, known: VERSION }),
-    }
-}
-
-fn unpack(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Error> {
-    let mut unpacked = Vec::new();
-    let read = MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut unpacked);
-    match read {
-        Ok(_) if unpacked.len() as u64 > limit => Err(Error::TooLarge { limit }),
-        Ok(_) => Ok(unpacked),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Truncated),
-        Err(error) => Err(Error::malformed(format!("it does not unpack ({error})"))),
     }
 }
 
@@ -120,15 +97,6 @@ mod label_names {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn unpacking_is_bounded() {
-        let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
-        packed.write_all(&[0; 100_000]).unwrap();
-        let packed = packed.finish().unwrap();
-        assert_eq!(unpack(&packed, 100_000).unwrap().len(), 100_000);
-        assert!(matches!(unpack(&packed, 99_999), Err(Error::TooLarge { limit: 99_999 })));
-    }
 
     #[test]
     fn label_names_come_back() {

@@ -2,12 +2,14 @@
 //!
 //! Colours come from names alone, so that two pictures of a program can be compared.
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
+use std::rc::Rc;
 
 use inferno::flamegraph::{self, Direction};
 
 use super::units::{count, counted};
-use super::{clean, folded, honesty, Options};
+use super::{folded, honesty, Options, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 
@@ -15,35 +17,125 @@ use crate::profile::{Profile, SampleType};
 const TITLE_CHARS: usize = 100;
 const SUBTITLE_CHARS: usize = 150;
 
+/// How stacks are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Callers above callees.
+    #[default]
+    Icicle,
+    /// Callers below callees.
+    Flame,
+    /// Callees above callers: who called what takes the time.
+    Reverse,
+    /// Like an icicle, but from left to right in the order of time, thread by thread.
+    Flamechart,
+}
+
+impl Style {
+    /// All, with their names.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("icicle", Self::Icicle),
+        ("flame", Self::Flame),
+        ("reverse", Self::Reverse),
+        ("flamechart", Self::Flamechart),
+    ];
+
+    /// The one of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+}
+
 /// Writes the picture. A profile without weight gives one that says so.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, and
+/// [`Error::NoTimeline`] for a flame chart of a profile that does not know when things were.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
-    let title = match &options.title {
-        Some(title) => clean(title).into_owned(),
-        None => title_of(profile, of),
-    };
-    let title = shorten(&title, TITLE_CHARS);
-    let subtitle = shorten(&subtitle_of(profile), SUBTITLE_CHARS);
-
-    let stacks = folded::fold(profile, of, options.thread_frames);
-    if stacks.is_empty() {
-        return Ok(write_empty(&title, &subtitle, of, out)?);
-    }
-    let line = |(stack, weight): (&Vec<std::rc::Rc<str>>, &u64)| {
-        let frames: Vec<String> = stack.iter().map(|it| unambiguous(it)).collect();
-        format!("{} {weight}", frames.join(";"))
-    };
+    let (title, subtitle) = (options.title_or(profile, of), subtitle_of(profile));
     // The picture's maker wants them last one first when it is to keep our order. Left to itself it
     // would sort by line, and draw `save` twice when `save!` stands between.
-    let lines: Vec<String> = stacks.iter().rev().map(line).collect();
+    let lines: Vec<String> = match options.style {
+        Style::Flamechart => folded::in_time(profile, of, options.thread_frames)?
+            .iter()
+            .rev()
+            .map(|(stack, weight)| line(stack, &weight.to_string()))
+            .collect(),
+        style => {
+            let mut stacks = folded::fold(profile, of, options.thread_frames);
+            if style == Style::Reverse {
+                stacks = reversed(stacks);
+            }
+            stacks.iter().rev().map(|(stack, weight)| line(stack, &weight.to_string())).collect()
+        }
+    };
+    draw(&title, &subtitle, of, options.style, lines, out)
+}
 
+/// Writes the picture of what became of `base`: laid out as `profile` is, red where there is more than there was, blue where
+/// there is less. `scale` is what a weight of `base` counts in the unit of `profile`: 1, or what makes their sums equal.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_difference(
+    base: &Profile,
+    profile: &Profile,
+    scale: f64,
+    options: &Options,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let of = options.sample_type_of(profile)?;
+    let mut pairs: BTreeMap<folded::Stack, (u64, u64)> = BTreeMap::new();
+    for (stack, weight) in folded::fold(base, of, ThreadFrames::Never) {
+        pairs.entry(stack).or_default().0 = (weight as f64 * scale).round() as u64;
+    }
+    for (stack, weight) in folded::fold(profile, of, ThreadFrames::Never) {
+        pairs.entry(stack).or_default().1 = weight;
+    }
+    let lines = pairs
+        .iter()
+        .rev()
+        .map(|(stack, (before, after))| line(stack, &format!("{before} {after}")))
+        .collect();
+    let title = options.title_or(profile, of);
+    draw(&title, "red: more than before; blue: less", of, options.style, lines, out)
+}
+
+fn line(stack: &[Rc<str>], numbers: &str) -> String {
+    let frames: Vec<String> = stack.iter().map(|it| unambiguous(it)).collect();
+    format!("{} {numbers}", frames.join(";"))
+}
+
+/// Each stack from the leaf on.
+fn reversed(stacks: BTreeMap<folded::Stack, u64>) -> BTreeMap<folded::Stack, u64> {
+    let mut turned: BTreeMap<folded::Stack, u64> = BTreeMap::new();
+    for (mut stack, weight) in stacks {
+        stack.reverse();
+        let sum = turned.entry(stack).or_default();
+        *sum = sum.saturating_add(weight);
+    }
+    turned
+}
+
+fn draw(
+    title: &str,
+    subtitle: &str,
+    of: SampleType,
+    style: Style,
+    lines: Vec<String>,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let title = shorten(title, TITLE_CHARS);
+    let subtitle = shorten(subtitle, SUBTITLE_CHARS);
+    if lines.is_empty() {
+        return Ok(write_empty(&title, &subtitle, of, out)?);
+    }
     let mut picture = flamegraph::Options::default();
     picture.title = title;
     picture.subtitle = Some(subtitle);
-    picture.direction = Direction::Inverted;
+    picture.direction = if style == Style::Flame { Direction::Straight } else { Direction::Inverted };
     picture.deterministic = true;
     picture.flame_chart = true;
     (picture.count_name, picture.factor) = match of.name_and_unit() {
@@ -68,14 +160,6 @@ fn unambiguous(frame: &str) -> String {
         format!("{JOINER}{frame}")
     } else {
         frame
-    }
-}
-
-fn title_of(profile: &Profile, of: SampleType) -> String {
-    let name = of.name_and_unit().0;
-    match clean(&profile.meta.program) {
-        program if program.is_empty() => name.to_owned(),
-        program => format!("{name} of {program}"),
     }
 }
 

@@ -6,6 +6,8 @@ mod table;
 
 use std::io::Write;
 
+pub(super) use header::facts;
+
 use super::Options;
 use crate::error::Error;
 use crate::profile::Profile;

@@ -18,7 +18,7 @@ pub(crate) fn assert_golden(name: &str, written: &str) {
     assert!(golden == written, "{} differs (UPDATE_GOLDEN=1 accepts). Written:\n{written}", path.display());
 }
 
-fn written(format: Format, profile: &Profile, options: &Options) -> String {
+pub(crate) fn written(format: Format, profile: &Profile, options: &Options) -> String {
     let mut bytes = Vec::new();
     format::write_with(format, profile, options, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
@@ -29,7 +29,7 @@ fn text(options: TextOptions) -> String {
 }
 
 /// The picture without the style and the script that its maker puts in.
-fn drawing(svg: &str) -> String {
+pub(crate) fn drawing(svg: &str) -> String {
     let (head, rest) = svg.split_once("<style").unwrap();
     let (_, body) = rest.split_once("</script>").unwrap();
     format!("{head}{body}").replace("><", ">\n<")
@@ -101,7 +101,7 @@ fn an_empty_profile_gives_a_picture_and_a_report_that_say_so() {
     assert_golden("empty.txt", &written(Format::Text, &profile, &Options::default()));
     assert_eq!(written(Format::Folded, &profile, &Options::default()), "");
     let nothing = Profile::default();
-    Format::ALL.into_iter().for_each(|it| format::write(it, &nothing, &mut Vec::new()).unwrap());
+    Format::all().for_each(|it| format::write(it, &nothing, &mut Vec::new()).unwrap());
 }
 
 #[test]

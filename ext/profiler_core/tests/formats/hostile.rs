@@ -14,7 +14,7 @@ use crate::example::example;
 use crate::pprof::{packed, profiles};
 use crate::wire;
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
@@ -25,8 +25,12 @@ fn refusal(bytes: &[u8]) -> String {
 }
 
 fn write_all(profile: &Profile) {
-    for format in Format::ALL {
-        format::write(format, profile, &mut Vec::new()).unwrap();
+    for format in Format::all() {
+        match format::write(format, profile, &mut Vec::new()) {
+            // Which a profile of allocations has not.
+            Err(Error::NotMeasured { asked: "time", .. }) if format == Format::Cpuprofile => {}
+            result => result.unwrap(),
+        }
     }
 }
 
@@ -37,14 +41,13 @@ fn is_xml(it: char) -> bool {
 
 #[test]
 fn what_is_no_profile_is_told_apart() {
-    let nothing = "not a profile (it holds no pprof data, packed by gzip or not)";
+    let nothing = "not a profile (allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not)";
     for bytes in [&b""[..], b"\x1f", b"hello", b"{\"frames\": []}", &gzip(b""), &gzip(b"hello")] {
         assert_eq!(refusal(bytes), nothing);
     }
-    // A sample type and the empty string: all that a pprof needs.
-    let foreign = b"\x0a\x04\x08\x01\x10\x02\x32\x00";
-    assert_eq!(refusal(foreign), "a pprof profile, but one that another program wrote");
-    assert_eq!(refusal(&gzip(foreign)), refusal(foreign));
+    // A sample type and the strings: all that a pprof needs.
+    let foreign = b"\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01a\x32\x01b";
+    assert_eq!(read(foreign).unwrap(), read(&gzip(foreign)).unwrap());
     // The same and field 5201, which says version 7, and later fields in a form that we do not know.
     let newer = [&foreign[..], b"\x88\xc5\x02\x07\x95\xc5\x02"].concat();
     assert!(matches!(read(&newer), Err(Error::NotAProfile)), "cut in a field");
@@ -71,7 +74,9 @@ fn a_bit_that_fell_over_is_noticed() {
     for place in 10..bytes.len() {
         let mut bytes = bytes.clone();
         bytes[place] ^= 1;
-        assert!(read(&bytes).is_err(), "at {place}");
+        // It may point to the same text elsewhere.
+        let same = || read(&bytes).is_ok_and(|it| it == read(&packed(&example())).unwrap());
+        assert!(read(&bytes).is_err() || same(), "at {place} of {}", bytes.len());
     }
 }
 
@@ -80,8 +85,10 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
-        prop_assert!(read(&bytes).is_err());
-        prop_assert!(read(&gzip(&bytes)).is_err());
+        // Bytes can be text, and text a folded stack.
+        let folded = std::str::from_utf8(&bytes).is_ok_and(|it| it.contains(' '));
+        prop_assert!(read(&bytes).is_err() || folded);
+        prop_assert!(read(&gzip(&bytes)).is_err() || folded);
     }
 
     /// Unpacked, so that no checksum stands before the checks.

@@ -9,7 +9,9 @@ mod example;
 mod golden;
 mod hostile;
 mod objects;
+mod others;
 mod pprof;
+mod readers;
 mod timeline;
 mod wire;
 

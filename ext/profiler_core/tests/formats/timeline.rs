@@ -20,7 +20,7 @@ fn moment(time_ns: u64, row: u32, count: u64, cpu_ns: u64) -> Moment {
 }
 
 /// The example with some of what its rows are made of.
-fn timed() -> Profile {
+pub(crate) fn timed() -> Profile {
     let moments = [
         moment(1_000_000, 0, 1, 1_000_000),
         moment(2_000_000, 4, 1, 900_000),

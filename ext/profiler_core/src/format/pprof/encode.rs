@@ -126,7 +126,7 @@ impl<'profile> Encoder<'profile> {
         }
         let line = Line { function_id: self.function(frame.function), line: frame.line.into() };
         let new = self.message.location.len() as u64 + 1;
-        self.message.location.push(Location { id: new, mapping_id: MAPPING, line: vec![line] });
+        self.message.location.push(Location { id: new, mapping_id: MAPPING, address: 0, line: vec![line] });
         if let Some(slot) = self.location_ids.get_mut(id.index()) {
             *slot = new;
         }

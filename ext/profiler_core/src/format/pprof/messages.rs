@@ -68,9 +68,12 @@ pub(super) struct Profile {
     pub(super) timeline: Option<Timeline>,
 }
 
-/// What stands before the rest of the file, so that the rest still ends with `sample_thread`.
+/// What stands before the rest of the file: the version once more, so that a file that was cut is not taken for another
+/// program's, and the timeline, so that the rest still ends with `sample_thread`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Front {
+    #[prost(uint64, tag = "5201")]
+    pub(super) format_version: u64,
     #[prost(message, optional, tag = "5209")]
     pub(super) timeline: Option<Timeline>,
 }
@@ -147,6 +150,9 @@ pub(super) struct Location {
     pub(super) id: u64,
     #[prost(uint64, tag = "2")]
     pub(super) mapping_id: u64,
+    /// Of others: what a frame without a name is called by.
+    #[prost(uint64, tag = "3")]
+    pub(super) address: u64,
     #[prost(message, repeated, tag = "4")]
     pub(super) line: Vec<Line>,
 }

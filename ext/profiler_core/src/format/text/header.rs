@@ -29,7 +29,7 @@ pub(super) fn header(profile: &Profile, paint: Paint) -> String {
     text
 }
 
-fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
+pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();
     if !meta.program.is_empty() {

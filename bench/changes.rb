@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+# How often `profiler diff` is right: of the same program it is to find nothing in 19 of 20 comparisons, of one whose method with a
+# fifth of the time takes a tenth longer that method first. BENCH_ROUNDS (20) comparisons of BENCH_RUNS (3) runs a side, of
+# BENCH_SECONDS (1.5) of CPU at BENCH_INTERVAL (100) microseconds.
+
+require "rbconfig"
+require "tmpdir"
+
+ROOT = File.expand_path("..", __dir__)
+$LOAD_PATH.unshift("#{ROOT}/lib")
+require "profiler"
+
+ROUNDS = Integer(ENV.fetch("BENCH_ROUNDS", "20"))
+RUNS = Integer(ENV.fetch("BENCH_RUNS", "3"))
+SECONDS = ENV.fetch("BENCH_SECONDS", "1.5")
+INTERVAL = ENV.fetch("BENCH_INTERVAL", "100")
+
+def taken(directory, slower)
+  out = File.join(directory, "run.pb.gz")
+  system(RbConfig.ruby, "-I#{ROOT}/lib", "#{ROOT}/spec/scripts/slower.rb", slower, SECONDS, out, INTERVAL) || abort("slower.rb failed")
+  Profiler::Profile.load(out)
+end
+
+found = { "the same, by shares" => 0, "the same, absolute" => 0, "a tenth slower, by shares" => 0 }
+samples = []
+Dir.mktmpdir do |directory|
+  ROUNDS.times do
+    # In turn, so that what the machine does meanwhile falls on all.
+    old, same, slow = Array.new(RUNS) { %w[1.0 1.0 1.1].map { |slower| taken(directory, slower) } }.transpose
+    samples << old.sum { |it| it.stats[:samples] }
+    found["the same, by shares"] += 1 if Profiler::Profile.diff(old, same)[:changes].none? { |it| it[:significant] }
+    found["the same, absolute"] += 1 if Profiler::Profile.diff(old, same, absolute: true)[:changes].none? { |it| it[:significant] }
+    first = Profiler::Profile.diff(old, slow)[:changes].first
+    found["a tenth slower, by shares"] += 1 if first[:significant] && first[:name] == "Shop#slow" && first[:after] > first[:before]
+  end
+end
+puts "| compared, #{RUNS} runs a side, #{samples.min} to #{samples.max} samples a side | right, of #{ROUNDS} |", "|---|--:|"
+found.each { |name, number| puts "| #{name} | #{number} |" }

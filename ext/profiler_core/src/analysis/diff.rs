@@ -1,0 +1,191 @@
+//! What changed between two sides of one or more profiles each, and which of it is more than chance.
+//!
+//! A profile is a sample: of the same program no two are alike. What a function weighs is known as well as the number and the
+//! weights of its samples allow, and where a side has several runs, as well as these agree. A change is significant if chance
+//! would bring one like it, of any function, in fewer than one of twenty comparisons of equals: the probabilities are
+//! corrected (Holm) for the number of functions that were compared.
+
+mod chance;
+mod run;
+
+use std::collections::BTreeMap;
+
+use crate::profile::{Function, Profile, SampleType};
+use run::Run;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compare {
+    /// The weight.
+    pub of: SampleType,
+    /// With what was called, not only the function's own.
+    pub total: bool,
+    /// The weight itself; otherwise its share of the run.
+    pub absolute: bool,
+}
+
+/// A function on both sides. Numbers are shares of a run (0 to 1), or weights where [`Compare::absolute`] was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The function, as the newer side has it, else the older.
+    pub function: Function,
+    /// Mean of the runs before.
+    pub before: f64,
+    /// Mean of the runs after.
+    pub after: f64,
+    /// Samples, on both sides together.
+    pub samples: u64,
+    /// How likely chance alone brings a change like that to any of the functions; 1 for what has too few samples to be compared.
+    pub chance: f64,
+}
+
+impl Change {
+    /// How much more it is.
+    #[must_use]
+    pub fn delta(&self) -> f64 {
+        self.after - self.before
+    }
+
+    /// Whether it is more than chance.
+    #[must_use]
+    pub fn significant(&self) -> bool {
+        self.chance < LEVEL
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diff {
+    /// What was compared.
+    pub compare: Compare,
+    /// Weight of all, mean of the runs before.
+    pub before: f64,
+    /// And after.
+    pub after: f64,
+    /// Samples of all runs, before and after.
+    pub samples: (u64, u64),
+    /// Functions that had samples enough to be compared.
+    pub compared: usize,
+    /// How much more the runs of a side differ than chance explains; 1 where that is not known.
+    pub spread: f64,
+    /// All functions: what grew significantly first, the greatest change first; then what shrank; then the rest.
+    pub changes: Vec<Change>,
+}
+
+/// The chance at which a change counts as one.
+pub const LEVEL: f64 = 0.05;
+
+/// Samples that a function needs, on both sides together: of fewer no number is known well enough to be tested.
+const LEAST_SAMPLES: u64 = 16;
+
+/// How much the spread of all functions counts beside that of one, in runs.
+const PRIOR: f64 = 12.0;
+
+/// A function as two versions of a program have it in common: where its name says which it is, files and lines may change.
+type Key = (String, String);
+
+fn key(function: &Function) -> Key {
+    let path = if function.method_name.is_empty() { function.path.clone() } else { String::new() };
+    (function.name.clone(), path)
+}
+
+/// Compares `after` with `before`, each of one profile at least.
+#[must_use]
+pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
+    let runs = |side: &[&Profile]| side.iter().map(|it| Run::new(it, compare)).collect::<Vec<_>>();
+    let sides = [runs(before), runs(after)];
+    let mut functions: BTreeMap<Key, Function> = BTreeMap::new();
+    for profile in before.iter().chain(after) {
+        profile.functions.iter().for_each(|it| drop(functions.insert(key(it), it.clone())));
+    }
+    let mut rows: Vec<Row> =
+        functions.into_iter().map(|(key, function)| Row::new(&key, function, &sides)).collect();
+    rows.retain(|it| it.samples > 0 || it.before + it.after > 0.0);
+
+    let free = (sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2)) as f64;
+    let tested = || rows.iter().filter(|it| it.is_tested());
+    let spread = if free > 0.0 && tested().count() > 0 {
+        (tested().map(|it| it.unrest).sum::<f64>() / (free * tested().count() as f64)).max(1.0)
+    } else {
+        1.0
+    };
+    let compared = tested().count();
+    let chances: Vec<Option<f64>> =
+        rows.iter().map(|it| it.is_tested().then(|| it.chance(free, spread))).collect();
+    let chances = chance::corrected(&chances);
+    let mut changes: Vec<Change> = rows
+        .into_iter()
+        .zip(chances)
+        .map(|(row, chance)| {
+            let Row { function, before, after, samples, .. } = row;
+            Change { function, before, after, samples, chance }
+        })
+        .collect();
+    changes.sort_by(|one, other| {
+        let rank = |it: &Change| (!it.significant(), it.significant() && it.delta() < 0.0);
+        let size = |it: &Change| it.delta().abs();
+        let named = |it: &Change| (it.function.name.clone(), it.function.path.clone());
+        rank(one)
+            .cmp(&rank(other))
+            .then(size(other).total_cmp(&size(one)))
+            .then_with(|| named(one).cmp(&named(other)))
+    });
+    let [before, after] = &sides;
+    let mean = |runs: &[Run]| runs.iter().map(|it| it.all.weight).sum::<f64>() / runs.len().max(1) as f64;
+    let samples = |runs: &[Run]| runs.iter().map(|it| it.all.samples).sum::<u64>();
+    Diff {
+        compare,
+        before: mean(before),
+        after: mean(after),
+        samples: (samples(before), samples(after)),
+        compared,
+        spread,
+        changes,
+    }
+}
+
+struct Row {
+    function: Function,
+    before: f64,
+    after: f64,
+    samples: u64,
+    /// Variance of the difference, as sampling alone explains it.
+    variance: f64,
+    /// How far the runs of each side are from their mean, in variances, summed up.
+    unrest: f64,
+}
+
+impl Row {
+    fn new(key: &Key, function: Function, sides: &[Vec<Run>; 2]) -> Self {
+        let mut row = Self { function, before: 0.0, after: 0.0, samples: 0, variance: 0.0, unrest: 0.0 };
+        for (runs, after) in sides.iter().zip([false, true]) {
+            let values: Vec<(f64, f64)> = runs.iter().map(|it| it.value(key)).collect();
+            let number = values.len().max(1) as f64;
+            let mean = values.iter().map(|it| it.0).sum::<f64>() / number;
+            *(if after { &mut row.after } else { &mut row.before }) = mean;
+            row.samples += runs.iter().map(|it| it.of(key).samples).sum::<u64>();
+            row.variance += values.iter().map(|it| it.1).sum::<f64>() / (number * number);
+            // A run without it says as little of its own variance as it says of it.
+            let common = values.iter().map(|it| it.1).sum::<f64>() / number;
+            let far = |(value, variance): &(f64, f64)| (value - mean).powi(2) / variance.max(common);
+            row.unrest += values.iter().map(far).filter(|it| it.is_finite()).sum::<f64>();
+        }
+        row
+    }
+
+    fn is_tested(&self) -> bool {
+        self.samples >= LEAST_SAMPLES && self.variance > 0.0
+    }
+
+    /// Before it is corrected for the number of functions.
+    fn chance(&self, free: f64, spread: f64) -> f64 {
+        if free == 0.0 {
+            return chance::of_normal((self.after - self.before) / self.variance.sqrt());
+        }
+        let own = ((self.unrest + PRIOR * spread) / (free + PRIOR)).max(spread);
+        chance::of_student((self.after - self.before) / (self.variance * own).sqrt(), free + PRIOR)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,103 @@
+use super::*;
+use crate::ids::{FrameId, FunctionId, Id, StackId};
+use crate::profile::{Frame, Node, Sample, Weights};
+use crate::random;
+use crate::sample::State;
+
+const COMPARE: Compare = Compare { of: SampleType::Cpu, total: false, absolute: false };
+
+/// A run of a program with 50 functions, the first of which has a fifth of the time, times `slower`: each tick falls on one by
+/// chance, and each run leans a bit to some of them.
+fn run(seed: u64, ticks: u64, slower: f64, lean: f64) -> Profile {
+    let mut bits = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut unit = || {
+        bits = random::after(bits);
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for _ in 0..10 {
+        unit();
+    }
+    let mut shares: Vec<f64> = (0..50).map(|it| if it == 0 { 0.2 * slower } else { 0.8 / 49.0 }).collect();
+    shares.iter_mut().for_each(|it| *it *= 1.0 + lean * (unit() - 0.5));
+    let all: f64 = shares.iter().sum();
+    let mut counts = vec![0_u64; shares.len()];
+    for _ in 0..(ticks as f64 * all) as u64 {
+        let mut at = unit() * all;
+        let place = shares.iter().position(|it| {
+            at -= it;
+            at < 0.0
+        });
+        counts[place.unwrap_or(0)] += 1;
+    }
+    let mut profile =
+        Profile { sample_types: vec![SampleType::Samples, SampleType::Cpu], ..Profile::default() };
+    for (place, count) in counts.into_iter().enumerate() {
+        let name = format!("Foo#m{place}");
+        profile.frames.push(Frame { function: FunctionId::from_index(place), line: 1 });
+        profile.stacks.push(Node { parent: None, frame: FrameId::from_index(place) });
+        profile.functions.push(Function {
+            class_name: "Foo".into(),
+            method_name: name.clone(),
+            name,
+            path: "foo.rb".into(),
+            first_line: 1,
+        });
+        let mut weights = Weights::default();
+        weights.set(SampleType::Samples, count);
+        weights.set(SampleType::Cpu, count * 1_000_000);
+        let stack = StackId::from_index(place);
+        profile.samples.push(Sample { stack, thread: 0, state: State::Running, labels: Vec::new(), weights });
+    }
+    profile
+}
+
+/// Three runs a side, from `seed` on; the later side with a first function that takes `slower` times as long.
+fn compared(seed: u64, ticks: u64, slower: f64, lean: f64, compare: Compare) -> Diff {
+    let side = |from: u64, slower| -> Vec<Profile> {
+        (from..from + 3).map(|it| run(it, ticks, slower, lean)).collect()
+    };
+    let (before, after) = (side(seed * 6 + 1, 1.0), side(seed * 6 + 4, slower));
+    diff(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), compare)
+}
+
+fn significant(diff: &Diff) -> usize {
+    diff.changes.iter().filter(|it| it.significant()).count()
+}
+
+#[test]
+fn of_equals_nothing_is_significant_but_once_in_twenty() {
+    for (lean, absolute) in [(0.0, false), (0.1, false), (0.0, true), (0.1, true)] {
+        let compare = Compare { absolute, ..COMPARE };
+        let wrong =
+            (0..60).filter(|seed| significant(&compared(*seed, 5_000, 1.0, lean, compare)) > 0).count();
+        assert!(wrong <= 6, "{wrong} of 60 with lean {lean}, absolute {absolute}");
+    }
+}
+
+#[test]
+fn what_takes_a_fifth_and_a_tenth_longer_is_named_first() {
+    let named = |seed: &u64| {
+        let diff = compared(*seed, 20_000, 1.1, 0.0, COMPARE);
+        let first = &diff.changes[0];
+        first.significant() && first.delta() > 0.0 && first.function.name == "Foo#m0"
+    };
+    let right = (0..20).filter(named).count();
+    assert!(right >= 19, "{right} of 20");
+}
+
+#[test]
+fn one_run_a_side_is_compared_by_its_samples_alone() {
+    let (before, after) = (run(1, 20_000, 1.0, 0.0), run(2, 20_000, 1.5, 0.0));
+    let diff = diff(&[&before], &[&after], COMPARE);
+    assert_eq!((diff.compared, diff.spread), (50, 1.0));
+    assert!(diff.changes[0].significant() && diff.changes[0].function.name == "Foo#m0");
+    assert!((diff.changes[0].before - 0.2).abs() < 0.02);
+}
+
+#[test]
+fn what_has_few_samples_is_not_compared() {
+    let diff = compared(1, 20, 1.0, 0.0, COMPARE);
+    assert_eq!(significant(&diff), 0);
+    assert!(diff.compared <= 1);
+    assert!(diff.changes.iter().filter(|it| it.samples < LEAST_SAMPLES).all(|it| it.chance == 1.0));
+}

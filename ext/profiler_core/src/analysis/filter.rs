@@ -1,0 +1,100 @@
+//! A part of a profile: some threads, stacks that some function is in or not in, and stacks without some functions.
+
+use super::origin::Origin;
+use super::sum::Sum;
+use crate::format::units::percent;
+use crate::ids::{FrameId, FunctionId, Id, StackId};
+use crate::profile::{Frame, Function, Node, Profile};
+
+/// What stands for a stack of which nothing is left.
+const HIDDEN: &str = "(hidden)";
+
+/// What to keep. By default all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only rows that one of these is in.
+    pub focus: Option<Vec<FunctionId>>,
+    /// Only rows that none of these is in.
+    pub ignore: Vec<FunctionId>,
+    /// Stacks without these: what they weigh goes to who called them.
+    pub hide: Vec<FunctionId>,
+    /// Stacks without all that is not the app's, as with `hide`.
+    pub app_only: bool,
+    /// Only rows of these threads, places in [`Profile::threads`].
+    pub threads: Option<Vec<usize>>,
+    /// What it is called in the header; the share that is left is added.
+    pub note: String,
+}
+
+/// The part of `profile`. A note in its header says which it is, and how much.
+#[must_use]
+pub fn filter(profile: &Profile, by: &Filter) -> Profile {
+    let mut part = profile.clone();
+    let focus = by.focus.as_ref().map(|it| set(profile, it));
+    let ignore = set(profile, &by.ignore);
+    part.retain(|sample| {
+        let thread = by.threads.as_ref().is_none_or(|it| it.contains(&sample.thread));
+        let has = |functions: &[bool]| {
+            let mut frames = profile.frames_of(sample.stack);
+            frames.any(|it| functions.get(it.function.index()).copied().unwrap_or(false))
+        };
+        thread && focus.as_ref().is_none_or(|it| has(it)) && !has(&ignore)
+    });
+    let mut hide = set(profile, &by.hide);
+    if by.app_only {
+        for (hide, function) in hide.iter_mut().zip(&profile.functions) {
+            *hide |= !matches!(Origin::of(function), Origin::App | Origin::Synthetic);
+        }
+    }
+    if hide.contains(&true) {
+        without(&mut part, &hide);
+    }
+    if !by.note.is_empty() {
+        let of = profile.default_sample_type();
+        let (left, all) = (part.total().get(of), profile.total().get(of));
+        part.meta.notes.push(format!("{}: {} of {}", by.note, percent(left, all), of.name_and_unit().0));
+    }
+    let mut sum = Sum::default();
+    sum.add(&part, Clone::clone);
+    sum.with_header_of(&part)
+}
+
+fn set(profile: &Profile, ids: &[FunctionId]) -> Vec<bool> {
+    let mut set = vec![false; profile.functions.len()];
+    ids.iter().for_each(|it| set.get_mut(it.index()).into_iter().for_each(|it| *it = true));
+    set
+}
+
+/// Takes functions out of all stacks.
+fn without(profile: &mut Profile, hide: &[bool]) {
+    let mut stacks: Vec<Node> = Vec::new();
+    let mut moved: Vec<Option<StackId>> = Vec::with_capacity(profile.stacks.len());
+    for node in &profile.stacks {
+        let parent = node.parent.and_then(|it| moved.get(it.index()).copied().flatten());
+        let function = profile.frame(node.frame).map(|it| it.function.index());
+        let hidden = function.and_then(|it| hide.get(it)).copied().unwrap_or(false);
+        moved.push(if hidden {
+            parent
+        } else {
+            stacks.push(Node { parent, frame: node.frame });
+            Some(StackId::from_index(stacks.len() - 1))
+        });
+    }
+    // Where nothing is left.
+    let function = FunctionId::from_index(profile.functions.len());
+    profile.functions.push(Function {
+        name: HIDDEN.into(),
+        class_name: String::new(),
+        method_name: String::new(),
+        path: String::new(),
+        first_line: 0,
+    });
+    let frame = FrameId::from_index(profile.frames.len());
+    profile.frames.push(Frame { function, line: 0 });
+    let nothing = StackId::from_index(stacks.len());
+    stacks.push(Node { parent: None, frame });
+    for sample in &mut profile.samples {
+        sample.stack = moved.get(sample.stack.index()).copied().flatten().unwrap_or(nothing);
+    }
+    profile.stacks = stacks;
+}

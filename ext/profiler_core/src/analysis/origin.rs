@@ -1,0 +1,94 @@
+//! Whose code a function is: the app's, a gem's, Ruby's own, or nobody's.
+
+use super::trim;
+use crate::profile::{Function, Kind};
+
+/// Who wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The app, or what is not known to be anybody else's.
+    App,
+    /// A gem that is a part of Rails.
+    Rails,
+    /// Another gem.
+    Gem,
+    /// Ruby's standard library, and what of its core is written in Ruby.
+    Ruby,
+    /// C, with a Ruby method in front of it.
+    Cfunc,
+    /// The profiler made it up: `(garbage collection)`.
+    Synthetic,
+}
+
+/// The gems that a Rails app does not choose one by one.
+const RAILS: [&str; 12] = [
+    "rails",
+    "railties",
+    "actioncable",
+    "actionmailbox",
+    "actionmailer",
+    "actionpack",
+    "actiontext",
+    "actionview",
+    "activejob",
+    "activemodel",
+    "activerecord",
+    "activesupport",
+];
+
+impl Origin {
+    /// Whose `function` is, as its path tells. That may be short, see [`trim`].
+    #[must_use]
+    pub fn of(function: &Function) -> Self {
+        match function.kind() {
+            Kind::Cfunc => return Self::Cfunc,
+            Kind::Synthetic => return Self::Synthetic,
+            Kind::Ruby => {}
+        }
+        let path = function.path.strip_prefix("(eval at ").unwrap_or(&function.path);
+        let gem = trim::in_gem(path);
+        if let Some(inside) = gem.as_deref().unwrap_or(path).strip_prefix("gem:") {
+            let gem = inside.split('/').next().unwrap_or(inside);
+            return if RAILS.contains(&gem) { Self::Rails } else { Self::Gem };
+        }
+        let ruby =
+            path.starts_with("<internal:") || path.starts_with("ruby:") || trim::in_ruby(path).is_some();
+        if ruby {
+            Self::Ruby
+        } else {
+            Self::App
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_tells_whose_it_is() {
+        for (path, origin) in [
+            ("/srv/app/models/user.rb", Origin::App),
+            ("app/models/user.rb", Origin::App),
+            ("-e", Origin::App),
+            ("/b/gems/rack-2.2.4/lib/rack.rb", Origin::Gem),
+            ("gem:rack/lib/rack.rb", Origin::Gem),
+            ("(eval at /b/gems/activerecord-7.0.1/lib/a.rb:3)", Origin::Rails),
+            ("gem:actionview/lib/a.rb", Origin::Rails),
+            ("/usr/lib/ruby/3.1.0/set.rb", Origin::Ruby),
+            ("ruby:set.rb", Origin::Ruby),
+            ("<internal:kernel>", Origin::Ruby),
+            ("<cfunc>", Origin::Cfunc),
+            ("", Origin::Synthetic),
+        ] {
+            let function = Function {
+                name: "x".into(),
+                class_name: String::new(),
+                method_name: String::new(),
+                path: path.into(),
+                first_line: 0,
+            };
+            assert_eq!(Origin::of(&function), origin, "{path}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The format of callgrind, for KCachegrind and `callgrind_annotate`: costs by line, and what each call came to.
+//!
+//! All sample types are events. How often a method was called nobody knows: `calls=` has the number of samples, or 1. A call
+//! is counted once a stack, so that recursion is not counted twice.
+
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+
+use super::{clean, display_name, Options};
+use crate::error::Error;
+use crate::ids::{FunctionId, Id};
+use crate::profile::{Function, Profile, SampleType, Weights};
+
+/// Caller's line and callee.
+type Call = (u32, FunctionId);
+
+#[derive(Default)]
+struct Costs {
+    own: BTreeMap<u32, Weights>,
+    calls: BTreeMap<Call, Weights>,
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    options.sample_type_of(profile)?;
+    let costs = costs(profile);
+    let types = &profile.sample_types;
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let meta = &profile.meta;
+    writeln!(out, "# callgrind format\nversion: 1\ncreator: profiler {}", env!("CARGO_PKG_VERSION"))?;
+    writeln!(out, "cmd: {}\npid: {}", or(clean(&meta.program).as_ref(), "ruby"), meta.pid)?;
+    writeln!(out, "desc: Ruby: {}\npositions: line", clean(&meta.ruby))?;
+    // Its reader wants to know what they are before it hears which there are.
+    for of in types {
+        let (name, unit) = of.name_and_unit();
+        writeln!(out, "event: {name} : {name} ({unit})")?;
+    }
+    let names: Vec<&str> = types.iter().map(|it| it.name_and_unit().0).collect();
+    writeln!(out, "events: {}", names.join(" "))?;
+    writeln!(out, "summary:{}", numbers(types, &profile.total()))?;
+
+    let mut files = Names::default();
+    let mut functions = Names::default();
+    for (place, costs) in costs.iter().enumerate() {
+        let id = FunctionId::from_index(place);
+        let Some(function) =
+            profile.function(id).filter(|_| !costs.own.is_empty() || !costs.calls.is_empty())
+        else {
+            continue;
+        };
+        writeln!(out, "\nfl={}", files.of(file(function)))?;
+        writeln!(out, "fn={}", functions.of(display_name(function).into_owned()))?;
+        for (line, weights) in &costs.own {
+            writeln!(out, "{line}{}", numbers(types, weights))?;
+        }
+        for ((line, callee), weights) in &costs.calls {
+            let Some(callee) = profile.function(*callee) else { continue };
+            writeln!(out, "cfi={}", files.of(file(callee)))?;
+            writeln!(out, "cfn={}", functions.of(display_name(callee).into_owned()))?;
+            writeln!(out, "calls={} {}", weights.get(SampleType::Samples).max(1), callee.first_line)?;
+            writeln!(out, "{line}{}", numbers(types, weights))?;
+        }
+    }
+    writeln!(out, "\ntotals:{}", numbers(types, &profile.total()))?;
+    Ok(out.flush()?)
+}
+
+/// By function.
+fn costs(profile: &Profile) -> Vec<Costs> {
+    let mut costs: Vec<Costs> =
+        std::iter::repeat_with(Costs::default).take(profile.functions.len()).collect();
+    let mut met = std::collections::HashSet::new();
+    for sample in &profile.samples {
+        met.clear();
+        let mut callee = None;
+        for frame in profile.frames_of(sample.stack) {
+            let Some(costs) = costs.get_mut(frame.function.index()) else { continue };
+            match callee.replace(frame.function) {
+                None => costs.own.entry(frame.line).or_default().add(&sample.weights),
+                Some(callee) if met.insert((frame, callee)) => {
+                    costs.calls.entry((frame.line, callee)).or_default().add(&sample.weights);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    costs
+}
+
+/// The rest of the line.
+fn numbers(types: &[SampleType], weights: &Weights) -> String {
+    types.iter().map(|of| format!(" {}", weights.get(*of))).collect()
+}
+
+fn file(function: &Function) -> String {
+    or(clean(&function.path).as_ref(), "???").to_owned()
+}
+
+fn or<'text>(text: &'text str, otherwise: &'text str) -> &'text str {
+    if text.is_empty() {
+        otherwise
+    } else {
+        text
+    }
+}
+
+/// A name in full the first time, by its number after that.
+#[derive(Default)]
+struct Names(BTreeMap<String, usize>);
+
+impl Names {
+    fn of(&mut self, name: String) -> String {
+        let next = self.0.len() + 1;
+        match self.0.get(&name) {
+            Some(number) => format!("({number})"),
+            None => {
+                let first = format!("({next}) {name}");
+                self.0.insert(name, next);
+                first
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The Firefox Profiler's processed profile: threads with their samples in time, markers, counters, allocations.
+//!
+//! Version 48 on purpose: every later front end upgrades it, and an older one than ours would refuse a newer file.
+//! A sample carries its weight and the CPU time of its thread, so that what ran and what waited is seen at once.
+
+mod counters;
+mod meta;
+mod table;
+mod thread;
+
+use std::io::{BufWriter, Write};
+
+use super::speedscope::{comma, json};
+use super::{series, threads, Options};
+use crate::error::Error;
+use crate::ids::Id;
+use crate::profile::{Profile, SampleType};
+use thread::Thread;
+
+/// Writes the file.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let of = options.sample_type_of(profile)?;
+    let names = threads::names(profile);
+    let mut rows: Vec<Thread<'_>> = names.iter().map(|name| Thread::new(profile, of, name)).collect();
+    let mut counters = counters::Counters::new(profile);
+    series::each(profile, |share| {
+        let Some(sample) = profile.samples.get(share.row.index()) else { return };
+        if let Some(thread) = rows.get_mut(sample.thread) {
+            thread.add(sample, &share);
+        }
+        counters.add(&share);
+    });
+    for marker in &profile.markers {
+        let place = profile.threads.iter().position(|it| *it == marker.thread).unwrap_or(0);
+        if let Some(thread) = rows.get_mut(place) {
+            thread.mark(marker);
+        }
+    }
+    // The front end wants one thread at least.
+    if rows.is_empty() {
+        rows.push(Thread::new(profile, of, "main"));
+    }
+
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    write!(out, r#"{{"meta":"#)?;
+    meta::write(profile, &options.title_or(profile, of), &rows, &mut out)?;
+    write!(out, r#","libs":[],"counters":["#)?;
+    counters.write(&mut out)?;
+    write!(out, r#"],"threads":["#)?;
+    for (place, thread) in rows.iter().enumerate() {
+        write!(out, "{}", comma(place))?;
+        thread.write(place, &mut out)?;
+    }
+    writeln!(out, "]}}")?;
+    Ok(out.flush()?)
+}
+
+/// Nanoseconds as the milliseconds that the format counts in.
+fn ms(out: &mut impl Write, ns: u64) -> Result<(), Error> {
+    let (whole, rest) = (ns / 1_000_000, ns % 1_000_000);
+    Ok(match rest {
+        0 => write!(out, "{whole}"),
+        _ => write!(out, "{whole}.{rest:06}"),
+    }?)
+}
+
+/// An array of whatever `one` writes.
+fn array<T, W: Write>(
+    out: &mut W,
+    name: &str,
+    items: impl IntoIterator<Item = T>,
+    mut one: impl FnMut(&mut W, T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    write!(out, r#""{name}":["#)?;
+    for (place, item) in items.into_iter().enumerate() {
+        out.write_all(comma(place).as_bytes())?;
+        one(out, item)?;
+    }
+    Ok(write!(out, "]")?)
+}
+
+/// A weight in the unit that the samples of a thread have.
+fn weight(out: &mut impl Write, of: SampleType, weight: u64) -> Result<(), Error> {
+    match of.name_and_unit().1 {
+        "nanoseconds" => ms(out, weight),
+        _ => Ok(write!(out, "{weight}")?),
+    }
+}
+
+/// What the front end calls that unit.
+fn weight_type(of: SampleType) -> &'static str {
+    match of.name_and_unit().1 {
+        "nanoseconds" => "tracing-ms",
+        "bytes" => "bytes",
+        _ => "samples",
+    }
+}

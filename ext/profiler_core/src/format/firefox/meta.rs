@@ -1,0 +1,143 @@
+//! What the file says of itself: how it was taken, its categories and kinds of markers.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::thread::Thread;
+use crate::analysis::origin::Origin;
+use crate::error::Error;
+use crate::format::{clean, honesty, units};
+use crate::profile::{Function, Profile};
+use crate::sample::State;
+
+/// The version of the format.
+const VERSION: u32 = 48;
+
+/// The most threads that are shown when the file is opened.
+const SHOWN: usize = 10;
+
+/// Names and colours, in order. The first one that is grey is the front end's default; what is in `Idle` it can leave out.
+/// Other Ruby profilers have the same names.
+const CATEGORIES: [(&str, &str); 8] = [
+    ("Other", "grey"),
+    ("Ruby", "purple"),
+    ("gem", "lightblue"),
+    ("Rails", "red"),
+    ("cfunc", "yellow"),
+    ("GC", "orange"),
+    ("Idle", "transparent"),
+    ("Stalled", "magenta"),
+];
+
+pub(super) const GC: usize = 5;
+const IDLE: usize = 6;
+pub(super) const STALLED: usize = 7;
+
+/// The category of a frame.
+pub(super) fn category(function: &Function) -> usize {
+    match Origin::of(function) {
+        Origin::App | Origin::Ruby => 1,
+        Origin::Gem => 2,
+        Origin::Rails => 3,
+        Origin::Cfunc => 4,
+        Origin::Synthetic => 0,
+    }
+}
+
+/// The category of a leaf, where what the thread was doing says more than the function.
+pub(super) fn of_state(state: State) -> Option<usize> {
+    match state {
+        State::Running => None,
+        State::Gc => Some(GC),
+        State::Waiting => Some(IDLE),
+        State::Gvl => Some(STALLED),
+    }
+}
+
+pub(super) fn write(
+    profile: &Profile,
+    title: &str,
+    threads: &[Thread<'_>],
+    out: &mut impl Write,
+) -> Result<(), Error> {
+    let meta = &profile.meta;
+    let mut by_weight: Vec<(usize, u64)> = threads.iter().map(Thread::total).enumerate().collect();
+    by_weight.sort_by_key(|(place, total)| (std::cmp::Reverse(*total), *place));
+    let mut shown: Vec<usize> = by_weight.iter().take(SHOWN).map(|(place, _)| *place).collect();
+    let selected: Vec<usize> = shown.iter().take(1).copied().collect();
+    shown.sort_unstable();
+    let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };
+    // What comes at the end itself the front end would leave out.
+    let last_ns = threads.iter().map(Thread::last_ns).max().unwrap_or(0);
+    let end_ns = meta.duration_ns.max(last_ns.saturating_add(interval_ns));
+    let categories: Vec<_> = CATEGORIES
+        .iter()
+        .map(|(name, color)| json!({ "name": name, "color": color, "subcategories": ["Other"] }))
+        .collect();
+    let entry = |(label, value): (String, String)| json!({ "label": clean(&label), "format": "string", "value": clean(&value) });
+    let facts: Vec<_> = facts(profile).into_iter().map(entry).collect();
+    let text = json!({
+        "interval": interval_ns as f64 / 1e6,
+        "startTime": meta.started_at_ns as f64 / 1e6,
+        "profilingStartTime": 0,
+        "profilingEndTime": end_ns as f64 / 1e6,
+        "processType": 0,
+        "product": title,
+        "stackwalk": 1,
+        "version": 28,
+        "preprocessedProfileVersion": VERSION,
+        "symbolicated": true,
+        "usesOnlyOneStackType": true,
+        "sourceCodeIsNotOnSearchfox": true,
+        "keepProfileThreadOrder": true,
+        "importedFrom": "profiler",
+        "mode": meta.modes.first().map_or("wall", String::as_str),
+        "vernierUserMetadata": meta.user,
+        "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns" },
+        "initialVisibleThreads": shown,
+        "initialSelectedThreads": selected,
+        "categories": categories,
+        "extra": [{ "label": "How it was taken", "entries": facts }],
+        "markerSchema": schemas(),
+    });
+    serde_json::to_writer(out, &text).map_err(std::io::Error::from)?;
+    Ok(())
+}
+
+/// Every figure of honesty that the report's header has.
+fn facts(profile: &Profile) -> Vec<(String, String)> {
+    let meta = &profile.meta;
+    let mut facts = Vec::new();
+    let mut put = |label: &str, value: String| facts.push((label.to_owned(), value));
+    put("profiler", meta.profiler_version.clone());
+    put("ruby", meta.ruby.clone());
+    put("mode", format!("{}, engine {}", meta.modes.join(" and "), meta.engine));
+    honesty::interval(profile).into_iter().for_each(|it| put("interval", it));
+    honesty::wall(profile).into_iter().for_each(|it| put("wall", it));
+    for (number, reason) in honesty::drops(profile) {
+        put("dropped", format!("{}: {reason}", units::counted(number, "tick")));
+    }
+    honesty::oddities(profile).into_iter().for_each(|it| put("also", it));
+    match honesty::timeline(profile) {
+        Some(it) => put("timeline", it),
+        None => put("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
+    }
+    put("cost", honesty::cost(profile));
+    meta.notes.iter().for_each(|it| put("note", it.clone()));
+    facts
+}
+
+fn schemas() -> serde_json::Value {
+    let shown = json!(["marker-chart", "marker-table", "timeline-overview"]);
+    let field = |key: &str, label: &str| json!({ "key": key, "label": label, "format": "string" });
+    json!([
+        { "name": "GC", "display": shown, "tooltipLabel": "garbage collection: {marker.data.kind}",
+          "tableLabel": "{marker.data.kind} {marker.data.reason}", "chartLabel": "{marker.data.kind}",
+          "data": [field("kind", "Kind"), field("reason", "Reason")] },
+        { "name": "GVL", "display": shown, "tooltipLabel": "waiting for the GVL", "tableLabel": "waiting for the GVL",
+          "chartLabel": "GVL", "data": [] },
+        { "name": "Marker", "display": shown, "tooltipLabel": "{marker.name}", "tableLabel": "{marker.name}",
+          "chartLabel": "{marker.name}", "data": [] },
+    ])
+}

@@ -1,0 +1,125 @@
+//! A summary in GitHub's Markdown, for pull requests and for whoever reads without a terminal.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use super::text::facts;
+use super::units::{amount, percent};
+use super::{clean, display_name, threads, Options};
+use crate::analysis::top::{top, Order, Top};
+use crate::error::Error;
+use crate::profile::{Function, Profile, SampleType, Weights};
+
+/// Writes the summary: how it was taken, the heaviest functions by their own and by their total weight, the threads. `limit` of
+/// [`Options::text`] is the number of functions in a table.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let of = options.sample_type_of(profile)?;
+    let mut text = format!("# {}\n\n", plain(&options.title_or(profile, of)));
+    for (label, fact) in facts(profile) {
+        text.push_str(&format!("- {label}: {}\n", plain(&fact)));
+    }
+    let all = profile.total().get(of);
+    text.push_str(&format!("\n{}: **{}** in all\n", of.name_and_unit().0, amount(of, all)));
+    for (heading, order) in [("self", Order::SelfWeight), ("total", Order::TotalWeight)] {
+        text.push_str(&format!(
+            "\n## By {heading}\n\n| total | | self | | function | place |\n|--:|--:|--:|--:|---|---|\n"
+        ));
+        text.push_str(&rows(profile, &top(profile, of, order), options.text.limit));
+    }
+    text.push_str(&by_thread(profile, of, all));
+    Ok(out.write_all(text.as_bytes())?)
+}
+
+fn rows(profile: &Profile, top: &Top, limit: usize) -> String {
+    let limit = if limit == 0 { top.rows.len() } else { limit };
+    let mut text = String::new();
+    for row in top.rows.iter().take(limit) {
+        let Some(function) = profile.function(row.function) else { continue };
+        let (total, own) = (row.total_weight, row.self_weight);
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} |\n",
+            amount(top.of, total),
+            percent(total, top.total),
+            amount(top.of, own),
+            percent(own, top.total),
+            code(&display_name(function)),
+            place(function)
+        ));
+    }
+    if top.rows.len() > limit {
+        text.push_str(&format!("\n{} more left out.\n", top.rows.len() - limit));
+    }
+    text
+}
+
+fn by_thread(profile: &Profile, of: SampleType, all: u64) -> String {
+    let mut sums = vec![Weights::default(); profile.threads.len()];
+    for sample in &profile.samples {
+        sums.get_mut(sample.thread).into_iter().for_each(|it| it.add(&sample.weights));
+    }
+    let names = threads::names(profile);
+    let mut rows: Vec<(&String, u64)> = names.iter().zip(sums.iter().map(|it| it.get(of))).collect();
+    rows.retain(|it| it.1 > 0);
+    rows.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+    if rows.len() < 2 {
+        return String::new();
+    }
+    let line = |(name, weight): (&String, u64)| {
+        format!("| {} | {} | {} |\n", amount(of, weight), percent(weight, all), code(name))
+    };
+    let lines: String = rows.into_iter().map(line).collect();
+    format!("\n## By thread\n\n| {} | | thread |\n|--:|--:|---|\n{lines}", of.name_and_unit().0)
+}
+
+fn place(function: &Function) -> String {
+    match (clean(&function.path), function.first_line) {
+        (path, _) if path.is_empty() => String::new(),
+        (path, 0) => code(&path),
+        (path, line) => code(&format!("{path}:{line}")),
+    }
+}
+
+/// A name that stays what it is, in a cell of a table: in it a bar ends the cell even inside code.
+pub(super) fn code(text: &str) -> String {
+    let text = clean(text).replace('|', "\\|");
+    // As many marks around it as nothing in it has.
+    let longest = text.split(|it| it != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest + 1);
+    let blank = if longest > 0 { " " } else { "" };
+    format!("{marks}{blank}{text}{blank}{marks}")
+}
+
+/// Words that are no markup.
+fn plain(text: &str) -> Cow<'_, str> {
+    let text = clean(text);
+    let special = |it: char| {
+        matches!(it, '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '!' | '~' | '@')
+    };
+    if !text.contains(special) {
+        return text;
+    }
+    let mut escaped = String::new();
+    for it in text.chars() {
+        if special(it) {
+            escaped.push('\\');
+        }
+        escaped.push(it);
+    }
+    escaped.into()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_in_its_cell() {
+        assert_eq!(code("Array#each"), "`Array#each`");
+        assert_eq!(code("a|b\nc"), "`a\\|b c`");
+        assert_eq!(code("Kernel#`"), "`` Kernel#` ``");
+        assert_eq!(plain("<b> & [x](y)"), "\\<b\\> & \\[x\\](y)");
+    }
+}

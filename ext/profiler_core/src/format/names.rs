@@ -1,0 +1,149 @@
+//! What formats are called, and how the names of their files end.
+
+use std::path::Path;
+
+use crate::error::Error;
+
+/// The outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The native file, which every pprof tool opens: [`super::pprof`].
+    Pprof,
+    /// One line a stack: [`super::folded`].
+    Folded,
+    /// A picture: [`super::svg`].
+    Svg,
+    /// For speedscope.app: [`super::speedscope`].
+    Speedscope,
+    /// For the Firefox Profiler: [`super::firefox`].
+    Firefox,
+    /// For VS Code and DevTools: [`super::cpuprofile`].
+    Cpuprofile,
+    /// For KCachegrind: [`super::callgrind`].
+    Callgrind,
+    /// What stackprof's tools read: [`super::stackprof`].
+    Stackprof,
+    /// A summary for pull requests: [`super::markdown`].
+    Markdown,
+    /// A summary for programs: [`super::json`].
+    Json,
+    /// A report to read: [`super::text`].
+    Text,
+}
+
+/// Format, name, and how its files' names end.
+const FORMATS: [(Format, &str, &str); 11] = [
+    (Format::Pprof, "pprof", ".pb.gz"),
+    (Format::Folded, "folded", ".folded"),
+    (Format::Svg, "svg", ".svg"),
+    (Format::Speedscope, "speedscope", ".speedscope.json"),
+    (Format::Firefox, "firefox", ".firefox.json"),
+    (Format::Cpuprofile, "cpuprofile", ".cpuprofile"),
+    (Format::Callgrind, "callgrind", ".callgrind"),
+    (Format::Stackprof, "stackprof", ".stackprof.json"),
+    (Format::Markdown, "markdown", ".md"),
+    (Format::Json, "json", ".json"),
+    (Format::Text, "text", ".txt"),
+];
+
+/// How KCachegrind expects the names of its files to begin.
+const CALLGRIND: &str = "callgrind.out.";
+
+impl Format {
+    /// All, in the order in which they are listed to users.
+    pub fn all() -> impl Iterator<Item = Self> {
+        FORMATS.into_iter().map(|(format, ..)| format)
+    }
+
+    /// The name that `format:` takes.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        FORMATS.into_iter().find(|it| it.0 == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// How its files' names end.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        FORMATS.into_iter().find(|it| it.0 == self).map_or("", |(.., extension)| extension)
+    }
+
+    /// All names, for texts that list them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::all().map(Self::name)
+    }
+
+    /// All extensions, for texts that list them.
+    pub fn extensions() -> impl Iterator<Item = &'static str> {
+        Self::all().map(Self::extension)
+    }
+
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFormat`], which lists those there are.
+    pub fn from_name(name: &str) -> Result<Self, Error> {
+        let unknown = || Error::UnknownFormat { asked: name.into() };
+        Self::all().find(|it| it.name() == name).ok_or_else(unknown)
+    }
+
+    /// The format that the end of the path names; capital letters count as small ones, and of what is packed (`.json.gz`)
+    /// the end before that.
+    ///
+    /// # Errors
+    /// [`Error::UnknownExtension`], which lists those there are.
+    pub fn from_path(path: &Path) -> Result<Self, Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let unknown = || Error::UnknownExtension { path: path.to_string_lossy().into_owned() };
+        let bare = name.strip_suffix(".gz").unwrap_or(&name);
+        let ends = |it: &Self| name.ends_with(it.extension()) || bare.ends_with(it.extension());
+        // `.speedscope.json` ends in `.json` too.
+        let longest = Self::all().filter(ends).max_by_key(|it| it.extension().len());
+        longest.or_else(|| name.starts_with(CALLGRIND).then_some(Self::Callgrind)).ok_or_else(unknown)
+    }
+
+    /// Whether a file of that path is to be packed by gzip, beyond what the format does.
+    #[must_use]
+    pub fn packs(self, path: &Path) -> bool {
+        self != Self::Pprof && path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_tells_its_format() {
+        let of = |path: &str| Format::from_path(Path::new(path));
+        for (path, format) in [
+            ("tmp/cpu.pb.gz", Format::Pprof),
+            ("CPU.SVG", Format::Svg),
+            ("cpu.pb.folded", Format::Folded),
+            ("a.txt", Format::Text),
+            ("a.speedscope.json", Format::Speedscope),
+            ("a.Firefox.json.gz", Format::Firefox),
+            ("a.json", Format::Json),
+            ("callgrind.out.4711", Format::Callgrind),
+        ] {
+            assert_eq!(of(path).unwrap(), format);
+        }
+        assert_eq!(
+            of("a.png").unwrap_err().to_string(),
+            "the name \"a.png\" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, \
+             .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"
+        );
+        assert!(of("folder.svg/..").is_err());
+        let packs = |path: &str| of(path).unwrap().packs(Path::new(path));
+        assert!(packs("a.firefox.json.gz") && !packs("a.pb.gz") && !packs("a.json"));
+    }
+
+    #[test]
+    fn a_name_tells_its_format() {
+        Format::all().for_each(|it| assert_eq!(Format::from_name(it.name()).unwrap(), it));
+        assert_eq!(
+            Format::from_name("png").unwrap_err().to_string(),
+            "unknown format \"png\" (known are pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, \
+             markdown, json, text)"
+        );
+    }
+}

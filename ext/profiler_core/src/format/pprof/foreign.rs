@@ -1,0 +1,190 @@
+//! A pprof that another program wrote: everything in it that has a place with us.
+
+use std::collections::HashMap;
+
+use super::label_names::{STATE, THREAD_ID, THREAD_NAME};
+use super::messages::{self, Location, Text};
+use crate::error::Error;
+use crate::format::read::{Builder, Row};
+use crate::ids::{FrameId, FunctionId};
+use crate::profile::{Meta, Profile, SampleType, Weights};
+use crate::sample::State;
+
+/// A column of values: which it is with us, and how much one counts.
+struct Column {
+    place: usize,
+    of: SampleType,
+    scale: u64,
+}
+
+pub(super) fn decode(message: &messages::Profile) -> Result<Profile, Error> {
+    let text = |it: Text| {
+        let found = usize::try_from(it).ok().and_then(|place| message.string_table.get(place));
+        let missing = || Error::malformed(format!("string {it} of {}", message.string_table.len()));
+        found.map(String::as_str).ok_or_else(missing)
+    };
+    let mut notes = vec!["read from a pprof that another program wrote".to_owned()];
+    let columns = columns(message, &text, &mut notes)?;
+    let mut builder = Builder::default();
+
+    let mut functions: HashMap<u64, FunctionId> = HashMap::new();
+    for it in &message.function {
+        let line = u32::try_from(it.start_line).unwrap_or(0);
+        functions.insert(it.id, builder.function(text(it.name)?, text(it.filename)?, line));
+    }
+    let mut locations: HashMap<u64, Vec<FrameId>> = HashMap::new();
+    for it in &message.location {
+        locations.insert(it.id, frames(it, &functions, &mut builder)?);
+    }
+    for row in &message.sample {
+        let mut stack = None;
+        for id in row.location_id.iter().rev() {
+            let frames =
+                locations.get(id).ok_or_else(|| Error::malformed(format!("location {id} is not there")))?;
+            // What was inlined into what stands before it.
+            for frame in frames.iter().rev() {
+                stack = Some(builder.call(stack, *frame)?);
+            }
+        }
+        let Some(stack) = stack else { continue };
+        let weights = weights(row, &columns)?;
+        let row = labelled(row, stack, &text, &mut builder)?;
+        builder.add(row, &weights)?;
+    }
+    let unsigned = |it: i64| u64::try_from(it).unwrap_or(0);
+    let program = message.mapping.first().map(|it| text(it.filename)).transpose()?;
+    let period = message.period_type.map(|it| text(it.unit)).transpose()?;
+    let meta = Meta {
+        program: program.unwrap_or_default().to_owned(),
+        started_at_ns: unsigned(message.time_nanos),
+        duration_ns: unsigned(message.duration_nanos),
+        interval_ns: if period == Some("nanoseconds") { unsigned(message.period) } else { 0 },
+        notes,
+        ..Meta::default()
+    };
+    Ok(builder.finish(columns.iter().map(|it| it.of).collect(), meta))
+}
+
+/// The frames of a location, the innermost first. What has no name is its address.
+fn frames(
+    it: &Location,
+    functions: &HashMap<u64, FunctionId>,
+    builder: &mut Builder,
+) -> Result<Vec<FrameId>, Error> {
+    if it.line.is_empty() {
+        let function = builder.function(&format!("0x{:x}", it.address), "", 0);
+        return Ok(vec![builder.frame(function, 0)]);
+    }
+    let mut frames = Vec::with_capacity(it.line.len());
+    for line in &it.line {
+        let missing = || Error::malformed(format!("function {} is not there", line.function_id));
+        let function = functions.get(&line.function_id).ok_or_else(missing)?;
+        frames.push(builder.frame(*function, u32::try_from(line.line).unwrap_or(0)));
+    }
+    Ok(frames)
+}
+
+fn columns<'message>(
+    message: &'message messages::Profile,
+    text: &impl Fn(Text) -> Result<&'message str, Error>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Column>, Error> {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut left = Vec::new();
+    for (place, it) in message.sample_type.iter().enumerate() {
+        let (name, unit) = (text(it.r#type)?, text(it.unit)?);
+        let (kind, scale) = kind(unit);
+        match by_name(name, kind).filter(|of| columns.iter().all(|it| it.of != *of)) {
+            Some(of) => columns.push(Column { place, of, scale }),
+            None => left.push((place, name, unit, kind, scale)),
+        }
+    }
+    for (place, name, unit, kind, scale) in left {
+        let may = match kind {
+            Kind::Time => &[SampleType::Wall, SampleType::Cpu][..],
+            Kind::Bytes => &[SampleType::AllocSpace, SampleType::InuseSpace],
+            Kind::Number => &[SampleType::Samples, SampleType::AllocObjects, SampleType::InuseObjects],
+        };
+        match may.iter().find(|of| columns.iter().all(|it| it.of != **of)) {
+            Some(of) => {
+                notes.push(format!("its {name} ({unit}) is shown as {}", of.name_and_unit().0));
+                columns.push(Column { place, of: *of, scale });
+            }
+            None => notes.push(format!("its {name} ({unit}) has no place here and is left out")),
+        }
+    }
+    Ok(columns)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Time,
+    Bytes,
+    Number,
+}
+
+fn kind(unit: &str) -> (Kind, u64) {
+    match unit {
+        "nanoseconds" | "ns" => (Kind::Time, 1),
+        "microseconds" | "us" => (Kind::Time, 1_000),
+        "milliseconds" | "ms" => (Kind::Time, 1_000_000),
+        "seconds" | "s" => (Kind::Time, 1_000_000_000),
+        "bytes" => (Kind::Bytes, 1),
+        "kilobytes" => (Kind::Bytes, 1 << 10),
+        "megabytes" => (Kind::Bytes, 1 << 20),
+        _ => (Kind::Number, 1),
+    }
+}
+
+/// What other profilers call what we have too.
+fn by_name(name: &str, kind: Kind) -> Option<SampleType> {
+    let own = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
+    let of = own.or(match name {
+        "sample" | "cpu-samples" => Some(SampleType::Samples),
+        "cpu-time" => Some(SampleType::Cpu),
+        "wall-time" => Some(SampleType::Wall),
+        "alloc-samples" => Some(SampleType::AllocObjects),
+        "objects" | "heap-live-samples" => Some(SampleType::InuseObjects),
+        "space" | "heap-live-size" => Some(SampleType::InuseSpace),
+        _ => None,
+    });
+    of.filter(|it| self::kind(it.name_and_unit().1).0 == kind)
+}
+
+fn weights(row: &messages::Sample, columns: &[Column]) -> Result<Weights, Error> {
+    let mut weights = Weights::default();
+    for column in columns {
+        let value = row.value.get(column.place).copied();
+        let value =
+            value.ok_or_else(|| Error::malformed("a sample has not one value for each sample type"))?;
+        let less = |_| Error::malformed("a sample weighs less than nothing: differences cannot be read");
+        weights.set(column.of, u64::try_from(value).map_err(less)?.saturating_mul(column.scale));
+    }
+    Ok(weights)
+}
+
+/// Thread and state have places of their own.
+fn labelled<'message>(
+    row: &messages::Sample,
+    stack: crate::ids::StackId,
+    text: &impl Fn(Text) -> Result<&'message str, Error>,
+    builder: &mut Builder,
+) -> Result<Row, Error> {
+    let (mut native_id, mut thread, mut state) = (0, "", State::Running);
+    let mut labels: Vec<(String, String)> = Vec::new();
+    for label in &row.label {
+        let (name, value) = (text(label.key)?, text(label.str)?);
+        let known = State::ALL.into_iter().find(|it| it.name() == value);
+        match (name, known) {
+            (THREAD_ID | "thread_id", _) if label.num > 0 => native_id = label.num as u64,
+            (THREAD_NAME | "thread" | "thread_name", _) if !value.is_empty() => thread = value,
+            (STATE, Some(known)) => state = known,
+            _ if value.is_empty() => labels.push((name.into(), label.num.to_string())),
+            _ => labels.push((name.into(), value.into())),
+        }
+    }
+    // Of many values of one name the first is kept.
+    labels.sort();
+    labels.dedup_by(|one, other| one.0 == other.0);
+    Ok(Row { stack, thread: builder.thread(native_id, thread), state, labels })
+}

@@ -1,0 +1,86 @@
+//! Reading a file, whoever wrote it: which format it is, its bytes tell.
+//!
+//! Nothing in a file is trusted. What it unpacks to, what that takes in memory, how deep its stacks are and how much they sum
+//! up to is all bounded; what goes beyond is an error that says so.
+
+mod builder;
+mod folded;
+mod json;
+mod speedscope;
+mod stackprof;
+
+use std::io::{self, Read};
+
+use flate2::read::MultiGzDecoder;
+
+pub(super) use builder::{Builder, Row};
+
+use super::pprof;
+use crate::error::Error;
+use crate::profile::Profile;
+
+/// The most that a file may unpack to. A profile of a million distinct stacks stays below; what is
+/// larger is an accident or an attack, and a message in memory is many times its size here.
+pub(super) const LIMIT_BYTES: u64 = 256 << 20;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads a profile: our own file or any other pprof, a file of speedscope, the JSON of stackprof, or folded stacks; each packed by
+/// gzip or not.
+///
+/// # Errors
+/// Each way in which the bytes are not a profile that we can read has its own [`Error`].
+pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
+    let unpacked;
+    let bytes = if bytes.starts_with(&GZIP_MAGIC) {
+        unpacked = unpack(bytes, LIMIT_BYTES)?;
+        &unpacked
+    } else if bytes.len() as u64 > LIMIT_BYTES {
+        return Err(Error::TooLarge { limit: LIMIT_BYTES });
+    } else {
+        bytes
+    };
+    match text(bytes) {
+        None => pprof::read_unpacked(bytes),
+        Some(text) if text.trim_start().starts_with('{') => json::read(text),
+        Some(text) => folded::read(text),
+    }
+}
+
+/// The bytes as text, if that is what they are. A message never is: it has small numbers in it.
+fn text(bytes: &[u8]) -> Option<&str> {
+    let control = |it: &u8| *it < b' ' && !matches!(it, b'\n' | b'\r' | b'\t');
+    let empty = bytes.iter().all(u8::is_ascii_whitespace);
+    if empty || bytes.iter().take(4_096).any(control) {
+        return None;
+    }
+    let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
+    Some(text)
+}
+
+pub(super) fn unpack(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Error> {
+    let mut unpacked = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut unpacked);
+    match read {
+        Ok(_) if unpacked.len() as u64 > limit => Err(Error::TooLarge { limit }),
+        Ok(_) => Ok(unpacked),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Truncated),
+        Err(error) => Err(Error::malformed(format!("it does not unpack ({error})"))),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use flate2::{Compression, GzBuilder};
+    use std::io::Write;
+
+    #[test]
+    fn unpacking_is_bounded() {
+        let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+        packed.write_all(&[0; 100_000]).unwrap();
+        let packed = packed.finish().unwrap();
+        assert_eq!(unpack(&packed, 100_000).unwrap().len(), 100_000);
+        assert!(matches!(unpack(&packed, 99_999), Err(Error::TooLarge { limit: 99_999 })));
+    }
+}

@@ -1,0 +1,84 @@
+//! What each row got, and when, in the order of time: for formats that have a line of time.
+
+use crate::ids::{Id, RowId, StackId};
+use crate::profile::{Profile, SampleType, Weights};
+
+/// What a row got at an instant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// The end of the time that it weighs, ns since the start. Never before that of the share of the same thread before.
+    pub(super) at_ns: u64,
+    /// Whose it is.
+    pub(super) row: RowId,
+    /// What it got.
+    pub(super) weights: Weights,
+}
+
+/// Shows `each` all shares. Together they weigh what the profile weighs, with or without a timeline: what has no moment
+/// (the oldest went, or none was kept) comes first, thread by thread one after the other, stacks that begin alike together.
+pub(super) fn each(profile: &Profile, mut each: impl FnMut(Share)) {
+    let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
+    let mut first_ns = None;
+    for moment in profile.timeline.iter().flat_map(|it| it.iter()) {
+        first_ns.get_or_insert(moment.time_ns);
+        if let Some(left) = left.get_mut(moment.row.index()) {
+            left.take(&moment.weights);
+        }
+    }
+    let mut clocks = vec![0_u64; profile.threads.len()];
+    let mut order: Vec<usize> = (0..left.len()).collect();
+    let places = preorder(profile);
+    let place = |row: &usize| profile.samples.get(*row).and_then(|it| places.get(it.stack.index()));
+    order.sort_by_key(|row| place(row).copied().unwrap_or(u32::MAX));
+    let of = time_of(profile);
+    for row in order {
+        let (Some(weights), Some(sample)) = (left.get(row), profile.samples.get(row)) else { continue };
+        if *weights == Weights::default() {
+            continue;
+        }
+        let mut at_ns = 0;
+        if let Some(clock) = clocks.get_mut(sample.thread) {
+            *clock = clock.saturating_add(of.map_or(0, |of| weights.get(of)));
+            at_ns = *clock;
+        }
+        let at_ns = first_ns.map_or(at_ns, |first_ns| at_ns.min(first_ns));
+        each(Share { at_ns, row: RowId::from_index(row), weights: *weights });
+    }
+    for it in profile.timeline.iter().flat_map(|it| it.iter()) {
+        each(Share { at_ns: it.time_ns, row: it.row, weights: it.weights });
+    }
+}
+
+/// What the time of the profile is made of: wall clock time, or else CPU time, if one was measured.
+pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
+    [SampleType::Wall, SampleType::Cpu].into_iter().find(|of| profile.sample_types.contains(of))
+}
+
+/// For each stack its place when the tree is walked from the root, callers before callees.
+fn preorder(profile: &Profile) -> Vec<u32> {
+    let nodes = profile.stacks.len();
+    // How many stacks each has under it and is itself; then each child begins behind what stands before it.
+    let mut sizes = vec![1_u32; nodes];
+    for (place, node) in profile.stacks.iter().enumerate().rev() {
+        let size = sizes.get(place).copied().unwrap_or(0);
+        if let Some(parent) = node.parent.and_then(|it| sizes.get_mut(it.index())) {
+            *parent = parent.saturating_add(size);
+        }
+    }
+    let mut places = vec![0_u32; nodes];
+    let mut next = vec![0_u32; nodes];
+    let mut next_root = 0_u32;
+    for (place, node) in profile.stacks.iter().enumerate() {
+        let size = sizes.get(place).copied().unwrap_or(0);
+        let slot = match node.parent.and_then(|it: StackId| next.get_mut(it.index())) {
+            Some(slot) => slot,
+            None => &mut next_root,
+        };
+        let begin = *slot;
+        *slot = slot.saturating_add(size);
+        if let (Some(own), Some(inner)) = (places.get_mut(place), next.get_mut(place)) {
+            (*own, *inner) = (begin, begin.saturating_add(1));
+        }
+    }
+    places
+}

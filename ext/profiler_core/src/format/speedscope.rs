@@ -1,0 +1,156 @@
+//! The file of speedscope.app: one profile for each thread and sample type, in the order of time.
+//!
+//! A frame is a function with the line where it is defined: with the lines that ran, one function would be many.
+//! Equal stacks that follow each other are one entry. Weights are whole numbers in the unit of the sample type.
+
+use std::io::{BufWriter, Write};
+
+use super::{display_name, series, threads, Options};
+use crate::error::Error;
+use crate::ids::{Id, StackId};
+use crate::profile::{Profile, SampleType};
+
+/// The address that says which format it is.
+pub(super) const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+/// What stands between the thread and the sample type in the name of a profile.
+pub(super) const BETWEEN: &str = " - ";
+
+/// What the exporter's name begins with when it is us.
+pub(super) const EXPORTER: &str = "profiler@";
+
+/// Writes the file: all sample types, or the one that the options ask for.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let default = options.sample_type_of(profile)?;
+    let mut types = vec![default];
+    if options.sample_type.is_none() {
+        types.extend(profile.sample_types.iter().filter(|it| **it != default));
+    }
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    write!(out, r#"{{"$schema":"{SCHEMA}","shared":{{"frames":["#)?;
+    for (place, function) in profile.functions.iter().enumerate() {
+        write!(out, "{}{{\"name\":", comma(place))?;
+        json(&mut out, &display_name(function))?;
+        if !function.path.is_empty() {
+            write!(out, r#","file":"#)?;
+            json(&mut out, &function.path)?;
+        }
+        if function.first_line > 0 {
+            write!(out, r#","line":{}"#, function.first_line)?;
+        }
+        write!(out, "}}")?;
+    }
+    write!(out, r#"]}},"profiles":["#)?;
+
+    let names = threads::names(profile);
+    let mut stacks = Stacks::new(profile);
+    let (mut written, mut active) = (0, (0, 0));
+    for of in types {
+        for (name, entries) in names.iter().zip(entries(profile, of)) {
+            if entries.is_empty() {
+                continue;
+            }
+            let total = entries.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
+            if of == default && total > active.1 {
+                active = (written, total);
+            }
+            write!(out, "{}", comma(written))?;
+            one(
+                &mut out,
+                &format!("{name}{BETWEEN}{}", of.name_and_unit().0),
+                of,
+                total,
+                &entries,
+                &mut stacks,
+            )?;
+            written += 1;
+        }
+    }
+    write!(
+        out,
+        r#"],"activeProfileIndex":{},"exporter":"{EXPORTER}{}","name":"#,
+        active.0,
+        env!("CARGO_PKG_VERSION")
+    )?;
+    json(&mut out, &options.title_or(profile, default))?;
+    writeln!(out, "}}")?;
+    Ok(out.flush()?)
+}
+
+/// What each thread did in the order of time, by place; equal neighbours are one.
+fn entries(profile: &Profile, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
+    let mut threads: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
+    series::each(profile, |share| {
+        let weight = share.weights.get(of);
+        let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
+        let Some(entries) = threads.get_mut(sample.thread) else { return };
+        match entries.last_mut() {
+            Some((stack, sum)) if *stack == sample.stack => *sum = sum.saturating_add(weight),
+            _ => entries.push((sample.stack, weight)),
+        }
+    });
+    threads
+}
+
+fn one(
+    out: &mut impl Write,
+    name: &str,
+    of: SampleType,
+    total: u64,
+    entries: &[(StackId, u64)],
+    stacks: &mut Stacks<'_>,
+) -> Result<(), Error> {
+    let unit = match of.name_and_unit().1 {
+        "count" => "none",
+        unit => unit,
+    };
+    write!(out, r#"{{"type":"sampled","name":"#)?;
+    json(out, name)?;
+    write!(out, r#","unit":"{unit}","startValue":0,"endValue":{total},"samples":["#)?;
+    for (place, (stack, _)) in entries.iter().enumerate() {
+        out.write_all(comma(place).as_bytes())?;
+        out.write_all(stacks.text(*stack).as_bytes())?;
+    }
+    write!(out, r#"],"weights":["#)?;
+    for (place, (_, weight)) in entries.iter().enumerate() {
+        write!(out, "{}{weight}", comma(place))?;
+    }
+    Ok(write!(out, "]}}")?)
+}
+
+/// Stacks as they stand in the file, each made once.
+struct Stacks<'profile> {
+    profile: &'profile Profile,
+    texts: Vec<Option<Box<str>>>,
+}
+
+impl<'profile> Stacks<'profile> {
+    fn new(profile: &'profile Profile) -> Self {
+        Self { profile, texts: vec![None; profile.stacks.len()] }
+    }
+
+    fn text(&mut self, stack: StackId) -> &str {
+        let Some(slot) = self.texts.get_mut(stack.index()) else { return "[]" };
+        slot.get_or_insert_with(|| {
+            let mut frames: Vec<String> =
+                self.profile.frames_of(stack).map(|it| it.function.0.to_string()).collect();
+            frames.reverse();
+            format!("[{}]", frames.join(",")).into()
+        })
+    }
+}
+
+pub(super) fn comma(place: usize) -> &'static str {
+    if place == 0 {
+        ""
+    } else {
+        ","
+    }
+}
+
+pub(super) fn json(out: &mut impl Write, text: &str) -> Result<(), Error> {
+    Ok(serde_json::to_writer(out, text).map_err(std::io::Error::from)?)
+}

@@ -1,0 +1,161 @@
+//! What stackprof writes, as JSON, for its own command and for the viewers that were made for it.
+//!
+//! It counts samples of one interval. Here a sample is a microsecond, or in `wall`, where each sample has a time of its own
+//! in the file, as much as makes it a quarter of a million; an object in `object`. So shares are exact, and sums to within
+//! one sample.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{BufWriter, Write};
+
+use serde_json::{json, Map, Value};
+
+use super::speedscope::comma;
+use super::{display_name, series, Options};
+use crate::error::Error;
+use crate::ids::{FunctionId, Id, StackId};
+use crate::profile::{Frame, Function, Profile, SampleType};
+use crate::sample::State;
+
+/// The version of stackprof's results.
+const VERSION: f64 = 1.2;
+
+/// In `wall` each sample has a number in the file: so many, not more.
+const MOST_TIMED: u64 = 250_000;
+
+/// Writes the file.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let of = options.sample_type_of(profile)?;
+    let total = profile.total().get(of);
+    let is_time = of.name_and_unit().1 == "nanoseconds";
+    let timed = is_time && of != SampleType::Cpu;
+    // What a sample is, in the unit of the sample type.
+    let unit = match (is_time, timed) {
+        (_, true) => 1_000 * (total / 1_000).div_ceil(MOST_TIMED).max(1),
+        (true, _) => 1_000,
+        _ => 1,
+    };
+    let mut runs: Vec<(StackId, u64)> = Vec::new();
+    let mut ticks = vec![0_u64; profile.stacks.len()];
+    let mut rest = 0;
+    series::each(profile, |share| {
+        let Some(sample) = profile.samples.get(share.row.index()) else { return };
+        rest += share.weights.get(of);
+        let number = rest / unit;
+        rest %= unit;
+        match runs.last_mut() {
+            _ if number == 0 => {}
+            Some((last, sum)) if *last == sample.stack => *sum += number,
+            _ => runs.push((sample.stack, number)),
+        }
+        ticks.get_mut(sample.stack.index()).into_iter().for_each(|it| *it += number);
+    });
+    let samples: u64 = runs.iter().map(|it| it.1).sum();
+    let in_gc = profile.samples.iter().filter(|it| it.state == State::Gc);
+    let gc_samples = in_gc.fold(0_u64, |sum, it| sum.saturating_add(it.weights.get(of))) / unit;
+    let mode = match of {
+        SampleType::Cpu => "cpu",
+        _ if is_time => "wall",
+        _ => "object",
+    };
+    let interval = if is_time { unit / 1_000 } else { 1 };
+
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    write!(out, r#"{{"version":{VERSION},"mode":"{mode}","interval":{interval},"samples":{samples},"#)?;
+    write!(out, r#""gc_samples":{gc_samples},"missed_samples":0,"metadata":"#)?;
+    value(&mut out, &profile.meta.user)?;
+    write!(out, r#","frames":"#)?;
+    value(&mut out, &frames(profile, &ticks))?;
+    raw(&mut out, "raw", profile, &runs, |frame| frame.function.0 + 1)?;
+    raw(&mut out, "raw_lines", profile, &runs, |frame| frame.line)?;
+    if timed {
+        write!(out, r#","raw_timestamp_deltas":["#)?;
+        for place in 0..samples {
+            write!(out, "{}{interval}", comma(place as usize))?;
+        }
+        write!(out, "]")?;
+    }
+    writeln!(out, "}}")?;
+    Ok(out.flush()?)
+}
+
+fn value(out: &mut impl Write, value: &impl serde::Serialize) -> Result<(), Error> {
+    Ok(serde_json::to_writer(out, value).map_err(std::io::Error::from)?)
+}
+
+/// How many frames, what `of` says of each, root first, and how often: stack after stack in the order of time.
+fn raw(
+    out: &mut impl Write,
+    name: &str,
+    profile: &Profile,
+    runs: &[(StackId, u64)],
+    of: impl Fn(Frame) -> u32,
+) -> Result<(), Error> {
+    let mut texts: Vec<Option<Box<str>>> = vec![None; profile.stacks.len()];
+    write!(out, r#","{name}":["#)?;
+    for (place, (stack, number)) in runs.iter().enumerate() {
+        let Some(slot) = texts.get_mut(stack.index()) else { continue };
+        let text = slot.get_or_insert_with(|| {
+            let mut frames: Vec<String> = profile.frames_of(*stack).map(|it| of(it).to_string()).collect();
+            frames.push(frames.len().to_string());
+            frames.reverse();
+            frames.join(",").into()
+        });
+        write!(out, "{}{text},{number}", comma(place))?;
+    }
+    Ok(write!(out, "]")?)
+}
+
+#[derive(Clone, Default)]
+struct Row {
+    total: u64,
+    own: u64,
+    edges: BTreeMap<FunctionId, u64>,
+    /// Total and own, by line.
+    lines: BTreeMap<u32, (u64, u64)>,
+}
+
+/// What each function has, by its number; what a stack has more than once counts once.
+fn frames(profile: &Profile, ticks: &[u64]) -> Map<String, Value> {
+    let mut rows: Vec<Row> = vec![Row::default(); profile.functions.len()];
+    let mut met = HashSet::new();
+    for (place, number) in ticks.iter().enumerate().filter(|(_, number)| **number > 0) {
+        met.clear();
+        let mut callee = None;
+        for frame in profile.frames_of(StackId::from_index(place)) {
+            let Some(row) = rows.get_mut(frame.function.index()) else { continue };
+            let line = row.lines.entry(frame.line).or_default();
+            if met.insert(frame.function) {
+                row.total += number;
+                line.0 += number;
+            }
+            match callee.replace(frame.function) {
+                Some(callee) => *row.edges.entry(callee).or_default() += number,
+                None => {
+                    row.own += number;
+                    line.1 += number;
+                }
+            }
+        }
+    }
+    let named = rows.iter().zip(&profile.functions).enumerate().filter(|(_, (row, _))| row.total > 0);
+    named.map(|(place, (row, function))| ((place + 1).to_string(), frame(row, function))).collect()
+}
+
+fn frame(row: &Row, function: &Function) -> Value {
+    let edges: BTreeMap<String, u64> =
+        row.edges.iter().map(|(id, number)| ((id.0 + 1).to_string(), *number)).collect();
+    let lines: BTreeMap<String, (u64, u64)> =
+        row.lines.iter().map(|(line, both)| (line.to_string(), *both)).collect();
+    json!({
+        "name": display_name(function),
+        "file": function.path,
+        "line": (function.first_line > 0).then_some(function.first_line),
+        "total_samples": row.total,
+        "samples": row.own,
+        "edges": edges,
+        "lines": lines,
+    })
+}

@@ -1,0 +1,36 @@
+//! What threads are called where only a name can be shown.
+
+use std::collections::HashMap;
+
+use super::clean;
+use crate::profile::Profile;
+
+/// The name of a thread that has none.
+pub(super) const UNNAMED: &str = "(unnamed thread)";
+
+/// One for each thread, in order, no two alike: its name, with the native id where others have that name too.
+pub(super) fn names(profile: &Profile) -> Vec<String> {
+    let plain: Vec<String> = profile
+        .threads
+        .iter()
+        .map(|it| match clean(&it.name) {
+            name if name.is_empty() => UNNAMED.to_owned(),
+            name => name.into_owned(),
+        })
+        .collect();
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    plain.iter().for_each(|it| *uses.entry(it).or_default() += 1);
+    let mut given: HashMap<String, usize> = HashMap::new();
+    let mut names = Vec::new();
+    for (name, thread) in plain.iter().zip(&profile.threads) {
+        let alone = uses.get(name.as_str()).is_none_or(|it| *it == 1);
+        let mut shown = if alone { name.clone() } else { format!("{name} ({})", thread.native_id) };
+        let before = given.entry(shown.clone()).or_default();
+        *before += 1;
+        if *before > 1 {
+            shown = format!("{shown} #{before}");
+        }
+        names.push(shown);
+    }
+    names
+}

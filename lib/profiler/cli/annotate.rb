@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require_relative "color"
+require_relative "near"
+require_relative "parts"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler annotate FILE [WHAT]+: source with what each line weighs.
+    class Annotate < Verb
+      include Parts
+      include Near
+
+      SUMMARY = "Shows source files with what each line weighs."
+      USAGE = "annotate FILE [PATH|METHOD] [options]"
+      EXAMPLES = <<~TEXT
+        profiler annotate profile.pb.gz
+        profiler annotate profile.pb.gz lib/shop.rb
+        profiler annotate profile.pb.gz 'Shop::Order#save'
+        profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
+
+        PATH is the end of a path. Without it, the heaviest files of the app are shown. Sources are read from where the profile
+        says they are, or under the directories of --source.
+      TEXT
+
+      # What is a method and no path.
+      METHOD = %r{\A[A-Z#][^/]*[#.][^/]+\z}
+
+      # Files, when none is named.
+      FILES = 3
+
+      def initialize
+        super
+        @color = "auto"
+      end
+
+      private
+
+      def define(parser)
+        part_options(parser)
+        parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
+        parser.on("--json", "print JSON: file, type, total and files, by path and line, with self and total") { @json = true }
+        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+      end
+
+      def call(arguments)
+        path, what, *more = arguments
+        raise UsageError, "which file? (profiler #{USAGE})" unless path
+        raise UsageError, "one path or method, not #{arguments.size - 1} (profiler #{USAGE})" if more.any?
+
+        @colored = Color.enabled?(@color)
+        profile = read_part(path)
+        @shown = type_of(profile)
+        files = asking(path) { chosen(profile, what) }
+        whole = profile.totals.fetch(@shown, 0)
+        return print_json(file: path, type: @shown, total: whole, files: files) || 0 if @json
+
+        puts bold("#{@shown}: #{amount(@shown, whole)} in all")
+        files.each do |it, weights|
+          puts
+          print_source(it, weights, whole)
+        end
+        0
+      end
+
+      def chosen(profile, what)
+        all = profile.lines(type: @type).reject { |path, _| path.empty? || path == "<cfunc>" }
+        return heaviest(profile, all) unless what
+        return of_method(profile, what) if what.match?(METHOD)
+
+        found = all.select { |path, _| ends?(path, what) }
+        raise ArgumentError, "no file is #{what.inspect}, or weighs nothing (the heaviest are #{heaviest(profile, all).keys.join(", ")})" if found.empty?
+
+        found
+      end
+
+      def ends?(path, what)
+        path == what || path.end_with?("/#{what}")
+      end
+
+      def heaviest(profile, all)
+        own = profile.send(:_functions).select { |_, _, _, app| app }.map { |_, path, *| path }.uniq
+        candidates = all.slice(*own)
+        candidates = all if candidates.empty?
+        candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h
+      end
+
+      def of_method(profile, name)
+        profile.methods_like(name, type: @type).to_h do |it|
+          [it[:path], it[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require_relative "color"
+require_relative "compared"
+require_relative "limits"
+require_relative "parts"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler check FILE...+: an exit status for CI: did something take too much, or more than it did?
+    class Check < Verb
+      include Parts
+      include Compared
+
+      SUMMARY = "Fails if functions take too much, or more than in a baseline."
+      USAGE = "check FILE[,FILE...] [--max 'METHOD: LIMIT'] [--baseline FILE[,FILE...]]"
+      EXAMPLES = <<~TEXT
+        profiler check cpu.pb.gz --max 'Order#save: 5%' --max 'JSON.parse: 200ms'
+        profiler check cpu.pb.gz --max '/Logger/: 1%'
+        profiler check new1.pb.gz,new2.pb.gz --baseline old1.pb.gz,old2.pb.gz --tolerance 10%
+        profiler check cpu.pb.gz --baseline main.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
+
+        A limit is on what a function takes with all it calls: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
+        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ sets a limit on each function like it. Of several files it
+        is the mean. Against a baseline it fails if a function takes significantly more of the run than it did (see
+        profiler diff), and by more than the tolerance. The status is 0 if all is well, 1 if something takes too much, 2 if it
+        was asked for in a wrong way, 3 if it could not be found out.
+      TEXT
+
+      def initialize
+        super
+        @limits = []
+        @tolerance = "5%"
+        @color = "auto"
+        @sort = :self
+      end
+
+      private
+
+      def define(parser)
+        part_options(parser)
+        parser.on("--max LIMIT", "'METHOD: 5%', 'METHOD: 200ms', '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
+        parser.on("--baseline FILES", "profiles, with commas between, that nothing may be slower than") { |text| @baseline = text }
+        parser.on("--tolerance SHARE", "how much more than in the baseline is allowed (default 5%)") { |text| @tolerance = text }
+        parser.on("--absolute", "compare with the baseline what functions took, not their shares") { @absolute = true }
+        parser.on("--sort-total", "compare with the baseline functions with all they called") { @sort = :total }
+        parser.on("--json", "print JSON: ok, limits and regressions") { @json = true }
+        parser.on("--md", "print GitHub's Markdown") { @md = true }
+        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+      end
+
+      def call(arguments)
+        raise UsageError, "which files? (profiler #{USAGE})" unless arguments.size == 1
+        raise UsageError, "nothing to check: give --max or --baseline" if @limits.empty? && !@baseline
+
+        tolerance = share("--tolerance", @tolerance)
+        @colored = Color.enabled?(@color)
+        profiles = runs(arguments.first)
+        @shown = type_of(profiles.first)
+        limits = asking(arguments.first) { @limits.flat_map { |it| it.judge(profiles, @type) } }
+        @found = asking(arguments.first) { compare(profiles) } if @baseline
+        slower = @found ? regressions(@found, tolerance) : []
+        tell(limits, slower)
+        limits.all? { |it| it[:ok] } && slower.empty? ? 0 : 1
+      rescue Failure => e
+        raise Failure.new(e.message, status: 3)
+      end
+
+      def compare(profiles)
+        Profile.diff(runs(@baseline), profiles, type: @type, sort: @sort, absolute: @absolute)
+      end
+
+      def regressions(found, tolerance)
+        found[:changes].select { |it| it[:significant] && it[:after] > it[:before] * (1 + tolerance) }
+      end
+
+      def tell(limits, slower)
+        ok = limits.all? { |it| it[:ok] } && slower.empty?
+        return print_json(ok: ok, type: @shown, limits: limits, regressions: slower) if @json
+        return puts(markdown(limits, slower, ok)) if @md
+
+        limits.each { |it| puts limit_line(it) }
+        if @found
+          puts if limits.any?
+          slower.empty? ? puts("#{summary(@found)}\nNothing is slower than in the baseline.") : print_changes(@found, slower, 0)
+        end
+        puts
+        puts ok ? paint("passed", 32) : paint("FAILED", 31)
+      end
+
+      def limit_line(it)
+        mark = it[:ok] ? paint("ok  ", 32) : paint("over", 31)
+        "#{mark}  #{said(it).rjust(10)} of #{it[:limit]}  #{clean(it[:name])}"
+      end
+
+      def said(it)
+        it[:share] ? format("%.2f%%", it[:share] * 100) : amount(@shown, it[:weight].round)
+      end
+
+      def paint(text, color)
+        @colored ? "\e[#{color}m#{text}\e[0m" : text
+      end
+
+      def markdown(limits, slower, ok)
+        lines = ["### Profile: #{ok ? "passed" : "**failed**"}", ""]
+        if limits.any?
+          lines += ["| | takes | allowed | function |", "|---|--:|--:|---|"]
+          lines += limits.map { |it| "| #{it[:ok] ? "ok" : "**over**"} | #{said(it)} | #{it[:limit]} | #{code(it[:name])} |" } << ""
+        end
+        lines += [summary(@found), "", *(slower.empty? ? ["Nothing is slower than in the baseline."] : markdown_changes(@found, slower, 0))] if @found
+        lines
+      end
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # How +diff+ and +check+ tell what changed.
+    module Compared
+      private
+
+      # @return [Array<Profile>] of files with commas between, each several runs of one side
+      def runs(text)
+        Progress.new.each("reading", text.split(",").reject(&:empty?)) { |path| read_part(path) }
+      end
+
+      def print_changes(found, rows, limit)
+        puts summary(found)
+        puts
+        return puts(bold("No significant change.")) if rows.empty?
+
+        shown = limit.zero? ? rows : rows.first(limit)
+        puts bold("#{"BEFORE".rjust(10)}  #{"AFTER".rjust(10)}  #{"CHANGE".rjust(18)}   FUNCTION")
+        shown.each { |it| puts change_line(found, it) }
+        puts dim("#{rows.size - shown.size} more left out (limit #{limit})") if rows.size > shown.size
+      end
+
+      def summary(found)
+        type = found[:type]
+        means = [found[:before], found[:after]].map { |it| amount(type, it.round) }
+        spread = format(", runs differ %.1f times as much as samples explain", found[:spread]) if found[:spread] > 1.05
+        "#{type}: #{means.join(" before, ")} after (a run); #{found[:samples].join(" and ")} samples; " \
+          "#{found[:compared]} functions had enough of them to be compared#{spread}"
+      end
+
+      def change_line(found, it)
+        delta = it[:after] - it[:before]
+        text = "#{value(found, it[:before]).rjust(10)}  #{value(found, it[:after]).rjust(10)}  #{signed(found, delta).rjust(10)} #{ratio(it).rjust(7)}"
+        mark = it[:significant] ? " " : "?"
+        text = it[:significant] && @colored ? "\e[#{delta.positive? ? 31 : 32}m#{text}\e[0m" : text
+        "#{text} #{mark} #{clean(it[:name])}  #{dim(place(it))}"
+      end
+
+      def value(found, number)
+        @absolute ? amount(found[:type], number.round) : format("%.2f%%", number * 100)
+      end
+
+      def signed(found, delta)
+        "#{delta.negative? ? "-" : "+"}#{value(found, delta.abs)}"
+      end
+
+      def ratio(it)
+        return "new" if it[:before].zero?
+        return "gone" if it[:after].zero?
+
+        format("%+.0f%%", ((it[:after] / it[:before]) - 1) * 100)
+      end
+
+      # A name in a table of GitHub's Markdown.
+      def code(text)
+        text = clean(text).gsub("|", "\\|")
+        marks = "`" * ((text.scan(/`+/).map(&:size).max || 0) + 1)
+        marks.size > 1 ? "#{marks} #{text} #{marks}" : "`#{text}`"
+      end
+
+      def markdown_changes(found, rows, limit)
+        return ["No significant change."] if rows.empty?
+
+        shown = limit.zero? ? rows : rows.first(limit)
+        lines = ["| before | after | change | | function |", "|--:|--:|--:|--:|---|"]
+        lines += shown.map do |it|
+          delta = it[:after] - it[:before]
+          name = it[:significant] ? "**#{code(it[:name])}**" : "#{code(it[:name])} (not significant)"
+          "| #{value(found, it[:before])} | #{value(found, it[:after])} | #{signed(found, delta)} | #{ratio(it)} | #{name} |"
+        end
+        lines << "" << "#{rows.size - shown.size} more left out." if rows.size > shown.size
+        lines
+      end
+    end
+  end
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "color"
+require_relative "compared"
+require_relative "parts"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler diff BEFORE AFTER+: what changed, and what of it is more than chance.
+    class Diff < Verb
+      include Parts
+      include Compared
+
+      SUMMARY = "Shows what changed between profiles, and what of it is more than chance."
+      USAGE = "diff BEFORE[,BEFORE...] AFTER[,AFTER...] [options]"
+      EXAMPLES = <<~TEXT
+        profiler diff before.pb.gz after.pb.gz
+        profiler diff old1.pb.gz,old2.pb.gz,old3.pb.gz new1.pb.gz,new2.pb.gz,new3.pb.gz
+        profiler diff before.pb.gz after.pb.gz --absolute --sort-total
+        profiler diff before.pb.gz after.pb.gz --out diff.svg
+
+        Shares of a run are compared, or with --absolute what functions took. A change is significant if of equals one comparison in
+        twenty would show one; of one run a side only the noise of sampling is known, so three or more a side are better. What
+        became slower comes first. Lines with ? are not significant. In the picture red is more, blue is less.
+      TEXT
+
+      def initialize
+        super
+        @limit = "20"
+        @sort = :self
+        @color = "auto"
+      end
+
+      private
+
+      def define(parser)
+        part_options(parser)
+        parser.on("--absolute", "compare what functions took, not their shares of the run") { @absolute = true }
+        parser.on("--sort-total", "compare functions with all they called, not alone") { @sort = :total }
+        parser.on("--all", "list also what is not significant") { @all = true }
+        parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
+        parser.on("-o", "--out FILE", "write a picture (.svg) of the difference as well") { |file| @out = file }
+        parser.on("--json", "print JSON: before, after, type, and changes with before, after, chance, significant") { @json = true }
+        parser.on("--md", "print GitHub's Markdown") { @md = true }
+        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+      end
+
+      def call(arguments)
+        raise UsageError, "two sides are compared, not #{arguments.size} (profiler #{USAGE})" unless arguments.size == 2
+
+        limit = number("--limit", @limit)
+        @colored = Color.enabled?(@color)
+        before, after = arguments.map { |it| runs(it) }
+        found = asking(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
+        picture(before, after) if @out
+        rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
+        if @json then print_json(said(arguments, found, rows, limit))
+        elsif @md then puts "#{summary(found)}\n\n", markdown_changes(found, rows, limit)
+        else print_changes(found, rows, limit)
+        end
+        0
+      end
+
+      def said(arguments, found, rows, limit)
+        rows = rows.first(limit) unless limit.zero?
+        { before_files: arguments[0].split(","), after_files: arguments[1].split(","), sort: @sort, absolute: @absolute ? true : false,
+          **found, changes: rows }
+      end
+
+      def picture(before, after)
+        raise UsageError, "--out #{@out} is no .svg" unless @out.end_with?(".svg")
+
+        svg = Profile.send(:_diff_svg, before, after, { type: @type, absolute: @absolute ? true : false })
+        File.open(@out, File::WRONLY | File::CREAT | File::TRUNC | File::BINARY, 0o600) { |file| file.write(svg) }
+      rescue SystemCallError => e
+        raise Failure, "cannot write #{@out}: #{CLI.reason(e)}"
+      end
+    end
+  end
+end

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # What a function may take: +Foo#bar: 5%+.
+    class Limit
+      UNITS = { "ns" => 1, "us" => 1e3, "ms" => 1e6, "s" => 1e9, "b" => 1, "kb" => 1e3, "mb" => 1e6, "gb" => 1e9,
+                "kib" => 2**10, "mib" => 2**20, "gib" => 2**30, "" => 1 }.freeze
+
+      # @param text [String]
+      # @raise [UsageError]
+      def initialize(text)
+        name, _, limit = text.rpartition(":")
+        number, unit = limit.strip.match(/\A(\d+(?:\.\d+)?)\s*([a-z%]*)\z/i)&.captures
+        if name.strip.empty? || !number || !(unit == "%" || UNITS.key?(unit.downcase))
+          raise UsageError, "--max #{text.inspect} is no limit (allowed: 'METHOD: 5%', 'METHOD: 200ms', 'METHOD: 10MB', '/RE/: 1%')"
+        end
+
+        @text = limit.strip
+        @pattern = pattern(name.strip)
+        @share = Float(number) / 100 if unit == "%"
+        @weight = Float(number) * UNITS.fetch(unit.downcase) unless @share
+      end
+
+      # @param profiles [Array<Profile>] runs, of which the mean counts
+      # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; one that is nowhere takes nothing
+      def judge(profiles, type)
+        sums = Hash.new(0.0)
+        profiles.each do |profile|
+          whole = [profile.totals.fetch(type || profile.send(:_default_type), 0), 1].max
+          profile.top(limit: 0, type: type).select { |it| it[:name].match?(@pattern) }.group_by { |it| it[:name] }.each do |name, rows|
+            weight = rows.sum { |it| it[:total] }
+            sums[name] += (@share ? weight.to_f / whole : weight.to_f) / profiles.size
+          end
+        end
+        sums[@name] = 0.0 if sums.empty? && @name
+        sums.map { |name, it| { name: name, limit: @text, ok: it <= (@share || @weight), (@share ? :share : :weight) => it } }
+      end
+
+      private
+
+      def pattern(name)
+        inside = name[%r{\A/(.*)/\z}, 1]
+        return Regexp.new(inside) if inside
+
+        @name = name
+        /\A#{Regexp.escape(name)}\z/
+      rescue RegexpError => e
+        raise UsageError, "--max #{name} is not a regular expression: #{e.message}"
+      end
+    end
+  end
+end

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require_relative "files"
+
+module Profiler
+  module CLI
+    # Options that say which part of a profile, and what of it, for verbs that read profiles.
+    module Parts
+      include Files
+
+      private
+
+      def part_options(parser)
+        type_option(parser)
+        parser.on("--thread RE", "only threads of such a name") { |text| part[:thread] = pattern("--thread", text) }
+        parser.on("--focus RE", "only stacks with such a function (of such a path, if RE has a / in it)") { |text| part[:focus] = pattern("--focus", text) }
+        parser.on("--ignore RE", "only stacks without") { |text| part[:ignore] = pattern("--ignore", text) }
+        parser.on("--hide RE", "leave such functions out: what they took goes to who called them") { |text| part[:hide] = pattern("--hide", text) }
+        parser.on("--app-only", "leave out what is a gem's, Ruby's own or written in C") { part[:app_only] = true }
+        trim_option(parser)
+        gc_option(parser)
+      end
+
+      def type_option(parser)
+        parser.on("--type NAME", "what to weigh: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
+      end
+
+      def part
+        @part ||= {}
+      end
+
+      def pattern(option, text)
+        Regexp.new(text)
+      rescue RegexpError => e
+        raise UsageError, "#{option} #{text.inspect} is not a regular expression: #{e.message}"
+      end
+
+      # @return [Profile] the part of the file that is asked for
+      def read_part(path)
+        profile = read(path)
+        begin
+          @part ? profile.filter(**@part) : profile
+        rescue ArgumentError => e
+          raise Failure, "#{path}: #{e.message}"
+        end
+      end
+
+      # What the options ask for and the profile has not is told with the file's name.
+      def asking(path)
+        yield
+      rescue ArgumentError => e
+        raise Failure, "#{path}: #{e.message}"
+      end
+
+      # The name of the sample type that is shown.
+      def type_of(profile)
+        @type || profile.send(:_default_type)
+      end
+
+      def amount(type, weight)
+        Profile.send(:_amount, type, weight)
+      end
+
+      def percent(part, whole)
+        Profile.send(:_percent, part, whole)
+      end
+
+      # On one line, harmless to a terminal, and never empty.
+      def clean(name)
+        text = Profile.send(:_clean, name)
+        text.empty? ? "(no name)" : text
+      end
+
+      def place(row)
+        return "" if row[:path].empty?
+        return clean(row[:path]) if row[:first_line].to_i.zero?
+
+        "#{clean(row[:path])}:#{row[:first_line]}"
+      end
+
+      def print_json(value)
+        require "json"
+        puts JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
+      end
+
+      def one_file(arguments)
+        return arguments.first if arguments.size == 1
+
+        problem = arguments.empty? ? "which file?" : "one file at a time, not #{arguments.size}: #{arguments.join(" ")}"
+        raise UsageError, "#{problem} (profiler #{self.class::USAGE})"
+      end
+
+      def number(option, text)
+        return Integer(text, 10) if text.match?(/\A\d+\z/)
+
+        raise UsageError, "#{option} #{text.inspect} is not a number from 0 on"
+      end
+
+      def share(option, text)
+        found = text[/\A(\d+(?:\.\d+)?)%?\z/, 1]
+        return Float(found) / 100 if found
+
+        raise UsageError, "#{option} #{text.inspect} is not a share like 5%"
+      end
+
+      # Colours, or none. The more it is, the warmer.
+      def warm(text, share)
+        return text unless @colored
+
+        share >= 0.1 ? "\e[1;31m#{text}\e[0m" : share >= 0.02 ? "\e[33m#{text}\e[0m" : text
+      end
+
+      def dim(text)
+        @colored ? "\e[2m#{text}\e[0m" : text
+      end
+
+      def bold(text)
+        @colored ? "\e[1m#{text}\e[0m" : text
+      end
+    end
+  end
+end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # Lines of the program, with what each weighs beside them.
+    class Source
+      # Lines around those that weigh something.
+      AROUND = 2
+
+      # @param roots [Array<String>] directories in which a path that is not absolute, or not there, is looked for
+      def initialize(roots)
+        @roots = roots
+        @files = {}
+      end
+
+      # @param path [String]
+      # @return [Array<String>, nil] nil if it cannot be read
+      def lines_of(path)
+        @files.fetch(path) do
+          found = [path, *@roots.map { |root| File.join(root, path) }].find { |it| File.file?(it) && File.size(it) < 10_000_000 }
+          @files[path] = found && File.readlines(found, chomp: true, encoding: Encoding::UTF_8).map(&:scrub)
+        rescue SystemCallError
+          @files[path] = nil
+        end
+      end
+
+      # Numbers of lines to show: those in +weighed+ and those around, with nil where some are left out.
+      #
+      # @return [Array<Integer, nil>]
+      def shown(weighed, last)
+        near = weighed.flat_map { |it| ((it - AROUND)..(it + AROUND)).to_a }.uniq.sort.select { |it| it.between?(1, last) }
+        near.slice_when { |one, other| other > one + 1 }.flat_map { |run| [nil, *run] }.drop(1)
+      end
+    end
+  end
+end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require_relative "color"
+require_relative "parts"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler tree FILE+: who called whom, with the hot path open.
+    class Tree < Verb
+      include Parts
+
+      SUMMARY = "Shows who called whom, with the way to the heaviest open."
+      USAGE = "tree FILE [options]"
+      EXAMPLES = <<~TEXT
+        profiler tree profile.pb.gz
+        profiler tree profile.pb.gz --app-only --min 0.5%
+        profiler tree profile.pb.gz --focus 'Order#save' --color=always | less -R
+        profiler tree profile.pb.gz --json
+
+        A function that is alone under its caller stands under it without being moved to the right. [+3] is what is not open.
+      TEXT
+
+      # A function with so much of all is open, hot path or not.
+      OPEN = 0.1
+
+      def initialize
+        super
+        @min = "1%"
+        @color = "auto"
+      end
+
+      private
+
+      def define(parser)
+        part_options(parser)
+        parser.on("--min SHARE", "leave out what has less of all (default 1%)") { |text| @min = text }
+        parser.on("--all", "open everything") { @all = true }
+        parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
+        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+      end
+
+      def call(arguments)
+        path = one_file(arguments)
+        min = share("--min", @min)
+        @colored = Color.enabled?(@color)
+        profile = read_part(path)
+        @shown = type_of(profile)
+        roots = asking(path) { profile.tree(type: @type) }
+        @whole = profile.totals.fetch(@shown, 0)
+        return print_json(file: path, type: @shown, total: @whole, tree: roots) || 0 if @json
+
+        @min = @all ? 0 : min * @whole
+        puts bold("#{@shown}: #{amount(@shown, @whole)} in all")
+        puts
+        puts bold("#{"TOTAL".rjust(16)}  #{"SELF".rjust(9)}  FUNCTION")
+        print_tree(roots)
+        0
+      end
+
+      # Without recursion: stacks can be deep.
+      def print_tree(roots)
+        todo = entries(roots, 0, true)
+        until todo.empty?
+          node, depth, hot = todo.shift
+          next puts("#{" " * 29}#{"  " * depth}#{dim(node)}") if node.is_a?(String)
+
+          open = @all || hot || node[:total] >= OPEN * @whole
+          puts line(node, depth, open)
+          inner = node[:children].size > 1 ? depth + 1 : depth
+          todo.unshift(*entries(node[:children], inner, hot)) if open
+        end
+      end
+
+      # The heaviest goes on being hot; what is too light is one line.
+      def entries(nodes, depth, hot)
+        shown, light = nodes.partition { |it| it[:total] >= @min }
+        rows = shown.each_with_index.map { |it, place| [it, depth, hot && place.zero?] }
+        return rows if light.empty?
+
+        sum = light.sum { |it| it[:total] }
+        rows << ["#{light.size} more: #{amount(@shown, sum)} #{percent(sum, @whole)}", depth, false]
+      end
+
+      def line(node, depth, open)
+        closed = " [+#{node[:children].size}]" unless open || node[:children].empty?
+        total = amount(@shown, node[:total]).rjust(9)
+        part = warm(percent(node[:total], @whole).rjust(6), node[:total].to_f / [@whole, 1].max)
+        "#{total} #{part}  #{amount(@shown, node[:self]).rjust(9)}  #{"  " * depth}#{clean(node[:name])}#{closed}  #{dim(place(node))}"
+      end
+    end
+  end
+end

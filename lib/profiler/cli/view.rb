@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require "tmpdir"
+require_relative "parts"
+require_relative "verb"
+
+module Profiler
+  module CLI
+    # +profiler view FILE+: the picture in a browser, or the file that a viewer is to be given.
+    class View < Verb
+      include Parts
+
+      SUMMARY = "Opens a recorded profile as a picture, or in a viewer."
+      USAGE = "view FILE [options]"
+      EXAMPLES = <<~TEXT
+        profiler view profile.pb.gz
+        profiler view profile.pb.gz --style reverse --app-only
+        profiler view profile.pb.gz --in firefox
+        BROWSER=firefox profiler view profile.pb.gz
+        profiler view profile.pb.gz --print
+
+        The picture needs no network. With --in speedscope or firefox a file is written and the page is opened that it is to be
+        dragged into: both keep it in the browser, nothing is sent. The program that opens is $BROWSER, else xdg-open or open.
+      TEXT
+
+      PAGES = { "speedscope" => "https://www.speedscope.app/", "firefox" => "https://profiler.firefox.com/" }.freeze
+      EXTENSIONS = { "svg" => ".svg", "speedscope" => ".speedscope.json", "firefox" => ".firefox.json.gz" }.freeze
+
+      def initialize
+        super
+        @viewer = "svg"
+      end
+
+      private
+
+      def define(parser)
+        part_options(parser)
+        parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
+        parser.on("--style STYLE", "of the picture: icicle, flame, reverse or flamechart") { |style| @style = style }
+        parser.on("--print", "print the file's name and open nothing") { @print = true }
+      end
+
+      def call(arguments)
+        path = one_file(arguments)
+        extension = EXTENSIONS[@viewer]
+        raise UsageError, "--in #{@viewer} is no viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless extension
+
+        options = { type: @type, style: @style }.compact
+        name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
+        # It has to outlast us, for the browser reads it later.
+        file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
+        write(file, nil, inputs: [path], **options) { read_part(path) }
+        puts file
+        open_in_browser(PAGES.fetch(@viewer, file)) unless @print
+        0
+      end
+
+      def open_in_browser(what)
+        program = [ENV["BROWSER"], "xdg-open", "open"].compact.reject(&:empty?).find { |it| on_path?(it) }
+        raise Failure, "no program to open it with: set BROWSER, or open #{what} yourself" unless program
+
+        Process.detach(Process.spawn(program, what, in: File::NULL, out: File::NULL, err: File::NULL, pgroup: true))
+      rescue SystemCallError => e
+        raise Failure, "cannot run #{program}: #{CLI.reason(e)}"
+      end
+
+      def on_path?(program)
+        return File.executable?(program) if program.include?("/")
+
+        ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).any? { |it| File.executable?(File.join(it, program)) }
+      end
+    end
+  end
+end

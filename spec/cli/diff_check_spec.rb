@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+# Whether a build fails when code gets slower, and only then. The files are made: what is drawn by chance has a seed.
+RSpec.describe "comparing profiles" do
+  include_context "with a box"
+
+  # A run of a program with 20 methods as folded stacks, the first with a fifth of the samples, times +slower+.
+  def made(name, seed, samples: 20_000, slower: 1.0)
+    random = Random.new(seed)
+    weights = Array.new(20) { |it| it.zero? ? 0.2 * slower : 0.8 / 19 }
+    ends = weights.each_with_object([]) { |it, sums| sums << ((sums.last || 0) + it) }
+    counts = Hash.new(0)
+    (samples * ends.last).round.times { counts[ends.index { |it| it > random.rand * ends.last } || 19] += 1 }
+    lines = counts.map { |method, number| "<main>;Shop#serve;Shop#m#{method} #{number}" }
+    File.write("#{box}/#{name}.folded", lines.join("\n"))
+    "#{name}.folded"
+  end
+
+  def side(name, seed, **options) = (0..2).map { |it| made("#{name}#{it}", seed + it, **options) }.join(",")
+
+  def run(*arguments)
+    result = profiler_child(*arguments, chdir: box)
+    expect(result.err).to eq ""
+    [result.code, result.out]
+  end
+
+  it "of equals says that nothing changed" do
+    status, out = run("diff", side("old", 100), side("new", 200))
+    expect([status, out]).to match [0, /^samples: .*\n\nNo significant change\.\n\z/]
+    expect(run("check", "new0.folded,new1.folded,new2.folded", "--baseline", "old0.folded,old1.folded,old2.folded"))
+      .to match [0, /Nothing is slower than in the baseline\.\n\npassed\n\z/]
+  end
+
+  it "names what became slower first, in text, JSON, Markdown and as a picture, and fails the build" do
+    old, slow = side("old", 100), side("new", 200, slower: 1.3)
+    _, out = run("diff", old, slow, "-o", "difference.svg")
+    expect(out.lines.drop(3).first).to match(/\A +20\.\d+% +2[34]\.\d+% +\+[34]\.\d+% +\+\d+%   Shop#m0  /)
+    expect(File.read("#{box}/difference.svg")).to include("<svg", "Shop#m0", "red: more than before")
+    json = JSON.parse(run("diff", old, slow, "--json").last)
+    first = json["changes"].first
+    expect(first).to include("name" => "Shop#m0", "significant" => true)
+    expect(first["after"] - first["before"]).to be_within(0.01).of((0.26 / 1.06) - 0.2)
+    expect(run("diff", old, slow, "--md").last).to match(/^\| 20\.\d+% \| 2[34]\.\d+% \| \+[34]\.\d+% \| \+\d+% \| \*\*`Shop#m0`\*\* \|$/)
+    _, absolute = run("diff", old, slow, "--absolute", "--sort-total", "--type", "samples")
+    expect(absolute).to match(/^ +4,0\d\d +5,2\d\d +\+1,1\d\d +\+\d+%   Shop#m0  /).or match(/^ +[34],\d+ +5,\d+ +\+1,\d+ +\+\d+%   Shop#m0  /)
+    expect(run("check", slow, "--baseline", old)).to match [1, /Shop#m0.*\n\nFAILED\n\z/m]
+    expect(run("check", slow, "--baseline", old, "--tolerance", "50%").first).to eq 0
+    status, markdown = run("check", slow, "--baseline", old, "--md")
+    expect([status, markdown]).to match [1, /\A### Profile: \*\*failed\*\*\n.*\| \*\*`Shop#m0`\*\* \|/m]
+  end
+
+  it "fails when a limit is passed, not when it is kept" do
+    made("a", 1)
+    expect(run("check", "a.folded", "--max", "Shop#m0: 25%", "--max", "/m1\\d/: 10%", "--max", "Gone#gone: 1%").first).to eq 0
+    status, out = run("check", "a.folded", "--max", "Shop#m0: 15%", "--max", "Shop#serve: 100%")
+    expect([status, out]).to match [1, /^over +(19|20)\.\d+% of 15%  Shop#m0\nok +100\.00% of 100%  Shop#serve\n\nFAILED$/]
+    expect(run("check", "a.folded", "--max", "Shop#m0: 100").first).to eq 1
+    json = JSON.parse(run("check", "a.folded", "--max", "Shop#m0: 15%", "--json").last)
+    expect(json).to include("ok" => false, "limits" => [include("name" => "Shop#m0", "limit" => "15%", "ok" => false)])
+  end
+
+  it "tells what it cannot do from what it was not asked well" do
+    made("a", 1)
+    {
+      %w[a.folded] => [2, /nothing to check: give --max or --baseline/],
+      ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is no limit/],
+      ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is no limit \(allowed: /],
+      ["gone.folded", "--max", "a: 1%"] => [3, /cannot read gone\.folded: No such file/],
+      ["a.folded", "--max", "a: 1%", "--type", "wall"] => [3, /the profile has no "wall"/]
+    }.each do |arguments, (status, message)|
+      result = profiler_child("check", *arguments, chdir: box)
+      expect([result.code, result.out, result.err]).to match([status, "", message]), arguments.inspect
+    end
+    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("two sides are compared, not 1")
+  end
+end

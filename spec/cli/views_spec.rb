@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require "profiler/cli"
+require "zlib"
+
+# What people look at: a part of a profile, the tree, a method from near, lines with their source, the picture.
+RSpec.describe "looking at a profile" do
+  include_context "with a box"
+
+  let(:shop) { File.expand_path("../fixtures/shop.pb.gz", __dir__) }
+
+  def run(*arguments, **options)
+    result = profiler_child(*arguments, chdir: box, **options)
+    expect([result.code, result.err]).to eq [0, ""]
+    result.out
+  end
+
+  def refusal(*arguments)
+    result = profiler_child(*arguments, chdir: box)
+    [result.code, result.err]
+  end
+
+  it "shows a part of it, and says which" do
+    out = run("report", shop, "--focus", "save!")
+    expect(out).to match(/^note .*only a part, focus .*save!.*: 9\.6% of cpu$/m).and match(/^81\.0 ms +100\.0% +81\.0 ms +100\.0% +Shop::Order#save!/)
+    expect(run("report", shop, "--ignore", "Array#each")).not_to include("Shop::Order#save ")
+    hidden = run("report", shop, "--hide", "<=>|Array")
+    expect(hidden).to match(/701 ms +82\.8% +701 ms +82\.8% +Shop::Order#save /).and match(/cpu: 847 ms in all/)
+    expect(run("report", shop, "--thread", "worker")).to match(/cpu: 64\.0 ms in all/)
+    expect(run("report", shop, "--app-only")).not_to include("Array#each")
+    expect(run("report", shop, "--focus", "lib/shop\\.rb")).to include("Shop::Order#save")
+    expect(run("report", shop, "--type", "samples")).to match(/^samples: 211 in all/)
+  end
+
+  it "says what is not there" do
+    expect(refusal("report", shop, "--focus", "nobody")).to eq [1, "profiler: #{shop}: no function is like /nobody/\n"]
+    expect(refusal("report", shop, "--focus", "(")).to match [2, /\Aprofiler: --focus "\(" is not a regular expression: .*\n\z/]
+    expect(refusal("tree", shop, "--type", "wall")).to eq [1, "profiler: #{shop}: the profile has no \"wall\" (it has samples, cpu)\n"]
+    expect(refusal("report", shop, "--thread", "x")).to match [1, /no thread is like .* \(there are "main" \(4711\), /]
+    expect(refusal("report", shop, "--md", "--method", "x")).to match [2, /--method and --md do not go together/]
+    expect(refusal("tree", shop, "--min", "many")).to eq [2, "profiler: --min \"many\" is not a share like 5%\n"]
+    expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is no viewer \(allowed: svg, speedscope, firefox\)/]
+  end
+
+  it "shows a method with its callers, callees and source" do
+    FileUtils.mkdir_p("#{box}/app/lib")
+    File.write("#{box}/app/lib/shop.rb", (1..90).map { |it| "line_#{it}\n" }.join)
+    out = run("report", shop, "--method", "Order#save$")
+    expect(out).to match(/^Shop::Order#save  .*shop\.rb:40$/)
+      .and match(/^  total +701 ms +82\.8% +self +300 ms +35\.4%$/)
+      .and match(/callers\n +701 ms +82\.8%  Array#each/).and match(/callees\n +401 ms +47\.4%  Shop::Order#<=>/)
+    methods = JSON.parse(run("report", shop, "--method", "Order#save$", "--json"))["methods"]
+    expect(methods.size).to eq 1
+    expect(methods[0]).to include("self" => 300_000_000, "total" => 701_234_000)
+    expect(methods[0]["lines"].sum { |it| it["self"] }).to eq 300_000_000
+    annotated = run("annotate", shop, "lib/shop.rb", "--source", "#{box}/")
+    expect(annotated).to match(/47\.4% +401 ms +47\.4% +21 line_21$/).or match(/47\.4% +401 ms +47\.4% +21$/)
+    lines = JSON.parse(run("annotate", shop, "Shop::Order#save", "--json"))["files"].values.first
+    expect(lines.values.sum { |it| it["self"] }).to eq 300_000_000
+  end
+
+  it "shows the tree with the hot path open" do
+    out = run("tree", shop)
+    expect(out.lines.grep(/<main>|Array#each|Order#save |<=>/).first(4).map { |it| it[/[<A-Z]\S+(?=  |$)/] }.first).to eq "<main>"
+    expect(out).to match(/^ +401 ms +47\.4% +401 ms +Shop::Order#<=>/)
+    tree = JSON.parse(run("tree", shop, "--json"))
+    expect(tree.values_at("type", "total")).to eq ["cpu", 847_000_000]
+    sum = ->(nodes) { nodes.sum { |it| it["self"] + sum[it["children"]] } }
+    expect(sum[tree["tree"]]).to eq 847_000_000
+    expect(run("tree", shop, "--color=always")).to include("\e[1;31m")
+  end
+
+  it "opens the picture, or writes it for another viewer" do
+    opened = "#{box}/opened"
+    File.write("#{box}/browser", "#!/bin/sh\necho \"$1\" > '#{opened}'\n", perm: 0o755)
+    path = run("view", shop, "--style", "reverse", env: { "BROWSER" => "#{box}/browser" }).chomp
+    wait_until { File.exist?(opened) && File.size(opened).positive? }
+    expect(File.read(opened).chomp).to eq path
+    expect(File.read(path)).to include("<svg")
+    expect(File.stat(path).mode & 0o777).to eq 0o600
+    firefox = run("view", shop, "--in", "firefox", "--print").chomp
+    expect(firefox).to end_with("shop.firefox.json.gz")
+    expect(JSON.parse(Zlib.gunzip(File.binread(firefox)))["meta"]["preprocessedProfileVersion"]).to eq 48
+  ensure
+    [path, firefox].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
+  end
+
+  it "prints Markdown" do
+    expect(run("report", shop, "--md", "--limit", "1")).to match(/^\| 401 ms \| 47\.4% \| 401 ms \| 47\.4% \| `Shop::Order#<=>` \|/)
+  end
+
+  it "completes verbs and options" do
+    %w[bash zsh fish].each { |shell| expect(run("completion", shell)).to include("--app-only".delete_prefix("--")) }
+    script = <<~SH
+      #{run("completion", "bash")}
+      COMP_WORDS=(profiler rep); COMP_CWORD=1; _profiler; echo "${COMPREPLY[@]}"
+      COMP_WORDS=(profiler report --sort); COMP_CWORD=2; _profiler; echo "${COMPREPLY[@]}"
+    SH
+    result = command_child("bash", "-c", script)
+    expect([result.out, result.err]).to eq ["report\n--sort-total\n", ""]
+  end
+
+  # Each example of a help text is taken at its word, as far as it names our files and no other program.
+  it "has examples that work" do
+    names = %w[profile cpu before after main old1 old2 old3 new1 new2 new3 cpu.4711 cpu.4712 worker-1 day hour]
+    names.each { |name| FileUtils.cp(shop, "#{box}/#{name}.pb.gz") }
+    run("convert", "profile.pb.gz", "stackprof.json", "--format", "stackprof")
+    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|doctor|completion fish/
+    shown = Profiler::CLI::VERBS.each_key.flat_map do |verb|
+      text = run("help", verb)
+      text[/^Examples:\n(.*?)(?:\n\n|\z)/m, 1].lines.map(&:strip).grep(/\A(\w+=\w+ )?profiler /).grep_v(skipped)
+    end
+    expect(shown.size).to be > 25
+    shown.each do |example|
+      command = example.sub(/ +# .*/, "").sub("profiler ", "'#{RbConfig.ruby}' '#{Child::EXE}' ")
+      result = command_child("sh", "-c", command, chdir: box, env: { "BROWSER" => "true", "GITHUB_STEP_SUMMARY" => "#{box}/summary.md" })
+      fine = example.include?(" check ") ? [0, 1] : [0]
+      next if example.match?(/--max|JSON\.parse/) && result.code == 1
+
+      expect(fine).to include(result.code), "#{example}: #{result.err}"
+    end
+  end
+end

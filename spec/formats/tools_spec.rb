@@ -1,0 +1,236 @@
+# frozen_string_literal: true
+
+require "open3"
+require_relative "../support/tools"
+
+# Law 6 for the formats that are not our own: the tool that each is for reads it, and has the numbers that the profile has.
+RSpec.describe "A format of another tool" do
+  include Tools
+
+  before(:context) do
+    @directory = Dir.mktmpdir("tools")
+    code = <<~'RUBY'
+      require "profiler"
+      require "json"
+      class Shop
+        def sort = Array.new(3_000) { |it| it.to_s }.sort_by { |it| it.reverse }
+        def nap = sleep(0.02)
+        def deep(n) = n.zero? ? sort : deep(n - 1)
+        def self.serve = 20.times { new.sort; new.deep(4) }
+      end
+      Object.define_method("odd;name </script>\n&|`\u202e 12") { Shop.serve }
+      Object.define_method("12") { Shop.serve }
+      profile = Profiler.run(mode: %i[cpu wall], timeline: true) do
+        Profiler.marker("imp<ort>;") { Shop.serve; Shop.new.nap }
+        send("odd;name </script>\n&|`\u202e 12")
+        send("12")
+        2.times.map { Thread.new { Thread.current.name = "w;<b>"; Shop.serve; Shop.new.nap } }.each(&:join)
+      end
+      extensions = %w[pb.gz folded svg speedscope.json firefox.json firefox.json.gz cpuprofile callgrind stackprof.json md json]
+      extensions.each { |it| profile.save("#{ARGV[0]}/it.#{it}") }
+      profile.save("#{ARGV[0]}/cpu.stackprof.json", type: :cpu)
+      %i[flame reverse flamechart].each { |it| profile.save("#{ARGV[0]}/#{it}.svg", style: it) }
+      clean = ->(name) { Profiler::Profile.send(:_clean, name) }
+      rows = %i[cpu wall].to_h { |of| [of, profile.top(limit: 0, type: of).group_by { |it| clean[it[:name]] }.transform_values { |all| [all.sum { |it| it[:self] }, all.sum { |it| it[:total] }] }] }
+      threads = profile.samples.group_by(&:thread_id).transform_values { |all| all.sum(&:wall) }
+      heaviest = threads.max_by(&:last).first
+      of_main = profile.samples.select { |it| it.thread_id == heaviest }
+      main = of_main.flat_map { |it| it.frames.map(&:name).uniq.map { |name| [name, it.wall] } }.each_with_object(Hash.new(0)) { |(name, wall), sums| sums[clean[name]] += wall }
+      lines = profile.lines(type: :cpu).flat_map { |path, all| all.map { |line, it| ["#{path}:#{line}", it[:self]] } }.to_h
+      gc = profile.timeline.select { |it| it.state == :gc }.size
+      File.write("#{ARGV[0]}/truth.json", JSON.generate(totals: profile.totals, rows: rows, threads: threads.values, main: main, lines: lines, gc: gc))
+    RUBY
+    script = File.join(@directory, "shop.rb")
+    File.write(script, code)
+    result = ruby_child(script, @directory)
+    raise result.err unless result.status.success?
+
+    @truth = JSON.parse(File.read(file("truth.json")))
+  end
+
+  after(:context) { FileUtils.remove_entry(@directory) }
+
+  attr_reader :truth
+
+  def file(name) = File.join(@directory, name)
+  def odd = "Object#odd;name </script> &|`  12"
+
+  # 236.76ms, as speedscope writes nanoseconds.
+  def written(ns)
+    return format("%.2fs", ns / 1e9) if ns >= 1e9
+    return format("%.2fms", ns / 1e6) if ns >= 1e6
+
+    ns >= 1e3 ? format("%.2fµs", ns / 1e3) : format("%.2fns", ns)
+  end
+
+  it "is described by speedscope's own schema" do
+    schema = need(File.join(Tools::MODULES, "speedscope/dist/release/file-format-schema.json"))
+    python = %w[python3 /usr/bin/python3].find { |it| system(it, "-c", "import jsonschema", err: File::NULL) } || need("python3-jsonschema")
+    check = "import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))"
+    result = command_child(python, "-c", check, file("it.speedscope.json"), schema)
+    expect(result.status).to be_success, result.err
+  end
+
+  it "is shown by speedscope: a profile for each thread and type, with the profile's sums" do
+    profiles, rows = speedscope(file("it.speedscope.json"))
+    walls = profiles.select { |name, _| name.end_with?(" - wall") }
+    expect(walls.values).to match_array(truth["threads"].map { |it| written(it) })
+    expect(profiles.keys.grep(/\Aw;<b> \(\d+\) - cpu\z/).size).to eq 2
+    # Of one name can be several blocks.
+    alone = truth["main"].reject { |name, _| name.start_with?("block") }
+    alone.each { |name, wall| expect(rows.fetch(name).first).to eq(written(wall)), name }
+    expect(rows).to include(odd, "Object#12")
+  end
+
+  it "is shown by speedscope also as .cpuprofile and as stackprof's JSON" do
+    _, rows = speedscope(file("it.cpuprofile"))
+    expect(rows.keys).to include("Shop#sort", odd)
+    expect(in_ns(rows.fetch("Shop#sort").first)).to be_within(20_000).of(truth["rows"]["wall"]["Shop#sort"][1])
+    # It puts what stackprof has of garbage collection under the stack before it, so only what a function has itself is the same.
+    _, rows = speedscope(file("it.stackprof.json"))
+    expect(in_ns(rows.fetch("Shop#sort").last)).to be_within(truth["totals"]["wall"] / 500).of(truth["rows"]["wall"]["Shop#sort"][0])
+    _, rows = speedscope(file("cpu.stackprof.json"))
+    expect(in_ns(rows.fetch("Shop#sort").last)).to be_within(500_000).of(truth["rows"]["cpu"]["Shop#sort"][0])
+  end
+
+  def in_ns(text)
+    number, unit = text.match(/\A([\d.]+)(\D+)\z/).captures
+    Float(number) * { "ns" => 1, "µs" => 1e3, "ms" => 1e6, "s" => 1e9 }.fetch(unit)
+  end
+
+  describe "of the Firefox Profiler" do
+    # Mozilla's own command line, which loads files as the page does. It leaves a server behind that has to be stopped.
+    def firefox(name)
+      node = need(File.join(Tools::MODULES, "node/bin/node"))
+      cli = need(File.join(Tools::MODULES, "@firefox-devtools/profiler-cli/dist/profiler-cli.js"))
+      FileUtils.mkdir_p(file("sessions"))
+      ask = lambda do |*arguments|
+        result = command_child(node, cli, *arguments, env: { "PROFILER_CLI_SESSION_DIR" => file("sessions") }, timeout: 120)
+        expect(result.status).to be_success, result.err
+        result.out
+      end
+      # It gives its server half a second to begin, which a busy machine may not have.
+      tries = Array.new(5) { |it| -> { sleep(it); command_child(node, cli, "load", file(name), env: { "PROFILER_CLI_SESSION_DIR" => file("sessions") }) } }
+      loaded = tries.lazy.map(&:call).find { |it| it.status.success? || !it.err.include?("did not become ready") }
+      expect(loaded&.status).to be_success, loaded&.err
+      yield ask
+    ensure
+      ask&.call("stop") if loaded&.status&.success?
+    end
+
+    %w[it.firefox.json it.firefox.json.gz].each do |name|
+      it "is loaded, with the profile's sums (#{name})" do
+        firefox(name) do |ask|
+          info = ask["profile", "info"]
+          expect(info).to include("3 threads", "Process CPU").and match(/w;<b> \(\d+\)/)
+          sums = 3.times.map do |thread|
+            samples = JSON.parse(ask["thread", "samples", "--json", "--include-idle", "--limit", "100", "--thread", "t-#{thread}"])
+            next samples["categoryBreakdown"]["totalSamples"] * 1e6 unless thread.zero?
+
+            rows = samples["topFunctionsByTotal"].group_by { |it| it["name"] }
+            # Of one name can be several functions: blocks of a file.
+            alone = truth["main"].select { |function, _| rows.fetch(function).size == 1 }
+            expect(alone.size).to be > 10
+            alone.each { |function, wall| expect(rows[function][0]["totalSamples"] * 1e6).to be_within(1_000).of(wall), function }
+            expect(samples["categoryBreakdown"]["categories"].map { |it| it["name"] }).to include("Ruby", "cfunc", "Idle")
+            samples["categoryBreakdown"]["totalSamples"] * 1e6
+          end
+          expect(sums.sum).to be_within(1_000).of(truth["totals"]["wall"])
+          markers = ask["thread", "markers", "--thread", "t-0"]
+          expect(markers).to include("imp<ort>;")
+          expect(truth["gc"].zero? || 3.times.any? { |thread| ask["thread", "markers", "--thread", "t-#{thread}"].match?(/^ +GC /) }).to be true
+        end
+      end
+    end
+  end
+
+  it "is read by callgrind_annotate, with the profile's sums" do
+    need "callgrind_annotate"
+    result = command_child("callgrind_annotate", "--auto=no", "--threshold=100", "--show=cpu,wall", "--sort=cpu", file("it.callgrind"))
+    expect(result.err).to eq ""
+    expect(result.out).to match(/^ *#{comma(truth["totals"]["cpu"])} .* #{comma(truth["totals"]["wall"])} .*PROGRAM TOTALS$/)
+    truth["rows"]["cpu"].each do |name, (own, _)|
+      next if own < truth["totals"]["cpu"] / 50
+
+      expect(result.out).to match(/^ *#{comma(own)} .*:#{Regexp.escape(name)}( \[\])?$/), name
+    end
+    tree = command_child("callgrind_annotate", "--auto=no", "--inclusive=yes", "--tree=both", file("it.callgrind"))
+    expect([tree.err, tree.status.success?]).to eq ["", true]
+    expect(tree.out).to include(odd)
+  end
+
+  def comma(number) = number.to_s.reverse.scan(/\d{1,3}/).join(",").reverse
+
+  it "is read by stackprof's command, with the profile's sums" do
+    need "stackprof"
+    text = command_child("stackprof", file("cpu.stackprof.json"), "--text", "--limit", "1000")
+    expect(text.status).to be_success, text.err
+    expect(text.out[/Samples: (\d+)/, 1].to_i).to eq(truth["totals"]["cpu"] / 1_000)
+    rows = text.out.scan(/^ +(\d+) +\(.*?\) +(\d+) +\(.*?\) +(.+?)\s*$/).to_h { |total, own, name| [name, [own.to_i, total.to_i]] }
+    # What is rounded goes to the next: a row is off by its number of samples at most.
+    truth["rows"]["cpu"].each do |name, (own, total)|
+      next if total < 5_000_000
+
+      expect(rows.fetch(name)[1]).to be_within(1_000).of(total / 1_000), name
+      expect(rows.fetch(name)[0]).to be_within(1_000).of(own / 1_000), name
+    end
+    expect(command_child("stackprof", file("it.stackprof.json"), "--method", "Shop#sort").out).to match(/callers|callees/)
+    collapsed = command_child("stackprof", file("cpu.stackprof.json"), "--stackcollapse").out
+    expect(collapsed.lines.sum { |it| it[/\d+$/].to_i }).to eq(truth["totals"]["cpu"] / 1_000)
+  end
+
+  it "is drawn by inferno's own command, and is the same picture" do
+    inferno = need(File.join(Tools::HOME, "bin/inferno-flamegraph"))
+    drawn = command_child(inferno, "--flamechart", "--inverted", file("it.folded"))
+    expect(drawn.status).to be_success, drawn.err
+    expect(drawn.err).to eq ""
+    title = /<title>Shop#sort \(([\d,]+) samples/
+    ours = File.read(file("it.svg")).scan(/<title>Shop#sort \(([\d,]+) us/).flatten.sum { |it| it.delete(",").to_i }
+    theirs = drawn.out.scan(title).flatten.sum { |it| it.delete(",").to_i }
+    expect(theirs / 1_000).to be_within(50).of(ours)
+    differential = command_child(File.join(Tools::HOME, "bin/inferno-diff-folded"), file("it.folded"), file("it.folded"))
+    expect(differential.out.lines).to all match(/ (\d+) \1$/)
+  end
+
+  it "is a picture in all its styles" do
+    need "xmllint"
+    %w[it flame reverse flamechart].each do |name|
+      result = command_child("xmllint", "--noout", "--nonet", file("#{name}.svg"))
+      expect(result.status).to be_success, result.err
+      expect(File.read(file("#{name}.svg"))).to include("Shop#sort")
+    end
+  end
+
+  it "is JSON and Markdown with the profile's sums" do
+    summary = JSON.parse(File.read(file("it.json")))
+    expect(summary["sample_types"].to_h { |it| [it["name"], it["total"]] }).to eq truth["totals"]
+    sort = summary["functions"].find { |it| it["name"] == "Shop#sort" }
+    expect([sort["self"]["cpu"], sort["total"]["cpu"]]).to eq truth["rows"]["cpu"]["Shop#sort"]
+    markdown = File.read(file("it.md"))
+    expect(markdown).to match(/^\| .*% \| `Shop#sort` \| `.*shop\.rb:4` \|$/)
+    cells = markdown.lines.grep(/odd;name/).map { |it| it.gsub("\\|", "").count("|") }
+    expect(cells).to all eq 7
+  end
+
+  it "comes back through our own readers" do
+    result = ruby_child("-e", <<~RUBY, @directory)
+      require "profiler"
+      load = ->(name) { Profiler::Profile.load(File.join(ARGV[0], name)) }
+      p load["it.speedscope.json"].totals == load["it.pb.gz"].totals.reject { |_, sum| sum.zero? }
+      p load["it.folded"].totals["samples"] == load["it.pb.gz"].totals["wall"]
+      p load["cpu.stackprof.json"].totals["cpu"] == load["it.pb.gz"].totals["cpu"] / 1_000 * 1_000
+      p load["cpu.stackprof.json"].top(type: :cpu, limit: 3).map { |it| it[:name] } == load["it.pb.gz"].top(type: :cpu, limit: 3).map { |it| it[:name] }
+    RUBY
+    expect(result.out).to eq("true\n" * 4), result.err
+  end
+
+  it "is read by us when go tool pprof has written it anew" do
+    need "go"
+    out = file("merged.pb.gz")
+    merged = command_child("go", "tool", "pprof", "-proto", "-output=#{out}", file("it.pb.gz"), file("it.pb.gz"),
+                           env: { "PPROF_TMPDIR" => @directory }, timeout: 400)
+    expect(merged.status).to be_success, merged.err
+    totals = ruby_child("-rprofiler", "-e", "puts JSON.generate(Profiler::Profile.load(ARGV[0]).totals)", out, ruby_options: ["-rjson"])
+    expect(JSON.parse(totals.out)).to eq(truth["totals"].transform_values { |it| 2 * it }), totals.err
+  end
+end

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require "base64"
+require "json"
+
+# The programs of others that our files are opened with. `bin/setup --for-tests` puts those that no package of the system has
+# into a directory of their own.
+module Tools
+  HOME = ENV["PROFILER_TOOLS"] || File.join(Dir.home, ".cache/profiler/tools")
+  MODULES = File.join(HOME, "node_modules")
+  FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
+             --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader --allow-file-access-from-files].freeze
+
+  # CI has the tools and says so; elsewhere a missing tool skips its example.
+  #
+  # @return [String] the first of +tools+ (names, or paths with a slash) that is there
+  def need(*tools)
+    found = tools.find { |tool| tool.include?("/") ? File.exist?(tool) : system("command -v #{tool} > /dev/null 2>&1") }
+    return found if found
+    raise "#{tools.first} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
+
+    skip "#{tools.first} is not installed"
+  end
+
+  # What a page has become after its scripts have run.
+  #
+  # @return [String] HTML
+  def page(url, directory)
+    browser = need("chromium", "chromium-browser", "google-chrome")
+    command = [browser, *FLAGS, "--user-data-dir=#{File.join(directory, "chromium")}", "--virtual-time-budget=8000", "--dump-dom", url]
+    command_child(*command, timeout: 120, env: { "HOME" => directory }).out
+  end
+
+  # What speedscope shows of a file: the totals of its profiles by name, and the rows of the first one's table, by name, with
+  # total and self; all as it writes them.
+  #
+  # @return [Array(Hash, Hash)]
+  def speedscope(file)
+    index = need(File.join(MODULES, "speedscope/dist/release/index.html"))
+    directory = File.dirname(file)
+    script = File.join(directory, "#{File.basename(file)}.js")
+    File.write(script, <<~JS)
+      window.alert = message => { document.title = "REFUSED: " + message }
+      speedscope.loadFileFromBase64(#{File.basename(file).to_json}, "#{Base64.strict_encode64(File.binread(file))}")
+    JS
+    html = page("file://#{index}#localProfilePath=#{script}&view=sandwich", directory)
+    raise "speedscope: #{html[/<title>[^<]*/]}" if html.include?("REFUSED") || !html.include?("Symbol Name")
+
+    texts = html.gsub(%r{<style.*?</style>}m, "").scan(/>([^<]+)</).flatten.map { |it| unescape(it).strip }.reject(&:empty?)
+    head, _, rows = texts.slice_before("Symbol Name").then { |parts| [parts.first, nil, parts.to_a.last.drop(1)] }
+    [profiles_of(head), rows_of(rows)]
+  end
+
+  private
+
+  def unescape(text)
+    text.gsub("&lt;", "<").gsub("&gt;", ">").gsub("&quot;", '"').gsub("&nbsp;", " ").gsub("&amp;", "&")
+  end
+
+  # The list is there only if there are several.
+  def profiles_of(texts)
+    from = texts.index("Total Weight")
+    return {} unless from
+
+    texts.drop(from + 1).each_slice(3).take_while { |number, _, _| number.match?(/\A\d+\z/) }.to_h { |_, name, total| [name, total] }
+  end
+
+  def rows_of(texts)
+    texts.each_slice(3).select { |it| it.size == 3 }.to_h { |total, own, name| [name, [total[/\A\S+/], own[/\A\S+/]]] }
+  end
+end
