@@ -14,7 +14,7 @@ RSpec.describe "Exact allocations" do
     out = run(<<~RUBY)
       class Point; def initialize = @it = String.new; end
       3.times do
-        made = Profiler.allocations_of { 10.times { Point.new }; :value }
+        made = Profiler.allocations_of(warm_up: 1) { 10.times { Point.new }; :value }
         p [made.objects, made.objects(Point), made.objects("String"), made.bytes, made.value]
       end
       p Profiler.allocations_of { }.objects, Profiler.allocations_of { 5.times { [] } }.sites.map(&:to_s)
