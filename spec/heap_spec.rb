@@ -105,6 +105,24 @@ RSpec.describe "The heap" do
     expect(out).to eq("true\ntrue\n")
   end
 
+  it "is still followed while a session looks away" do
+    out = run(<<~RUBY)
+      class Kept; end
+      kept = []
+      session = Profiler.start(mode: :heap, every: 1)
+      100.times { kept << Kept.new }
+      session.pause
+      100.times { kept << Kept.new }
+      30.times { |it| kept[it] = nil }
+      alive = ->(profile) { profile.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects) }
+      puts (70..71).cover?(alive.(session.snapshot))
+      session.resume
+      10.times { kept << Kept.new }
+      puts (80..81).cover?(alive.(session.stop))
+    RUBY
+    expect(out).to eq("true\ntrue\n")
+  end
+
   it "is followed by nobody once its session is over" do
     out = run(<<~RUBY)
       rss = -> { GC.start; Integer(File.read("/proc/self/statm").split[1]) * 4 }

@@ -157,9 +157,9 @@ module Profiler
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
       end
 
-      # CPU time, or all threads' wall clock time where that alone was measured.
+      # CPU time, or all threads' wall clock time where that alone was measured; where no time was, how long it took.
       def measured_ns(stats)
-        stats[:cpu_ns].zero? ? stats[:wall_ns] : stats[:cpu_ns]
+        [stats[:cpu_ns], stats[:wall_ns], stats[:duration_ns]].find(&:positive?) || 0
       end
 
       # In percent of that.

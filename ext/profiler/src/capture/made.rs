@@ -90,26 +90,27 @@ struct Open {
 /// What sessions want of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// One in so many objects.
-    pub(crate) every: u64,
+    /// To look at one in so many; nothing if nobody looks.
+    pub(crate) every: Option<u64>,
     /// With the time of each.
     pub(crate) timed: bool,
-    /// And whether it is alive.
+    /// And to know of those that were looked at whether they are alive, also while nobody looks.
     pub(crate) heap: bool,
 }
 
 /// What was seen is given to who looks now, and from here on this is what is wanted. With the GVL, outside of the hook.
-pub(crate) fn apply(wanted: Option<Wanted>) {
-    cut(wanted.map(|it| it.every));
+pub(crate) fn apply(wanted: Wanted) {
+    cut(wanted.every);
     // SAFETY: the GVL is held.
     unsafe {
-        (*OBJECTS.0.get()).timed = wanted.is_some_and(|it| it.timed);
-        match wanted {
-            Some(_) if !HOOKED.swap(true, Ordering::Relaxed) => allocations::on_made(on_made),
-            None if HOOKED.swap(false, Ordering::Relaxed) => allocations::off_made(on_made),
+        (*OBJECTS.0.get()).timed = wanted.timed;
+        let looked = HOOKED.swap(wanted.every.is_some(), Ordering::Relaxed);
+        match (looked, wanted.every) {
+            (false, Some(_)) => allocations::on_made(on_made),
+            (true, None) => allocations::off_made(on_made),
             _ => {}
         }
-        (*OBJECTS.0.get()).tables.follow(wanted.is_some_and(|it| it.heap));
+        (*OBJECTS.0.get()).tables.follow(wanted.heap);
     }
 }
 

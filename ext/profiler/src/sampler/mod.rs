@@ -216,16 +216,15 @@ impl Sampler {
         self.sessions.iter_mut().find(|it| it.id == id)
     }
 
-    /// What the sessions want of objects, those that look.
+    /// What the sessions want of objects: those that look, and those that want to know what of theirs is alive.
     fn look_at_objects(&self) {
-        let looking = || {
-            let looks = |it: &&Active| it.measures.objects() && !it.paused && it.no_objects.is_none();
-            self.sessions.iter().filter(looks)
-        };
-        let every = looking().map(|it| it.every).min();
-        let timed = looking().any(|it| it.timeline);
-        let heap = looking().any(|it| it.measures.heap);
-        made::apply(every.map(|every| made::Wanted { every, timed, heap }));
+        let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
+        let looking = || about().filter(|it| !it.paused);
+        made::apply(made::Wanted {
+            every: looking().map(|it| it.every).min(),
+            timed: looking().any(|it| it.timeline),
+            heap: about().any(|it| it.measures.heap),
+        });
     }
 
     /// Timers, hooks and collector as they are needed by the sessions that are there now.
