@@ -3,7 +3,7 @@
 # What no session can see is at least counted and said.
 RSpec.describe "A profile" do
   it "says what of the process it does not see" do
-    note = "threads of other Ractors are not in this profile"
+    note = "threads of other Ractors are not in this profile, nor are the objects that they made"
     result = ruby_child("-W0", "-e", <<~RUBY)
       require "profiler"
       p Profiler.run { }.meta[:notes]

@@ -22,7 +22,9 @@ RSpec.describe "The heap" do
       p sums["Kept"] == [1_000, slots], sums["String"][0], sums.fetch("Object", [0])[0] <= 3, alive.map(&:alloc_objects).uniq
       p profile.samples.sum(&:alloc_objects) == profile.stats[:vm_objects]
     RUBY
-    expect(out.lines.map(&:chomp)).to eq(%w[true 1000 true [0] true])
+    kept, strings, *rest = out.lines.map(&:chomp)
+    expect([kept, *rest]).to eq(%w[true true [0] true])
+    expect(Integer(strings)).to be_between(1_000, 1_001) # what the last was made of can be on the stack
   end
 
   it "has of a sample what that stands for" do
