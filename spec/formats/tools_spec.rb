@@ -166,10 +166,12 @@ RSpec.describe "A format of another tool" do
     text = command_child("stackprof", file("cpu.stackprof.json"), "--text", "--limit", "1000")
     expect(text.status).to be_success, text.err
     expect(text.out[/Samples: (\d+)/, 1].to_i).to eq(truth["totals"]["cpu"] / 1_000)
-    rows = text.out.scan(/^ +(\d+) +\(.*?\) +(\d+) +\(.*?\) +(.+?)\s*$/).to_h { |total, own, name| [name, [own.to_i, total.to_i]] }
+    lines = text.out.scan(/^ +(\d+) +\(.*?\) +(\d+) +\(.*?\) +(.+?)\s*$/)
+    rows = lines.to_h { |total, own, name| [name, [own.to_i, total.to_i]] }
+    twice = lines.map(&:last).tally.select { |_name, times| times > 1 }.keys # two blocks of one name
     # What is rounded goes to the next: a row is off by its number of samples at most.
     truth["rows"]["cpu"].each do |name, (own, total)|
-      next if total < 5_000_000
+      next if total < 5_000_000 || twice.include?(name)
 
       expect(rows.fetch(name)[1]).to be_within(1_000).of(total / 1_000), name
       expect(rows.fetch(name)[0]).to be_within(1_000).of(own / 1_000), name
