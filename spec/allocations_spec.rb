@@ -10,6 +10,19 @@ RSpec.describe "Allocations" do
     result.out
   end
 
+  it "has as many as the VM counted, also where another session looked before" do
+    # What asks the VM for the first time makes objects, which are for the other one.
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      other = Profiler.start(mode: :allocations, every: 1, threads: :current)
+      session = Profiler.start(mode: :allocations, every: 1)
+      10.times { Object.new }
+      p session.stop.stats.values_at(:objects, :vm_objects).uniq.size
+      other.discard
+    RUBY
+    expect(result.out).to eq("1\n"), result.err
+  end
+
   it "have their class, whatever they are" do
     out = run(<<~RUBY)
       Named = Struct.new(:it)

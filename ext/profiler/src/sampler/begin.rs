@@ -140,14 +140,12 @@ impl Sampler {
             Ordering::Relaxed,
         );
         let sees_all = threads.is_none() && !looks_at_labels;
-        // What was made up to here is not for this session.
+        // SAFETY: sessions start with the GVL held.
+        let vm_objects = (sees_all && measures.objects()).then(|| unsafe { vm::allocations::made_so_far() });
+        // What was made up to here is not for this session; the first such question makes some Symbols.
         made::settle();
-        let start = Start {
-            process_cpu_ns: (sees_all && measures.cpu).then(clock::process_cpu_ns),
-            // SAFETY: sessions start with the GVL held.
-            vm_objects: (sees_all && measures.objects()).then(|| unsafe { vm::allocations::made_so_far() }),
-            ..Start::now(hub)
-        };
+        let process_cpu_ns = (sees_all && measures.cpu).then(clock::process_cpu_ns);
+        let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
         let id = hub.open(view, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,
