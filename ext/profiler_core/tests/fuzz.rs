@@ -282,6 +282,7 @@ fn bombs() {
             began.elapsed()
         );
         assert!(most < MOST_BYTES, "{name} took {most} bytes");
-        assert_eq!(said.is_ok(), name == "deep and wide", "{name}");
+        // Large, and profiles all the same: one stack millions of times, and few stacks on millions of lines.
+        assert_eq!(said.is_ok(), ["raw", "deep and wide"].contains(&name), "{name}");
     }
 }
