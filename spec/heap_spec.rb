@@ -37,7 +37,7 @@ RSpec.describe "The heap" do
     RUBY
     kept, garbage = out.lines.map { |it| Integer(it) }
     expect(kept).to be_within(10_000).of(200_000) # 5 standard deviations of 20,000 looks at one in ten
-    expect(garbage).to be <= 200 # the last that was looked at can be on the stack
+    expect(garbage).to be <= 400 # a few of those that were looked at can be on the stack
   end
 
   it "has what each request leaks" do
