@@ -12,6 +12,11 @@ require_relative "profiler/output"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
+  # For tests, mostly: the rest is needed in traps as well, where nothing can be loaded.
+  autoload :Allocations, "#{__dir__}/profiler/allocations"
+  autoload :Growth, "#{__dir__}/profiler/leaks"
+  autoload :Leaks, "#{__dir__}/profiler/leaks"
+
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
   MOMENT = (2**63) - 1
   private_constant :MOMENT
@@ -255,7 +260,5 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/session"
   require_relative "profiler/sample"
   require_relative "profiler/profile"
-  require_relative "profiler/allocations"
-  require_relative "profiler/leaks"
   require_relative "profiler/profile/parts"
 end
