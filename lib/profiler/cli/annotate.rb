@@ -9,6 +9,7 @@ module Profiler
   module CLI
     # +profiler annotate FILE [WHAT]+: source with what each line weighs.
     class Annotate < Verb
+      include Color
       include Parts
       include Near
 
@@ -30,18 +31,13 @@ module Profiler
       # Files, when none is named.
       FILES = 3
 
-      def initialize
-        super
-        @color = "auto"
-      end
-
       private
 
       def define(parser)
         part_options(parser)
         parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
         parser.on("--json", "print JSON: file, type, total and files, by path and line, with self and total") { @json = true }
-        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+        color_option(parser)
       end
 
       def call(arguments)
@@ -49,7 +45,7 @@ module Profiler
         raise UsageError, "which file? (profiler #{USAGE})" unless path
         raise UsageError, "one path or method, not #{arguments.size - 1} (profiler #{USAGE})" if more.any?
 
-        @colored = Color.enabled?(@color)
+        choose_color
         profile = read_part(path)
         @shown = type_of(profile)
         files = asking(path) { chosen(profile, what) }

@@ -10,6 +10,7 @@ module Profiler
   module CLI
     # +profiler check FILE...+: an exit status for CI: did something take too much, or more than it did?
     class Check < Verb
+      include Color
       include Parts
       include Compared
 
@@ -32,7 +33,6 @@ module Profiler
         super
         @limits = []
         @tolerance = "5%"
-        @color = "auto"
         @sort = :self
       end
 
@@ -47,7 +47,7 @@ module Profiler
         parser.on("--sort-total", "compare with the baseline functions with all they called") { @sort = :total }
         parser.on("--json", "print JSON: ok, limits and regressions") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
-        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+        color_option(parser)
       end
 
       def call(arguments)
@@ -55,7 +55,7 @@ module Profiler
         raise UsageError, "nothing to check: give --max or --baseline" if @limits.empty? && !@baseline
 
         tolerance = share("--tolerance", @tolerance)
-        @colored = Color.enabled?(@color)
+        choose_color
         profiles = runs(arguments.first)
         @shown = type_of(profiles.first)
         limits = asking(arguments.first) { @limits.flat_map { |it| it.judge(profiles, @type) } }
@@ -96,10 +96,6 @@ module Profiler
 
       def said(it)
         it[:share] ? format("%.2f%%", it[:share] * 100) : amount(@shown, it[:weight].round)
-      end
-
-      def paint(text, color)
-        @colored ? "\e[#{color}m#{text}\e[0m" : text
       end
 
       def markdown(limits, slower, ok)

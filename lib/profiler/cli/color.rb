@@ -2,7 +2,7 @@
 
 module Profiler
   module CLI
-    # Whether output is coloured.
+    # Whether output is coloured, and the option that says so, for verbs that include this.
     module Color
       CHOICES = %w[auto always never].freeze
 
@@ -20,6 +20,37 @@ module Profiler
 
           io.tty? && env["NO_COLOR"].to_s.empty? && env["TERM"] != "dumb"
         end
+      end
+
+      private
+
+      def color_option(parser)
+        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+      end
+
+      # Whether it is; asked before the work, as a wrong choice is to be told at once.
+      def choose_color
+        @colored = Color.enabled?(@color || "auto")
+      end
+
+      # @param code [Integer, String] what a terminal calls the colour
+      def paint(text, code)
+        @colored ? "\e[#{code}m#{text}\e[0m" : text
+      end
+
+      # The more it is, the warmer.
+      def warm(text, share)
+        return text if share < 0.02
+
+        paint(text, share >= 0.1 ? "1;31" : 33)
+      end
+
+      def dim(text)
+        paint(text, 2)
+      end
+
+      def bold(text)
+        paint(text, 1)
       end
     end
   end

@@ -34,7 +34,7 @@ module Profiler
         delta = it[:after] - it[:before]
         text = "#{value(found, it[:before]).rjust(10)}  #{value(found, it[:after]).rjust(10)}  #{signed(found, delta).rjust(10)} #{ratio(it).rjust(7)}"
         mark = it[:significant] ? " " : "?"
-        text = it[:significant] && @colored ? "\e[#{delta.positive? ? 31 : 32}m#{text}\e[0m" : text
+        text = paint(text, delta.positive? ? 31 : 32) if it[:significant]
         "#{text} #{mark} #{clean(it[:name])}  #{dim(place(it))}"
       end
 

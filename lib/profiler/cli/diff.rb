@@ -9,6 +9,7 @@ module Profiler
   module CLI
     # +profiler diff BEFORE AFTER+: what changed, and what of it is more than chance.
     class Diff < Verb
+      include Color
       include Parts
       include Compared
 
@@ -29,7 +30,6 @@ module Profiler
         super
         @limit = "20"
         @sort = :self
-        @color = "auto"
       end
 
       private
@@ -43,14 +43,14 @@ module Profiler
         parser.on("-o", "--out FILE", "write a picture (.svg) of the difference as well") { |file| @out = file }
         parser.on("--json", "print JSON: before, after, type, and changes with before, after, chance, significant") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
-        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+        color_option(parser)
       end
 
       def call(arguments)
         raise UsageError, "two sides are compared, not #{arguments.size} (profiler #{USAGE})" unless arguments.size == 2
 
         limit = number("--limit", @limit)
-        @colored = Color.enabled?(@color)
+        choose_color
         before, after = arguments.map { |it| runs(it) }
         found = asking(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
         picture(before, after) if @out

@@ -8,6 +8,8 @@ module Profiler
   module CLI
     # +profiler doctor+: whether, how well and at what cost this Ruby can be profiled on this machine.
     class Doctor < Verb
+      include Color
+
       SUMMARY = "Says whether this Ruby can be profiled here, how finely, and what it costs."
       USAGE = "doctor [options]"
       EXAMPLES = <<~TEXT
@@ -31,22 +33,19 @@ module Profiler
       def initialize
         super
         @json = false
-        @color = "auto"
       end
 
       private
 
       def define(parser)
         parser.on("--json", "print JSON: ok, problems, warnings, and the facts; times are nanoseconds") { @json = true }
-        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") do |value|
-          @color = value || "always"
-        end
+        color_option(parser)
       end
 
       def call(arguments)
         raise UsageError, "no argument is wanted: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
 
-        @colored = Color.enabled?(@color)
+        choose_color
         facts = Profiler::Doctor.examine
         @json ? print_json(facts) : print_text(facts)
         facts[:ok] ? 0 : 1
@@ -151,7 +150,7 @@ module Profiler
       end
 
       def painted(text, level)
-        @colored && COLORS[level] ? "\e[#{COLORS[level]}m#{text}\e[0m" : text
+        COLORS[level] ? paint(text, COLORS[level]) : text
       end
     end
   end

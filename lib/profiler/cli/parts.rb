@@ -102,21 +102,6 @@ module Profiler
 
         raise UsageError, "#{option} #{text.inspect} is not a share like 5%"
       end
-
-      # Colours, or none. The more it is, the warmer.
-      def warm(text, share)
-        return text unless @colored
-
-        share >= 0.1 ? "\e[1;31m#{text}\e[0m" : share >= 0.02 ? "\e[33m#{text}\e[0m" : text
-      end
-
-      def dim(text)
-        @colored ? "\e[2m#{text}\e[0m" : text
-      end
-
-      def bold(text)
-        @colored ? "\e[1m#{text}\e[0m" : text
-      end
     end
   end
 end

@@ -9,6 +9,7 @@ module Profiler
   module CLI
     # +profiler report FILE+: the table of the heaviest functions, or of whose the time is, or some functions from near.
     class Report < Verb
+      include Color
       include Parts
       include Near
 
@@ -31,7 +32,6 @@ module Profiler
         super
         @limit = "30"
         @sort = :self
-        @color = "auto"
       end
 
       private
@@ -45,15 +45,13 @@ module Profiler
         parser.on("--json", "print JSON: file, sort, meta, stats and top (with --by: file, by, meta, stats",
                   "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
-        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") do |value|
-          @color = value || "always"
-        end
+        color_option(parser)
       end
 
       def call(arguments)
         path = one_file(arguments)
         limit = checked_limit
-        @colored = Color.enabled?(@color)
+        choose_color
         refuse
         profile = read_part(path)
         asking(path) { show(path, profile, limit) }

@@ -8,6 +8,7 @@ module Profiler
   module CLI
     # +profiler tree FILE+: who called whom, with the hot path open.
     class Tree < Verb
+      include Color
       include Parts
 
       SUMMARY = "Shows who called whom, with the way to the heaviest open."
@@ -27,7 +28,6 @@ module Profiler
       def initialize
         super
         @min = "1%"
-        @color = "auto"
       end
 
       private
@@ -37,13 +37,13 @@ module Profiler
         parser.on("--min SHARE", "leave out what has less of all (default 1%)") { |text| @min = text }
         parser.on("--all", "open everything") { @all = true }
         parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
-        parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
+        color_option(parser)
       end
 
       def call(arguments)
         path = one_file(arguments)
         min = share("--min", @min)
-        @colored = Color.enabled?(@color)
+        choose_color
         profile = read_part(path)
         @shown = type_of(profile)
         roots = asking(path) { profile.tree(type: @type) }
