@@ -12,10 +12,11 @@ require_relative "profiler/output"
 #
 # Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
 module Profiler
-  # For tests, mostly: the rest is needed in traps as well, where nothing can be loaded.
+  # What is asked in tests and after the work: the rest is needed in traps as well, where nothing can be loaded.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
+  autoload :Moment, "#{__dir__}/profiler/moment"
 
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
   MOMENT = (2**63) - 1
@@ -260,5 +261,4 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/session"
   require_relative "profiler/sample"
   require_relative "profiler/profile"
-  require_relative "profiler/profile/parts"
 end

@@ -3,6 +3,9 @@
 module Profiler
   # What a session saw. Reopened here: the rest is native. Immutable.
   class Profile
+    autoload :Analysis, "#{__dir__}/profile/analysis"
+    private_constant :Analysis
+
     # What the block given to {Profiler.run} returned.
     attr_reader :value
 
@@ -118,14 +121,14 @@ module Profiler
     def report(limit: 30, sort: :self, color: false, by: nil, type: nil)
       raise ArgumentError, "by: and sort: :total do not go together: values have but one sum" if by && sort == :total
 
-      _report({ limit: checked_limit(limit), sort_total: by_total?(sort), color: color ? true : false, by: by&.to_s, **typed(type) })
+      _report({ limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, **typed(type) })
     end
 
     # The heaviest functions.
     #
     # @return [Array<Hash>] +name path first_line self total+, times in nanoseconds, or in the unit of +type+
     def top(limit: 30, sort: :self, type: nil)
-      _top(checked_limit(limit), by_total?(sort), typed(type)).map do |name, path, first_line, own, total|
+      _top(checked_limit(limit), Profile.by_total?(sort), typed(type)).map do |name, path, first_line, own, total|
         { name: name, path: path, first_line: first_line, self: own, total: total }
       end
     end
@@ -152,16 +155,83 @@ module Profiler
       end
     end
 
+    # A part of the profile. What is asked for together must all be so. Functions are given by name, or by path if the
+    # pattern has a +/+ in it; a String stands for itself.
+    #
+    #   profile.filter(focus: /Order/, hide: /^ActiveRecord::/)
+    #
+    # @param focus [Regexp, String, nil] only stacks with such a function
+    # @param ignore [Regexp, String, nil] only stacks without such a function
+    # @param hide [Regexp, String, nil] stacks without such functions: what they took goes to who called them
+    # @param app_only [Boolean] stacks without what is a gem's, Ruby's own or written in C
+    # @param thread [Regexp, String, Integer, nil] only threads of that name, or native id
+    # @return [Profile] a new one; a note in its header says which part it is
+    # @raise [ArgumentError] if there is no function to focus on, or no such thread
+    def filter(focus: nil, ignore: nil, hide: nil, app_only: false, thread: nil)
+      Analysis.filter(self, { focus: focus, ignore: ignore, hide: hide }.compact, thread, app_only)
+    end
+
+    # Who called whom.
+    #
+    # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
+    # @return [Array<Hash>] those nobody called, the heaviest first: +name path first_line self total children+
+    # @raise [ArgumentError] if the profile has no such type
+    def tree(type: nil)
+      Analysis.tree(self, typed(type))
+    end
+
+    # Functions from near: who called them, whom they called, and their lines. What a stack has twice counts once.
+    #
+    # @param pattern [Regexp, String] a name, or a part of the path if it has a +/+
+    # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
+    # @return [Array<Hash>] the heaviest first: +name path first_line self total callers callees lines+. Of the callers and
+    #   callees +name path first_line weight+; who nobody called has the caller +nil+. Of the lines +line self total+.
+    # @raise [ArgumentError] if there is no such function
+    def methods_like(pattern, type: nil)
+      Analysis.methods_like(self, pattern, typed(type))
+    end
+
+    # What each line of each file weighs.
+    #
+    # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
+    # @return [Hash{String => Hash{Integer => Hash}}] by path, then by line: +self total+; line 0 is not known
+    def lines(type: nil)
+      Analysis.lines(self, typed(type))
+    end
+
+    # What is measured, with the sums of all rows.
+    #
+    # @return [Hash{String => Integer}] nanoseconds, bytes and numbers by the name of the sample type
+    def totals
+      _types.to_h { |name, _unit, sum| [name, sum] }
+    end
+
+    # What changed from some profiles to others, and whether it is more than chance: with a profile a side by the number of
+    # samples, with several also by how much those of a side differ; corrected for the number of functions, so that
+    # of equals one comparison in twenty finds anything.
+    #
+    # @param before [Profile, Array<Profile>] runs of the one version
+    # @param after [Profile, Array<Profile>] runs of the other
+    # @param type [String, Symbol, nil] the sample type
+    # @param sort [Symbol] +:self+ compares what functions took themselves, +:total+ with all they called
+    # @param absolute [Boolean] compares weights; otherwise shares of a run
+    # @return [Hash] +type unit before after samples compared spread changes+. Of the changes, the significant ones first,
+    #   slower before faster: +name path first_line before after samples chance significant+
+    # @raise [ArgumentError] if a side is empty or lacks the type
+    def self.diff(before, after, type: nil, sort: :self, absolute: false)
+      Analysis.diff(Array(before), Array(after), { type: type&.to_s, total: by_total?(sort), absolute: absolute ? true : false })
+    end
+
+    # See {Profile.diff}; this profile is the earlier one.
+    def diff(other, **options)
+      Profile.diff(self, other, **options)
+    end
+
     # The rows.
     #
     # @return [Array<Sample>]
     def samples
-      frames, rows = _rows
-      frames.map! { |fields| Frame.new(**FIELDS.zip(fields).to_h).freeze }
-      rows.map do |stack, thread_id, thread_name, state, labels, weights|
-        Sample.new(frames: stack.map { |place| frames[place] }, thread_id: thread_id, thread_name: thread_name,
-                   state: state, labels: labels, **WEIGHTS.zip(weights).to_h).freeze
-      end
+      Sample.all_of(self)
     end
 
     # When the rows came to what they weigh: in the order of time, what each record gave them, and what was settled at the
@@ -174,7 +244,7 @@ module Profiler
     # @return [Enumerator<Moment>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
     def timeline
       size = _timeline_size
-      Enumerator.new(size) { |moments| each_moment { |moment| moments << moment } } if size
+      Enumerator.new(size) { |moments| Moment.each_of(self) { |moment| moments << moment } } if size
     end
 
     # What the app told of itself with {Profiler.marker}, in the order of time.
@@ -194,33 +264,23 @@ module Profiler
     end
 
     # @api private
+    def self.by_total?(sort)
+      return sort == :total if %i[self total].include?(sort)
+
+      raise ArgumentError, "sort: #{sort.inspect} is not an order (allowed: :self, :total)"
+    end
+
+    # @api private
     def with_value(value)
       @value = value
       self
     end
 
-    WEIGHTS = %i[count cpu wall gvl_wait gc gvl_blame alloc_objects alloc_bytes inuse_objects inuse_bytes].freeze
-    FIELDS = %i[name class_name method_name path line kind].freeze # of a Frame
-    private_constant :WEIGHTS, :FIELDS
-
-    private :_gc, :_trim_path, :_write, :_markers, :_report, :_rows, :_top, :_by, :_timeline_size, :_timeline_part
-    private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of
+    private :_gc, :_trim_path, :_write, :_write_file, :_markers, :_report, :_rows, :_top, :_by, :_timeline_size, :_timeline_part,
+            :_filter, :_functions, :_threads, :_tree, :_method, :_lines, :_types, :_default_type
+    private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of, :_diff, :_diff_svg, :_packs, :_formats, :_amount, :_percent, :_clean
 
     private
-
-    # Of one row all moments share everything but time and weights.
-    def each_moment
-      rows = samples.map { |row| Moment.new(**row.to_h).tap { |it| [it.frames, it.labels, it.thread_name].each(&:freeze) } }
-      place = -1
-      while (numbers = _timeline_part(place += 1))
-        numbers.each_slice(2 + WEIGHTS.size) do |time, row, *weights|
-          moment = rows[row].dup
-          moment.time = time
-          WEIGHTS.zip(weights) { |name, weight| moment[name] = weight }
-          yield moment.freeze
-        end
-      end
-    end
 
     def said(type: nil, style: nil, title: nil, limit: nil)
       { **typed(type), style: style&.to_s, title: title, limit: limit && checked_limit(limit) }
@@ -232,10 +292,8 @@ module Profiler
       raise ArgumentError, "limit: #{limit.inspect} is not an Integer from 0 (all) on"
     end
 
-    def by_total?(sort)
-      return sort == :total if %i[self total].include?(sort)
-
-      raise ArgumentError, "sort: #{sort.inspect} is not an order (allowed: :self, :total)"
+    def typed(type)
+      { type: type&.to_s }
     end
   end
 end

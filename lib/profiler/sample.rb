@@ -26,11 +26,19 @@ module Profiler
     :frames, :thread_id, :thread_name, :state, :labels,
     :count, :cpu, :wall, :gvl_wait, :gc, :gvl_blame, :alloc_objects, :alloc_bytes, :inuse_objects, :inuse_bytes,
     keyword_init: true
-  )
-
-  # A share of a row, and when the row got it: +time+ is nanoseconds since the start of the profile, the end of the time
-  # that the share weighs. All else is as in a {Sample}: frames, thread, state and labels are the row's, weights its own.
-  # What has waited comes as two, one +:waiting+ and one +:gvl+; with +count+ 0 it is what was left to be given when
-  # its thread ended or the session looked away.
-  Moment = Struct.new(:time, *Sample.members, keyword_init: true)
+  ) do
+    # @api private
+    def self.all_of(profile)
+      fields = Frame.members
+      frames, rows = profile.send(:_rows)
+      frames.map! { |values| Frame.new(**fields.zip(values).to_h).freeze }
+      rows.map do |stack, thread_id, thread_name, state, labels, weights|
+        new(frames: stack.map { |place| frames[place] }, thread_id: thread_id, thread_name: thread_name,
+            state: state, labels: labels, **WEIGHTS.zip(weights).to_h).freeze
+      end
+    end
+  end
+  # In the order in which the extension gives them.
+  WEIGHTS = Sample.members.drop(Sample.members.index(:count)).freeze
+  private_constant :WEIGHTS
 end

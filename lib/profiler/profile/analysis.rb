@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Profile
+    # Parts of a profile, and what it is against others: what is asked after the work. Loaded by the first that asks, as
+    # to require the profiler would else take a tenth longer.
+    #
+    # @api private
+    module Analysis
+      CHANGE = %i[name path first_line before after samples chance significant].freeze
+      FUNCTION = %i[name path first_line].freeze
+      private_constant :CHANGE, :FUNCTION
+
+      class << self
+        # See {Profile#filter}.
+        def filter(profile, patterns, thread, app_only)
+          ids = patterns.to_h { |name, pattern| [name, functions_like(profile, pattern, none: name != :focus)] }
+          threads = thread && threads_like(profile, thread)
+          said = patterns.merge({ thread: thread, app_only: app_only || nil }.compact)
+          return profile if said.empty?
+
+          note = said.map { |name, value| value == true ? name.to_s.tr("_", " ") : "#{name} #{value.inspect}" }.join(", ")
+          profile.send(:_filter, { **ids, threads: threads, app_only: app_only ? true : false, note: "only a part, #{note}" })
+        end
+
+        # See {Profile#tree}.
+        def tree(profile, type)
+          nodes, roots = profile.send(:_tree, type)
+          functions = profile.send(:_functions)
+          made = nodes.map { |function, own, total, _| { **named(functions[function]), self: own, total: total, children: [] } }
+          nodes.each_with_index { |node, place| made[place][:children] = node[3].map { |child| made[child] } }
+          roots.map { |place| made[place] }
+        end
+
+        # See {Profile#methods_like}.
+        def methods_like(profile, pattern, type)
+          functions = profile.send(:_functions)
+          near = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
+          found = functions_like(profile, pattern).map do |id|
+            total, own, callers, callees, lines = profile.send(:_method, id, type)
+            { **named(functions[id]), self: own, total: total, callers: callers.map(&near), callees: callees.map(&near),
+              lines: lines.map { |line, all, self_| { line: line, self: self_, total: all } } }
+          end
+          found.select { |it| it[:total].positive? }.sort_by { |it| [-it[:total], -it[:self], it[:name], it[:path]] }
+        end
+
+        # See {Profile#lines}.
+        def lines(profile, type)
+          profile.send(:_lines, type).each_with_object({}) do |(path, line, total, own), files|
+            (files[path] ||= {})[line] = { self: own, total: total }
+          end
+        end
+
+        # See {Profile.diff}.
+        def diff(before, after, options)
+          raise ArgumentError, "a side has no profile to compare" if before.empty? || after.empty?
+
+          found = Profile.send(:_diff, before, after, options)
+          found[:changes].map! { |row| CHANGE.zip(row).to_h }
+          found
+        end
+
+        private
+
+        def named(function)
+          FUNCTION.zip(function).to_h
+        end
+
+        def functions_like(profile, pattern, none: false)
+          by = pattern_of(pattern)
+          in_paths = by.source.include?("/")
+          found = profile.send(:_functions).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
+          raise ArgumentError, "no function is like #{pattern.inspect}" if found.empty? && !none
+
+          found
+        end
+
+        def threads_like(profile, pattern)
+          threads = profile.send(:_threads)
+          by = pattern.is_a?(Integer) ? nil : pattern_of(pattern)
+          found = threads.each_with_index.select { |(id, name), _| by ? name.match?(by) : id == pattern }.map(&:last)
+          return found if found.any?
+
+          there = threads.map { |id, name| "#{name.inspect} (#{id})" }.uniq.first(20).join(", ")
+          raise ArgumentError, "no thread is like #{pattern.inspect} (there are #{there})"
+        end
+
+        def pattern_of(pattern)
+          return pattern if pattern.is_a?(Regexp)
+          return /\A#{Regexp.escape(pattern)}\z/ if pattern.is_a?(String)
+
+          raise ArgumentError, "#{pattern.inspect} is no pattern (allowed: Regexp, String)"
+        end
+      end
+    end
+  end
+end
