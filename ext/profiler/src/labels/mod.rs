@@ -211,7 +211,7 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     }
 }
 
-thread_hook!(on_fiber_switch, |thread| {
+thread_hook!(on_fiber_switch, |_event, thread| {
     // SAFETY: a hook on fibers runs with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
