@@ -37,6 +37,7 @@ module Profiler
     # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both
     # @param every [Integer] of so many objects one is looked at, 1 to 1,000,000 (default 1,000), for +:allocations+
     #   and +:heap+
+    # @param every_bytes [Integer] the same as bytes of their slots, 1,024 to 1,073,741,824; not both
     # @param out [String, nil] file to write; its extension says the format. It is checked before the
     #   block runs and written even when the block raises.
     # @param format [Symbol, String, nil] format of +out+ where its extension does not say it

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
 use profiler_core::analysis::gc::Place;
+use profiler_core::blocks::Distance;
 use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
 
@@ -26,7 +27,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 14] = [
+const KEYWORDS: [&str; 15] = [
     "mode",
     "interval",
     "frequency",
@@ -40,6 +41,7 @@ const KEYWORDS: [&str; 14] = [
     "gc",
     "timeline",
     "every",
+    "every_bytes",
     "bound",
 ];
 
@@ -61,8 +63,8 @@ pub(crate) struct Config {
     pub(crate) measures: Measures,
     /// Of its ticks; 0 where it is not about time.
     pub(crate) interval_ns: u64,
-    /// It looks at one of so many objects; 0 where it is not about objects.
-    pub(crate) every: u64,
+    /// From one object that it looks at to the next; 0 objects where it is not about objects.
+    pub(crate) every: Distance,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
     /// Whether each record is kept with its time.
@@ -95,9 +97,10 @@ impl Config {
         };
         let mut notes = Vec::new();
         let measures = mode::measures(ruby, option("mode"))?;
-        let every = mode::every(ruby, measures, option("every"))?;
+        let every = mode::every(ruby, measures, option("every"), option("every_bytes"))?;
         if !measures.timed() {
-            mode::no_time(ruby, ["interval", "frequency", "engine", "gc"].map(|name| (name, option(name))))?;
+            let of_time = ["interval", "frequency", "engine", "gc"].map(|name| (name, option(name)));
+            mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
         }
         let interval_ns = match measures.timed() {
             true => interval_ns(ruby, option("interval"), option("frequency"))?,
@@ -146,6 +149,7 @@ fn integer(
         "interval" => " microseconds",
         "frequency" => " Hz",
         "every" => " objects",
+        "every_bytes" => " bytes",
         _ => " frames",
     };
     let Some(value) = value else { return Ok(None) };

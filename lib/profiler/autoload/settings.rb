@@ -14,6 +14,7 @@ module Profiler
       INTERVAL = "PROFILER_INTERVAL"   # microseconds
       FREQUENCY = "PROFILER_FREQUENCY" # samples a second
       EVERY = "PROFILER_EVERY"         # objects, of which one is looked at
+      EVERY_BYTES = "PROFILER_EVERY_BYTES" # of them, of which one object is looked at
       OUT = "PROFILER_OUT"             # files, one a line
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"
@@ -30,7 +31,7 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, LABELS, DURATION, SIGNAL,
+      NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, LABELS, DURATION, SIGNAL,
                START_PAUSED, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
@@ -108,7 +109,7 @@ module Profiler
       def session
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), every: number(value(EVERY)),
-          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
+          every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
           trim_path: trim_path, timeline: flag?(TIMELINE) || nil
         }.reject { |_name, it| it.nil? }
       end
