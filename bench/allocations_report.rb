@@ -12,8 +12,8 @@ module Bench
 
     def allocations
       report = Report.new("allocations", "To make an object, ns over a hook that does nothing")
-      by_work = Allocations::WORK.keys.to_h { |work| [work, child(:allocations, work, pairs(1_500), SECONDS / 150)] }
-      report.text("Median of the differences of #{pairs(1_500)} rounds, a slice of each contender in each; in brackets the 95 % interval. " \
+      by_work = Allocations::WORK.keys.to_h { |work| [work, child(:allocations, work, pairs(300), SECONDS / 100)] }
+      report.text("Median of the differences of #{pairs(300)} rounds, a slice of each contender in each; in brackets the 95 % interval. " \
                   "The CPU of the thread and of the collector count, that of starting and stopping does not.")
       arms = Allocations::ARMS.keys & by_work.values.first.first.keys - ["empty hook"]
       limits = { "ours, 1" => EACH_LIMIT_NS, "ours, 100" => SELDOM_LIMIT_NS, "ours, 1000" => SELDOM_LIMIT_NS }
