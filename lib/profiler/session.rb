@@ -18,12 +18,14 @@ module Profiler
         self.begin(options)
       end
 
+      # @param bound [Boolean] it ends with a block on this thread
+      # @param scope [Integer, nil] only what happens inside this one, of those that +Labels.new_scope+ gives
       # @api private
-      def begin(options, bound: false)
+      def begin(options, bound: false, scope: nil)
         Manners.watch
         Manners.watch_objects if options[:mode] && (Array(options[:mode]) - %i[cpu wall]).any?
         begun(options[:threads]) unless options[:threads].is_a?(Symbol)
-        options = known(**options) << bound
+        options = known(**options) << bound << scope
         running = @running
         session = _start(options)
         yield session if block_given?
@@ -136,11 +138,18 @@ module Profiler
       nil
     end
 
+    # With a scope: looks at this thread too, for what of the scope goes on here.
+    #
+    # @api private
+    def join
+      _join
+    end
+
     def inspect
       "#<Profiler::Session #{!running? ? "over" : paused? ? "paused" : "running"}>"
     end
 
-    private :_stop, :_snapshot, :_pause, :_resume, :_discard
+    private :_stop, :_snapshot, :_join, :_pause, :_resume, :_discard
     private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_give_up_objects, :_disarm, :_rearm
   end
 end

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
 use profiler_core::analysis::gc::Place;
+use profiler_core::ids::ScopeId;
 use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
 
@@ -26,7 +27,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 14] = [
+const KEYWORDS: [&str; 15] = [
     "mode",
     "interval",
     "frequency",
@@ -41,6 +42,7 @@ const KEYWORDS: [&str; 14] = [
     "timeline",
     "every",
     "bound",
+    "scope",
 ];
 
 /// Whose time a session is about.
@@ -75,6 +77,8 @@ pub(crate) struct Config {
     pub(crate) bound: bool,
     /// Only while all of these are current.
     pub(crate) labels: LabelSet,
+    /// Only inside this one, and on the threads that go there, see `Session#join`.
+    pub(crate) scope: Option<ScopeId>,
     /// On every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
@@ -111,6 +115,7 @@ impl Config {
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
             labels: labels(ruby, "labels", option("labels"))?,
+            scope: option("scope").map(u32::try_convert).transpose()?.map(ScopeId),
             static_labels: labels(ruby, "static_labels", option("static_labels"))?,
             engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),

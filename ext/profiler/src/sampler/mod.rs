@@ -27,7 +27,7 @@ mod begin;
 mod child;
 mod running;
 pub(crate) use active::Active;
-pub(crate) use begin::start;
+pub(crate) use begin::{join, start};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
