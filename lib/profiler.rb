@@ -16,6 +16,7 @@ module Profiler
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
+  autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Moment, "#{__dir__}/profiler/moment"
 
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
