@@ -21,6 +21,8 @@ module Profiler
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"
+    # Where in the env the recording is: for what an app does for the request on threads of its own, see {InApp::Recording#inside}.
+    RECORDING = "profiler.recording"
 
     # @param app [#call]
     # @param permit [#call, nil] gets the env; what it says decides who may ask
@@ -69,6 +71,7 @@ module Profiler
     end
 
     def serve(env, recording)
+      env[RECORDING] = recording
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
       response = recording.inside { @app.call(env) }
       respond(env, recording, hijack, *response)

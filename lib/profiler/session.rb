@@ -41,6 +41,13 @@ module Profiler
         _check(known(**options))
       end
 
+      # Whether there is one in this process.
+      #
+      # @api private
+      def any?
+        !@running.empty?
+      end
+
       # @api private
       def over(session)
         @running.delete(session)
