@@ -16,6 +16,7 @@ module Profiler
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
+  autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Moment, "#{__dir__}/profiler/moment"
 
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
@@ -50,6 +51,8 @@ module Profiler
     # @param gc [Symbol, nil] garbage collection shows under what caused it; +:root+: in one place; +:ignore+ (also
     #   <tt>ignore_gc: true</tt>): nowhere, see {Profile#gc}
     # @param timeline [Boolean] keep also when all of it was, see {Profile#timeline}; +raw+ is another name for it
+    # @param fibers [Boolean] samples say which fiber they are of: the label +fiber+, a number in the order in which fibers were
+    #   first seen to run
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed

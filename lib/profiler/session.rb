@@ -18,12 +18,14 @@ module Profiler
         self.begin(options)
       end
 
+      # @param bound [Boolean] it ends with a block on this thread
+      # @param scope [Integer, nil] only what happens inside this one, of those that +Labels.new_scope+ gives
       # @api private
-      def begin(options, bound: false)
+      def begin(options, bound: false, scope: nil)
         Manners.watch
         Manners.watch_objects if options[:mode] && (Array(options[:mode]) - %i[cpu wall]).any?
         begun(options[:threads]) unless options[:threads].is_a?(Symbol)
-        options = known(**options) << bound
+        options = known(**options) << bound << scope
         running = @running
         session = _start(options)
         yield session if block_given?
@@ -37,6 +39,13 @@ module Profiler
       # @raise [ArgumentError] for a value that is not allowed
       def check(**options)
         _check(known(**options))
+      end
+
+      # Whether there is one in this process.
+      #
+      # @api private
+      def any?
+        !@running.empty?
       end
 
       # @api private
@@ -71,11 +80,11 @@ module Profiler
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
                 engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil,
-                every_bytes: nil)
+                every_bytes: nil, fibers: nil)
         # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
         [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
          trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
-         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), every, every_bytes]
+         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), fibers.nil? ? nil : flag(fibers: fibers), every, every_bytes]
       end
 
       # Two names of one thing.
@@ -137,11 +146,18 @@ module Profiler
       nil
     end
 
+    # With a scope: looks at this thread too, for what of the scope goes on here.
+    #
+    # @api private
+    def join
+      _join
+    end
+
     def inspect
       "#<Profiler::Session #{!running? ? "over" : paused? ? "paused" : "running"}>"
     end
 
-    private :_stop, :_snapshot, :_pause, :_resume, :_discard
+    private :_stop, :_snapshot, :_join, :_pause, :_resume, :_discard
     private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_give_up_objects, :_disarm, :_rearm
   end
 end

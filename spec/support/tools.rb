@@ -22,6 +22,15 @@ module Tools
     skip "#{tools.first} is not installed"
   end
 
+  # The same of libraries.
+  def need_library(*names)
+    missing = names.reject { |name| system(RbConfig.ruby, "-W0", "-e", "require ARGV[0]", name, %i[out err] => File::NULL) }
+    return if missing.empty?
+    raise "#{missing.first} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
+
+    skip "#{missing.first} is not installed"
+  end
+
   # What a page has become after its scripts have run.
   #
   # @return [String] HTML

@@ -8,6 +8,7 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Tr
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::blocks::Distance;
+use profiler_core::ids::ScopeId;
 use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
 
@@ -27,7 +28,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 15] = [
+const KEYWORDS: [&str; 17] = [
     "mode",
     "interval",
     "frequency",
@@ -40,9 +41,11 @@ const KEYWORDS: [&str; 15] = [
     "trim_path",
     "gc",
     "timeline",
+    "fibers",
     "every",
     "every_bytes",
     "bound",
+    "scope",
 ];
 
 /// Whose time a session is about.
@@ -69,6 +72,8 @@ pub(crate) struct Config {
     pub(crate) threads: Threads,
     /// Whether each record is kept with its time.
     pub(crate) timeline: bool,
+    /// Whether samples say which fiber they are of.
+    pub(crate) fibers: bool,
     /// Where garbage collection shows, if not under what caused it.
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; nothing if paths stay as they are.
@@ -77,6 +82,8 @@ pub(crate) struct Config {
     pub(crate) bound: bool,
     /// Only while all of these are current.
     pub(crate) labels: LabelSet,
+    /// Only inside this one, and on the threads that go there, see `Session#join`.
+    pub(crate) scope: Option<ScopeId>,
     /// On every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
@@ -114,6 +121,7 @@ impl Config {
             depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, option("threads"))?,
             labels: labels(ruby, "labels", option("labels"))?,
+            scope: option("scope").map(u32::try_convert).transpose()?.map(ScopeId),
             static_labels: labels(ruby, "static_labels", option("static_labels"))?,
             engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),
@@ -121,6 +129,7 @@ impl Config {
             gc: option("gc").map(|it| gc_place(ruby, it)).transpose()?,
             trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
             timeline: option("timeline").is_some_and(Value::to_bool),
+            fibers: option("fibers").is_some_and(Value::to_bool),
             bound: option("bound").is_some_and(Value::to_bool),
             notes,
         })

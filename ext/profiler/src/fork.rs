@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::MutexGuard;
 
 use profiler_core::hub::ForkGuard;
-use profiler_core::ids::LabelSetId;
+use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::sample::Walls;
 use profiler_core::view::ThreadNow;
 
@@ -89,6 +89,7 @@ unsafe extern "C" fn in_child() {
             cpu_ns: 0,
             walls: Walls::default(),
             labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
         });
         drain.start_over(clock::monotonic_ns(), &orphans, before, now);
     }

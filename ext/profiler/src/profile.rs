@@ -275,6 +275,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_functions", method!(Profile::functions, 0))?;
     class.define_method("_threads", method!(Profile::threads, 0))?;
     class.define_method("_filter", method!(Profile::filter, 1))?;
+    class.define_method("_with_labels", method!(Profile::with_labels, 1))?;
     class.define_method("_tree", method!(Profile::tree, 1))?;
     class.define_method("_method", method!(Profile::method, 2))?;
     class.define_method("_lines", method!(Profile::lines, 1))?;

@@ -89,6 +89,12 @@ impl Session {
         }
     }
 
+    /// `session.join`: one that was started with a scope looks at this thread as well.
+    fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        fork::catch_up();
+        sampler::join(ruby, session.id(ruby)?)
+    }
+
     /// `session.pause`.
     fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         fork::catch_up();
@@ -243,6 +249,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
     class.define_method("_stop", method!(Session::stop, 0))?;
     class.define_method("_snapshot", method!(Session::snapshot, 0))?;
+    class.define_method("_join", method!(Session::join, 0))?;
     class.define_method("_pause", method!(Session::pause, 0))?;
     class.define_method("_resume", method!(Session::resume, 0))?;
     class.define_method("paused?", method!(Session::is_paused, 0))?;

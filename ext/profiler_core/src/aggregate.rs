@@ -6,8 +6,8 @@
 //! the thread ends or the session closes goes to the last stack that had the like, or to `(unsampled)`
 //! when there is none. So the sums of a thread are always the thread's own clocks.
 //!
-//! A session that looks at labels counts a thread only while it is inside: from the switch that brings
-//! the labels to the one that takes them away.
+//! A session that looks at labels or at a scope counts a thread only while it is inside: from the switch that
+//! brings them to the one that takes them away.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -102,9 +102,10 @@ impl Aggregate {
         self.clocks = threads.into_iter().map(clock).collect();
     }
 
-    /// The thread of `stamp` is inside the session's labels from now on, or no longer.
+    /// The thread of `stamp` is inside the session's labels and scope from now on, or no longer.
     pub fn cross(&mut self, stamp: &Stamp, inside: bool) {
-        if stamp.monotonic_ns < self.started_ns {
+        let stays_outside = !inside && !self.born_inside && !self.clocks.contains_key(&stamp.thread);
+        if stamp.monotonic_ns < self.started_ns || stays_outside {
             return;
         }
         let clock = self.clock(&Last::of(stamp));

@@ -242,6 +242,12 @@ impl SampledWalls {
         self.gc_ns.store(walls.gc_ns, Relaxed);
     }
 
+    /// Somebody counts from here on: what ran before is not for a GC that is found later. What is lost to a tick that comes
+    /// between is a part of that GC's share, and no sum.
+    pub fn divide(&self, walls: &Walls) {
+        self.ran_ns.fetch_max(walls.running_ns, Relaxed);
+    }
+
     /// That tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in its life.
     ///
     /// # Signal safety

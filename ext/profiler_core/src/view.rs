@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::aggregate::{Aggregate, Beginning, Key, Last, Weight};
 use crate::detail::Detail;
-use crate::ids::{LabelSetId, StackId, ThreadId};
+use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
 use crate::labels::{LabelSet, LabelSets};
 use crate::profile::{SampleType, Weights};
 use crate::sample::{Kind, RawSample, State, Walls};
@@ -105,6 +105,10 @@ pub struct View {
     pub threads: Option<Vec<ThreadId>>,
     /// Only while all of these labels are current. Empty is always.
     pub labels: LabelSet,
+    /// Only inside this scope; in any, and in none, if nothing.
+    pub scope: Option<ScopeId>,
+    /// Whether samples say which fiber they are of.
+    pub fibers: bool,
     /// Whether to keep when all of it was, see [`crate::timeline`].
     pub timeline: bool,
 }
@@ -116,8 +120,14 @@ impl View {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
     }
 
+    /// Whether all of a thread's time is in it, and not only what is spent under labels or in a scope.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.labels.is_empty() && self.scope.is_none()
+    }
+
     fn aggregate(&self, started_ns: u64) -> Aggregate {
-        let mut aggregate = Aggregate::new(self.measures, started_ns, self.labels.is_empty(), []);
+        let mut aggregate = Aggregate::new(self.measures, started_ns, self.is_whole(), []);
         aggregate.recorder = self.timeline.then(|| Box::new(Recorder::new(self.measures, started_ns)));
         aggregate
     }
@@ -134,6 +144,8 @@ pub struct ThreadNow {
     pub walls: Walls,
     /// Labels current on it.
     pub labels: LabelSetId,
+    /// The scope that it is in.
+    pub scope: ScopeId,
 }
 
 /// A view and what was seen through it.
@@ -163,19 +175,21 @@ impl Viewer {
 
     /// Takes a record if it is in view.
     pub fn take(&mut self, sample: &RawSample<'_>, stack: Option<StackId>, sets: &LabelSets) {
-        let stamp = &sample.stamp;
+        let mut stamp = sample.stamp;
+        stamp.labels = self.labels(stamp.labels, sets);
+        let stamp = &stamp;
         if self.paused || !self.view.has_thread(stamp.thread) {
             return;
         }
         if let Kind::Made(made) = sample.kind {
             // These stand for no time, and come when they are enough: nothing crosses by them.
-            if self.inside(stamp.labels, sets) {
+            if self.inside(stamp.labels, stamp.scope, sets) {
                 self.aggregate.made(&made, stamp, stack);
             }
             return;
         }
-        if !self.view.labels.is_empty() {
-            let inside = self.inside(stamp.labels, sets);
+        if !self.view.is_whole() {
+            let inside = self.inside(stamp.labels, stamp.scope, sets);
             // A tick crosses as well: the switch that should have come before it may be missing.
             self.aggregate.cross(stamp, inside);
             if !inside {
@@ -208,8 +222,9 @@ impl Viewer {
         let mut seen = Vec::new();
         for it in threads {
             if self.view.has_thread(it.thread) {
-                let inside = self.inside(it.labels, sets);
-                let ThreadNow { thread, cpu_ns, walls, labels } = *it;
+                let inside = self.inside(it.labels, it.scope, sets);
+                let labels = self.labels(it.labels, sets);
+                let ThreadNow { thread, cpu_ns, walls, .. } = *it;
                 seen.push(Beginning { thread, cpu_ns, walls, inside, labels });
             }
         }
@@ -245,7 +260,18 @@ impl Viewer {
         self.aggregate
     }
 
-    fn inside(&mut self, labels: LabelSetId, sets: &LabelSets) -> bool {
+    fn labels(&self, id: LabelSetId, sets: &LabelSets) -> LabelSetId {
+        if self.view.fibers {
+            id
+        } else {
+            sets.plain(id)
+        }
+    }
+
+    fn inside(&mut self, labels: LabelSetId, scope: ScopeId, sets: &LabelSets) -> bool {
+        if self.view.scope.is_some_and(|wanted| wanted != scope) {
+            return false;
+        }
         let wanted = &self.view.labels;
         wanted.is_empty() || *self.matches.entry(labels).or_insert_with(|| sets.get(labels).has_all(wanted))
     }

@@ -66,6 +66,7 @@ module Profiler
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
+        parser.on("--fibers", "samples say which fiber they are of, in the label fiber") { @env[Settings::FIBERS] = "1" }
         parser.on("--timeline", "keep each record with its time, in .pb.gz: about 10 bytes each, the last million") do
           @env[Settings::TIMELINE] = "1"
         end

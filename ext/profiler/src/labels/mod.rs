@@ -6,18 +6,16 @@
 //!
 //! A fiber inherits the labels under which it was made; before Ruby 3.2, where nothing tells us of that
 //! moment, those of the fiber that first resumed it. A thread inherits none.
+//!
+//! The scope, which says to which request a record belongs, goes the same way in the same object. It is a number and
+//! no label, so that there can be as many as there are requests.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use magnus::rb_sys::{AsRawValue, FromRawValue};
-use magnus::value::Opaque;
-use magnus::{
-    function, gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RHash, RModule, Ruby, TryConvert,
-    TypedData, Value,
-};
+use magnus::rb_sys::AsRawValue;
+use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, Ruby};
 use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId};
-use profiler_core::labels::LabelSet;
 use profiler_core::sample::{push_switch, Stamp, State};
 
 use crate::capture::{clock, CAPTURE};
@@ -27,7 +25,10 @@ use crate::vm::asked::define_class;
 use crate::vm::fibers::{self, Local};
 use crate::vm::{self, events::thread_hook, jobs::Job, threads::RubyThread};
 
+mod numbers;
+mod object;
 mod words;
+use object::{labels_of, Labels};
 use words::pairs;
 pub(crate) use words::set_from;
 
@@ -42,51 +43,8 @@ static RUNNING: AtomicBool = AtomicBool::new(false);
 static HOOKED: AtomicBool = AtomicBool::new(false);
 /// Open sessions that look at labels.
 static VIEWS: AtomicUsize = AtomicUsize::new(0);
-
-/// The labels of a fiber: a Ruby object that nobody gets to see.
-#[derive(TypedData)]
-#[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
-struct Labels {
-    set: LabelSet,
-    /// Whose they are. Held, and so never another thread that came to lie at the same address.
-    thread: Opaque<magnus::Thread>,
-    /// The epoch in which the set was interned, plus one, and its id there.
-    interned_in: AtomicU64,
-    id: AtomicU32,
-}
-
-impl DataTypeFunctions for Labels {
-    fn mark(&self, marker: &gc::Marker) {
-        marker.mark(self.thread);
-    }
-}
-
-impl Labels {
-    /// For the thread that runs.
-    fn wrap(ruby: &Ruby, set: LabelSet) -> Obj<Self> {
-        let thread = ruby.thread_current().into();
-        ruby.obj_wrap(Self { set, thread, interned_in: AtomicU64::new(0), id: AtomicU32::new(0) })
-    }
-
-    fn id(&self, hub: &Hub) -> LabelSetId {
-        if self.interned_in.load(Ordering::Relaxed) != hub.epoch() + 1 {
-            let (epoch, id) = hub.intern_labels(&self.set);
-            self.id.store(id.0, Ordering::Relaxed);
-            self.interned_in.store(epoch + 1, Ordering::Relaxed);
-        }
-        LabelSetId(self.id.load(Ordering::Relaxed))
-    }
-}
-
-/// A VALUE that came out of a fiber or a thread's state, if it is ours; 0 is none.
-fn labels_of(value: u64) -> Option<Obj<Labels>> {
-    if value == 0 {
-        return None;
-    }
-    // SAFETY: the VALUE was just read from a live fiber.
-    let value = unsafe { Value::from_raw(value as _) };
-    Obj::try_convert(value).ok()
-}
+/// The scope that was given last.
+static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
 
 /// The labels of the fiber that runs here. What it inherited becomes its own.
 fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
@@ -109,7 +67,7 @@ fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
 /// What this fiber inherited becomes its own, so that [`refresh`] finds it without asking Ruby.
 pub(crate) fn settle_own(ruby: &Ruby) {
     if USED.load(Ordering::Relaxed) {
-        current(ruby);
+        numbers::number_own(ruby, current(ruby));
     }
 }
 
@@ -129,6 +87,7 @@ pub(crate) fn refresh(ruby: &Ruby, hub: &Hub, state: &ThreadState, thread: &Ruby
         }
     };
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
     state.labels.store(labels.map_or(LabelSetId::NONE, |it| it.id(hub)).0, Ordering::Relaxed);
     if thread.current {
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
@@ -145,15 +104,36 @@ fn enter(ruby: &Ruby, labels: RHash) -> Result<Option<Obj<Labels>>, Error> {
         let message = format!("{} labels at once are too many (allowed: {MAX_LABELS})", set.pairs().len());
         return Err(argument_error(ruby, message));
     }
-    let new = Labels::wrap(ruby, set);
-    if !USED.swap(true, Ordering::Relaxed) {
-        hook();
-    }
-    put(ruby, Some(new));
+    let scope = before.map_or(ScopeId::NONE, |it| it.scope);
+    use_from_now(ruby, Labels::wrap(ruby, set, scope));
     Ok(before)
 }
 
-/// `Labels.leave(before)`: what was current before `enter` is so again.
+/// `Labels.enter_scope(scope)`: the labels stay, the scope is that one. Gives what to hand to `Labels.leave`.
+fn enter_scope(ruby: &Ruby, scope: u32) -> Option<Obj<Labels>> {
+    let before = current(ruby);
+    let set = before.map(|it| it.set.clone()).unwrap_or_default();
+    use_from_now(ruby, Labels::wrap(ruby, set, ScopeId(scope)));
+    before
+}
+
+/// `Labels.new_scope`: one that no request of the last four billion had.
+fn new_scope() -> u32 {
+    match LAST_SCOPE.fetch_add(1, Ordering::Relaxed).wrapping_add(1) {
+        // Outside every scope.
+        0 => new_scope(),
+        scope => scope,
+    }
+}
+
+fn use_from_now(ruby: &Ruby, labels: Obj<Labels>) {
+    if !USED.swap(true, Ordering::Relaxed) {
+        hook();
+    }
+    put(ruby, Some(labels));
+}
+
+/// `Labels.leave(before)`: what was current before `enter` or `enter_scope` is so again.
 fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) {
     put(ruby, before);
 }
@@ -170,6 +150,7 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
 }
 
 fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
+    let labels = if numbers::wanted() { numbers::numbered(ruby, labels, current(ruby)) } else { labels };
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
     unsafe {
@@ -187,24 +168,30 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
 /// The thread that we are on has these labels from now on.
 fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
     let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub));
     if VIEWS.load(Ordering::Relaxed) == 0 {
+        state.scope.store(scope.0, Ordering::Relaxed);
         return state.labels.store(labels.0, Ordering::Relaxed);
     }
     let (cpu_ns, monotonic_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
-    // Before the record is pushed: a tick in between belongs to the new labels already.
-    if state.labels.swap(labels.0, Ordering::Relaxed) == labels.0 {
+    // Before the record is pushed: a tick in between belongs to the new labels already. One between these two has a new
+    // scope with old labels only where a fiber changes both at once, and such a tick does not know its fiber.
+    let other_scope = state.scope.swap(scope.0, Ordering::Relaxed) != scope.0;
+    if state.labels.swap(labels.0, Ordering::Relaxed) == labels.0 && !other_scope {
         return;
     }
+    let walls = state.walls_at(monotonic_ns, cpu_ns);
+    state.sampled.divide(&walls);
     let stamp = Stamp {
         thread: state.id(),
         state: State::Running,
         labels,
-        scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+        scope,
         cpu_ns,
         monotonic_ns,
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-        walls: state.walls_at(monotonic_ns, cpu_ns),
+        walls,
     };
     while push_switch(&hub.ring, &stamp).is_err() {
         hub.drain_batch(&Registry);
@@ -215,7 +202,7 @@ thread_hook!(on_fiber_switch, |_event, thread| {
     // SAFETY: a hook on fibers runs with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        set_on(hub, state, switched_to(&ruby, state, thread));
+        set_on(hub, state, numbers::number_own(&ruby, switched_to(&ruby, state, thread)));
         // Only now: a tick before this finds that it does not know whose labels these are.
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
@@ -232,7 +219,7 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
         return;
     }
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        set_on(hub, state, current(&ruby));
+        set_on(hub, state, numbers::number_own(&ruby, current(&ruby)));
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
@@ -279,6 +266,14 @@ pub(crate) fn sessions_end() {
     }
 }
 
+/// A session that wants to know which fiber a sample is of is there, before it begins, or is gone.
+pub(crate) fn number_fibers(more: bool) {
+    numbers::want(more);
+    if more {
+        USED.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A session that looks at labels is there, or is gone.
 pub(crate) fn views(more: bool) {
     if more {
@@ -292,6 +287,8 @@ pub(crate) fn views(more: bool) {
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Labels>(ruby, profiler, "Labels")?;
     class.define_singleton_method("enter", function!(enter, 1))?;
+    class.define_singleton_method("enter_scope", function!(enter_scope, 1))?;
+    class.define_singleton_method("new_scope", function!(new_scope, 0))?;
     class.define_singleton_method("leave", function!(leave, 1))?;
     class.define_singleton_method("to_h", function!(to_h, 0))?;
     Ok(())

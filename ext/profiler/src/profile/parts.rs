@@ -53,6 +53,13 @@ impl Profile {
         Ok(Self(filter(&rb_self.0, &by)))
     }
 
+    /// `profile._with_labels(labels)`: the profile with these on every row that has none of that name.
+    pub(super) fn with_labels(ruby: &Ruby, rb_self: &Self, labels: RHash) -> Result<Self, Error> {
+        let mut labelled = rb_self.0.clone();
+        labelled.add_labels(&crate::labels::set_from(ruby, labels)?);
+        Ok(Self(labelled))
+    }
+
     /// `profile._tree(options)`: `[function, self, total, children]` of each node, then the places of the roots.
     pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let tree = tree(&rb_self.0, options::sample_type(ruby, &rb_self.0, options)?);

@@ -2,7 +2,7 @@
 
 use profiler_core::blocks::Distance;
 use profiler_core::hub::{SessionId, ThreadLife};
-use profiler_core::ids::ThreadId;
+use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::profile::Marker;
 use profiler_core::view::Measures;
 
@@ -16,7 +16,11 @@ pub(crate) struct Active {
     pub(super) id: SessionId,
     /// Only these threads; all if nothing.
     pub(crate) threads: Option<Vec<ThreadId>>,
+    /// Only inside this scope; everywhere if nothing.
+    pub(super) scope: Option<ScopeId>,
+    /// At labels or a scope.
     pub(super) looks_at_labels: bool,
+    pub(super) fibers: bool,
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use magnus::Ruby;
 use profiler_core::counters::count;
 use profiler_core::hub::{Hub, SessionId};
-use profiler_core::view::View;
+use profiler_core::view::{ThreadNow, View};
 
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
 use crate::capture::engine::{perf, Engine};
@@ -32,6 +32,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     // Hooks first: a thread that is born while we ask for the list registers itself.
     arming::hooks_on();
     waits::hook(config.measures);
+    if config.fibers {
+        labels::number_fibers(true);
+    }
     labels::sessions_begin();
     let asked = match &config.threads {
         // Whoever waits for the GVL may have to blame a thread that the session does not look at.
@@ -47,11 +50,48 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
         sampler.starting -= 1;
         let begun = asked.map(|all| sampler.begin(ruby, hub, config, &all));
         if !matches!(begun, Ok(Ok(_))) {
+            if config.fibers {
+                labels::number_fibers(false);
+            }
             sampler.settle_down();
         }
         begun
     };
     begun?.map_err(refuse)
+}
+
+/// A session with a scope looks at the thread that we are on too, from now on.
+pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error> {
+    let Some(hub) = CAPTURE.hub() else { return Ok(()) };
+    let me = vm::threads::current(ruby, Names::Unwanted)?;
+    labels::settle_own(ruby);
+    let mut sampler = lock();
+    let Some(now) = meet(ruby, hub, &me) else { return Ok(()) };
+    let Some(active) = sampler.find(session) else { return Ok(()) };
+    if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
+        threads.push(now.thread);
+        // A thread that gets no timer is counted.
+        let _ = arming::rearm(&sampler);
+    }
+    Ok(())
+}
+
+/// Has a thread in the registry, with its labels. Nothing if it has ended, or there is no room.
+fn meet(ruby: &Ruby, hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
+    let native_id = thread.native_id?;
+    let (cpu_ns, pthread) = match thread.current {
+        true => (clock::thread_cpu_ns(), clock::pthread_self()),
+        false => (clock::cpu_ns_of(native_id)?, 0),
+    };
+    let Some(state) = threads::register(thread.object, native_id, pthread, cpu_ns) else {
+        count(&hub.counters.threads_refused);
+        return None;
+    };
+    if thread.current {
+        threads::remember_own(state);
+    }
+    labels::refresh(ruby, hub, state, thread);
+    Some(state.now(cpu_ns))
 }
 
 impl Sampler {
@@ -98,22 +138,8 @@ impl Sampler {
         };
         let mut found = Vec::new();
         for thread in all.iter().filter(|it| config.measures.wall || wanted(it)) {
-            let Some(native_id) = thread.native_id else { continue };
-            let (cpu_ns, pthread) = match thread.current {
-                true => (Some(clock::thread_cpu_ns()), clock::pthread_self()),
-                false => (clock::cpu_ns_of(native_id), 0),
-            };
-            let Some(cpu_ns) = cpu_ns else { continue };
-            let Some(state) = threads::register(thread.object, native_id, pthread, cpu_ns) else {
-                count(&hub.counters.threads_refused);
-                continue;
-            };
-            if thread.current {
-                threads::remember_own(state);
-            }
-            labels::refresh(ruby, hub, state, thread);
-            if wanted(thread) {
-                found.push(state.now(cpu_ns));
+            if let Some(now) = meet(ruby, hub, thread).filter(|_| wanted(thread)) {
+                found.push(now);
             }
         }
         if found.is_empty() {
@@ -127,10 +153,19 @@ impl Sampler {
             }
             _ => Some(found.iter().map(|it| it.thread).collect()),
         };
-        let looks_at_labels = !config.labels.is_empty();
         let measures = config.measures;
         let labels = config.labels.clone();
-        let view = View { measures, threads: threads.clone(), labels, timeline: config.timeline };
+        // Who is in the scope is in view, whichever thread it is; who gets ticks, `join` says.
+        let in_view = threads.clone().filter(|_| config.scope.is_none());
+        let view = View {
+            measures,
+            threads: in_view,
+            labels,
+            scope: config.scope,
+            fibers: config.fibers,
+            timeline: config.timeline,
+        };
+        let looks_at_labels = !view.is_whole();
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth
@@ -150,7 +185,9 @@ impl Sampler {
         self.sessions.push(Active {
             id,
             threads,
+            scope: config.scope,
             looks_at_labels,
+            fibers: config.fibers,
             measures,
             timeline: config.timeline,
             interval_ns: config.interval_ns,
@@ -172,6 +209,8 @@ impl Sampler {
         let armed = arming::rearm(self).or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
+            // Who begins it undoes what was done before.
+            self.find(id).into_iter().for_each(|it| it.fibers = false);
             self.remove(id);
             return Err(Refusal::NoTimer(errno));
         }

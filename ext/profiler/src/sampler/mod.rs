@@ -28,7 +28,7 @@ mod begin;
 mod child;
 mod running;
 pub(crate) use active::Active;
-pub(crate) use begin::start;
+pub(crate) use begin::{join, start};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
@@ -209,6 +209,9 @@ impl Sampler {
         let session = self.sessions.remove(place);
         if session.looks_at_labels {
             labels::views(false);
+        }
+        if session.fibers {
+            labels::number_fibers(false);
         }
         Some(session)
     }

@@ -1,12 +1,15 @@
 //! What is done with a session that runs.
 
+use std::sync::atomic::Ordering;
+
 use profiler_core::hub::{Closed, Hub, SessionId};
+use profiler_core::ids::ScopeId;
 use profiler_core::profile::{Marker, Stats, Thread};
 
 use super::{lock, now, quiet, Active, Start, Taken};
 use crate::capture::engine::Engine;
 use crate::capture::{clock, made, waits, CAPTURE};
-use crate::threads::{self, Registry, ThreadState};
+use crate::threads::{self, Registry};
 use crate::vm::threads::RubyThread;
 use crate::{arming, fork, vm};
 
@@ -112,10 +115,11 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     if sampler.sessions.is_empty() {
         return;
     }
-    let Some(me) = threads::own().map(ThreadState::id) else { return };
+    let Some(state) = threads::own() else { return };
+    let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };
-    let looks = |it: &&mut Active| !it.paused && it.looks_at(me);
+    let looks = |it: &&mut Active| !it.paused && it.looks_at(me) && it.scope.is_none_or(|its| its == scope);
     for session in sampler.sessions.iter_mut().filter(looks) {
         if session.markers.len() >= MAX_MARKERS {
             session.markers_refused += 1;

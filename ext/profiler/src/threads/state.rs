@@ -5,7 +5,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use profiler_core::ids::{LabelSetId, ThreadId};
+use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::sampled::SampledWalls;
 use profiler_core::view::ThreadNow;
 use profiler_core::walls::WallClock;
@@ -140,11 +140,14 @@ impl ThreadState {
 
     /// It as a session begins to look at it, with its CPU clock.
     pub(crate) fn now(&self, cpu_ns: u64) -> ThreadNow {
+        let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
+        self.sampled.divide(&walls);
         ThreadNow {
             thread: self.id(),
             cpu_ns,
-            walls: self.walls_at(clock::monotonic_ns(), cpu_ns),
+            walls,
             labels: LabelSetId(self.labels.load(Relaxed)),
+            scope: ScopeId(self.scope.load(Relaxed)),
         }
     }
 

@@ -41,6 +41,17 @@ fn collecting_takes_what_ran_since_the_last_record() {
     assert_eq!(parts(&clock, 200, 55), [25, 45, 0, 30]);
 }
 
+#[test]
+fn what_ran_before_somebody_began_to_count_is_not_for_a_later_gc() {
+    let clock = SampledWalls::new();
+    clock.turn_on(100, 0, MS);
+    let before = clock.read(150, 40);
+    clock.divide(&before);
+    let mut walls = clock.read(160, 47);
+    clock.collect(&mut walls);
+    assert_eq!((walls.running_ns, walls.gc_ns), (40, 7), "only what ran since");
+}
+
 /// A thread that does, for ever, what `program` says: waits or runs for so long. It is looked at once an interval; what
 /// the ticks say is added up as a session does.
 struct World {

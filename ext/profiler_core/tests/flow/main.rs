@@ -167,7 +167,7 @@ fn labels(endpoint: &str) -> LabelSet {
 #[test]
 fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let of = |endpoint| hub.intern_labels(&labels(endpoint)).1;
+    let of = |endpoint| hub.intern_labels(&labels(endpoint), 0).1;
     let stamp = |labels, cpu_ns| Stamp {
         thread: ThreadId(1),
         state: State::Running,
@@ -195,6 +195,35 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     assert!(of_a.samples.iter().all(|it| it.labels == [("endpoint".to_owned(), "a".to_owned())]));
     assert_eq!(of_all.total().get(SampleType::Cpu), 1_000);
     assert_eq!(of_all.samples.len(), 2, "a row for each set of labels");
+}
+
+#[test]
+fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
+    let (hub, registry) = (Hub::new(4096), Ended::default());
+    let stamp = |thread, scope, cpu_ns| Stamp {
+        thread: ThreadId(thread),
+        state: State::Running,
+        labels: LabelSetId::NONE,
+        scope: ScopeId(scope),
+        cpu_ns,
+        monotonic_ns: cpu_ns,
+        born_cpu_ns: 0,
+        walls: Walls::default(),
+    };
+    let view = |scope| View { scope: Some(ScopeId(scope)), ..View::default() };
+    let sessions = [1, 2].map(|scope| hub.open(view(scope), &registry, 0, &[now(1, 0)]));
+    // Thread 1 takes turns between two requests; the body of the second is sent by thread 2, which nobody has announced.
+    for (thread, scope, at) in [(1, 1, 100), (1, 2, 200), (1, 1, 300), (2, 2, 350), (1, 0, 400), (2, 0, 420)]
+    {
+        push_switch(&hub.ring, &stamp(thread, scope, at)).unwrap();
+        let walk = Walk { handles: &[handle([48, 16, 32][scope as usize])], lines: &[1], rootless: false };
+        push(&hub.ring, Kind::Tick, &stamp(thread, scope, at + 10), walk, 2048).unwrap();
+    }
+    let alive = [life(1, 0, 1_000, "one"), life(2, 0, 1_000, "two")];
+    let [first, second] = sessions.map(|session| rows(&finish(&hub, session, &registry, &alive)));
+    assert_eq!(first, [("one: Foo#m16".to_owned(), 200)]);
+    assert_eq!(second, [("one: Foo#m32".to_owned(), 100), ("two: Foo#m32".to_owned(), 70)]);
+    assert_eq!(hub.labels_refused(), 0);
 }
 
 #[test]

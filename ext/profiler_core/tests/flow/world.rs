@@ -27,7 +27,13 @@ pub(crate) fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> Th
 }
 
 pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
-    ThreadNow { thread: ThreadId(thread), cpu_ns, walls: Walls::default(), labels: LabelSetId::NONE }
+    ThreadNow {
+        thread: ThreadId(thread),
+        cpu_ns,
+        walls: Walls::default(),
+        labels: LabelSetId::NONE,
+        scope: ScopeId::NONE,
+    }
 }
 
 /// As an address that the VM could give, and back.

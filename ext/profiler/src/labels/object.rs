@@ -1,0 +1,84 @@
+//! What a fiber carries: its labels and its scope, as a Ruby object that nobody gets to see.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::value::Opaque;
+use magnus::{gc, typed_data::Obj, DataTypeFunctions, Ruby, TryConvert, TypedData, Value};
+use profiler_core::hub::Hub;
+use profiler_core::ids::{LabelSetId, ScopeId};
+use profiler_core::labels::LabelSet;
+
+use super::numbers;
+
+/// See the module.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
+pub(super) struct Labels {
+    pub(super) set: LabelSet,
+    pub(super) scope: ScopeId,
+    /// Whose they are. Held, and so never another thread that came to lie at the same address.
+    pub(super) thread: Opaque<magnus::Thread>,
+    /// The fiber that has a number, and that. Held and pinned for the same reason.
+    pub(super) fiber: Option<(Opaque<Value>, u32)>,
+    /// The epoch in which the set was interned, plus one, and its id there. Twice that where fibers have no numbers, or
+    /// one more.
+    interned_in: AtomicU64,
+    id: AtomicU32,
+}
+
+impl DataTypeFunctions for Labels {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.thread);
+        if let Some((fiber, _)) = self.fiber {
+            marker.mark(fiber);
+        }
+    }
+}
+
+impl Labels {
+    /// For the thread that runs.
+    pub(super) fn wrap(ruby: &Ruby, set: LabelSet, scope: ScopeId) -> Obj<Self> {
+        Self::wrap_for(ruby, set, scope, None)
+    }
+
+    /// For the fiber that runs, which has that number.
+    pub(super) fn wrap_for(
+        ruby: &Ruby,
+        set: LabelSet,
+        scope: ScopeId,
+        fiber: Option<(Opaque<Value>, u32)>,
+    ) -> Obj<Self> {
+        let thread = ruby.thread_current().into();
+        let (interned_in, id) = (AtomicU64::new(0), AtomicU32::new(0));
+        ruby.obj_wrap(Self { set, scope, thread, fiber, interned_in, id })
+    }
+
+    /// The number of the fiber that runs, if it is here.
+    pub(super) fn number(&self, ruby: &Ruby, running: u64) -> Option<u32> {
+        self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
+    }
+
+    /// The id of the set in this epoch.
+    pub(super) fn id(&self, hub: &Hub) -> LabelSetId {
+        let wanted = numbers::wanted();
+        let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(wanted);
+        if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {
+            let number = self.fiber.filter(|_| wanted).map_or(0, |(_, number)| number);
+            let (epoch, id) = hub.intern_labels(&self.set, number);
+            self.id.store(id.0, Ordering::Relaxed);
+            self.interned_in.store(interned_in(epoch), Ordering::Relaxed);
+        }
+        LabelSetId(self.id.load(Ordering::Relaxed))
+    }
+}
+
+/// A VALUE that came out of a fiber or a thread's state, if it is ours; 0 is none.
+pub(super) fn labels_of(value: u64) -> Option<Obj<Labels>> {
+    if value == 0 {
+        return None;
+    }
+    // SAFETY: the VALUE was just read from a live fiber.
+    let value = unsafe { Value::from_raw(value as _) };
+    Obj::try_convert(value).ok()
+}

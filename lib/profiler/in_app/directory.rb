@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+module Profiler
+  module InApp
+    # A directory for profiles: 0700, its files 0600, and not more of them than are to be kept. The names are ours alone.
+    class Directory
+      # 20261122T003012.123-4711-9f86d081.pb.gz
+      OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\./.freeze
+      private_constant :OURS
+
+      attr_reader :path
+
+      # @param path [String] made when it is first written to
+      # @param format [Symbol, String] its extension says the same to all tools, see docs/formats.md
+      # @param keep [Integer] files; the oldest go
+      # @raise [ArgumentError]
+      def initialize(path, format: "pb.gz", keep: 100)
+        raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.split("/").include?("..")
+        raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
+
+        @path = File.expand_path(path.to_s)
+        @extension = format.to_s.delete_prefix(".")
+        @keep = keep
+        Profile.send(:_format_of, "x.#{@extension}") if defined?(Profile) # raises for what is none
+      end
+
+      # A name that nobody can guess, for what {store} will get.
+      #
+      # @return [String]
+      def new_id
+        "#{Time.now.utc.strftime("%Y%m%dT%H%M%S.%L")}-#{Process.pid}-#{Random.urandom(4).unpack1("H*")}.#{@extension}"
+      end
+
+      # @param result [Result]
+      # @return [String] the file
+      # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or others may write there
+      def store(result)
+        ensure_ours
+        file = Output.new(File.join(@path, result.id)).write(result.profile)
+        sweep
+        file
+      end
+
+      private
+
+      def ensure_ours
+        FileUtils.mkdir_p(File.dirname(@path))
+        begin
+          Dir.mkdir(@path, 0o700)
+        rescue Errno::EEXIST
+          nil
+        end
+        stat = File.lstat(@path)
+        wrong = stat.symlink? && "is a link" || !stat.directory? && "is no directory" ||
+                stat.uid != Process.euid && "belongs to somebody else" || (stat.mode & 0o022).positive? && "can be written to by others"
+        raise ArgumentError, "out: #{@path} #{wrong}" if wrong
+      end
+
+      # Other processes sweep as well.
+      def sweep
+        ours = Dir.children(@path).grep(OURS).reject { |name| name.end_with?(".tmp") }.sort
+        ours.first([ours.size - @keep, 0].max).each do |name|
+          File.delete(File.join(@path, name))
+        rescue Errno::ENOENT
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require_relative "deadlines"
+require_relative "directory"
+require_relative "limits"
+require_relative "recording"
+
+module Profiler
+  # What the middlewares of Rack, Sidekiq and Active Job have in common.
+  module InApp
+    # It is not profiled, and the message says why.
+    class Refused < Error; end
+
+    # What of the work of an app is profiled, within which limits, and where the results go.
+    class Policy
+      # Pieces of work that are watched at once for being slow.
+      WATCHED = 256
+      ALWAYS_ON_INTERVAL = 10_000
+      private_constant :WATCHED, :ALWAYS_ON_INTERVAL
+
+      attr_reader :duration
+
+      # @param mode [Symbol, Array<Symbol>] as for {Profiler.run}
+      # @param interval [Integer, nil] microseconds: by default 1,000, and 10,000 for +slower_than+
+      # @param sample_rate [Numeric] of all work this part is profiled, 0 to 1
+      # @param slower_than [Numeric, nil] all work is profiled, and what took more seconds than this is kept
+      # @param out [String, Pathname, #call, #store] a directory, what is called with a {Result}, or what stores one
+      # @param format [String] of files in a directory
+      # @param keep [Integer] files in a directory; the oldest go
+      # @param concurrency [Integer] how many are profiled at once, but for those that +slower_than+ watches
+      # @param rate [Integer] profiles in a minute
+      # @param duration [Numeric] seconds; what takes longer is kept up to there
+      # @param options [Hash] more of {Profiler.start}
+      # @raise [ArgumentError]
+      def initialize(mode: :cpu, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
+                     concurrency: 8, rate: 60, duration: 60, **options)
+        number("sample_rate", sample_rate, 0..1)
+        number("slower_than", slower_than, 0..) if slower_than
+        [["concurrency", concurrency], ["rate", rate]].each { |name, value| integer(name, value) }
+        number("duration", duration, 0.01..)
+        @mode = mode
+        @interval = interval
+        @sample_rate = sample_rate
+        @slower_than = slower_than
+        @duration = duration
+        @options = options
+        @store = store_for(out, format, keep)
+        @limits = Limits.new(concurrency, rate)
+        @watched = Limits.new(WATCHED, nil)
+        @kept = Limits.new(WATCHED, rate)
+        @deadlines = Deadlines.new(duration)
+        @told = {}
+        @asked_options = session_options(nil)
+        @slow_options = session_options(ALWAYS_ON_INTERVAL)
+        Session.check(**@asked_options.except(:threads)) if defined?(Session)
+      end
+
+      # For work that somebody asked to have profiled.
+      #
+      # @param asked [Hash] options that were asked for, in place of those of the policy
+      # @return [Recording]
+      # @raise [Refused]
+      def on_demand(asked = {})
+        begin_one(:asked, asked, @limits)
+      end
+
+      # For any other.
+      #
+      # @return [Recording, nil]
+      def by_chance
+        if @sample_rate.positive? && rand < @sample_rate
+          begin_one(:sampled, {}, @limits)
+        elsif @slower_than
+          begin_one(:slow, {}, @watched)
+        end
+      rescue Refused
+        nil # and the next one will do
+      end
+
+      # Whether there is anything to do where nobody asks.
+      def idle?
+        !@slower_than && !@sample_rate.positive?
+      end
+
+      # What a recording is called where it is stored.
+      #
+      # @api private
+      def new_id
+        @store.respond_to?(:new_id) ? @store.new_id : Random.urandom(8).unpack1("H*")
+      end
+
+      # @api private
+      def keeps?(reason, seconds)
+        return true unless reason == :slow
+        return false if seconds < @slower_than || @kept.enter
+
+        @kept.leave
+        true
+      end
+
+      # @api private
+      def slow?(seconds)
+        @slower_than && seconds >= @slower_than
+      end
+
+      # @api private
+      def ended(recording)
+        @deadlines.delete(recording)
+        (recording.reason == :slow ? @watched : @limits).leave
+      end
+
+      # @api private
+      def store(result)
+        if @store.respond_to?(:store)
+          result.location = @store.store(result)
+        else
+          @store.call(result)
+        end
+        result
+      end
+
+      # The app's work goes on, whatever becomes of ours. Each kind of trouble is told once.
+      def quietly
+        yield
+      rescue StandardError => e
+        tell("#{e.class}: #{e.message}") if @told.size < 20
+        nil
+      end
+
+      private
+
+      def begin_one(reason, asked, limits)
+        why = Platform.unsupported_reason || limits.enter
+        raise Refused, why if why
+
+        begin
+          options = reason == :slow ? @slow_options : @asked_options.merge(asked)
+          recording = Recording.new(self, options, reason)
+        ensure
+          limits.leave unless recording
+        end
+        @deadlines.add(recording)
+        recording
+      rescue ArgumentError, Unsupported => e
+        raise Refused, e.message
+      end
+
+      # @param default [Integer, nil] the interval where none was given
+      def session_options(default)
+        timed = (Array(@mode) & %i[cpu wall]).any?
+        { mode: @mode, interval: (@interval || default if timed), threads: :current, **@options }.compact
+      end
+
+      def store_for(out, format, keep)
+        case out
+        when String, ->(it) { it.respond_to?(:to_path) } then Directory.new(out, format: format, keep: keep)
+        when ->(it) { it.respond_to?(:call) || it.respond_to?(:store) } then out
+        else raise ArgumentError, "out: #{out.inspect} is no place (allowed: a directory, what responds to call, what responds to store)"
+        end
+      end
+
+      def number(name, value, allowed)
+        return if value.is_a?(Numeric) && value.real? && allowed.cover?(value)
+
+        raise ArgumentError, "#{name}: #{value.inspect} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " from #{allowed.begin} on"}"
+      end
+
+      def integer(name, value)
+        raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
+      end
+
+      def tell(message)
+        return if @told[message]
+
+        @told[message] = true
+        warn "[profiler] a profile was lost: #{message}"
+      end
+    end
+  end
+end

@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+module Profiler
+  module InApp
+    # What a piece of work gave.
+    #
+    # +id+ is its name in the directory or store, +reason+ +:asked+, +:sampled+ or +:slow+, +labels+ what stands on all of its
+    # samples, +seconds+ how long it took, +location+ what the store says where it is.
+    Result = Struct.new(:id, :profile, :reason, :labels, :seconds, :location, keyword_init: true)
+
+    # The profile of one request, job or example: of its own fiber and those made in it, and on other threads of what is done
+    # {inside} there.
+    class Recording
+      attr_reader :reason
+
+      # @param policy [Policy]
+      # @param options [Hash] as for {Profiler.start}
+      def initialize(policy, options, reason)
+        @policy = policy
+        @reason = reason
+        @thread = Thread.current
+        @mutex = Mutex.new
+        @scope = Labels.new_scope
+        @session = Session.begin(options, bound: true, scope: @scope)
+        @began = now
+      end
+
+      # Its name in the store, before it is there.
+      def id
+        @id ||= @policy.new_id
+      end
+
+      # What the block does is part of it. On whatever thread, as often as it takes.
+      def inside
+        join unless Thread.current.equal?(@thread)
+        before = Labels.enter_scope(@scope)
+        begin
+          yield
+        ensure
+          Labels.leave(before)
+        end
+      end
+
+      def seconds
+        now - @began
+      end
+
+      # It is over. The second time nothing happens.
+      #
+      # @param labels [Hash] for all of its samples
+      # @return [Result, nil] nil if it was not slow enough to be kept, or was over
+      def finish(labels = {})
+        took = seconds
+        session = take or return
+        @policy.ended(self)
+        return session.discard unless @policy.keeps?(@reason, took)
+
+        profile = session.stop
+        labels = labels.compact
+        profile = profile.send(:_with_labels, labels) unless labels.empty?
+        @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
+      end
+
+      # It never was.
+      def discard
+        session = take or return
+        @policy.ended(self)
+        session.discard
+        nil
+      end
+
+      # It takes too long: what there is is kept.
+      def expire
+        @policy.quietly { finish(cut: "after #{@policy.duration} s") }
+      end
+
+      private
+
+      def take
+        @mutex.synchronize { @session.tap { @session = nil } }
+      end
+
+      def join
+        @session&.join
+      rescue NotRunning
+        nil # it came to its end just now
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

@@ -1,0 +1,129 @@
+# frozen_string_literal: true
+
+require_relative "in_app/policy"
+
+module Profiler
+  # Profiles requests of a Rack app (Rack 2 and 3), each by itself: those that ask for it, some by chance, or those that were
+  # slow. The others go on as ever, and the app's response stays what it is.
+  #
+  #   use Profiler::Middleware, permit: ->(env) { Rack::Request.new(env).session[:admin] }
+  #   use Profiler::Middleware, token: ENV["PROFILER_TOKEN"], slower_than: 0.5, out: "log/profiles"
+  #
+  # Who may ask adds +?profile=cpu+ to the address, or sends <tt>X-Profile: mode=wall;interval=500</tt>; the response then names
+  # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. Without permission nothing tells that
+  # this is here. Outside development nobody has permission unless +permit+ or +token+ give it.
+  class Middleware
+    autoload :Asked, "#{__dir__}/middleware/asked"
+    autoload :Body, "#{__dir__}/middleware/body"
+    autoload :Hijack, "#{__dir__}/middleware/hijack"
+    autoload :Permission, "#{__dir__}/middleware/permission"
+    autoload :Route, "#{__dir__}/middleware/route"
+
+    RESULT = "x-profiler-result"
+    REFUSED = "x-profiler-refused"
+    # Where in the env the recording is: for what an app does for the request on threads of its own, see {InApp::Recording#inside}.
+    RECORDING = "profiler.recording"
+
+    # @param app [#call]
+    # @param permit [#call, nil] gets the env; what it says decides who may ask
+    # @param token [String, nil] 16 bytes or more: who sends it in the header +X-Profiler-Token+ may ask
+    # @param parameter [String, nil] of the query, to ask with; nil: by header alone
+    # @param route [#call, nil] gets the env and gives the label +route+; a pattern, not a path
+    # @param options [Hash] as for {InApp::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency rate
+    #   duration, and more of {Profiler.start}
+    # @raise [ArgumentError]
+    def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, **options)
+      @app = app
+      @permission = Permission.new(permit, token)
+      @asked = Asked.new(parameter)
+      @route = Route.new(route)
+      @policy = InApp::Policy.new(**options)
+      @idle = @policy.idle?
+    end
+
+    def call(env)
+      words = @asked.in(env)
+      return @app.call(env) if words.nil? && @idle
+
+      recording, refused = begin_one(words, env)
+      return serve(env, recording) if recording
+      return @app.call(env) unless refused
+
+      status, headers, body = @app.call(env)
+      [status, with(headers, REFUSED, refused), body]
+    end
+
+    private
+
+    # @return [Array(InApp::Recording, nil), Array(nil, String), nil]
+    def begin_one(words, env)
+      @policy.quietly do
+        if words && @permission.given?(env)
+          begin
+            @policy.on_demand(@asked.parse(words))
+          rescue InApp::Refused, ArgumentError => e
+            [nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
+          end
+        else
+          @policy.by_chance
+        end
+      end
+    end
+
+    def serve(env, recording)
+      env[RECORDING] = recording
+      hijack = Hijack.watch(env) { finish(recording, env, nil) }
+      response = recording.inside { @app.call(env) }
+      respond(env, recording, hijack, *response)
+    ensure
+      # An exception or a throw.
+      finish(recording, env, nil) unless response || hijack&.taken?
+    end
+
+    def respond(env, recording, hijack, status, headers, body)
+      return [status, headers, body] if hijack.taken?
+
+      finishing = -> { finish(recording, env, status) }
+      if (partial = headers && headers["rack.hijack"])
+        headers = with(headers, "rack.hijack", until_closed(partial, recording, finishing))
+      elsif body.instance_of?(Array)
+        return [status, named(finishing.call, headers, env), body] # nothing is left to be done
+      else
+        body = Body.new(body, recording, &finishing)
+      end
+      [status, will_be_kept?(recording) ? named(recording, headers, env) : headers, body]
+    end
+
+    def until_closed(partial, recording, finishing)
+      lambda do |io|
+        recording.inside { partial.call(io) }
+        Hijack.until_closed(io, &finishing)
+      rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
+        finishing.call
+        raise
+      end
+    end
+
+    def will_be_kept?(recording)
+      recording.reason != :slow || @policy.slow?(recording.seconds)
+    end
+
+    def finish(recording, env, status)
+      @policy.quietly { recording.finish(@route.labels(env, status)) }
+    end
+
+    # Who may not ask does not hear of it either.
+    #
+    # @param it [#id, nil]
+    def named(it, headers, env)
+      return headers unless it && @policy.quietly { @permission.given?(env) }
+
+      with(headers, RESULT, it.id)
+    end
+
+    # The app's own may be frozen, or used again for the next request.
+    def with(headers, name, value)
+      (headers.respond_to?(:[]=) ? headers.dup : headers.to_h.dup).tap { |it| it[name] = value }
+    end
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Middleware
+    # What a request asks for: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>. Both may say the
+    # same; a mode alone is short for <tt>mode=</tt>.
+    class Asked
+      HEADER = "HTTP_X_PROFILE"
+      MODES = %w[cpu wall allocations object heap retained].freeze
+      NUMBERS = %w[interval every].freeze
+      LONGEST = 200
+      private_constant :LONGEST
+
+      # @param parameter [String, nil] of the query; nil if only the header counts
+      def initialize(parameter)
+        @prefix = "#{parameter}=".b if parameter
+      end
+
+      # What it asks for, not yet looked at; nil if nothing, as far as can be said at no cost.
+      #
+      # @return [String, nil]
+      def in(env)
+        header = env[HEADER]
+        return header if header
+        return unless @prefix
+
+        query = env["QUERY_STRING"]
+        return if query.nil? || query.empty?
+
+        query = query.b # a client can send any bytes
+        pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
+        words = decode(pair.delete_prefix(@prefix))
+        # Else it is a parameter of the app's own.
+        words if MODES.include?(words[/\A(?:mode=)?(\w+)/, 1])
+      end
+
+      # @param words [String]
+      # @return [Hash] options of a session
+      # @raise [ArgumentError]
+      def parse(words)
+        raise ArgumentError, "more is asked for than #{LONGEST} bytes" if words.bytesize > LONGEST
+
+        words.scrub("?").split(";").to_h do |word|
+          name, value = word.strip.split("=", 2)
+          name, value = "mode", name unless value
+          option(name, value)
+        end
+      end
+
+      private
+
+      def option(name, value)
+        case name
+        when "mode" then [:mode, value.split(",").map { |it| mode(it) }]
+        when *NUMBERS then [name.to_sym, Integer(value, 10, exception: false) || (raise ArgumentError, "#{name}: #{value.inspect} is not an Integer")]
+        when "timeline" then [:timeline, value == "1"]
+        else raise ArgumentError, "#{name.inspect} cannot be asked for (allowed: mode, interval, every, timeline)"
+        end
+      end
+
+      def mode(name)
+        raise ArgumentError, "#{name.inspect} is not a mode (allowed: #{MODES.join(", ")})" unless MODES.include?(name)
+
+        name.to_sym
+      end
+
+      def decode(text)
+        text.tr("+", " ").gsub(/%(\h\h)/n) { $1.hex.chr }.force_encoding(Encoding::UTF_8).scrub("?")
+      end
+    end
+  end
+end

@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Middleware
+    # The body of a response that is profiled to its end. To whoever asks it is the app's body.
+    class Body
+      # What takes the app's time.
+      WORKS = %i[each read gets].freeze
+      private_constant :WORKS
+
+      # @param body the app's
+      # @param recording [InApp::Recording]
+      # @yield once, when all of it was sent
+      def initialize(body, recording, &finish)
+        @body = body
+        @recording = recording
+        @finish = finish
+      end
+
+      def close
+        @recording.inside { @body.close } if @body.respond_to?(:close)
+      ensure
+        @finish.call
+      end
+
+      # Rack has it do what +close+ does.
+      def to_ary
+        @recording.inside { @body.to_ary }
+      ensure
+        @finish.call
+      end
+
+      # A body that gets the stream may hand it to somebody who closes it later.
+      def call(stream)
+        @recording.inside { @body.call(stream) }
+        Hijack.until_closed(stream, &@finish)
+      rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
+        @finish.call
+        raise
+      end
+
+      def respond_to?(name, include_all = false)
+        name.to_sym == :close || @body.respond_to?(name, include_all)
+      end
+
+      def respond_to_missing?(name, include_all = false)
+        @body.respond_to?(name, include_all)
+      end
+
+      def method_missing(name, ...)
+        return super unless @body.respond_to?(name)
+        return @body.public_send(name, ...) unless WORKS.include?(name)
+
+        @recording.inside { @body.public_send(name, ...) }
+      end
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "digest"
+
+module Profiler
+  class Middleware
+    # Who may ask for profiles and see that there are any. Nobody, unless something says yes: in development all may; elsewhere
+    # +permit+ has to agree, or the token has to be right, and where there are both, both.
+    class Permission
+      HEADER = "HTTP_X_PROFILER_TOKEN"
+      LEAST = 16
+
+      # @param permit [#call, nil] gets the env
+      # @param token [String, nil]
+      # @raise [ArgumentError]
+      def initialize(permit, token)
+        raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
+        unless token.nil? || (token.is_a?(String) && token.bytesize >= LEAST)
+          raise ArgumentError, "token: it is not a String of #{LEAST} bytes or more" # which it is, the message does not tell
+        end
+
+        @permit = permit
+        @digest = token && Digest::SHA256.digest(token)
+      end
+
+      # @param env [Hash]
+      def given?(env)
+        return self.class.development? unless @permit || @digest
+        return false if @digest && !right?(env[HEADER])
+
+        @permit.nil? || @permit.call(env) ? true : false
+      end
+
+      # Where nothing says that it is, it is not.
+      def self.development?
+        said = ENV.values_at("RAILS_ENV", "RACK_ENV").compact
+        said.any? && said.all?("development")
+      end
+
+      private
+
+      # Digests have one length, and all of it is compared: how long that takes tells nothing.
+      def right?(token)
+        given = Digest::SHA256.digest(token.to_s)
+        @digest.each_byte.zip(given.each_byte).sum { |ours, theirs| ours ^ theirs }.zero?
+      end
+    end
+  end
+end

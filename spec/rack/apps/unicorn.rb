@@ -1,0 +1,4 @@
+# frozen_string_literal: true
+
+worker_processes 2
+preload_app true
