@@ -28,7 +28,11 @@ struct Room {
 }
 
 /// See the module.
-pub(super) struct Sums([Room; ROOMS]);
+pub(super) struct Sums {
+    rooms: [Room; ROOMS],
+    /// There may be something in some room: to look into each takes as long as half a session.
+    any: bool,
+}
 
 const NOTHING: Made = Made { class: Class::NONE, looks: 0, objects: 0, bytes: 0, tracked: None };
 
@@ -36,7 +40,8 @@ impl Sums {
     pub(super) const fn new() -> Self {
         let site =
             Site { thread: ThreadId(0), labels: LabelSetId::NONE, scope: ScopeId::NONE, class: Class::NONE };
-        Self([Room { site, made: NOTHING, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] }; ROOMS])
+        let room = Room { site, made: NOTHING, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] };
+        Self { rooms: [room; ROOMS], any: false }
     }
 
     /// The room of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
@@ -54,11 +59,12 @@ impl Sums {
             return None;
         }
         let place = hash(site, handles, lines) as usize % ROOMS;
-        let room = self.0.get_mut(place)?;
+        let room = self.rooms.get_mut(place)?;
         if room.is(site, handles, lines) {
             return Some((place, false));
         }
         room.leave(send);
+        self.any = true;
         room.site = *site;
         room.frames = handles.len();
         room.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
@@ -70,7 +76,7 @@ impl Sums {
     /// More was made there.
     #[inline]
     pub(super) fn add(&mut self, place: usize, more: &Made) {
-        if let Some(Room { made, .. }) = self.0.get_mut(place) {
+        if let Some(Room { made, .. }) = self.rooms.get_mut(place) {
             made.looks = made.looks.saturating_add(more.looks);
             made.objects += more.objects;
             made.bytes += more.bytes;
@@ -79,12 +85,15 @@ impl Sums {
 
     /// `send` takes all of it.
     pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Made)) {
-        self.0.iter_mut().for_each(|room| room.leave(&mut send));
+        if ::core::mem::take(&mut self.any) {
+            self.rooms.iter_mut().for_each(|room| room.leave(&mut send));
+        }
     }
 
     /// Nothing is left.
     pub(super) fn forget(&mut self) {
-        self.0.iter_mut().for_each(|room| room.frames = 0);
+        self.any = false;
+        self.rooms.iter_mut().for_each(|room| room.frames = 0);
     }
 }
 
