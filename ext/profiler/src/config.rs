@@ -17,8 +17,10 @@ use crate::capture::engine::{perf, Engine};
 use crate::errors::{argument_error, error};
 use crate::vm;
 
+mod given;
 pub(crate) mod mode;
 pub(crate) mod wall;
+use given::Given;
 pub(crate) use mode::modes;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
@@ -26,27 +28,6 @@ const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
 const DEPTH: RangeInclusive<i64> = 128..=10_000;
 const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
-
-/// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 17] = [
-    "mode",
-    "interval",
-    "frequency",
-    "threads",
-    "labels",
-    "static_labels",
-    "depth",
-    "engine",
-    "metadata",
-    "trim_path",
-    "gc",
-    "timeline",
-    "fibers",
-    "every",
-    "every_bytes",
-    "bound",
-    "scope",
-];
 
 /// Whose time a session is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,42 +76,44 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the values of the keywords of `Profiler.start`, in the order of [`KEYWORDS`]; what is nil takes
+    /// Reads the values of the keywords of `Profiler.start`, in the order of [`Given`]; what was not given takes
     /// its default.
     pub(crate) fn from_ruby(ruby: &Ruby, options: RArray) -> Result<Self, Error> {
-        let option = |name: &str| -> Option<Value> {
-            let place = KEYWORDS.iter().position(|keyword| *keyword == name)?;
-            options.entry(place as isize).ok().filter(|value: &Value| !value.is_nil())
-        };
+        let given = Given::from_ruby(options);
         let mut notes = Vec::new();
-        let measures = mode::measures(ruby, option("mode"))?;
-        let every = mode::every(ruby, measures, option("every"), option("every_bytes"))?;
+        let measures = mode::measures(ruby, given.mode)?;
+        let every = mode::every(ruby, measures, given.every, given.every_bytes)?;
         if !measures.timed() {
-            let of_time = ["interval", "frequency", "engine", "gc"].map(|name| (name, option(name)));
+            let of_time = [
+                ("interval", given.interval),
+                ("frequency", given.frequency),
+                ("engine", given.engine),
+                ("gc", given.gc),
+            ];
             mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
         }
         let interval_ns = match measures.timed() {
-            true => interval_ns(ruby, option("interval"), option("frequency"))?,
+            true => interval_ns(ruby, given.interval, given.frequency)?,
             false => 0,
         };
-        let asked = if measures.timed() { asked_engine(ruby, option("engine"))? } else { None };
+        let asked = if measures.timed() { asked_engine(ruby, given.engine)? } else { None };
         Ok(Self {
             measures,
             interval_ns,
             every,
-            depth: integer(ruby, "depth", option("depth"), &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
-            threads: threads(ruby, option("threads"))?,
-            labels: labels(ruby, "labels", option("labels"))?,
-            scope: option("scope").map(u32::try_convert).transpose()?.map(ScopeId),
-            static_labels: labels(ruby, "static_labels", option("static_labels"))?,
+            depth: integer(ruby, "depth", given.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
+            threads: threads(ruby, given.threads)?,
+            labels: labels(ruby, "labels", given.labels)?,
+            scope: given.scope.map(u32::try_convert).transpose()?.map(ScopeId),
+            static_labels: labels(ruby, "static_labels", given.static_labels)?,
             engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),
-            metadata: metadata(ruby, option("metadata"))?,
-            gc: option("gc").map(|it| gc_place(ruby, it)).transpose()?,
-            trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
-            timeline: option("timeline").is_some_and(Value::to_bool),
-            fibers: option("fibers").is_some_and(Value::to_bool),
-            bound: option("bound").is_some_and(Value::to_bool),
+            metadata: metadata(ruby, given.metadata)?,
+            gc: given.gc.map(|it| gc_place(ruby, it)).transpose()?,
+            trim_path: given.trim_path.map(TryConvert::try_convert).transpose()?,
+            timeline: given.timeline.is_some_and(Value::to_bool),
+            fibers: given.fibers.is_some_and(Value::to_bool),
+            bound: given.bound.is_some_and(Value::to_bool),
             notes,
         })
     }
