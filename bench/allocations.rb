@@ -4,7 +4,8 @@ require_relative "contenders"
 require "json"
 
 # What it costs to make an object while somebody looks, over a hook that does nothing. In one process all contenders take
-# turns in random order, slice by slice, so that drift of the machine hits all alike.
+# turns in random order, in slices of milliseconds, so that a machine that changes its speed has the same one for all of a
+# round, mostly. To start and to stop is not in it.
 module Bench
   module Allocations
     DOCUMENT = JSON.generate(Array.new(50) { |i| { "id" => "i#{i}", "tags" => %w[a b c], "score" => i / 3.0 } }).freeze
@@ -42,7 +43,7 @@ module Bench
 
     # A hook that does nothing, on what is made, and on what is freed.
     class Empty
-      def initialize(freed: false, walk: false)
+      def initialize(freed: false, walk: 0)
         OnFloor.load
         @hooks = [true, freed, walk]
       end
@@ -51,8 +52,10 @@ module Bench
         Floor.objects(*@hooks)
       end
 
+      # Nanoseconds that were spent on another thread.
       def stop
-        Floor.objects(false, false, false)
+        Floor.objects(false, false, 0)
+        0
       end
     end
 
@@ -67,7 +70,7 @@ module Bench
       end
 
       def stop
-        @session.stop
+        @session.stop.stats[:collector_ns]
       end
     end
 
@@ -84,21 +87,30 @@ module Bench
       def stop
         StackProf.stop
         StackProf.results
+        0
+      end
+    end
+
+    class Nobody
+      def start; end
+
+      def stop
+        0
       end
     end
 
     ARMS = {
-      "off" => -> { Null.new },
+      "off" => -> { Nobody.new },
       "empty hook" => -> { Empty.new },
       "empty hook, again" => -> { Empty.new }, # the noise
       "empty hooks, on the freed too" => -> { Empty.new(freed: true) }, # the least that :heap takes
-      "a walk in it, 1" => -> { Empty.new(walk: true) }, # the least that looking at each takes
+      **[1, 100, 1_000].to_h { |every| ["a walk in it, #{every}", -> { Empty.new(walk: every) }] }, # the least that looking takes
       **[1, 100, 1_000].to_h { |every| ["ours, #{every}", -> { Ours.new(:allocations, every) }] },
       "ours, heap, 1000" => -> { Ours.new(:heap, 1_000) },
       **[1, 100, 1_000].to_h { |every| ["stackprof, #{every}", -> { Peer.new(every) }] }
     }.freeze
 
-    # CPU seconds of each arm, and how many objects the VM counts, in each of `pairs` rounds.
+    # Of each arm in each of `pairs` rounds the nanoseconds that an object took.
     def rounds(work, pairs, seconds)
       work = WORK.fetch(work)
       arms = Bench.loaded(ARMS)
@@ -110,17 +122,15 @@ module Bench
     end
 
     def slice(work, arm, number)
-      GC.start
       arm.start
+      work.call(number / 4) # to start leaves caches cold
       objects = GC.stat(:total_allocated_objects)
-      cpu = Bench.cpu_of do
-        work.call(number)
-        sleep 0.02 # for who has a thread
-      end
+      cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+      work.call(number)
+      cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - cpu
       objects = GC.stat(:total_allocated_objects) - objects
-      # What a contender does later, it does because of these objects.
-      stop = Bench.cpu_of { arm.stop }
-      { cpu: cpu, stop: stop, objects: objects }
+      elsewhere = arm.stop
+      (cpu + elsewhere).fdiv(objects)
     end
   end
 end

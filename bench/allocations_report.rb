@@ -12,9 +12,9 @@ module Bench
 
     def allocations
       report = Report.new("allocations", "To make an object, ns over a hook that does nothing")
-      by_work = Allocations::WORK.keys.to_h { |work| [work, child(:allocations, work, pairs(30), SECONDS)] }
-      report.text("Trimmed mean of the differences of #{pairs(30)} rounds, a slice of each contender in each; in brackets the 95 % interval. " \
-                  "The CPU of the whole process counts, that of stopping does not.")
+      by_work = Allocations::WORK.keys.to_h { |work| [work, child(:allocations, work, pairs(300), SECONDS / 100)] }
+      report.text("Median of the differences of #{pairs(300)} rounds, a slice of each contender in each; in brackets the 95 % interval. " \
+                  "The CPU of the thread and of the collector count, that of starting and stopping does not.")
       arms = Allocations::ARMS.keys & by_work.values.first.first.keys - ["empty hook"]
       limits = { "ours, 1" => EACH_LIMIT_NS, "ours, 100" => SELDOM_LIMIT_NS, "ours, 1000" => SELDOM_LIMIT_NS }
       rows = arms.flat_map do |arm|
@@ -23,24 +23,23 @@ module Bench
         [[arm, *figures.map { |it| it.text(1) }], *([["at most #{limit}", *figures.map { |it| it.verdict(limit) }]] if limit)]
       end
       report.table(["", *by_work.keys], rows)
-      base = by_work.values.map { |rounds| Stats.trimmed_mean(rounds.map { |it| it["off"]["cpu"] * 1e9 / it["off"]["objects"] }).round(1) }
+      base = by_work.values.map { |rounds| Stats.median(rounds.map { |it| it["off"] }).round(1) }
       report.text("CPU of the whole, with / without (an object takes #{base.join(", ")} ns without)")
       report.table(["", *by_work.keys], (arms + ["empty hook"] - ["off"]).map do |arm|
-        [arm, *by_work.values.map { |rounds| Stats.figure(rounds) { |some| Stats.trimmed_mean(some.map { |it| it[arm]["cpu"] / it[arm]["objects"] * it["off"]["objects"] / it["off"]["cpu"] }) }.text(3) }]
+        [arm, *by_work.values.map { |rounds| times(rounds, arm, "off").text(3) }]
       end)
-      ratio = ->(some) { Stats.trimmed_mean(some.map { |it| %w[heap,\ 1000 1000].map { |name| per_object(it["ours, #{name}"]) }.reduce(:/) }) }
-      figures = by_work.values.map { |rounds| Stats.figure(rounds, &ratio) }
+      figures = by_work.values.map { |rounds| times(rounds, "ours, heap, 1000", "ours, 1000") }
       report.text("CPU with `:heap` / with `:allocations`, one in 1,000 looked at; at most #{HEAP_LIMIT}")
       report.table(["", *by_work.keys], [["heap / allocations", *figures.map { |it| it.text(3) }], ["demand", *figures.map { |it| it.verdict(HEAP_LIMIT) }]])
       report.publish
     end
 
-    def per_object(slice)
-      slice["cpu"] * 1e9 / slice["objects"]
+    def times(rounds, arm, other)
+      Stats.figure(rounds) { |some| Stats.median(some.map { |it| it[arm] / it[other] }) }
     end
 
     def over_empty(rounds, arm)
-      Stats.trimmed_mean(rounds.map { |it| per_object(it[arm]) - per_object(it["empty hook"]) })
+      Stats.median(rounds.map { |it| it[arm] - it["empty hook"] })
     end
   end
 end

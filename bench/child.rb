@@ -49,30 +49,27 @@ module Bench
     Array.new(pairs) { contenders.to_a.shuffle.to_h { |arm, contender| [arm, slice(contender, *fixed)] } }
   end
 
-  # The same where a machine changes its speed from second to second: a slice of none before and after each, and blocks in
-  # which these took no longer than ever. `pairs` of these; where twice as many do not have them, the best there are.
-  def self.steady_blocks(workload, arms, pairs, seconds)
+  # The same where a machine changes its speed from second to second: short slices, and one of nobody before and after each.
+  def self.turns(workload, arms, pairs, seconds)
     work = Workloads.any(workload)
     contenders = ["off", *arms].to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
     rounds = calibrate(work, seconds)
     contenders.each_value { |contender| whole(contender, work, rounds) }
     none = contenders.delete("off")
-    found = []
-    (2 * pairs).times do
-      offs = [whole(none, work, rounds)]
-      block = contenders.to_a.shuffle.to_h do |arm, contender|
-        on = whole(contender, work, rounds)
-        offs << whole(none, work, rounds)
-        [arm, on.merge(off: %i[cpu wall].to_h { |of| [of, (offs[-1][of] + offs[-2][of]) / 2] })]
+    before = whole(none, work, rounds)
+    blocks = Array.new(pairs) do
+      contenders.to_a.shuffle.to_h do |arm, contender|
+        on, after = whole(contender, work, rounds), whole(none, work, rounds)
+        off = %i[cpu wall].to_h { |of| [of, (before[of] + after[of]) / 2] }
+        before = after
+        [arm, on.merge(off: off)]
       end
-      found << { offs: offs.map { |it| it[:cpu] }, arms: block }
-      break if steady(found).size >= pairs
     end
-    best = found.min_by(pairs) { |it| it[:offs].max }
-    { blocks: best.map { |it| it[:arms] }, steady: steady(found).size, of: found.size, rounds: rounds }
+    { blocks: blocks, rounds: rounds }
   end
 
-  # CPU from before the start until after the stop, when nothing is left to be done; the wall clock of the work.
+  # CPU from before the start until after the stop, when nothing is left to be done, but for names, which are asked for once
+  # and not at each sample; the wall clock of the work.
   def self.whole(contender, work, rounds)
     GC.start
     wall = said = nil
@@ -81,12 +78,7 @@ module Bench
       wall = Engines.wall_of { work.call(rounds) }
       said = contender.stop
     end
-    said.merge(cpu: cpu, wall: wall)
-  end
-
-  def self.steady(found)
-    best = found.flat_map { |it| it[:offs] }.min
-    found.select { |it| it[:offs].max < best * STEADY }
+    said.merge(cpu: cpu - (said.fetch(:names_ns, 0) / 1e9), wall: wall)
   end
 
   # The pairs of one contender with every workload.

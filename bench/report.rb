@@ -38,7 +38,7 @@ module Bench
       ["- #{RUBY_DESCRIPTION}",
        "- #{Etc.nprocessors} x #{read("/proc/cpuinfo")[/^model name\s*: (.*)/, 1] || "unknown CPU"}, #{Etc.uname[:sysname]} #{Etc.uname[:release]}, HZ=#{hz}",
        "- load #{@load_before} before, #{load_average} after; #{Time.now.utc.strftime("%F %R")} UTC",
-       "- `#{%w[BENCH_SECONDS BENCH_PAIRS BENCH_INTERVAL].filter_map { |name| "#{name}=#{ENV[name]} " if ENV[name] }.join}rake bench:#{@name}`; " \
+       "- `#{%w[BENCH_SECONDS BENCH_PAIRS BENCH_INTERVAL BENCH_ROWS].filter_map { |name| "#{name}=#{ENV[name]} " if ENV[name] }.join}rake bench:#{@name}`; " \
        "#{@clock}; intervals are 95 %"]
     end
 

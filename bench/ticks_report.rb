@@ -17,9 +17,9 @@ module Bench
       report = Report.new("ticks", "What ticks cost, engine by engine")
       here = ["null", *Bench.available("stackprof wall"), *GROUPS[1], "floor ticker", "ours ticker", *("ours wall" if Engines.wall?)]
       groups = GROUPS.map { |arms| arms & here }
-      report.text("One thread that computes, at a depth of 50, #{SECONDS} s at a time, between two that nobody profiles. This machine may change its " \
-                  "speed from second to second: a round counts if what nobody profiled took at most #{((STEADY - 1) * 100).round} % longer than ever. A " \
-                  "sample's cost is that of everything, the threads of the profilers too. `null` is the noise.")
+      report.text("One thread that computes, at a depth of 50, #{(SECONDS / 4 * 1_000).round} ms at a time, between two that nobody profiles: medians of " \
+                  "#{pairs(300)} rounds, as this machine may change its speed from second to second. A sample's cost is that of everything, the threads " \
+                  "of the profilers too. `null` is the noise.")
       [1_000, 100].each { |interval_us| ticks_at(report, interval_us, groups) }
       switches(report, here & ["null", "stackprof wall", "ours wall"])
       report.publish
@@ -27,53 +27,45 @@ module Bench
 
     def ticks_at(report, interval_us, groups)
       rows = groups.flat_map do |arms|
-        found = child(:steady_blocks, "depth50", arms, pairs(30), SECONDS, env: { "BENCH_INTERVAL" => interval_us.to_s })
-        blocks = found["blocks"]
+        blocks = child(:turns, "depth50", arms, pairs(300), SECONDS / 4, env: { "BENCH_INTERVAL" => interval_us.to_s })["blocks"]
         arms.map do |arm|
           samples = blocks.sum { |it| it[arm]["samples"] } / blocks.sum { |it| it[arm]["cpu"] }
-          [arm, samples.round, *%w[cpu wall].map { |of| slowdown(blocks, arm, of).text(3) }, *sample_costs(found, arm, arms.first),
-           "#{found["steady"]} of #{found["of"]}"]
+          [arm, samples.round, *%w[cpu wall].map { |of| slowdown(blocks, arm, of).text(3) }, *sample_costs(blocks, arm, arms.first)]
         end
       end
       report.text("Asked for: #{1_000_000 / interval_us} a second. The demand: a sample costs at most #{TICK_LIMIT} x the floor's.")
-      report.table(["", "samples a second", "CPU, with / without", "wall clock, with / without", "us a sample", "times its floor", "steady rounds"], rows)
+      report.table(["", "samples a second", "CPU, with / without", "wall clock, with / without", "us a sample", "times its floor"], rows)
     end
 
     def slowdown(blocks, arm, of)
       Stats.figure(blocks) { |some| Stats.median(some.map { |block| block[arm][of] / block[arm]["off"][of] }) }
     end
 
-    def sample_costs(found, arm, floor)
-      blocks = found["blocks"]
+    def sample_costs(blocks, arm, floor)
       return ["0 (no samples)"] * 2 if arm == "null"
 
       each = Stats.figure(blocks) { |some| sample_cost(some, arm) * 1e6 }.text(1)
       return [each, "0 (no floor)"] unless arm.start_with?("ours")
 
       ratio = Stats.figure(blocks) { |some| sample_cost(some, arm) / sample_cost(some, floor) }
-      [each, "#{ratio.text(2)}, #{judged(found, ratio, TICK_LIMIT)}"]
-    end
-
-    def judged(found, figure, limit)
-      found["steady"] < Stats::ENOUGH ? "not judged" : figure.verdict(limit)
+      [each, "#{ratio.text(2)}, #{ratio.verdict(TICK_LIMIT)}"]
     end
 
     def sample_cost(blocks, arm)
-      Stats.trimmed_mean(blocks.map { |it| it[arm]["cpu"] - it[arm]["off"]["cpu"] }) / Stats.mean(blocks, arm, "samples")
+      Stats.median(blocks.map { |it| it[arm]["cpu"] - it[arm]["off"]["cpu"] }) / Stats.mean(blocks, arm, "samples")
     end
 
     def switches(report, arms)
-      found = child(:steady_blocks, "switches", arms, pairs(30), SECONDS)
+      found = child(:turns, "switches", arms, pairs(300), SECONDS / 4)
       blocks = found["blocks"]
       rate = Stats.median(blocks.flat_map { |it| it.values.map { |on| 2 * found["rounds"] / on["off"]["wall"] } })
       report.text("A thread that lets go of the GVL and takes it back #{rate.round(-3)} times a second, one tick in #{INTERVAL_US} us. The demand: it " \
                   "loses at most #{((SWITCH_LIMIT - 1) * 100).round} %.")
       rows = arms.map do |arm|
         wall, cpu = %w[wall cpu].map { |of| slowdown(blocks, arm, of) }
-        ["switches, #{arm}", "#{wall.text(3)}#{", #{judged(found, wall, SWITCH_LIMIT)}" if arm.start_with?("ours")}", cpu.text(3),
-         "#{found["steady"]} of #{found["of"]}"]
+        ["switches, #{arm}", "#{wall.text(3)}#{", #{wall.verdict(SWITCH_LIMIT)}" if arm.start_with?("ours")}", cpu.text(3)]
       end
-      report.table(["", "wall clock, with / without", "CPU, with / without", "steady rounds"], rows)
+      report.table(["", "wall clock, with / without", "CPU, with / without"], rows)
     end
   end
 end

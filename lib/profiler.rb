@@ -38,6 +38,7 @@ module Profiler
     # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both
     # @param every [Integer] of so many objects one is looked at, 1 to 1,000,000 (default 1,000), for +:allocations+
     #   and +:heap+
+    # @param every_bytes [Integer] the same as bytes of their slots, 1,024 to 1,073,741,824; not both
     # @param out [String, nil] file to write; its extension says the format. It is checked before the
     #   block runs and written even when the block raises.
     # @param format [Symbol, String, nil] format of +out+ where its extension does not say it
@@ -50,6 +51,8 @@ module Profiler
     # @param gc [Symbol, nil] garbage collection shows under what caused it; +:root+: in one place; +:ignore+ (also
     #   <tt>ignore_gc: true</tt>): nowhere, see {Profile#gc}
     # @param timeline [Boolean] keep also when all of it was, see {Profile#timeline}; +raw+ is another name for it
+    # @param fibers [Boolean] samples say which fiber they are of: the label +fiber+, a number in the order in which fibers were
+    #   first seen to run
     # @param metadata [Hash] words of your own for the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @raise [ArgumentError] for a value that is not allowed

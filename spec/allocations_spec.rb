@@ -51,6 +51,38 @@ RSpec.describe "Allocations" do
     expect(out.chomp).to eq(RUBY_VERSION < "3.2" ? "[[10, 400]]" : "[[10, 800]]")
   end
 
+  it "are looked at by their bytes where that is asked for" do
+    out = run(<<~RUBY)
+      small = Class.new { def self.name = "x"; def initialize = @a = 1 }
+      large = Class.new { def initialize = (@a = @b = @c = @d = @e = @f = @g = @h = 1) }
+      work = -> { 60_000.times { small.new; 2.times { large.new } } }
+      work.call
+      classes = ->(profile) { profile.samples.group_by { |it| it.frames.first.name[/new/] && it.labels["class"] }.values.map { |rows| [rows.sum(&:alloc_bytes), rows.sum(&:alloc_objects)] }.max }
+      exact = Profiler.run(mode: :allocations, every: 1, &work)
+      bytes = Profiler.run(mode: :allocations, every_bytes: 2_048, &work)
+      p exact.stats[:object_bytes], bytes.stats[:object_bytes], exact.stats[:objects], bytes.stats[:objects]
+      p bytes.stats.values_at(:every, :every_bytes)
+      puts bytes.report.gsub(/\s+/, " ")[/one in each.*? at/]
+    RUBY
+    exact_bytes, bytes, exact, objects = out.lines.first(4).map { |it| Integer(it) }
+    expect(bytes).to be_within(20_000).of(exact_bytes) # but for what the sessions themselves make, the same
+    expect(objects).to be_within(exact / 50).of(exact) # each look says how large one is
+    expect(out.lines[4..].map(&:chomp)).to eq(["[0, 2048]", "one in each 2,048 bytes looked at"])
+  end
+
+  it "are looked at often enough for sessions that count differently" do
+    out = run(<<~RUBY)
+      bytes = Profiler.start(mode: :allocations, every_bytes: 64_000)
+      objects = Profiler.start(mode: :allocations, every: 50)
+      100_000.times { Object.new }
+      objects.stop.then { |it| p it.stats[:objects] == it.stats[:vm_objects], it.stats[:samples] >= 2_000 }
+      100_000.times { Object.new }
+      bytes.stop.then { |it| p it.stats[:objects] - it.stats[:vm_objects] }
+    RUBY
+    expect(out.lines.first(2)).to eq(%W[true\n true\n])
+    expect(Integer(out.lines.last).abs).to be < 2_000
+  end
+
   it "stand beside time in one profile, each with its own rows" do
     out = run(<<~RUBY)
       profile = Profiler.run(mode: %i[cpu allocations]) { 300_000.times { |it| "text \#{it}" } }

@@ -105,9 +105,13 @@ on_object(VALUE data, const rb_trace_arg_t *what)
 {
 }
 
+static int walk_every, until_walk;
+
 static void
 walk_at_object(VALUE data, const rb_trace_arg_t *what)
 {
+    if (--until_walk > 0) return;
+    until_walk = walk_every;
     rb_profile_frames(0, MAX_FRAMES, handles, lines);
 }
 
@@ -117,14 +121,15 @@ hook_objects(void (*hook)(VALUE, const rb_trace_arg_t *), rb_event_flag_t event)
     rb_add_event_hook2((rb_event_hook_func_t)hook, event, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
 }
 
-/* Floor.objects(made, freed, walk): whether there is a hook on objects that are made, and on those that are freed, and whether
- * the former walks. */
+/* Floor.objects(made, freed, walk): whether there is a hook on objects that are made, and on those that are freed, and at one
+ * in how many the former walks; 0 for none. */
 static VALUE
 floor_objects(VALUE self, VALUE made, VALUE freed, VALUE walk)
 {
     rb_remove_event_hook((rb_event_hook_func_t)on_object);
     rb_remove_event_hook((rb_event_hook_func_t)walk_at_object);
-    if (RTEST(made)) hook_objects(RTEST(walk) ? walk_at_object : on_object, RUBY_INTERNAL_EVENT_NEWOBJ);
+    walk_every = until_walk = NUM2INT(walk);
+    if (RTEST(made)) hook_objects(walk_every ? walk_at_object : on_object, RUBY_INTERNAL_EVENT_NEWOBJ);
     if (RTEST(freed)) hook_objects(on_object, RUBY_INTERNAL_EVENT_FREEOBJ);
     return Qnil;
 }

@@ -79,11 +79,12 @@ module Profiler
       end
 
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
-                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil)
+                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil,
+                every_bytes: nil, fibers: nil)
         # In the order of the extension's Config::from_ruby: a Hash would cost more than the rest of a start.
         [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
          trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
-         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), every]
+         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), fibers.nil? ? nil : flag(fibers: fibers), every, every_bytes]
       end
 
       # Two names of one thing.

@@ -1,7 +1,7 @@
 //! Who gets a timer, and how often it fires: for each thread the finest interval of the sessions that
-//! look at it. And the hooks through which threads that are born and die get and lose theirs.
+//! look at it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use profiler_core::counters::count;
@@ -10,19 +10,11 @@ use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
 use crate::capture::{clock, holder, waits, CAPTURE};
 use crate::sampler::{self, Active, Sampler};
 use crate::threads::{self, ThreadState};
-use crate::vm;
-use crate::vm::events::thread_hook;
 use crate::vm::gvl::HOOKS;
 
-/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
-/// there is none.
-static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
-/// The same for its wall clock.
-static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
-/// Whether somebody looks at its CPU clock.
-static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
-/// The hooks are there.
-static HOOKED: AtomicBool = AtomicBool::new(false);
+mod births;
+pub(crate) use births::{hooks_off, hooks_on, native_thread_ends};
+
 /// Threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
 /// And these are perf counters.
@@ -37,9 +29,9 @@ static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     let looking = || sampler.sessions.iter().filter(|it| !it.paused);
     let at_birth = finest(looking().filter(|it| it.threads.is_none()));
-    AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    births::AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     let cpu_at_birth = looking().any(|it| it.threads.is_none() && it.measures.cpu);
-    CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
+    births::CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
     let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
@@ -90,7 +82,7 @@ fn finest<'a>(sessions: impl Iterator<Item = &'a Active>) -> u64 {
 fn measure_walls(sampler: &Sampler) {
     let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
     let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
-    WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    births::WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     let wanted = measuring().next().is_some();
     for state in threads::live() {
         if state.sampled.is_on() && is_gone(state) {
@@ -199,7 +191,7 @@ pub(crate) fn disarm(state: &ThreadState) {
 
 /// Takes all timers away, also those that threads yet to be born would get, until the next [`rearm`].
 pub(crate) fn disarm_all() {
-    AT_BIRTH_NS.store(0, Ordering::SeqCst);
+    births::AT_BIRTH_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
     let _ = ticker::arm(0);
     if PROCESS_TIMER.swap(false, Ordering::Relaxed) {
@@ -210,89 +202,4 @@ pub(crate) fn disarm_all() {
 /// In a forked child: the timers did not come along.
 pub(crate) fn forget_timers() {
     PROCESS_TIMER.store(false, Ordering::Relaxed);
-}
-
-/// Threads that are born register themselves from now on.
-pub(crate) fn hooks_on() {
-    if !HOOKED.swap(true, Ordering::Relaxed) {
-        // SAFETY: sessions start with the GVL held, and never from within a hook.
-        unsafe { vm::events::on_threads(on_thread_begin, on_thread_end) };
-    }
-}
-
-/// No longer.
-pub(crate) fn hooks_off() {
-    AT_BIRTH_NS.store(0, Ordering::Relaxed);
-    WALL_AT_BIRTH_NS.store(0, Ordering::Relaxed);
-    if HOOKED.swap(false, Ordering::Relaxed) {
-        // SAFETY: sessions stop with the GVL held, and never from within a hook.
-        unsafe { vm::events::off(on_thread_begin, on_thread_end) };
-    }
-}
-
-thread_hook!(on_thread_begin, |thread| {
-    vm::state::find_stack();
-    let cpu_ns = clock::thread_cpu_ns();
-    let here = threads::mine();
-    if here.is_some() && vm::process::shares_native_threads() {
-        return; // what is looked at there are the native ones
-    }
-    // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
-    if let Some(before) = here.filter(|state| state.object() != thread) {
-        before.refine_no_more();
-        disarm(before);
-        threads::retire(before, cpu_ns);
-    }
-    let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
-    let armed = me.is_some_and(|state| {
-        threads::remember_own(state);
-        threads::keep_name(state);
-        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL.
-        unsafe { waits::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
-        arm_at_birth(state).is_ok()
-    });
-    if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
-        count(&hub.counters.threads_refused);
-    }
-});
-
-fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
-    let interval_ns = AT_BIRTH_NS.load(Ordering::Relaxed);
-    state.interval_ns.store(interval_ns, Ordering::Relaxed);
-    state.cpu_wanted.store(CPU_AT_BIRTH.load(Ordering::Relaxed), Ordering::Relaxed);
-    let needs_none = !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
-    if needs_none {
-        return Ok(());
-    }
-    let armed = arm(state, interval_ns);
-    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
-    if AT_BIRTH_NS.load(Ordering::SeqCst) == 0 {
-        disarm(state);
-    }
-    armed
-}
-
-thread_hook!(on_thread_end, |_thread| {
-    // A native thread that goes on to other Ruby threads ends when libc says so.
-    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
-        end(state);
-    }
-});
-
-fn end(state: &ThreadState) {
-    state.refine_no_more();
-    disarm(state);
-    threads::keep_name(state);
-    threads::retire(state, clock::thread_cpu_ns());
-}
-
-/// Ends threads whose end Ruby 3.1 left out.
-pub(crate) unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
-    let state = threads::at(state as usize);
-    let is_mine = |state: &&ThreadState| {
-        state.is_live() && state.pthread.load(Ordering::Relaxed) == clock::pthread_self()
-    };
-    if let Some(state) = state.filter(is_mine) {
-        end(state);
-    }
 }

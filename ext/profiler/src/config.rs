@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
 use profiler_core::analysis::gc::Place;
+use profiler_core::blocks::Distance;
 use profiler_core::ids::ScopeId;
 use profiler_core::labels::LabelSet;
 use profiler_core::view::Measures;
@@ -27,7 +28,7 @@ const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The options, in the order in which Ruby hands them over.
-const KEYWORDS: [&str; 15] = [
+const KEYWORDS: [&str; 17] = [
     "mode",
     "interval",
     "frequency",
@@ -40,7 +41,9 @@ const KEYWORDS: [&str; 15] = [
     "trim_path",
     "gc",
     "timeline",
+    "fibers",
     "every",
+    "every_bytes",
     "bound",
     "scope",
 ];
@@ -63,12 +66,14 @@ pub(crate) struct Config {
     pub(crate) measures: Measures,
     /// Of its ticks; 0 where it is not about time.
     pub(crate) interval_ns: u64,
-    /// It looks at one of so many objects; 0 where it is not about objects.
-    pub(crate) every: u64,
+    /// From one object that it looks at to the next; 0 objects where it is not about objects.
+    pub(crate) every: Distance,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
     /// Whether each record is kept with its time.
     pub(crate) timeline: bool,
+    /// Whether samples say which fiber they are of.
+    pub(crate) fibers: bool,
     /// Where garbage collection shows, if not under what caused it.
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; nothing if paths stay as they are.
@@ -99,9 +104,10 @@ impl Config {
         };
         let mut notes = Vec::new();
         let measures = mode::measures(ruby, option("mode"))?;
-        let every = mode::every(ruby, measures, option("every"))?;
+        let every = mode::every(ruby, measures, option("every"), option("every_bytes"))?;
         if !measures.timed() {
-            mode::no_time(ruby, ["interval", "frequency", "engine", "gc"].map(|name| (name, option(name))))?;
+            let of_time = ["interval", "frequency", "engine", "gc"].map(|name| (name, option(name)));
+            mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
         }
         let interval_ns = match measures.timed() {
             true => interval_ns(ruby, option("interval"), option("frequency"))?,
@@ -123,6 +129,7 @@ impl Config {
             gc: option("gc").map(|it| gc_place(ruby, it)).transpose()?,
             trim_path: option("trim_path").map(TryConvert::try_convert).transpose()?,
             timeline: option("timeline").is_some_and(Value::to_bool),
+            fibers: option("fibers").is_some_and(Value::to_bool),
             bound: option("bound").is_some_and(Value::to_bool),
             notes,
         })
@@ -151,6 +158,7 @@ fn integer(
         "interval" => " microseconds",
         "frequency" => " Hz",
         "every" => " objects",
+        "every_bytes" => " bytes",
         _ => " frames",
     };
     let Some(value) = value else { return Ok(None) };

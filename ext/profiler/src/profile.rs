@@ -189,6 +189,7 @@ impl Profile {
         put("samples", profile.total().get(SampleType::Samples))?;
         put("cpu_ns", profile.total().get(SampleType::Cpu))?;
         put("every", profile.meta.every)?;
+        put("every_bytes", profile.meta.every_bytes)?;
         put("objects", profile.total().get(SampleType::AllocObjects))?;
         put("object_bytes", profile.total().get(SampleType::AllocSpace))?;
         put("alive_objects", profile.total().get(SampleType::InuseObjects))?;

@@ -5,10 +5,44 @@
 //! and none is left out, so a sum varies less, never more. And what a look stands for is known: the stretch.
 //!
 //! Objects are numbered from 1 on. All that were counted are given away, at the latest by [`Blocks::cut`].
+//!
+//! Stretches of so many bytes work the same way: bytes are numbered, and the object that has the one that is due is looked
+//! at. So a larger one is looked at more often; one that is larger than a stretch can be due twice.
 
 use ::core::prelude::rust_2021::*;
 
 use crate::random;
+
+/// How far it is from one look to the next, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// So many objects.
+    Objects(u64),
+    /// So many bytes of their slots.
+    Bytes(u64),
+}
+
+impl Distance {
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        let (Self::Objects(number) | Self::Bytes(number)) = self;
+        number
+    }
+
+    /// One that suits who wants this and who wants `other`: neither gets fewer looks than asked for. No slot is larger than
+    /// `largest` bytes.
+    #[must_use]
+    pub fn finest(self, other: Self, largest: u64) -> Self {
+        match (self, other) {
+            (Self::Objects(one), Self::Objects(other)) => Self::Objects(one.min(other)),
+            (Self::Bytes(one), Self::Bytes(other)) => Self::Bytes(one.min(other)),
+            (Self::Objects(objects), Self::Bytes(bytes)) | (Self::Bytes(bytes), Self::Objects(objects)) => {
+                Self::Objects(objects.min(bytes / largest).max(1))
+            }
+        }
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -135,6 +169,44 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn bytes_are_given_to_those_that_have_them() {
+        let sizes = [40u64, 40, 80, 640, 160, 40, 320];
+        for every in [1_024, 4_096, 10_000] {
+            let mut blocks = Blocks::new(every << 9);
+            blocks.cut(0, every);
+            let (mut sums, mut last, mut now) = (vec![0; sizes.len()], None::<usize>, 0);
+            for number in 0..2_000_000 {
+                let place = number % sizes.len();
+                now += sizes[place];
+                while blocks.due() <= now {
+                    let before = blocks.look();
+                    if let Some(last) = last.replace(place) {
+                        sums[last] += before;
+                    }
+                }
+            }
+            sums[last.unwrap_or(0)] += blocks.cut(now, every);
+            assert_eq!(sums.iter().sum::<u64>(), now);
+            for (sum, size) in sums.iter().zip(sizes) {
+                let share = size as f64 / sizes.iter().sum::<u64>() as f64;
+                let limit = 5.0 * (share * (1.0 - share) / (now as f64 / every as f64)).sqrt();
+                let off = (*sum as f64 / now as f64 - share).abs();
+                assert!(off < limit, "every {every}, size {size}: {off} of {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_shares_looks_gets_no_fewer() {
+        use Distance::{Bytes, Objects};
+        assert_eq!(Objects(7).finest(Objects(5), 640), Objects(5));
+        assert_eq!(Bytes(7_000).finest(Bytes(9_000), 640), Bytes(7_000));
+        assert_eq!(Bytes(64_000).finest(Objects(1_000), 640), Objects(100));
+        assert_eq!(Objects(10).finest(Bytes(64_000), 640), Objects(10));
+        assert_eq!(Objects(10).finest(Bytes(500), 640), Objects(1));
     }
 
     #[test]

@@ -216,11 +216,12 @@ impl Hub {
         }
     }
 
-    /// The id of a set of labels, good for the epoch of which the number comes with it.
+    /// The id of a set of labels on the fiber of that number (0: nobody wants to know), good for the epoch of which the
+    /// number comes with it.
     #[must_use]
-    pub fn intern_labels(&self, set: &LabelSet) -> (u64, LabelSetId) {
+    pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
         let mut labels = self.labels();
-        (self.epoch(), labels.intern(set))
+        (self.epoch(), labels.intern(set, fiber))
     }
 
     /// The number of this epoch.

@@ -13,6 +13,9 @@ const MAX_OTHERS: usize = 64;
 /// The value of every label of a set that came too late.
 pub const OTHER: &str = "(other)";
 
+/// The label that says which fiber it was, by its number, in sessions that want to know.
+pub const FIBER: &str = "fiber";
+
 /// Labels and their values, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelSet(Vec<(String, String)>);
@@ -61,10 +64,12 @@ impl LabelSet {
     }
 }
 
-/// The sets of an epoch: bounded, whatever an app puts into its labels.
+/// The sets of an epoch: bounded, whatever an app puts into its labels. The same labels on two fibers with numbers are two.
 #[derive(Debug)]
 pub struct LabelSets {
-    sets: Interner<LabelSet, LabelSetId>,
+    sets: Interner<(LabelSet, u32), LabelSetId>,
+    /// Of each set the one without the number of a fiber.
+    plain: Vec<LabelSetId>,
     others: Interner<LabelSet, LabelSetId>,
     refused: u64,
 }
@@ -72,8 +77,8 @@ pub struct LabelSets {
 impl Default for LabelSets {
     fn default() -> Self {
         let mut sets = Interner::default();
-        let _: LabelSetId = sets.intern(LabelSet::EMPTY); // LabelSetId::NONE
-        Self { sets, others: Interner::default(), refused: 0 }
+        let _: LabelSetId = sets.intern((LabelSet::EMPTY, 0)); // LabelSetId::NONE
+        Self { sets, plain: vec![LabelSetId::NONE], others: Interner::default(), refused: 0 }
     }
 }
 
@@ -85,14 +90,18 @@ impl LabelSets {
         }
     }
 
-    /// The id of a set. When there is no room its values become [`OTHER`]; when there are too many
-    /// different names as well, it is the empty set. Both are counted.
-    pub fn intern(&mut self, set: &LabelSet) -> LabelSetId {
-        if let Some(id) = self.sets.find(set) {
+    /// The id of a set on the fiber of that number, 0 where nobody wants to know that. When there is no room its values
+    /// become [`OTHER`]; when there are too many different names as well, it is the empty set. Both are counted.
+    pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
+        let wanted = (set.clone(), fiber);
+        if let Some(id) = self.sets.find(&wanted) {
             return id;
         }
+        let plain = (fiber > 0).then(|| self.intern(set, 0));
         if self.sets.rows().len() < MAX_SETS {
-            return self.sets.intern(set.clone());
+            let id = self.sets.intern(wanted);
+            self.plain.push(plain.unwrap_or(id));
+            return id;
         }
         self.refused += 1;
         let others = set.others();
@@ -108,7 +117,22 @@ impl LabelSets {
     #[must_use]
     pub fn get(&self, id: LabelSetId) -> &LabelSet {
         let own = || self.others.get(LabelSetId::from_index(id.index().checked_sub(MAX_SETS)?));
-        self.sets.get(id).or_else(own).unwrap_or(&EMPTY)
+        self.sets.get(id).map(|(set, _fiber)| set).or_else(own).unwrap_or(&EMPTY)
+    }
+
+    /// The same set, whatever the fiber.
+    #[must_use]
+    pub fn plain(&self, id: LabelSetId) -> LabelSetId {
+        self.plain.get(id.index()).copied().unwrap_or(id)
+    }
+
+    /// The set behind an id and the label [`FIBER`], unless the app has one of its own.
+    #[must_use]
+    pub fn with_fiber(&self, id: LabelSetId) -> LabelSet {
+        let set = self.get(id);
+        let number = self.sets.get(id).map(|(_set, fiber)| *fiber).filter(|fiber| *fiber > 0);
+        let is_ours = set.pairs().iter().all(|(name, _)| name != FIBER);
+        set.with(number.filter(|_| is_ours).map(|number| (FIBER.to_owned(), Some(number.to_string()))))
     }
 
     /// How often a set became `(other)`.
@@ -143,17 +167,31 @@ mod tests {
         let mut sets = LabelSets::default();
         let number = |it: usize| set(&[("request", &it.to_string())]);
         for it in 0..100_000 {
-            let id = sets.intern(&number(it));
+            let id = sets.intern(&number(it), 0);
             assert!(id.index() < MAX_SETS + MAX_OTHERS);
         }
-        assert_eq!(sets.get(sets.sets.find(&number(7)).unwrap()), &number(7));
-        let late = sets.intern(&number(99_999));
+        assert_eq!(sets.get(sets.sets.find(&(number(7), 0)).unwrap()), &number(7));
+        let late = sets.intern(&number(99_999), 0);
         assert_eq!(sets.get(late), &set(&[("request", OTHER)]));
         assert_eq!(sets.refused(), 100_000 - (MAX_SETS as u64 - 1) + 1);
         for it in 0..1_000 {
-            sets.intern(&set(&[(&format!("name {it}"), "x")]));
+            sets.intern(&set(&[(&format!("name {it}"), "x")]), 0);
         }
-        assert_eq!(sets.intern(&set(&[("yet another", "x")])), LabelSetId::NONE);
+        assert_eq!(sets.intern(&set(&[("yet another", "x")]), 0), LabelSetId::NONE);
         assert_eq!(sets.get(LabelSetId::NONE), &LabelSet::EMPTY);
+    }
+
+    #[test]
+    fn fibers_are_kept_apart_for_who_wants_to_know() {
+        let mut sets = LabelSets::default();
+        let labels = set(&[("a", "1")]);
+        let [first, second] = [1, 2].map(|fiber| sets.intern(&labels, fiber));
+        assert_ne!(first, second);
+        assert_eq!([first, second].map(|id| sets.plain(id)), [sets.intern(&labels, 0); 2]);
+        assert_eq!(sets.with_fiber(second), set(&[("a", "1"), (FIBER, "2")]));
+        assert_eq!(sets.with_fiber(sets.plain(second)), labels);
+        let (none, own) = (sets.intern(&LabelSet::EMPTY, 7), sets.intern(&set(&[(FIBER, "mine")]), 7));
+        assert_eq!((sets.plain(none), sets.with_fiber(none)), (LabelSetId::NONE, set(&[(FIBER, "7")])));
+        assert_eq!(sets.with_fiber(own), set(&[(FIBER, "mine")]));
     }
 }

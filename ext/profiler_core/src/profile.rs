@@ -117,9 +117,12 @@ pub struct Meta {
     pub engine: String,
     /// Interval asked for, ns.
     pub interval_ns: u64,
-    /// Of how many objects one was looked at; 0 where none was.
+    /// Of how many objects one was looked at; 0 where none was, or so many bytes were the distance.
     #[serde(skip_serializing_if = "is_nothing")]
     pub every: u64,
+    /// Of how many bytes of objects one was looked at; 0 where so many objects were the distance.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub every_bytes: u64,
     /// Start, ns since 1970 UTC.
     pub started_at_ns: u64,
     /// Wall clock length, ns.

@@ -89,7 +89,7 @@ impl Unnamed {
         }
 
         let labels = distinct(rows.iter().map(|(_, key, _)| key.labels));
-        let labels = labels.into_iter().map(|id| (id, sets.get(id).clone())).collect();
+        let labels = labels.into_iter().map(|id| (id, sets.with_fiber(id))).collect();
         let waiter = |key: &Key| match key.detail {
             Detail::Waiter(thread) => Some(thread),
             Detail::None | Detail::Gc(_) | Detail::Made(_) | Detail::Alive(..) => None,

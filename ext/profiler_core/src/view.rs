@@ -107,6 +107,8 @@ pub struct View {
     pub labels: LabelSet,
     /// Only inside this scope; in any, and in none, if nothing.
     pub scope: Option<ScopeId>,
+    /// Whether samples say which fiber they are of.
+    pub fibers: bool,
     /// Whether to keep when all of it was, see [`crate::timeline`].
     pub timeline: bool,
 }
@@ -173,7 +175,9 @@ impl Viewer {
 
     /// Takes a record if it is in view.
     pub fn take(&mut self, sample: &RawSample<'_>, stack: Option<StackId>, sets: &LabelSets) {
-        let stamp = &sample.stamp;
+        let mut stamp = sample.stamp;
+        stamp.labels = self.labels(stamp.labels, sets);
+        let stamp = &stamp;
         if self.paused || !self.view.has_thread(stamp.thread) {
             return;
         }
@@ -219,7 +223,8 @@ impl Viewer {
         for it in threads {
             if self.view.has_thread(it.thread) {
                 let inside = self.inside(it.labels, it.scope, sets);
-                let ThreadNow { thread, cpu_ns, walls, labels, .. } = *it;
+                let labels = self.labels(it.labels, sets);
+                let ThreadNow { thread, cpu_ns, walls, .. } = *it;
                 seen.push(Beginning { thread, cpu_ns, walls, inside, labels });
             }
         }
@@ -253,6 +258,14 @@ impl Viewer {
     #[must_use]
     pub fn into_aggregate(self) -> Aggregate {
         self.aggregate
+    }
+
+    fn labels(&self, id: LabelSetId, sets: &LabelSets) -> LabelSetId {
+        if self.view.fibers {
+            id
+        } else {
+            sets.plain(id)
+        }
     }
 
     fn inside(&mut self, labels: LabelSetId, scope: ScopeId, sets: &LabelSets) -> bool {

@@ -14,12 +14,14 @@ module Profiler
       INTERVAL = "PROFILER_INTERVAL"   # microseconds
       FREQUENCY = "PROFILER_FREQUENCY" # samples a second
       EVERY = "PROFILER_EVERY"         # objects, of which one is looked at
+      EVERY_BYTES = "PROFILER_EVERY_BYTES" # of them, of which one object is looked at
       OUT = "PROFILER_OUT"             # files, one a line
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"
       DEPTH = "PROFILER_DEPTH"
       TRIM_PATH = "PROFILER_TRIM_PATH" # 1: short paths; or the directories to cut off, with : between
       TIMELINE = "PROFILER_TIMELINE" # as QUIET: each record is kept with its time
+      FIBERS = "PROFILER_FIBERS"     # as QUIET: samples say which fiber they are of
       LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between
       DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
@@ -30,7 +32,7 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, LABELS, DURATION, SIGNAL,
+      NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
                START_PAUSED, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
@@ -108,8 +110,8 @@ module Profiler
       def session
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), every: number(value(EVERY)),
-          depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
-          trim_path: trim_path, timeline: flag?(TIMELINE) || nil
+          every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
+          trim_path: trim_path, timeline: flag?(TIMELINE) || nil, fibers: flag?(FIBERS) || nil
         }.reject { |_name, it| it.nil? }
       end
 

@@ -31,6 +31,7 @@ module Profiler
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
         "--every N" => [Settings::EVERY, "of so many objects one is looked at, in modes allocations and heap (default 1000)"],
+        "--every-bytes N" => [Settings::EVERY_BYTES, "the same as bytes of their slots"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
         "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
@@ -39,7 +40,7 @@ module Profiler
       }.freeze
 
       # How the errors of {Session.check} name what here are options: "interval:" is "--interval".
-      KEYWORD = /(?<![\w-])(mode|interval|frequency|every|depth|engine|format|duration|signal|label):( |\z)/
+      KEYWORD = /(?<![\w-])(mode|interval|frequency|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
 
       def initialize
@@ -65,6 +66,7 @@ module Profiler
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
+        parser.on("--fibers", "samples say which fiber they are of, in the label fiber") { @env[Settings::FIBERS] = "1" }
         parser.on("--timeline", "keep each record with its time, in .pb.gz: about 10 bytes each, the last million") do
           @env[Settings::TIMELINE] = "1"
         end
@@ -104,7 +106,7 @@ module Profiler
       def check
         Settings.new(@env.compact).check
       rescue ArgumentError, Unsupported => e
-        raise UsageError, e.message.gsub(KEYWORD, '--\1\2').gsub(SYMBOL, "")
+        raise UsageError, e.message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "")
       rescue Settings::Unwritable => e
         raise Failure, e.message
       end

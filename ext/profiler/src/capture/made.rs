@@ -2,7 +2,7 @@
 //! well, with one more freedom: nothing of ours can be interrupted by the hook, so where the ring is full it is drained
 //! here.
 //!
-//! What is looked at is open until it is known how many objects it stands for: see [`Blocks`]. Its frames wait in a
+//! What is looked at is open until it is known how much it stands for: see [`Blocks`]. Its frames wait in a
 //! buffer, which the mark function knows. Those that are alike are summed up before they are sent: see [`Sums`].
 //!
 //! All of this has the GVL as its guard. Hooks run on the main Ractor only.
@@ -11,9 +11,8 @@ use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{addr_of, addr_of_mut};
-use ::core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use ::profiler_core::blocks::Blocks;
+use ::profiler_core::blocks::{Blocks, Distance};
 use ::profiler_core::class::Class;
 use ::profiler_core::hub::Hub;
 use ::profiler_core::sample::Made;
@@ -27,8 +26,9 @@ use super::walk::WALK_LIMIT;
 use super::{clock, CAPTURE};
 use crate::threads;
 use crate::vm;
-use crate::vm::allocations::{self, made_hook};
+use crate::vm::allocations::{self, MadeHook};
 
+mod countdown;
 mod heap;
 mod site;
 mod sums;
@@ -37,11 +37,6 @@ mod sums;
 const TIMED: u64 = 32;
 /// No look takes longer: what is beyond that somebody else had the processor for.
 const LONGEST_NS: u64 = 100_000;
-
-/// How many objects from here to the next look. The one thing that the hook touches most of the time.
-static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
-/// The hook is there.
-static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// What only the holder of the GVL touches, and not in a signal handler.
 struct Guarded(UnsafeCell<Objects>);
@@ -52,6 +47,9 @@ unsafe impl Sync for Guarded {}
 static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     blocks: Blocks::new(0x9e37_79b9_7f4a_7c15),
     open: None,
+    hooked: None,
+    by_bytes: false,
+    carried: 0,
     timed: false,
     tables: Tables::NONE,
     handles: [0; WALK_LIMIT],
@@ -63,6 +61,12 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
 struct Objects {
     blocks: Blocks,
     open: Option<Open>,
+    /// The hook that is there.
+    hooked: Option<MadeHook>,
+    /// What is counted are bytes.
+    by_bytes: bool,
+    /// Parts of objects that were given to nobody yet, in 2^16ths: bytes are no whole objects.
+    carried: u64,
     /// Somebody wants to know when.
     timed: bool,
     /// Those that are followed, if somebody wants to know which are alive.
@@ -75,12 +79,14 @@ struct Objects {
     looks: u32,
 }
 
-/// An object that was looked at, of which it is not known yet how many it stands for.
+/// An object that was looked at, of which it is not known yet how much it stands for.
 #[derive(Clone, Copy)]
 struct Open {
     site: Site,
     frames: usize,
     size: u64,
+    /// So much is known already, as it was due more than once.
+    known: u64,
     monotonic_ns: u64,
     /// Where its sum is, if there is one, and whether it is the first there.
     place: Option<(usize, bool)>,
@@ -90,8 +96,8 @@ struct Open {
 /// What sessions want of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// To look at one in so many; nothing if nobody looks.
-    pub(crate) every: Option<u64>,
+    /// How often to look; nothing if nobody does.
+    pub(crate) every: Option<Distance>,
     /// With the time of each.
     pub(crate) timed: bool,
     /// And to know of those that were looked at whether they are alive, also while nobody looks.
@@ -101,22 +107,25 @@ pub(crate) struct Wanted {
 /// What was seen is given to who looks now, and from here on this is what is wanted. With the GVL, outside of the hook.
 pub(crate) fn apply(wanted: Wanted) {
     cut(wanted.every);
-    // SAFETY: the GVL is held.
-    unsafe {
-        (*OBJECTS.0.get()).timed = wanted.timed;
-        let looked = HOOKED.swap(wanted.every.is_some(), Ordering::Relaxed);
-        match (looked, wanted.every) {
-            (false, Some(_)) => allocations::on_made(on_made),
-            (true, None) => allocations::off_made(on_made),
-            _ => {}
+    let hook = wanted.every.map(countdown::hook);
+    // SAFETY: the GVL is held, and we are not in a hook.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    it.timed = wanted.timed;
+    let before = ::core::mem::replace(&mut it.hooked, hook);
+    if before.map(|it| it as usize) != hook.map(|it| it as usize) {
+        // SAFETY: the GVL is held; the hooks make no objects and raise nothing.
+        unsafe {
+            before.into_iter().for_each(|it| allocations::off_made(it));
+            hook.into_iter().for_each(|it| allocations::on_made(it));
         }
-        (*OBJECTS.0.get()).tables.follow(wanted.heap);
     }
+    it.tables.follow(wanted.heap);
 }
 
-/// Whether objects are looked at.
+/// Whether objects are looked at. With the GVL, outside of the hook.
 pub(crate) fn is_on() -> bool {
-    HOOKED.load(Ordering::Relaxed)
+    // SAFETY: as promised.
+    unsafe { (*OBJECTS.0.get()).hooked.is_some() }
 }
 
 /// All that was seen up to here goes to the ring, and the next is for who looks from here on. With the GVL, outside of
@@ -125,19 +134,19 @@ pub(crate) fn settle() {
     cut(None);
 }
 
-fn cut(every: Option<u64>) {
+fn cut(every: Option<Distance>) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
     let it = unsafe { &mut *OBJECTS.0.get() };
     let now = it.now();
-    let every = every.unwrap_or(it.blocks.every());
-    let rest = it.blocks.cut(now, every);
+    let rest = it.blocks.cut(now, every.map_or(it.blocks.every(), Distance::number));
     if let Some(open) = it.open.take() {
         it.give(hub, &open, rest);
     } else if rest > 0 {
         it.give_to_nobody(hub, rest);
     }
     it.sums.flush(|site, frames, made| send(hub, site, frames, made, 0));
+    it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Distance::Bytes(_)));
     it.wait_for_next(now);
 }
 
@@ -167,17 +176,8 @@ pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
 
 /// Counts no more: the VM goes.
 pub(crate) fn end() {
-    LEFT.store(i64::MAX, Ordering::Relaxed);
+    countdown::begin(i64::MAX);
 }
-
-made_hook!(on_made, |what| {
-    let left = LEFT.load(Ordering::Relaxed) - 1;
-    LEFT.store(left, Ordering::Relaxed);
-    if left <= 0 {
-        // SAFETY: the VM calls us with this.
-        unsafe { look(what) };
-    }
-});
 
 /// Looks at the object that was due.
 ///
@@ -194,13 +194,17 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
     let it = unsafe { &mut *OBJECTS.0.get() };
     it.looks = it.looks.wrapping_add(1);
     let begun_ns = (u64::from(it.looks) % TIMED == 0).then(clock::monotonic_ns);
-    let now = it.blocks.due();
+    let now = it.now();
     let before = it.blocks.look();
     if let Some(open) = it.open.take() {
         it.give(hub, &open, before);
     }
     // SAFETY: as promised.
-    it.open = Some(unsafe { it.opened(hub, allocations::made(what)) });
+    let mut open = unsafe { it.opened(hub, allocations::made(what)) };
+    while it.blocks.due() <= now {
+        open.known += it.blocks.look();
+    }
+    it.open = Some(open);
     it.wait_for_next(now);
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::here()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);
@@ -209,13 +213,13 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
 }
 
 impl Objects {
-    /// So many objects were counted.
+    /// So many objects, or bytes, were counted.
     fn now(&self) -> u64 {
-        self.blocks.due().saturating_sub(LEFT.load(Ordering::Relaxed).max(0) as u64)
+        self.blocks.due().saturating_add_signed(-countdown::left())
     }
 
     fn wait_for_next(&self, now: u64) {
-        LEFT.store((self.blocks.due() - now) as i64, Ordering::Relaxed);
+        countdown::begin((self.blocks.due() - now) as i64);
     }
 
     /// # Safety
@@ -239,19 +243,25 @@ impl Objects {
             })
         };
         let monotonic_ns = if self.timed { clock::monotonic_ns() } else { 0 };
-        Open { site, frames, size, monotonic_ns, place, tracked }
+        Open { site, frames, size, known: 0, monotonic_ns, place, tracked }
     }
 
-    /// What was open stands for so many objects.
+    /// So much that was counted is how many objects of that size, and bytes.
     #[inline]
-    fn give(&mut self, hub: &Hub, open: &Open, objects: u64) {
-        let made = Made {
-            class: open.site.class,
-            looks: 1,
-            objects,
-            bytes: objects.saturating_mul(open.size),
-            tracked: open.tracked,
-        };
+    fn weight(&mut self, counted: u64, size: u64) -> (u64, u64) {
+        if !self.by_bytes {
+            return (counted, counted.saturating_mul(size));
+        }
+        let parts = (counted << 16) / size.max(1) + self.carried;
+        self.carried = parts & 0xffff;
+        (parts >> 16, counted)
+    }
+
+    /// What was open stands for so much, besides what is known.
+    #[inline]
+    fn give(&mut self, hub: &Hub, open: &Open, counted: u64) {
+        let (objects, bytes) = self.weight(open.known + counted, open.size);
+        let made = Made { class: open.site.class, looks: 1, objects, bytes, tracked: open.tracked };
         if let (Some(tracked), Some(id)) = (&mut self.tables.used, open.tracked) {
             tracked.weigh(id, objects, made.bytes);
         }
@@ -268,10 +278,12 @@ impl Objects {
         send(hub, &open.site, (handles, lines), &made, open.monotonic_ns);
     }
 
-    /// Nobody looked at any of so many.
-    fn give_to_nobody(&self, hub: &Hub, objects: u64) {
+    /// Nobody looked at any of so many, or so much.
+    fn give_to_nobody(&mut self, hub: &Hub, counted: u64) {
         let site = Site::here(Class::internal(0));
-        let made = Made { class: site.class, looks: 0, objects, bytes: 0, tracked: None };
+        let (objects, bytes) =
+            if self.by_bytes { self.weight(counted, allocations::ONE_SIZE) } else { (counted, 0) };
+        let made = Made { class: site.class, looks: 0, objects, bytes, tracked: None };
         send(hub, &site, (&[], &[]), &made, clock::monotonic_ns());
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn hook(measures: Measures) {
     // SAFETY: the GVL is held, and no session starts inside such a hook; they call what they may.
     unsafe {
         if vm::events::GC_HOOKS && measures.timed() && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
-            vm::events::on_gc(on_gc_enter, on_gc_exit);
+            vm::events::on_gc(on_gc);
         }
         if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {
             gvl::on_events(on_gvl);
@@ -46,7 +46,7 @@ pub(crate) fn unhook() {
     // SAFETY: the GVL is held, and no session stops inside such a hook.
     unsafe {
         if CAPTURE.gc_hooked.swap(false, Ordering::Relaxed) {
-            vm::events::off(on_gc_enter, on_gc_exit);
+            vm::events::off(on_gc);
         }
         if !GVL_HOOK_INHERITED.load(Ordering::Relaxed) && GVL_HOOKED.swap(false, Ordering::Relaxed) {
             gvl::off_events();
@@ -177,7 +177,15 @@ fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u6
     state.took_ns(now_ns, clock::monotonic_ns());
 }
 
-thread_hook!(on_gc_enter, |_thread| {
+thread_hook!(on_gc, |event, _thread| {
+    if vm::events::begins(event) {
+        gc_begins();
+    } else {
+        gc_ends();
+    }
+});
+
+fn gc_begins() {
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) {
         // Those that came while another thread collected, or just after the end of the last GC, are not of this one.
         add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));
@@ -185,9 +193,9 @@ thread_hook!(on_gc_enter, |_thread| {
             state.walls.enter_gc(clock::monotonic_ns());
         }
     }
-});
+}
 
-thread_hook!(on_gc_exit, |_thread| {
+fn gc_ends() {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) else { return };
     let ticks = state.ticks_in_gc.swap(0, Ordering::Relaxed);
     let measured = state.walls.is_on();
@@ -204,7 +212,7 @@ thread_hook!(on_gc_exit, |_thread| {
         record(hub, state, Kind::Gc { ticked: ticks > 0, cause }, State::Gc, now_ns);
         state.took_ns(now_ns, clock::monotonic_ns());
     }
-});
+}
 
 /// Takes a record of what has just ended on the thread that we are on.
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Stamp {

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use magnus::{prelude::*, Error, RArray, Ruby, Symbol, Value};
+use profiler_core::blocks::Distance;
 use profiler_core::view::Measures;
 
 use super::{integer, wall};
@@ -11,6 +12,8 @@ use crate::vm;
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
+/// From more than the largest slot on.
+const EVERY_BYTES: RangeInclusive<i64> = 1_024..=1 << 30;
 
 /// What can be asked for, and what each is also called.
 const MODES: [(&str, &[&str]); 4] =
@@ -71,24 +74,36 @@ pub(crate) fn no_objects(ruby: &Ruby) -> Option<&'static str> {
     )
 }
 
-pub(super) fn every(ruby: &Ruby, measures: Measures, value: Option<Value>) -> Result<u64, Error> {
-    match (measures.objects(), value) {
-        (true, value) => Ok(integer(ruby, "every", value, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64),
-        (false, None) => Ok(0),
-        (false, Some(value)) => {
-            let message =
-                format!("every: {} is for objects, which need mode: :allocations or :heap", value.inspect());
-            Err(argument_error(ruby, message))
-        }
+pub(super) fn every(
+    ruby: &Ruby,
+    measures: Measures,
+    objects: Option<Value>,
+    bytes: Option<Value>,
+) -> Result<Distance, Error> {
+    let given = [("every", objects), ("every_bytes", bytes)];
+    if !measures.objects() {
+        only_with(ruby, given, "objects, which need mode: :allocations or :heap")?;
+        return Ok(Distance::Objects(0));
     }
+    if objects.is_some() && bytes.is_some() {
+        return Err(argument_error(ruby, "every: and every_bytes: say the same thing: give one of them"));
+    }
+    if let Some(bytes) = integer(ruby, "every_bytes", bytes, &EVERY_BYTES)? {
+        return Ok(Distance::Bytes(bytes as u64));
+    }
+    Ok(Distance::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
 }
 
-/// An error if one of these options is given, which say something of time.
-pub(super) fn no_time<const N: usize>(ruby: &Ruby, options: [(&str, Option<Value>); N]) -> Result<(), Error> {
+/// An error if one of these options is given, which are for `what`.
+pub(super) fn only_with<const N: usize>(
+    ruby: &Ruby,
+    options: [(&str, Option<Value>); N],
+    what: &str,
+) -> Result<(), Error> {
     match options.into_iter().find_map(|(name, value)| Some((name, value?))) {
         None => Ok(()),
         Some((name, value)) => {
-            let message = format!("{name}: {} is for time, which needs mode: :cpu or :wall", value.inspect());
+            let message = format!("{name}: {} is for {what}", value.inspect());
             Err(argument_error(ruby, message))
         }
     }

@@ -25,6 +25,7 @@ use crate::vm::asked::define_class;
 use crate::vm::fibers::{self, Local};
 use crate::vm::{self, events::thread_hook, jobs::Job, threads::RubyThread};
 
+mod numbers;
 mod object;
 mod words;
 use object::{labels_of, Labels};
@@ -66,7 +67,7 @@ fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
 /// What this fiber inherited becomes its own, so that [`refresh`] finds it without asking Ruby.
 pub(crate) fn settle_own(ruby: &Ruby) {
     if USED.load(Ordering::Relaxed) {
-        current(ruby);
+        numbers::number_own(ruby, current(ruby));
     }
 }
 
@@ -149,6 +150,7 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
 }
 
 fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
+    let labels = if numbers::wanted() { numbers::numbered(ruby, labels, current(ruby)) } else { labels };
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
     unsafe {
@@ -196,11 +198,11 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     }
 }
 
-thread_hook!(on_fiber_switch, |thread| {
+thread_hook!(on_fiber_switch, |_event, thread| {
     // SAFETY: a hook on fibers runs with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        set_on(hub, state, switched_to(&ruby, state, thread));
+        set_on(hub, state, numbers::number_own(&ruby, switched_to(&ruby, state, thread)));
         // Only now: a tick before this finds that it does not know whose labels these are.
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
@@ -217,7 +219,7 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
         return;
     }
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        set_on(hub, state, current(&ruby));
+        set_on(hub, state, numbers::number_own(&ruby, current(&ruby)));
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
@@ -261,6 +263,14 @@ pub(crate) fn sessions_end() {
         CAPTURE.fibers_watched.store(false, Ordering::Relaxed);
         // SAFETY: sessions stop with the GVL, and never inside the hook.
         unsafe { fibers::off_switch(on_fiber_switch) };
+    }
+}
+
+/// A session that wants to know which fiber a sample is of is there, before it begins, or is gone.
+pub(crate) fn number_fibers(more: bool) {
+    numbers::want(more);
+    if more {
+        USED.store(true, Ordering::Relaxed);
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use magnus::rb_sys::FromRawValue;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::value::Opaque;
 use magnus::{gc, typed_data::Obj, DataTypeFunctions, Ruby, TryConvert, TypedData, Value};
 use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::labels::LabelSet;
+
+use super::numbers;
 
 /// See the module.
 #[derive(TypedData)]
@@ -17,7 +19,10 @@ pub(super) struct Labels {
     pub(super) scope: ScopeId,
     /// Whose they are. Held, and so never another thread that came to lie at the same address.
     pub(super) thread: Opaque<magnus::Thread>,
-    /// The epoch in which the set was interned, plus one, and its id there.
+    /// The fiber that has a number, and that. Held and pinned for the same reason.
+    pub(super) fiber: Option<(Opaque<Value>, u32)>,
+    /// The epoch in which the set was interned, plus one, and its id there. Twice that where fibers have no numbers, or
+    /// one more.
     interned_in: AtomicU64,
     id: AtomicU32,
 }
@@ -25,22 +30,44 @@ pub(super) struct Labels {
 impl DataTypeFunctions for Labels {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.thread);
+        if let Some((fiber, _)) = self.fiber {
+            marker.mark(fiber);
+        }
     }
 }
 
 impl Labels {
     /// For the thread that runs.
     pub(super) fn wrap(ruby: &Ruby, set: LabelSet, scope: ScopeId) -> Obj<Self> {
+        Self::wrap_for(ruby, set, scope, None)
+    }
+
+    /// For the fiber that runs, which has that number.
+    pub(super) fn wrap_for(
+        ruby: &Ruby,
+        set: LabelSet,
+        scope: ScopeId,
+        fiber: Option<(Opaque<Value>, u32)>,
+    ) -> Obj<Self> {
         let thread = ruby.thread_current().into();
-        ruby.obj_wrap(Self { set, scope, thread, interned_in: AtomicU64::new(0), id: AtomicU32::new(0) })
+        let (interned_in, id) = (AtomicU64::new(0), AtomicU32::new(0));
+        ruby.obj_wrap(Self { set, scope, thread, fiber, interned_in, id })
+    }
+
+    /// The number of the fiber that runs, if it is here.
+    pub(super) fn number(&self, ruby: &Ruby, running: u64) -> Option<u32> {
+        self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
     }
 
     /// The id of the set in this epoch.
     pub(super) fn id(&self, hub: &Hub) -> LabelSetId {
-        if self.interned_in.load(Ordering::Relaxed) != hub.epoch() + 1 {
-            let (epoch, id) = hub.intern_labels(&self.set);
+        let wanted = numbers::wanted();
+        let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(wanted);
+        if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {
+            let number = self.fiber.filter(|_| wanted).map_or(0, |(_, number)| number);
+            let (epoch, id) = hub.intern_labels(&self.set, number);
             self.id.store(id.0, Ordering::Relaxed);
-            self.interned_in.store(epoch + 1, Ordering::Relaxed);
+            self.interned_in.store(interned_in(epoch), Ordering::Relaxed);
         }
         LabelSetId(self.id.load(Ordering::Relaxed))
     }

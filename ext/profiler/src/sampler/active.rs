@@ -1,5 +1,6 @@
 //! A session, as the machine knows it.
 
+use profiler_core::blocks::Distance;
 use profiler_core::hub::{SessionId, ThreadLife};
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::profile::Marker;
@@ -19,10 +20,11 @@ pub(crate) struct Active {
     pub(super) scope: Option<ScopeId>,
     /// At labels or a scope.
     pub(super) looks_at_labels: bool,
+    pub(super) fibers: bool,
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
-    pub(super) every: u64,
+    pub(super) every: Distance,
     /// Why it looks at no objects any more.
     pub(super) no_objects: Option<&'static str>,
     /// Objects whose end nobody was told of, as there was no room to follow them.

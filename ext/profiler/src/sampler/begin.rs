@@ -32,6 +32,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     // Hooks first: a thread that is born while we ask for the list registers itself.
     arming::hooks_on();
     waits::hook(config.measures);
+    if config.fibers {
+        labels::number_fibers(true);
+    }
     labels::sessions_begin();
     let asked = match &config.threads {
         // Whoever waits for the GVL may have to blame a thread that the session does not look at.
@@ -47,6 +50,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
         sampler.starting -= 1;
         let begun = asked.map(|all| sampler.begin(ruby, hub, config, &all));
         if !matches!(begun, Ok(Ok(_))) {
+            if config.fibers {
+                labels::number_fibers(false);
+            }
             sampler.settle_down();
         }
         begun
@@ -151,8 +157,14 @@ impl Sampler {
         let labels = config.labels.clone();
         // Who is in the scope is in view, whichever thread it is; who gets ticks, `join` says.
         let in_view = threads.clone().filter(|_| config.scope.is_none());
-        let view =
-            View { measures, threads: in_view, labels, scope: config.scope, timeline: config.timeline };
+        let view = View {
+            measures,
+            threads: in_view,
+            labels,
+            scope: config.scope,
+            fibers: config.fibers,
+            timeline: config.timeline,
+        };
         let looks_at_labels = !view.is_whole();
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
@@ -175,6 +187,7 @@ impl Sampler {
             threads,
             scope: config.scope,
             looks_at_labels,
+            fibers: config.fibers,
             measures,
             timeline: config.timeline,
             interval_ns: config.interval_ns,
@@ -196,6 +209,8 @@ impl Sampler {
         let armed = arming::rearm(self).or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
+            // Who begins it undoes what was done before.
+            self.find(id).into_iter().for_each(|it| it.fibers = false);
             self.remove(id);
             return Err(Refusal::NoTimer(errno));
         }

@@ -18,6 +18,7 @@ use profiler_core::view::ThreadNow;
 use crate::capture::engine::{ticker, Engine};
 use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
+use crate::vm::allocations::LARGEST_SLOT;
 use crate::vm::events::exit_hook;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{arming, fork, labels, vm};
@@ -209,6 +210,9 @@ impl Sampler {
         if session.looks_at_labels {
             labels::views(false);
         }
+        if session.fibers {
+            labels::number_fibers(false);
+        }
         Some(session)
     }
 
@@ -221,7 +225,7 @@ impl Sampler {
         let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
         let looking = || about().filter(|it| !it.paused);
         made::apply(made::Wanted {
-            every: looking().map(|it| it.every).min(),
+            every: looking().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
             timed: looking().any(|it| it.timeline),
             heap: about().any(|it| it.measures.heap),
         });

@@ -3,6 +3,7 @@
 use magnus::Ruby;
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim::trim;
+use profiler_core::blocks::Distance;
 use profiler_core::hub::Closed;
 use profiler_core::names::Names;
 use profiler_core::profile::{Meta, SampleType, Stats};
@@ -79,11 +80,16 @@ impl Running {
                 "the collector thread failed, so the ring may have been full (please report this)".into(),
             );
         }
+        let (objects, bytes) = match self.config.every {
+            Distance::Objects(number) => (number, 0),
+            Distance::Bytes(number) => (0, number),
+        };
         profile.meta = Meta {
             modes: config::modes(self.config.measures),
             engine: engine_name.into(),
             interval_ns: self.config.interval_ns,
-            every: self.config.every,
+            every: objects,
+            every_bytes: bytes,
             started_at_ns: start.at_ns,
             duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
             ruby: vm::process::description(ruby),

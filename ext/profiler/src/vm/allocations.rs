@@ -32,8 +32,10 @@ pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
 
 /// Where the VM says how large an object's slot is; 0 where it does not.
 static SLOT_SIZE: AtomicUsize = AtomicUsize::new(0);
-/// All slots are of this size where the VM does not say.
-const ONE_SIZE: u64 = 40;
+/// All slots are of this size where the VM does not say, and most where it does; bytes.
+pub(crate) const ONE_SIZE: u64 = 40;
+/// None is larger, on any Ruby; bytes.
+pub(crate) const LARGEST_SLOT: u64 = 640;
 
 fn as_hook(hook: MadeHook) -> rb_event_hook_func_t {
     // SAFETY: with the flag RAW the VM calls it with these two arguments.

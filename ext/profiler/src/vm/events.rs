@@ -4,14 +4,17 @@ use core::ffi::c_int;
 
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
-/// Called on the thread itself, with the GVL, with the Thread object.
+/// Called on the thread itself, with the GVL, with the event and the Thread object.
+///
+/// One hook for what begins and ends: the VM asks each hook that is there at each object that is made whether it means
+/// that, which takes 2 ns.
 pub(crate) type ThreadHook = unsafe extern "C" fn(rb_event_flag_t, VALUE, VALUE, ID, VALUE);
 
-/// A [`ThreadHook`] whose body is `$body`, with the Thread's VALUE as `$thread`.
+/// A [`ThreadHook`] whose body is `$body`, with what has happened as `$event` and the Thread's VALUE as `$thread`.
 macro_rules! thread_hook {
-    ($name:ident, |$thread:ident| $body:expr) => {
+    ($name:ident, |$event:ident, $thread:ident| $body:expr) => {
         unsafe extern "C" fn $name(
-            _event: ::rb_sys::rb_event_flag_t,
+            $event: ::rb_sys::rb_event_flag_t,
             _data: ::rb_sys::VALUE,
             thread: ::rb_sys::VALUE,
             _method: ::rb_sys::ID,
@@ -37,44 +40,46 @@ macro_rules! exit_hook {
 }
 pub(crate) use exit_hook;
 
-/// Calls `begin` on each thread of the main Ractor before its block, `end` after it. Ruby 3.1 leaves
-/// `end` out when an exception ends the thread, also `Thread#kill`.
+/// Calls `hook` on each thread of the main Ractor before its block, where [`begins`], and after it. Ruby 3.1 leaves
+/// the latter out when an exception ends the thread, also `Thread#kill`.
 ///
 /// # Safety
-/// The caller holds the GVL; the hooks neither raise nor let go of it.
-pub(crate) unsafe fn on_threads(begin: ThreadHook, end: ThreadHook) {
-    // SAFETY: plain functions that live as long as the process.
-    unsafe {
-        rb_sys::rb_add_event_hook(Some(begin), rb_sys::RUBY_EVENT_THREAD_BEGIN as rb_event_flag_t, 0);
-        rb_sys::rb_add_event_hook(Some(end), rb_sys::RUBY_EVENT_THREAD_END as rb_event_flag_t, 0);
-    }
+/// The caller holds the GVL; the hook neither raises nor lets go of it.
+pub(crate) unsafe fn on_threads(hook: ThreadHook) {
+    let events = rb_sys::RUBY_EVENT_THREAD_BEGIN | rb_sys::RUBY_EVENT_THREAD_END;
+    // SAFETY: a plain function that lives as long as the process.
+    unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };
+}
+
+/// Whether what a hook was called for is a beginning: of a thread, or of a garbage collection.
+#[inline]
+pub(crate) fn begins(event: rb_event_flag_t) -> bool {
+    let beginnings = rb_sys::RUBY_EVENT_THREAD_BEGIN | rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER;
+    event & beginnings as rb_event_flag_t != 0
 }
 
 /// Undoes [`on_threads`] or [`on_gc`].
 ///
 /// # Safety
-/// The caller holds the GVL and is not inside one of the hooks.
-pub(crate) unsafe fn off(begin: ThreadHook, end: ThreadHook) {
+/// The caller holds the GVL and is not inside the hook.
+pub(crate) unsafe fn off(hook: ThreadHook) {
     // SAFETY: removing what is not there does nothing.
-    let _: c_int =
-        unsafe { rb_sys::rb_remove_event_hook(Some(begin)) + rb_sys::rb_remove_event_hook(Some(end)) };
+    let _: c_int = unsafe { rb_sys::rb_remove_event_hook(Some(hook)) };
 }
 
 /// Whether hooks on garbage collection cost nothing and do no harm. On Ruby 3.1 they slow allocation by a seventh, and
 /// a process was seen to die of them.
 pub(crate) const GC_HOOKS: bool = cfg!(ruby_gte_3_3);
 
-/// Calls `enter` on each thread as it begins to collect garbage, `exit` as it is done. One collection is many such
-/// pairs, as sweeping comes in steps.
+/// Calls `hook` on each thread as it begins to collect garbage, where [`begins`], and as it is done. One collection is many
+/// such pairs, as sweeping comes in steps.
 ///
 /// # Safety
-/// The caller holds the GVL; the hooks call nothing of the VM but a walk.
-pub(crate) unsafe fn on_gc(enter: ThreadHook, exit: ThreadHook) {
-    // SAFETY: plain functions that live as long as the process.
-    unsafe {
-        rb_sys::rb_add_event_hook(Some(enter), rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER as rb_event_flag_t, 0);
-        rb_sys::rb_add_event_hook(Some(exit), rb_sys::RUBY_INTERNAL_EVENT_GC_EXIT as rb_event_flag_t, 0);
-    }
+/// The caller holds the GVL; the hook calls nothing of the VM but a walk.
+pub(crate) unsafe fn on_gc(hook: ThreadHook) {
+    let events = rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER | rb_sys::RUBY_INTERNAL_EVENT_GC_EXIT;
+    // SAFETY: a plain function that lives as long as the process.
+    unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };
 }
 
 /// Calls `last` when the VM is about to go, after the last Ruby code.

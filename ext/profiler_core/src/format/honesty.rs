@@ -38,14 +38,16 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
         let (made, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
         let counted = match by_vm {
             0 => String::new(),
+            _ if profile.meta.every_bytes > 0 => format!(", by estimate (the VM counted {})", count(by_vm)),
             _ if by_vm == made => ", as many as the VM counted".into(),
             _ => {
                 format!(" (the VM counted {}, with those of other Ractors and of compactions)", count(by_vm))
             }
         };
-        let looked = match profile.meta.every {
-            0 | 1 => String::new(),
-            every => format!("; one in {} looked at", count(every)),
+        let looked = match (profile.meta.every, profile.meta.every_bytes) {
+            (every @ 2.., _) => format!("; one in {} looked at", count(every)),
+            (_, 0) => String::new(),
+            (_, bytes) => format!("; one in each {} bytes looked at", count(bytes)),
         };
         let alive = match profile.total().get(SampleType::InuseObjects) {
             _ if !profile.sample_types.contains(&SampleType::InuseObjects) => String::new(),

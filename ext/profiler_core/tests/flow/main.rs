@@ -167,7 +167,7 @@ fn labels(endpoint: &str) -> LabelSet {
 #[test]
 fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let of = |endpoint| hub.intern_labels(&labels(endpoint)).1;
+    let of = |endpoint| hub.intern_labels(&labels(endpoint), 0).1;
     let stamp = |labels, cpu_ns| Stamp {
         thread: ThreadId(1),
         state: State::Running,

@@ -83,6 +83,7 @@ pub(crate) fn example() -> Profile {
         engine: "thread_timer".into(),
         interval_ns: 1_000_000,
         every: 0,
+        every_bytes: 0,
         started_at_ns: 1_795_239_130_500_000_000,
         duration_ns: 1_234_567_890,
         ruby: "ruby 3.3.8 (2025-04-09 revision b200bad6cd) [x86_64-linux]".into(),

@@ -85,6 +85,7 @@ fn meta() -> impl Strategy<Value = Meta> {
             engine,
             interval_ns: interval,
             every: interval / 3,
+            every_bytes: interval / 7,
             started_at_ns: started,
             duration_ns: took,
             ruby,

@@ -72,7 +72,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let hub = Hub::new(1 << 14);
-        let set = |it: &str| hub.intern_labels(&labels(it)).1;
+        let set = |it: &str| hub.intern_labels(&labels(it), 0).1;
         let sets = [LabelSetId::NONE, set("a"), set("b")];
         let threads = [0, 1, 2].map(|id| Clocks { id, ..Clocks::default() });
         Self { hub, registry: Ended::default(), threads, now_ns: 1_000, born: 2, sets }
@@ -172,7 +172,7 @@ pub(crate) fn labels(value: &str) -> LabelSet {
 /// What a session saw of these steps: a snapshot in the middle, and all.
 pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
     let mut world = World::new();
-    let view = View { measures, labels: only, scope: None, timeline: true, threads: None };
+    let view = View { measures, labels: only, scope: None, fibers: false, timeline: true, threads: None };
     let session = world.hub.open(view, &world.registry, world.now_ns, &world.all_now());
     let mut middle = None;
     let mut paused = false;

@@ -68,6 +68,7 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
         modes: union(metas.iter().flat_map(|it| it.modes.iter().map(String::as_str))),
         engine: union(metas.iter().flat_map(|it| it.engine.split('+')).filter(|it| !it.is_empty())).join("+"),
         every: metas.iter().map(|it| it.every).max().unwrap_or(0),
+        every_bytes: metas.iter().map(|it| it.every_bytes).max().unwrap_or(0),
         interval_ns: metas.iter().map(|it| it.interval_ns).max().unwrap_or(0),
         started_at_ns,
         duration_ns,

@@ -60,6 +60,9 @@ impl<'profile> Encoder<'profile> {
         } else if meta.every > 0 {
             self.message.period_type = Some(self.value_type(SampleType::AllocObjects));
             self.message.period = signed(meta.every);
+        } else if meta.every_bytes > 0 {
+            self.message.period_type = Some(self.value_type(SampleType::AllocSpace));
+            self.message.period = signed(meta.every_bytes);
         }
         self.message.time_nanos = signed(meta.started_at_ns);
         self.message.duration_nanos = signed(meta.duration_ns);

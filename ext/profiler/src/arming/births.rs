@@ -1,0 +1,114 @@
+//! Threads that are born and that end while sessions run: a hook through which they get and lose their timers.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use profiler_core::counters::count;
+
+use super::{arm, disarm, has_timer, OWN_TIMERS};
+use crate::capture::{clock, waits, CAPTURE};
+use crate::threads::{self, ThreadState};
+use crate::vm;
+use crate::vm::events::thread_hook;
+
+/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
+/// there is none.
+pub(super) static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// The same for its wall clock.
+pub(super) static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// Whether somebody looks at its CPU clock.
+pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
+/// The hook is there.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// Threads that are born register themselves from now on.
+pub(crate) fn hooks_on() {
+    if !HOOKED.swap(true, Ordering::Relaxed) {
+        // SAFETY: sessions start with the GVL held, and never from within a hook.
+        unsafe { vm::events::on_threads(on_thread) };
+    }
+}
+
+/// No longer.
+pub(crate) fn hooks_off() {
+    AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    WALL_AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    if HOOKED.swap(false, Ordering::Relaxed) {
+        // SAFETY: sessions stop with the GVL held, and never from within a hook.
+        unsafe { vm::events::off(on_thread) };
+    }
+}
+
+thread_hook!(on_thread, |event, thread| {
+    if vm::events::begins(event) {
+        thread_begins(thread);
+    } else {
+        thread_ends();
+    }
+});
+
+fn thread_begins(thread: u64) {
+    vm::state::find_stack();
+    let cpu_ns = clock::thread_cpu_ns();
+    let here = threads::mine();
+    if here.is_some() && vm::process::shares_native_threads() {
+        return; // what is looked at there are the native ones
+    }
+    // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
+    if let Some(before) = here.filter(|state| state.object() != thread) {
+        before.refine_no_more();
+        disarm(before);
+        threads::retire(before, cpu_ns);
+    }
+    let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
+    let armed = me.is_some_and(|state| {
+        threads::remember_own(state);
+        threads::keep_name(state);
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL.
+        unsafe { waits::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
+        arm_at_birth(state).is_ok()
+    });
+    if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
+        count(&hub.counters.threads_refused);
+    }
+}
+
+fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
+    let interval_ns = AT_BIRTH_NS.load(Ordering::Relaxed);
+    state.interval_ns.store(interval_ns, Ordering::Relaxed);
+    state.cpu_wanted.store(CPU_AT_BIRTH.load(Ordering::Relaxed), Ordering::Relaxed);
+    let needs_none = !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
+    if needs_none {
+        return Ok(());
+    }
+    let armed = arm(state, interval_ns);
+    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
+    if AT_BIRTH_NS.load(Ordering::SeqCst) == 0 {
+        disarm(state);
+    }
+    armed
+}
+
+fn thread_ends() {
+    // A native thread that goes on to other Ruby threads ends when libc says so.
+    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
+        end(state);
+    }
+}
+
+fn end(state: &ThreadState) {
+    state.refine_no_more();
+    disarm(state);
+    threads::keep_name(state);
+    threads::retire(state, clock::thread_cpu_ns());
+}
+
+/// Ends threads whose end Ruby 3.1 left out.
+pub(crate) unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
+    let state = threads::at(state as usize);
+    let is_mine = |state: &&ThreadState| {
+        state.is_live() && state.pthread.load(Ordering::Relaxed) == clock::pthread_self()
+    };
+    if let Some(state) = state.filter(is_mine) {
+        end(state);
+    }
+}
