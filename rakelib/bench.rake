@@ -25,6 +25,11 @@ namespace :bench do
     task(name => :compile) { bench(name.to_s) }
   end
 
+  desc "Measure what the middleware takes from the throughput of a Rails app in Puma, stackprof's too (3 minutes)"
+  task rack: :compile do
+    sh RUBY, "#{ROOT}/bench/rack.rb", verbose: false
+  end
+
   desc "Measure what files with a million moments take, in time and memory (2 minutes)"
   task files: :compile do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)

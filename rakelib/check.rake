@@ -25,6 +25,11 @@ namespace :check do
     rspec
   end
 
+  desc "Profile requests of Redmine, as Debian has it, in Puma (2 minutes; SHOW=1 prints what it found)"
+  task(redmine: :compile) do
+    sh RUBY, "-S", "rspec", "#{ROOT}/spec/redmine/redmine_check.rb", verbose: false
+  end
+
   desc "Run the specs with debug assertions on"
   task(:debug) do
     compile("dev")

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "tmpdir"
+require_relative "support/tools"
 
 # That the benchmarks still run. What they measure is not looked at: no spec may fail because a machine is slow.
 RSpec.describe "the benchmarks" do
+  include Tools
+
   # The rows of all tables of a report: name => cells.
   def rows_of(markdown)
     markdown.scan(/^\| (.*) \|$/).map { |(line)| line.split(" | ", -1).map(&:strip) }.group_by(&:first)
@@ -35,6 +38,17 @@ RSpec.describe "the benchmarks" do
         end
         expect(File.read(File.join(directory, "#{name}.md"))).to eq(result.out.chomp)
       end
+    end
+  end
+
+  it "rack prints and keeps a table with a number for every contender" do
+    %w[puma wrk].each { |name| need name }
+    %w[rails sqlite3 stackprof].each { |name| need_library name }
+    Dir.mktmpdir do |directory|
+      result = ruby_child("bench/rack.rb", env: { "BENCH_SECONDS" => "1", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory }, timeout: 200)
+      expect(result.code).to eq(0), result.err
+      expect(rows_of(result.out).slice("none_again", "idle", "slower_than", "slower_than_wall", "stackprof").values.flatten(1).map(&:last)).to all(match(/\A\d\.\d+ /))
+      expect(File.read(File.join(directory, "rack.md"))).to eq(result.out.chomp)
     end
   end
 end

@@ -5,6 +5,21 @@ require_relative "allocation_limit"
 module Profiler
   # Assertions for minitest: +require "profiler/minitest"+, and they are there.
   module Minitest
+    # Each test of the class gets a profile: +include Profiler::Minitest::Profiled+.
+    module Profiled
+      def run
+        result = nil
+        Minitest.examples.run("#{self.class}##{name}") { result = super }
+        result
+      end
+    end
+
+    # @api private
+    def self.examples
+      require_relative "in_app/examples"
+      @examples ||= InApp::Examples.new.tap { |it| ::Minitest.after_run { puts it.summary } }
+    end
+
     # Fails if the block makes more objects than +limit+, of those that Ruby code gets to see, on its own thread.
     #
     #   assert_allocates_at_most(10) { parse(line) }

@@ -67,6 +67,19 @@ module Profiler
       end
     end
 
+    class << self
+      # @api private
+      attr_reader :examples
+
+      # @api private
+      def profiled(example)
+        require_relative "in_app/examples"
+        @examples ||= InApp::Examples.new
+        asked = example.metadata[:profile]
+        @examples.run(example.full_description, asked.is_a?(Hash) ? asked : {}) { example.run }
+      end
+    end
+
     # How many objects a block may make, of those that Ruby code gets to see, on its own thread:
     #
     #   expect { parse(line) }.to allocate_at_most(10).objects
@@ -81,4 +94,12 @@ module Profiler
   end
 end
 
-RSpec.configure { |config| config.include(Profiler::RSpec) } if defined?(RSpec.configure)
+if defined?(RSpec.configure)
+  RSpec.configure do |config|
+    config.include(Profiler::RSpec)
+    # `it "imports", :profile`, `profile: { mode: :allocations }`, or with PROFILER_EXAMPLES=1 every one: a file for each.
+    tag = ENV["PROFILER_EXAMPLES"].to_s.empty? ? [:profile] : []
+    config.around(:each, *tag) { |example| Profiler::RSpec.profiled(example) }
+    config.after(:suite) { Profiler::RSpec.examples&.summary&.then { |it| config.reporter.message(it) } }
+  end
+end

@@ -1,8 +1,10 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "../support/tools"
 
 RSpec.describe "Profiler::Middleware" do
+  include Tools
   include_context "with a program"
   include_context "with a box"
 
@@ -158,5 +160,24 @@ RSpec.describe "Profiler::Middleware" do
       ArgumentError: the name "x.png" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)
       ArgumentError: route: 1 does not respond to call
     TEXT
+  end
+
+  it "keeps to the rules of Rack" do
+    need_library "rack"
+    expect(run(<<~RUBY)).to eq("[200, \"xy\"]\n[200, \"xy\"]\n[200, \"xy\"]\n3\n")
+      require "rack"
+      parts = Class.new { def each = %w[x y].each { |it| yield it } }
+      file = Class.new { def each = yield("xy"); def to_path = __FILE__; def close = nil }
+      [%w[x y], parts.new, file.new].each do |body|
+        inner = ->(env) { Shop.serve; [200, { "content-type" => "text/plain" }, body] }
+        app = Rack::Lint.new(middleware(Rack::Lint.new(inner)))
+        status, _headers, sent = app.call(Rack::MockRequest.env_for("/?profile=cpu"))
+        text = +""
+        sent.each { |it| text << it }
+        sent.close
+        p [status, text]
+      end
+      p RESULTS.size
+    RUBY
   end
 end

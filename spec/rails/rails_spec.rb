@@ -85,4 +85,29 @@ RSpec.describe "In a Rails app" do
     RUBY
     expect(out).to eq("[]\nfalse\n")
   end
+
+  it "records bin/rails runner, and booting, in one command" do
+    need_library "rails"
+    %w[bin config].each { |name| Dir.mkdir(in_box(name)) }
+    File.write(in_box("bin/rails"), <<~RUBY)
+      #!#{RbConfig.ruby}
+      require "logger"
+      APP_PATH = File.expand_path("../config/application", __dir__)
+      require "rails/commands"
+    RUBY
+    File.chmod(0o755, in_box("bin/rails"))
+    File.write(in_box("config/environment.rb"), "require_relative \"application\"\nTiny.initialize!\n")
+    File.write(in_box("config/application.rb"), <<~RUBY)
+      require "rails"
+      class Tiny < Rails::Application
+        config.eager_load = false
+        config.logger = Logger.new(IO::NULL)
+      end
+    RUBY
+    work = "def work = 300_000.times { |number| number.to_s }\nwork\n"
+    # The library itself comes through RUBYOPT; that of Rails warns on its own.
+    result = profiler_child("record", "-o", "runner.pb.gz", "--", "bin/rails", "runner", work, chdir: box, env: { "RAILS_ENV" => "development" })
+    expect(result.status).to be_success, result.err
+    expect(functions("runner.pb.gz")).to include("Object#work").and include("Rails::Command::RunnerCommand#perform").and include("Rails::Application#initialize!")
+  end
 end

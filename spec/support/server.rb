@@ -8,15 +8,17 @@ module Server
   # Starts one on a port of its own. The block gets the port; then the server is ended by TERM and waited for.
   #
   # @param command [Array<String>] +PORT+ in it stands for the port
+  # @param ready [String] a path that is answered with 200 once it is
+  # @param patience [Numeric] seconds until then
   # @return [String] what it wrote
-  def serving(*command, env: {}, chdir: Child::ROOT, log: File.join(box, "server.log"))
+  def serving(*command, env: {}, chdir: Child::ROOT, ready: "/ready", patience: 60, log: File.join(box, "server.log"))
     port = free_port
     command = command.map { |word| word.gsub("PORT", port.to_s) }
     # Ruby's warnings are about the server's own code.
     pid = Process.spawn(Child::CLEAN.merge("RUBYOPT" => "-W0", "PORT" => port.to_s).merge(env), *command, chdir: chdir, pgroup: true,
                                                                                                           %i[out err] => [log, "w"])
     begin
-      wait_until(60) { answers?(port) || (Process.wait(pid, Process::WNOHANG) && raise("it ended: #{File.read(log)}")) }
+      wait_until(patience) { answers?(port, ready) || (Process.wait(pid, Process::WNOHANG) && raise("it ended: #{File.read(log)}")) }
       yield port
     ensure
       Process.kill(:TERM, pid)
@@ -43,8 +45,8 @@ module Server
     TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
   end
 
-  def answers?(port)
-    ask(port, "/ready", timeout: 5).is_a?(Net::HTTPSuccess)
+  def answers?(port, path)
+    ask(port, path, timeout: 30).is_a?(Net::HTTPSuccess)
   rescue SystemCallError, Net::ReadTimeout, Net::OpenTimeout, EOFError
     false
   end

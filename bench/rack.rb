@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+# What the middleware costs requests that nobody asked to have profiled: throughput with it / without it, in rounds in which all take
+# turns. BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each.
+require "fileutils"
+require "json"
+require "net/http"
+require "rbconfig"
+require "socket"
+require "tmpdir"
+require_relative "stats"
+
+module Bench
+  # One server, with a path for each contender; they take turns under wrk.
+  module Rack
+    APP = File.join(__dir__, "rack_app.ru")
+    CONTENDERS = %w[none none_again idle slower_than slower_than_wall stackprof].freeze
+
+    module_function
+
+    def run(pairs, seconds)
+      box = Dir.mktmpdir("rack")
+      port, pid = start(box)
+      CONTENDERS.each { |name| wrk(port, name, 1) } # warm
+      report(Array.new(pairs) { CONTENDERS.shuffle.to_h { |name| [name, wrk(port, name, seconds)] } })
+    ensure
+      if pid
+        Process.kill(:TERM, pid)
+        Process.wait(pid)
+      end
+      FileUtils.remove_entry(box) if box
+    end
+
+    def start(box)
+      port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+      env = { "BOX" => box, "RUBYOPT" => "-W0", "RAILS_ENV" => "production", "RACK_ENV" => "production" }
+      pid = Process.spawn(env, "puma", "-q", "-t", "4:4", "-b", "tcp://127.0.0.1:#{port}", APP, chdir: box, %i[out err] => File.join(box, "log"))
+      300.times do
+        break if Net::HTTP.get_response("127.0.0.1", "/none/orders/1", port).is_a?(Net::HTTPOK)
+      rescue SystemCallError
+        sleep 0.1
+      end
+      [port, pid]
+    end
+
+    # Requests a second.
+    def wrk(port, name, seconds)
+      out = IO.popen(["wrk", "-t1", "-c4", "-d#{seconds}s", "http://127.0.0.1:#{port}/#{name}/orders/1"], &:read)
+      raise out if out.include?("Non-2xx")
+
+      Float(out[/Requests\/sec:\s*([\d.]+)/, 1])
+    end
+
+    def report(rounds)
+      middle = Stats.median(rounds.map { |it| it["none"] })
+      rows = CONTENDERS.drop(1).map do |name|
+        figure = Stats.figure(rounds) { |them| Stats.trimmed_mean(them.map { |it| it[name] / it["none"] }) }
+        "| #{name} | #{figure.text(3)} |"
+      end
+      ["#{rounds.size} rounds; with none of them #{middle.round} requests a second, #{(1_000.0 / middle).round(2)} ms each", "",
+       "| | requests a second, with / without |", "| --- | --- |", *rows].join("\n")
+    end
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  text = Bench::Rack.run(Integer(ENV.fetch("BENCH_PAIRS", "20")), Integer(ENV.fetch("BENCH_SECONDS", "1")))
+  puts text
+  out = ENV.fetch("BENCH_OUT", File.expand_path("../tmp/bench", __dir__))
+  FileUtils.mkdir_p(out)
+  File.write(File.join(out, "rack.md"), text)
+end

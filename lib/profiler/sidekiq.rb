@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../profiler"
+require_relative "in_app/policy"
+
+module Profiler
+  # For Sidekiq: each job under its labels, and those that ask for it, or were slow, with a profile of their own.
+  #
+  #   Sidekiq.configure_server do |config|
+  #     config.server_middleware { |chain| chain.add Profiler::Sidekiq.with(slower_than: 10, mode: %i[cpu wall]) }
+  #   end
+  #
+  # A job asks for it by an option of its class or of one push, <tt>ImportJob.set("profile" => "wall").perform_async(7)</tt>: true, or
+  # what follows <tt>?profile=</tt> elsewhere, as in <tt>"mode=cpu,wall;interval=500"</tt>. It is who pushes jobs that can ask: where
+  # that is not only your app, +permit+ can look at the job.
+  class Sidekiq
+    OPTION = "profile"
+
+    class << self
+      # A middleware with these options. Sidekiq makes a new one for each job, so what they have in common is their class's.
+      #
+      # @param permit [#call, nil] gets the job's Hash, and says whether it may ask
+      # @param options [Hash] as for {InApp::Policy#initialize}
+      # @return [Class]
+      # @raise [ArgumentError]
+      def with(permit: nil, **options)
+        raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
+
+        policy = InApp::Policy.new(**options)
+        Class.new(self) do
+          @permit = permit
+          @policy = policy
+        end
+      end
+
+      # @api private
+      attr_reader :permit
+
+      # @api private
+      def policy
+        @policy ||= InApp::Policy.new
+      end
+    end
+
+    # What Sidekiq calls.
+    def call(_worker, job, queue, &work)
+      labels = { job: name_of(job), queue: queue.to_s }
+      policy = self.class.policy
+      recording = policy.quietly { begin_one(policy, job) }
+      Profiler.label(labels) do
+        next yield unless recording
+
+        begin
+          recording.inside(&work)
+        ensure
+          policy.quietly { recording.finish(labels) }
+        end
+      end
+    end
+
+    private
+
+    def begin_one(policy, job)
+      asked = job[OPTION]
+      permit = self.class.permit
+      return policy.by_chance unless asked && (permit.nil? || permit.call(job))
+
+      policy.on_demand(asked == true ? {} : Middleware::Asked.new(nil).parse(asked.to_s))
+    end
+
+    # Jobs of Active Job come in a wrapper.
+    def name_of(job)
+      (job["wrapped"] || job["class"]).to_s
+    end
+  end
+end
