@@ -9,7 +9,7 @@ use std::rc::Rc;
 use inferno::flamegraph::{self, Direction};
 
 use super::units::{count, counted};
-use super::{folded, honesty, Options, ThreadFrames};
+use super::{chart, folded, honesty, Options, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 
@@ -58,7 +58,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     // The picture's maker wants them last one first when it is to keep our order. Left to itself it
     // would sort by line, and draw `save` twice when `save!` stands between.
     let lines: Vec<String> = match options.style {
-        Style::Flamechart => folded::in_time(profile, of, options.thread_frames)?
+        Style::Flamechart => chart::in_time(profile, of, options.thread_frames)?
             .iter()
             .rev()
             .map(|(stack, weight)| line(stack, &weight.to_string()))
