@@ -2,7 +2,7 @@
 
 # How often `profiler diff` is right: of the same program it is to find nothing in 19 of 20 comparisons, of one whose method with a
 # fifth of the time takes a tenth longer that method first. BENCH_ROUNDS (20) comparisons of BENCH_RUNS (3) runs a side, of
-# BENCH_SECONDS (1.5) of CPU at BENCH_INTERVAL (100) microseconds.
+# BENCH_SECONDS (3) of CPU at BENCH_INTERVAL (100) microseconds.
 
 require "rbconfig"
 require "tmpdir"
@@ -13,7 +13,7 @@ require "profiler"
 
 ROUNDS = Integer(ENV.fetch("BENCH_ROUNDS", "20"))
 RUNS = Integer(ENV.fetch("BENCH_RUNS", "3"))
-SECONDS = ENV.fetch("BENCH_SECONDS", "1.5")
+SECONDS = ENV.fetch("BENCH_SECONDS", "3")
 INTERVAL = ENV.fetch("BENCH_INTERVAL", "100")
 
 def taken(directory, slower)
