@@ -50,7 +50,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 
     let mut out = BufWriter::with_capacity(1 << 16, out);
     write!(out, r#"{{"meta":"#)?;
-    meta::write(profile, &options.title_or(profile, of), &rows, &mut out)?;
+    meta::write(profile, of, &options.title_or(profile, of), &rows, &mut out)?;
     write!(out, r#","libs":[],"counters":["#)?;
     counters.write(&mut out)?;
     write!(out, r#"],"threads":["#)?;

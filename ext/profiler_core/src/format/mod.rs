@@ -14,6 +14,7 @@ pub mod json;
 pub mod markdown;
 mod names;
 mod out;
+mod palette;
 pub mod pprof;
 mod read;
 mod series;

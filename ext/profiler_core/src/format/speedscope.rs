@@ -53,15 +53,16 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let names = threads::names(profile);
     let series = Series::of(profile);
     let mut stacks = Stacks::new(profile, &order);
-    let (mut written, mut active) = (0, (0, 0));
+    let busy = threads::busy(profile, default);
+    let (mut written, mut active) = (0, (0, (0, 0)));
     for of in types {
-        for (name, entries) in names.iter().zip(entries(profile, &series, of)) {
+        for ((name, busy), entries) in names.iter().zip(&busy).zip(entries(profile, &series, of)) {
             if entries.is_empty() {
                 continue;
             }
             let total = entries.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
-            if of == default && total > active.1 {
-                active = (written, total);
+            if of == default && (*busy, total) > active.1 {
+                active = (written, (*busy, total));
             }
             write!(out, "{}", comma(written))?;
             one(
