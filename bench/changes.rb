@@ -22,6 +22,11 @@ def taken(directory, slower)
   Profiler::Profile.load(out)
 end
 
+# How much of each run the method took.
+def shares(runs)
+  runs.map { |it| (it.top(limit: 0).find { |row| row[:name] == "Shop#slow" }[:self].to_f / it.totals["cpu"]).round(4) }
+end
+
 found = { "the same, by shares" => 0, "the same, absolute" => 0, "a tenth slower, by shares" => 0 }
 samples = []
 Dir.mktmpdir do |directory|
@@ -32,7 +37,11 @@ Dir.mktmpdir do |directory|
     found["the same, by shares"] += 1 if Profiler::Profile.diff(old, same)[:changes].none? { |it| it[:significant] }
     found["the same, absolute"] += 1 if Profiler::Profile.diff(old, same, absolute: true)[:changes].none? { |it| it[:significant] }
     first = Profiler::Profile.diff(old, slow)[:changes].first
-    found["a tenth slower, by shares"] += 1 if first[:significant] && first[:name] == "Shop#slow" && first[:after] > first[:before]
+    if first[:significant] && first[:name] == "Shop#slow" && first[:after] > first[:before]
+      found["a tenth slower, by shares"] += 1
+    else
+      warn "missed: first is #{first.slice(:name, :before, :after, :chance)}; the method's shares were #{[old, slow].map { |side| shares(side) }.join(" and ")}"
+    end
   end
 end
 puts "| compared, #{RUNS} runs a side, #{samples.min} to #{samples.max} samples a side | right, of #{ROUNDS} |", "|---|--:|"
