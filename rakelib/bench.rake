@@ -35,7 +35,7 @@ namespace :bench do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end
 
-  desc "Count how often profiler diff is right about the same program, and about a slower one (6 minutes)"
+  desc "Count how often profiler diff is right about the same program, and about a slower one (11 minutes)"
   task changes: :compile do
     sh RUBY, "#{ROOT}/bench/changes.rb", verbose: false
   end

@@ -32,8 +32,16 @@ module Profiler
     # @return [String] the path
     def write(profile)
       @path = FileName.with_pid(@path) unless @pid == Process.pid
+      replace { |path| profile.write_into(path, @format, gzip: Profile.send(:_packs, @path, @format), **@options) }
+    end
+
+    # Puts in its place what the block writes into a file that is there already.
+    #
+    # @yieldparam path [String]
+    # @return [String] the path
+    def replace
       open_beside
-      profile.write_into(@temporary, @format, gzip: Profile.send(:_packs, @path, @format), **@options)
+      yield @temporary
       @file.close
       File.rename(@temporary, @path)
       @temporary = nil

@@ -36,6 +36,10 @@ RSpec.describe "comparing profiles" do
     _, out = run("diff", old, slow, "-o", "difference.svg")
     expect(out.lines.drop(3).first).to match(/\A +20\.\d+% +2[34]\.\d+% +\+[34]\.\d+% +\+\d+%   Shop#m0  /)
     expect(File.read("#{box}/difference.svg")).to include("<svg", "Shop#m0", "red: more than before")
+    expect(File.stat("#{box}/difference.svg").mode & 0o777).to eq 0o600
+    expect(Dir.children(box).grep(/tmp/)).to eq []
+    nowhere = profiler_child("diff", old, slow, "-o", "gone/difference.svg", chdir: box)
+    expect([nowhere.code, nowhere.out, nowhere.err]).to match [1, "", %r{\Aprofiler: cannot write gone/difference\.svg: No such file or directory}]
     json = JSON.parse(run("diff", old, slow, "--json").last)
     first = json["changes"].first
     expect(first).to include("name" => "Shop#m0", "significant" => true)

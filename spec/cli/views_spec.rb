@@ -59,6 +59,30 @@ RSpec.describe "looking at a profile" do
     expect(lines.values.sum { |it| it["self"] }).to eq 300_000_000
   end
 
+  it "takes what is a file for a file, and what is neither file nor method for an error" do
+    File.write("#{box}/rb.speedscope.json", JSON.generate(
+      "$schema" => "https://www.speedscope.app/file-format-schema.json",
+      "shared" => { "frames" => [{ "name" => "Foo.bar", "file" => "/app/Foo.rb", "line" => 3 }] },
+      "profiles" => [{ "type" => "sampled", "name" => "x", "unit" => "milliseconds", "startValue" => 0, "endValue" => 5, "samples" => [[0]], "weights" => [5] }]
+    ))
+    %w[Foo.rb app/Foo.rb Foo.bar].each do |what|
+      expect(JSON.parse(run("annotate", "rb.speedscope.json", what, "--json"))["files"].keys).to eq ["/app/Foo.rb"]
+    end
+    expect(refusal("annotate", "rb.speedscope.json", "Bar.rb"))
+      .to eq [1, "profiler: rb.speedscope.json: no file and no method is \"Bar.rb\", or it weighs nothing (the heaviest files are /app/Foo.rb)\n"]
+  end
+
+  it "weighs what --type says, whatever the verb" do
+    { "report" => /^samples: 211 in all/, "tree" => /^samples: 211 in all/, "annotate" => /^samples: 211 in all/ }.each do |verb, expected|
+      expect(run(verb, shop, "--type", "samples")).to match expected
+    end
+    expect(run("convert", shop, "-", "--format", "folded", "--type", "samples").lines.sum { |it| Integer(it[/\d+$/]) }).to eq 211
+    expect(run("diff", shop, shop, "--type", "samples", "--all")).to match(/^samples: 211 before, 211 after/)
+    expect(run("check", shop, "--type", "samples", "--max", "<main>: 211")).to match(/^ok +\d+ of 211  <main>$/)
+    expect(JSON.parse(run("report", shop, "--type", "samples", "--method", "<=>", "--json"))).to include("type" => "samples", "total" => 211)
+    %w[report tree annotate].each { |verb| expect(refusal(verb, shop, "--type", "nothing").last).to match(/"nothing"/) }
+  end
+
   it "shows the tree with the hot path open" do
     out = run("tree", shop)
     expect(out.lines.grep(/<main>|Array#each|Order#save |<=>/).first(4).map { |it| it[/[<A-Z]\S+(?=  |$)/] }.first).to eq "<main>"

@@ -229,8 +229,11 @@ impl Chunk {
             time_ns = if types & 1 > 0 { time_ns.wrapping_sub(time) } else { time_ns.wrapping_add(time) };
             row = if rows & 1 > 0 { row.wrapping_sub(far) } else { row.wrapping_add(far) };
             let mut weights = Weights::default();
-            for of in SampleType::ALL.into_iter().filter(|it| types & 2 << *it as u64 > 0) {
-                weights.set(of, take(&mut bytes)?);
+            // From bit to bit: there are ten, and two or three are set.
+            let mut left = types >> 1;
+            while let Some(of) = SampleType::ALL.get(left.trailing_zeros() as usize) {
+                weights.set(*of, take(&mut bytes)?);
+                left &= left - 1;
             }
             Some(Moment { time_ns, row: RowId(row), weights })
         })

@@ -21,12 +21,9 @@ module Profiler
         profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
-        PATH is the end of a path. Without it, the heaviest files of the app are shown. Sources are read from where the profile
+        PATH is the end of a path. What is none is the name of a method. Without it, the heaviest files of the app are shown. Sources are read from where the profile
         says they are, or under the directories of --source.
       TEXT
-
-      # What is a method and no path.
-      METHOD = %r{\A[A-Z#][^/]*[#.][^/]+\z}
 
       # Files, when none is named.
       FILES = 3
@@ -63,12 +60,12 @@ module Profiler
       def chosen(profile, what)
         all = profile.lines(type: @type).reject { |path, _| path.empty? || path == "<cfunc>" }
         return heaviest(profile, all) unless what
-        return of_method(profile, what) if what.match?(METHOD)
 
         found = all.select { |path, _| ends?(path, what) }
-        raise ArgumentError, "no file is #{what.inspect}, or weighs nothing (the heaviest are #{heaviest(profile, all).keys.join(", ")})" if found.empty?
+        found = of_method(profile, what) if found.empty?
+        return found if found.any?
 
-        found
+        raise ArgumentError, "no file and no method is #{what.inspect}, or it weighs nothing (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
       end
 
       def ends?(path, what)
@@ -82,7 +79,10 @@ module Profiler
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h
       end
 
+      # A name alone can be that of a file: Foo.rb is as good a method as Foo.bar.
       def of_method(profile, name)
+        return {} unless profile.send(:_functions).any? { |it| it[0] == name }
+
         profile.methods_like(name, type: @type).to_h do |it|
           [it[:path], it[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]
         end

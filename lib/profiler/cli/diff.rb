@@ -49,11 +49,12 @@ module Profiler
       def call(arguments)
         raise UsageError, "two sides are compared, not #{arguments.size} (profiler #{USAGE})" unless arguments.size == 2
 
-        limit = number("--limit", @limit)
+        limit = limit_of(@limit)
         choose_color
+        out = picture_file if @out
         before, after = arguments.map { |it| runs(it) }
         found = asking(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
-        picture(before, after) if @out
+        checked(@out) { out.replace { |path| File.binwrite(path, picture(before, after)) } } if out
         rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
         if @json then print_json(said(arguments, found, rows, limit))
         elsif @md then puts "#{summary(found)}\n\n", markdown_changes(found, rows, limit)
@@ -68,13 +69,16 @@ module Profiler
           **found, changes: rows }
       end
 
-      def picture(before, after)
+      # Whether it can be written is found out before the work.
+      def picture_file
         raise UsageError, "--out #{@out} is no .svg" unless @out.end_with?(".svg")
 
-        svg = Profile.send(:_diff_svg, before, after, { type: @type, absolute: @absolute ? true : false })
-        File.open(@out, File::WRONLY | File::CREAT | File::TRUNC | File::BINARY, 0o600) { |file| file.write(svg) }
-      rescue SystemCallError => e
-        raise Failure, "cannot write #{@out}: #{CLI.reason(e)}"
+        load_profiler
+        checked(@out) { Output.new(@out) }
+      end
+
+      def picture(before, after)
+        Profile.send(:_diff_svg, before, after, { type: @type, absolute: @absolute ? true : false })
       end
     end
   end

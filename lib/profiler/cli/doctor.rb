@@ -51,11 +51,6 @@ module Profiler
         facts[:ok] ? 0 : 1
       end
 
-      def print_json(facts)
-        require "json"
-        puts JSON.pretty_generate(facts)
-      end
-
       def print_text(facts)
         lines = lines_of(facts)
         width = lines.map { |name, *| name.size }.max

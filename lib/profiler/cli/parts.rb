@@ -78,11 +78,6 @@ module Profiler
         "#{clean(row[:path])}:#{row[:first_line]}"
       end
 
-      def print_json(value)
-        require "json"
-        puts JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
-      end
-
       def one_file(arguments)
         return arguments.first if arguments.size == 1
 
@@ -90,10 +85,11 @@ module Profiler
         raise UsageError, "#{problem} (profiler #{self.class::USAGE})"
       end
 
-      def number(option, text)
+      # What +--limit+ said.
+      def limit_of(text)
         return Integer(text, 10) if text.match?(/\A\d+\z/)
 
-        raise UsageError, "#{option} #{text.inspect} is not a number from 0 on"
+        raise UsageError, "--limit #{text.inspect} is not a number from 0 (all) on"
       end
 
       def share(option, text)

@@ -50,7 +50,7 @@ module Profiler
 
       def call(arguments)
         path = one_file(arguments)
-        limit = checked_limit
+        limit = limit_of(@limit)
         choose_color
         refuse
         profile = read_part(path)
@@ -82,12 +82,6 @@ module Profiler
 
         found = found.first(limit) unless limit.zero?
         print_methods(found, whole, limit)
-      end
-
-      def checked_limit
-        return Integer(@limit, 10) if @limit.match?(/\A\d+\z/)
-
-        raise UsageError, "--limit #{@limit.inspect} is not a number from 0 (all) on"
       end
 
       def said(path, profile, limit)

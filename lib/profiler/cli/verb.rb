@@ -82,6 +82,12 @@ module Profiler
         end
       end
 
+      # However deep: a tree of calls is as deep as its stacks.
+      def print_json(value)
+        require "json"
+        puts JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
+      end
+
       def name
         self.class.name[/\w+\z/].downcase
       end

@@ -66,7 +66,7 @@ pub struct Diff {
     pub samples: (u64, u64),
     /// Functions that had samples enough to be compared.
     pub compared: usize,
-    /// How much more the runs of a side differ than chance explains; 1 where that is not known.
+    /// How much more the runs of a side differ than chance explains, of half of the functions at least; 1 where that is not known.
     pub spread: f64,
     /// All functions: what grew significantly first, the greatest change first; then what shrank; then the rest.
     pub changes: Vec<Change>,
@@ -78,8 +78,10 @@ pub const LEVEL: f64 = 0.05;
 /// Samples that a function needs, on both sides together: of fewer no number is known well enough to be tested.
 const LEAST_SAMPLES: u64 = 16;
 
-/// How much the spread of all functions counts beside that of one, in runs.
-const PRIOR: f64 = 12.0;
+/// How much the spread of all functions counts beside that of one, in runs. Functions differ in that: a garbage collection falls
+/// into one run and not into the next, a long loop is the same in all. With more weight on what is common, the restless ones
+/// were called changed, or, with a mean that they lift, nothing ever was.
+const PRIOR: f64 = 3.0;
 
 /// A function as two versions of a program have it in common: where its name says which it is, files and lines may change.
 type Key = (String, String);
@@ -103,13 +105,10 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     rows.retain(|it| it.samples > 0 || it.before + it.after > 0.0);
 
     let free = (sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2)) as f64;
-    let tested = || rows.iter().filter(|it| it.is_tested());
-    let spread = if free > 0.0 && tested().count() > 0 {
-        (tested().map(|it| it.unrest).sum::<f64>() / (free * tested().count() as f64)).max(1.0)
-    } else {
-        1.0
-    };
-    let compared = tested().count();
+    let unrest: Vec<f64> = rows.iter().filter(|it| it.is_tested()).map(|it| it.unrest).collect();
+    let compared = unrest.len();
+    let spread =
+        if free > 0.0 { (chance::median(unrest) / chance::median_of_squares(free)).max(1.0) } else { 1.0 };
     let chances: Vec<Option<f64>> =
         rows.iter().map(|it| it.is_tested().then(|| it.chance(free, spread))).collect();
     let chances = chance::corrected(&chances);
@@ -182,7 +181,8 @@ impl Row {
         if free == 0.0 {
             return chance::of_normal((self.after - self.before) / self.variance.sqrt());
         }
-        let own = ((self.unrest + PRIOR * spread) / (free + PRIOR)).max(spread);
+        // By luck three runs can agree better than samples allow.
+        let own = ((self.unrest + PRIOR * spread) / (free + PRIOR)).max(1.0);
         chance::of_student((self.after - self.before) / (self.variance * own).sqrt(), free + PRIOR)
     }
 }

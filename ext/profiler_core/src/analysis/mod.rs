@@ -2,6 +2,7 @@
 
 pub mod blame;
 pub mod by;
+pub(crate) mod calls;
 pub mod diff;
 pub mod filter;
 pub mod gc;

@@ -2,10 +2,8 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
-use crate::ids::{FunctionId, Id};
+use super::calls::{Call, Calls};
+use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 
 /// A function called by the one above it.
@@ -37,34 +35,15 @@ pub struct Tree {
 /// The tree of `profile`, without what weighs nothing.
 #[must_use]
 pub fn tree(profile: &Profile, of: SampleType) -> Tree {
-    let mut places: HashMap<(Option<usize>, FunctionId), usize, FxBuildHasher> = HashMap::default();
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut parents: Vec<Option<usize>> = Vec::new();
-    let mut went: Vec<Option<usize>> = Vec::with_capacity(profile.stacks.len());
-    for stack in &profile.stacks {
-        let parent = stack.parent.and_then(|it| went.get(it.index()).copied().flatten());
-        let Some(frame) = profile.frame(stack.frame) else {
-            went.push(parent);
-            continue;
-        };
-        let place = *places.entry((parent, frame.function)).or_insert_with(|| {
-            nodes.push(Node {
-                function: frame.function,
-                self_weight: 0,
-                total_weight: 0,
-                children: Vec::new(),
-            });
-            parents.push(parent);
-            nodes.len() - 1
-        });
-        went.push(Some(place));
-    }
+    let calls = Calls::of(profile);
+    let node =
+        |it: &Call| Node { function: it.function, self_weight: 0, total_weight: 0, children: Vec::new() };
+    let mut nodes: Vec<Node> = calls.all.iter().map(node).collect();
     let mut total: u64 = 0;
     for sample in &profile.samples {
         let weight = sample.weights.get(of);
         total = total.saturating_add(weight);
-        let place = went.get(sample.stack.index()).copied().flatten();
-        let node = place.and_then(|it| nodes.get_mut(it));
+        let node = calls.place(sample.stack).and_then(|it| nodes.get_mut(it));
         node.into_iter().for_each(|it| it.self_weight = it.self_weight.saturating_add(weight));
     }
     let mut roots = Vec::new();
@@ -75,31 +54,22 @@ pub fn tree(profile: &Profile, of: SampleType) -> Tree {
         if weight == 0 {
             continue;
         }
-        match parents.get(place).copied().flatten().and_then(|it| nodes.get_mut(it)) {
+        let caller = calls.all.get(place).and_then(|it| it.caller);
+        match caller.and_then(|it| nodes.get_mut(it)) {
             None => roots.push(place),
-            Some(parent) => {
-                parent.total_weight = parent.total_weight.saturating_add(weight);
-                parent.children.push(place);
+            Some(caller) => {
+                caller.total_weight = caller.total_weight.saturating_add(weight);
+                caller.children.push(place);
             }
         }
     }
+    let weights: Vec<(u64, FunctionId)> = nodes.iter().map(|it| (it.total_weight, it.function)).collect();
     let key = |place: &usize| {
-        let node = nodes.get(*place);
-        let named = node.and_then(|it| profile.function(it.function));
-        (
-            Reverse(node.map_or(0, |it| it.total_weight)),
-            named.map(|it| (it.name.clone(), it.path.clone(), it.first_line)),
-        )
+        let (weight, function) = weights.get(*place)?;
+        let named = profile.function(*function).map(|it| (&it.name, &it.path, it.first_line));
+        Some((Reverse(*weight), named))
     };
     roots.sort_by_cached_key(key);
-    let sorted: Vec<Vec<usize>> = nodes
-        .iter()
-        .map(|it| {
-            let mut children = it.children.clone();
-            children.sort_by_cached_key(key);
-            children
-        })
-        .collect();
-    nodes.iter_mut().zip(sorted).for_each(|(node, children)| node.children = children);
+    nodes.iter_mut().for_each(|it| it.children.sort_by_cached_key(key));
     Tree { of, total, nodes, roots }
 }

@@ -8,8 +8,9 @@ use std::io::{BufWriter, Write};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::speedscope::{comma, json};
-use super::{display_name, series, threads, Options};
+use super::out::{comma, json, numbers};
+use super::series::Series;
+use super::{display_name, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::Profile;
@@ -21,7 +22,7 @@ use crate::profile::Profile;
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.time_of(profile)?;
     let mut shares: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
-    series::each(profile, |share| {
+    Series::of(profile).each(|share| {
         let weight = share.weights.get(of);
         let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
         shares.get_mut(sample.thread).into_iter().for_each(|it| it.push((sample.stack, weight)));
@@ -53,14 +54,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     write!(out, r#"],"startTime":{start_us},"endTime":{},"samples":["#, start_us.saturating_add(told_us))?;
     // A sample lasts until the next, so the last one stands twice.
     let ends = samples.last().copied();
-    for (place, (node, _)) in samples.iter().chain(&ends).enumerate() {
-        write!(out, "{}{}", comma(place), node + 1)?;
-    }
+    numbers(&mut out, samples.iter().chain(&ends).map(|(node, _)| *node as u64 + 1))?;
     write!(out, r#"],"timeDeltas":["#)?;
-    let begins = ends.map(|_| 0);
-    for (place, length_us) in begins.into_iter().chain(samples.iter().map(|it| it.1)).enumerate() {
-        write!(out, "{}{length_us}", comma(place))?;
-    }
+    numbers(&mut out, ends.map(|_| 0).into_iter().chain(samples.iter().map(|it| it.1)))?;
     writeln!(out, "]}}")?;
     Ok(out.flush()?)
 }
@@ -160,9 +156,7 @@ impl<'profile> Tree<'profile> {
             write!(out, r#","scriptId":"0","url":"#)?;
             json(out, path)?;
             write!(out, r#","lineNumber":{line},"columnNumber":-1}},"hitCount":{},"children":["#, node.hits)?;
-            for (place, child) in node.children.iter().enumerate() {
-                write!(out, "{}{}", comma(place), child + 1)?;
-            }
+            numbers(out, node.children.iter().map(|it| *it as u64 + 1))?;
             write!(out, "]}}")?;
         }
         Ok(())

@@ -10,8 +10,9 @@ mod thread;
 
 use std::io::{BufWriter, Write};
 
-use super::speedscope::{comma, json};
-use super::{series, threads, Options};
+use super::out::{comma, json, number};
+use super::series::Series;
+use super::{threads, Options};
 use crate::error::Error;
 use crate::ids::Id;
 use crate::profile::{Profile, SampleType};
@@ -26,10 +27,13 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let names = threads::names(profile);
     let mut rows: Vec<Thread<'_>> = names.iter().map(|name| Thread::new(profile, of, name)).collect();
     let mut counters = counters::Counters::new(profile);
-    series::each(profile, |share| {
-        let Some(sample) = profile.samples.get(share.row.index()) else { return };
+    // Where in its thread's table the stack of each row is, once it is there.
+    let mut stacks: Vec<Option<usize>> = vec![None; profile.samples.len()];
+    Series::of(profile).each(|share| {
+        let place = share.row.index();
+        let (Some(sample), Some(stack)) = (profile.samples.get(place), stacks.get_mut(place)) else { return };
         if let Some(thread) = rows.get_mut(sample.thread) {
-            thread.add(sample, &share);
+            thread.add(sample, &share, stack);
         }
         counters.add(&share);
     });
@@ -46,7 +50,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 
     let mut out = BufWriter::with_capacity(1 << 16, out);
     write!(out, r#"{{"meta":"#)?;
-    meta::write(profile, &options.title_or(profile, of), &rows, &mut out)?;
+    meta::write(profile, of, &options.title_or(profile, of), &rows, &mut out)?;
     write!(out, r#","libs":[],"counters":["#)?;
     counters.write(&mut out)?;
     write!(out, r#"],"threads":["#)?;
@@ -60,11 +64,17 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 
 /// Nanoseconds as the milliseconds that the format counts in.
 fn ms(out: &mut impl Write, ns: u64) -> Result<(), Error> {
-    let (whole, rest) = (ns / 1_000_000, ns % 1_000_000);
-    Ok(match rest {
-        0 => write!(out, "{whole}"),
-        _ => write!(out, "{whole}.{rest:06}"),
-    }?)
+    number(out, ns / 1_000_000)?;
+    match ns % 1_000_000 {
+        0 => Ok(()),
+        // A one before it, so that its zeros are written; then a point in place of that.
+        rest => {
+            let mut digits = itoa::Buffer::new();
+            let (_, digits) = digits.format(1_000_000 + rest).split_at(1);
+            out.write_all(b".")?;
+            Ok(out.write_all(digits.as_bytes())?)
+        }
+    }
 }
 
 /// An array of whatever `one` writes.
@@ -86,7 +96,7 @@ fn array<T, W: Write>(
 fn weight(out: &mut impl Write, of: SampleType, weight: u64) -> Result<(), Error> {
     match of.name_and_unit().1 {
         "nanoseconds" => ms(out, weight),
-        _ => Ok(write!(out, "{weight}")?),
+        _ => number(out, weight),
     }
 }
 

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 
-use super::{clean, display_name, series, Options, ThreadFrames};
+use super::threads::UNNAMED;
+use super::{clean, display_name, Options, ThreadFrames};
+use crate::analysis::calls::Calls;
 use crate::error::Error;
-use crate::ids::{Id, RowId, StackId};
+use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, Sample, SampleType, Thread};
 
 /// Writes the lines.
@@ -35,51 +37,21 @@ pub(super) fn fold(profile: &Profile, of: SampleType, thread_frames: ThreadFrame
     let names = Names::new(profile, of, thread_frames);
     let mut stacks: BTreeMap<Stack, u64> = BTreeMap::new();
     for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
-        let sum = stacks.entry(names.stack(profile, sample)).or_default();
+        let sum = stacks.entry(names.sample(profile, sample)).or_default();
         *sum = sum.saturating_add(sample.weights.get(of));
     }
     stacks
 }
 
-/// Stacks with their weights in the order of time, thread by thread; equal neighbours are one.
-///
-/// # Errors
-/// [`Error::NoTimeline`] when it is not known.
-pub(super) fn in_time(
-    profile: &Profile,
-    of: SampleType,
-    thread_frames: ThreadFrames,
-) -> Result<Vec<(Stack, u64)>, Error> {
-    if profile.timeline.is_none() {
-        return Err(Error::NoTimeline);
-    }
-    let mut threads: Vec<Vec<(StackId, RowId, u64)>> = vec![Vec::new(); profile.threads.len()];
-    series::each(profile, |share| {
-        let weight = share.weights.get(of);
-        let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
-        let Some(entries) = threads.get_mut(sample.thread) else { return };
-        match entries.last_mut() {
-            Some((stack, _, sum)) if *stack == sample.stack => *sum = sum.saturating_add(weight),
-            _ => entries.push((sample.stack, share.row, weight)),
-        }
-    });
-    let names = Names::new(profile, of, thread_frames);
-    let named = |(_, row, weight): (StackId, RowId, u64)| {
-        let sample = profile.samples.get(row.index())?;
-        Some((names.stack(profile, sample), weight))
-    };
-    Ok(threads.into_iter().flatten().filter_map(named).collect())
-}
-
 /// What frames and threads are called.
-struct Names {
+pub(super) struct Names {
     functions: Vec<Rc<str>>,
     threads: Vec<Rc<str>>,
     with_threads: bool,
 }
 
 impl Names {
-    fn new(profile: &Profile, of: SampleType, thread_frames: ThreadFrames) -> Self {
+    pub(super) fn new(profile: &Profile, of: SampleType, thread_frames: ThreadFrames) -> Self {
         let with_threads = match thread_frames {
             ThreadFrames::Always => true,
             ThreadFrames::Never => false,
@@ -97,12 +69,20 @@ impl Names {
         }
     }
 
-    fn stack(&self, profile: &Profile, sample: &Sample) -> Stack {
-        let frames = profile.frames_of(sample.stack);
-        let mut stack: Stack =
-            frames.filter_map(|it| self.functions.get(it.function.index()).cloned()).collect();
+    fn sample(&self, profile: &Profile, sample: &Sample) -> Stack {
+        self.stack(profile.frames_of(sample.stack).map(|it| it.function), sample.thread)
+    }
+
+    /// The stack that ends in a call.
+    pub(super) fn call(&self, calls: &Calls, place: usize, thread: usize) -> Stack {
+        self.stack(calls.functions(place), thread)
+    }
+
+    /// Of the functions, leaf first.
+    fn stack(&self, functions: impl Iterator<Item = FunctionId>, thread: usize) -> Stack {
+        let mut stack: Stack = functions.filter_map(|it| self.functions.get(it.index()).cloned()).collect();
         if self.with_threads {
-            stack.extend(self.threads.get(sample.thread).cloned());
+            stack.extend(self.threads.get(thread).cloned());
         }
         stack.reverse();
         stack
@@ -111,7 +91,7 @@ impl Names {
 
 fn thread_name(thread: &Thread) -> Rc<str> {
     match clean(&thread.name) {
-        name if name.is_empty() => "(unnamed thread)".into(),
+        name if name.is_empty() => UNNAMED.into(),
         name => frame(name),
     }
 }

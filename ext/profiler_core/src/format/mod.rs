@@ -5,6 +5,7 @@
 //! with a newline in it) stays a name in all of them.
 
 pub mod callgrind;
+mod chart;
 pub mod cpuprofile;
 pub mod firefox;
 pub mod folded;
@@ -12,6 +13,8 @@ mod honesty;
 pub mod json;
 pub mod markdown;
 mod names;
+mod out;
+mod palette;
 pub mod pprof;
 mod read;
 mod series;

@@ -42,7 +42,7 @@ pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
     };
     match text(bytes) {
         None => pprof::read_unpacked(bytes),
-        Some(text) if text.trim_start().starts_with('{') => json::read(text),
+        Some(text) if is_json(text) => json::read(text),
         Some(text) => folded::read(text),
     }
 }
@@ -56,6 +56,12 @@ fn text(bytes: &[u8]) -> Option<&str> {
     }
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
     Some(text)
+}
+
+/// Whether it begins as an object does. A folded stack can begin with a brace too: `{Bar, Foo}#baz` is a method of two classes.
+fn is_json(text: &str) -> bool {
+    let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
+    inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '}']))
 }
 
 pub(super) fn unpack(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Error> {
@@ -74,6 +80,15 @@ mod tests {
     use super::*;
     use flate2::{Compression, GzBuilder};
     use std::io::Write;
+
+    #[test]
+    fn a_stack_may_begin_with_a_brace() {
+        let profile = read(b"{Bar, Foo}#baz;Array#each 3\n").unwrap();
+        assert_eq!(profile.functions.first().map(|it| it.name.as_str()), Some("{Bar, Foo}#baz"));
+        for cut in ["{", " {\n", "{\"shared\"", "{ \"a\": 12"] {
+            assert!(read(cut.as_bytes()).is_err(), "{cut}");
+        }
+    }
 
     #[test]
     fn unpacking_is_bounded() {

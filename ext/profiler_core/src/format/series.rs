@@ -14,38 +14,50 @@ pub(super) struct Share {
     pub(super) weights: Weights,
 }
 
-/// Shows `each` all shares. Together they weigh what the profile weighs, with or without a timeline: what has no moment
-/// (the oldest went, or none was kept) comes first, thread by thread one after the other, stacks that begin alike together.
-pub(super) fn each(profile: &Profile, mut each: impl FnMut(Share)) {
-    let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
-    let mut first_ns = None;
-    for moment in profile.timeline.iter().flat_map(|it| it.iter()) {
-        first_ns.get_or_insert(moment.time_ns);
-        if let Some(left) = left.get_mut(moment.row.index()) {
-            left.take(&moment.weights);
+/// All shares of a profile. Together they weigh what the profile weighs, with or without a timeline: what has no moment (the
+/// oldest went, or none was kept) comes first, thread by thread one after the other, stacks that begin alike together.
+pub(super) struct Series<'profile> {
+    profile: &'profile Profile,
+    timeless: Vec<Share>,
+}
+
+impl<'profile> Series<'profile> {
+    pub(super) fn of(profile: &'profile Profile) -> Self {
+        let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
+        let mut first_ns = None;
+        for moment in profile.timeline.iter().flat_map(|it| it.iter()) {
+            first_ns.get_or_insert(moment.time_ns);
+            if let Some(left) = left.get_mut(moment.row.index()) {
+                left.take(&moment.weights);
+            }
         }
+        let mut order: Vec<usize> = (0..left.len()).collect();
+        order.retain(|row| left.get(*row).is_some_and(|it| *it != Weights::default()));
+        let places = preorder(profile);
+        let place = |row: &usize| profile.samples.get(*row).and_then(|it| places.get(it.stack.index()));
+        order.sort_by_key(|row| place(row).copied().unwrap_or(u32::MAX));
+        let of = time_of(profile);
+        let mut clocks = vec![0_u64; profile.threads.len()];
+        let mut timeless = Vec::with_capacity(order.len());
+        for row in order {
+            let (Some(weights), Some(sample)) = (left.get(row), profile.samples.get(row)) else { continue };
+            let mut at_ns = 0;
+            if let Some(clock) = clocks.get_mut(sample.thread) {
+                *clock = clock.saturating_add(of.map_or(0, |of| weights.get(of)));
+                at_ns = *clock;
+            }
+            let at_ns = first_ns.map_or(at_ns, |first_ns| at_ns.min(first_ns));
+            timeless.push(Share { at_ns, row: RowId::from_index(row), weights: *weights });
+        }
+        Self { profile, timeless }
     }
-    let mut clocks = vec![0_u64; profile.threads.len()];
-    let mut order: Vec<usize> = (0..left.len()).collect();
-    let places = preorder(profile);
-    let place = |row: &usize| profile.samples.get(*row).and_then(|it| places.get(it.stack.index()));
-    order.sort_by_key(|row| place(row).copied().unwrap_or(u32::MAX));
-    let of = time_of(profile);
-    for row in order {
-        let (Some(weights), Some(sample)) = (left.get(row), profile.samples.get(row)) else { continue };
-        if *weights == Weights::default() {
-            continue;
+
+    /// Shows them all.
+    pub(super) fn each(&self, mut each: impl FnMut(Share)) {
+        self.timeless.iter().for_each(|it| each(*it));
+        for it in self.profile.timeline.iter().flat_map(|it| it.iter()) {
+            each(Share { at_ns: it.time_ns, row: it.row, weights: it.weights });
         }
-        let mut at_ns = 0;
-        if let Some(clock) = clocks.get_mut(sample.thread) {
-            *clock = clock.saturating_add(of.map_or(0, |of| weights.get(of)));
-            at_ns = *clock;
-        }
-        let at_ns = first_ns.map_or(at_ns, |first_ns| at_ns.min(first_ns));
-        each(Share { at_ns, row: RowId::from_index(row), weights: *weights });
-    }
-    for it in profile.timeline.iter().flat_map(|it| it.iter()) {
-        each(Share { at_ns: it.time_ns, row: it.row, weights: it.weights });
     }
 }
 

@@ -3,12 +3,15 @@
 //! A frame is a function with the line where it is defined: with the lines that ran, one function would be many.
 //! Equal stacks that follow each other are one entry. Weights are whole numbers in the unit of the sample type.
 
+use std::cmp::Reverse;
 use std::io::{BufWriter, Write};
 
-use super::{display_name, series, threads, Options};
+use super::out::{comma, json, numbers};
+use super::series::Series;
+use super::{display_name, threads, Options};
 use crate::error::Error;
-use crate::ids::{Id, StackId};
-use crate::profile::{Profile, SampleType};
+use crate::ids::{FunctionId, Id, StackId};
+use crate::profile::{Frame, Profile, SampleType};
 
 /// The address that says which format it is.
 pub(super) const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -31,7 +34,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     }
     let mut out = BufWriter::with_capacity(1 << 16, out);
     write!(out, r#"{{"$schema":"{SCHEMA}","shared":{{"frames":["#)?;
-    for (place, function) in profile.functions.iter().enumerate() {
+    let order = by_use(profile);
+    let functions = order.iter().filter_map(|it| profile.function(*it));
+    for (place, function) in functions.enumerate() {
         write!(out, "{}{{\"name\":", comma(place))?;
         json(&mut out, &display_name(function))?;
         if !function.path.is_empty() {
@@ -46,16 +51,18 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     write!(out, r#"]}},"profiles":["#)?;
 
     let names = threads::names(profile);
-    let mut stacks = Stacks::new(profile);
-    let (mut written, mut active) = (0, (0, 0));
+    let series = Series::of(profile);
+    let mut stacks = Stacks::new(profile, &order);
+    let busy = threads::busy(profile, default);
+    let (mut written, mut active) = (0, (0, (0, 0)));
     for of in types {
-        for (name, entries) in names.iter().zip(entries(profile, of)) {
+        for ((name, busy), entries) in names.iter().zip(&busy).zip(entries(profile, &series, of)) {
             if entries.is_empty() {
                 continue;
             }
             let total = entries.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
-            if of == default && total > active.1 {
-                active = (written, total);
+            if of == default && (*busy, total) > active.1 {
+                active = (written, (*busy, total));
             }
             write!(out, "{}", comma(written))?;
             one(
@@ -80,10 +87,21 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
+/// Functions, those that most rows have first: there can be a million stacks in the file, in which they have the shortest numbers.
+fn by_use(profile: &Profile) -> Vec<FunctionId> {
+    let mut uses = vec![0_u64; profile.functions.len()];
+    for frame in profile.samples.iter().flat_map(|it| profile.frames_of(it.stack)) {
+        uses.get_mut(frame.function.index()).into_iter().for_each(|it| *it += 1);
+    }
+    let mut order: Vec<usize> = (0..uses.len()).collect();
+    order.sort_by_key(|place| Reverse(uses.get(*place).copied()));
+    order.into_iter().map(FunctionId::from_index).collect()
+}
+
 /// What each thread did in the order of time, by place; equal neighbours are one.
-fn entries(profile: &Profile, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
+fn entries(profile: &Profile, series: &Series<'_>, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
     let mut threads: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
-    series::each(profile, |share| {
+    series.each(|share| {
         let weight = share.weights.get(of);
         let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
         let Some(entries) = threads.get_mut(sample.thread) else { return };
@@ -115,42 +133,34 @@ fn one(
         out.write_all(stacks.text(*stack).as_bytes())?;
     }
     write!(out, r#"],"weights":["#)?;
-    for (place, (_, weight)) in entries.iter().enumerate() {
-        write!(out, "{}{weight}", comma(place))?;
-    }
+    numbers(out, entries.iter().map(|(_, weight)| *weight))?;
     Ok(write!(out, "]}}")?)
 }
 
 /// Stacks as they stand in the file, each made once.
 struct Stacks<'profile> {
     profile: &'profile Profile,
+    /// Numbers in the file of functions, by place.
+    numbers: Vec<usize>,
     texts: Vec<Option<Box<str>>>,
 }
 
 impl<'profile> Stacks<'profile> {
-    fn new(profile: &'profile Profile) -> Self {
-        Self { profile, texts: vec![None; profile.stacks.len()] }
+    fn new(profile: &'profile Profile, order: &[FunctionId]) -> Self {
+        let mut numbers = vec![0; order.len()];
+        for (number, id) in order.iter().enumerate() {
+            numbers.get_mut(id.index()).into_iter().for_each(|it| *it = number);
+        }
+        Self { profile, numbers, texts: vec![None; profile.stacks.len()] }
     }
 
     fn text(&mut self, stack: StackId) -> &str {
         let Some(slot) = self.texts.get_mut(stack.index()) else { return "[]" };
         slot.get_or_insert_with(|| {
-            let mut frames: Vec<String> =
-                self.profile.frames_of(stack).map(|it| it.function.0.to_string()).collect();
+            let number = |it: Frame| self.numbers.get(it.function.index()).map(usize::to_string);
+            let mut frames: Vec<String> = self.profile.frames_of(stack).filter_map(number).collect();
             frames.reverse();
             format!("[{}]", frames.join(",")).into()
         })
     }
-}
-
-pub(super) fn comma(place: usize) -> &'static str {
-    if place == 0 {
-        ""
-    } else {
-        ","
-    }
-}
-
-pub(super) fn json(out: &mut impl Write, text: &str) -> Result<(), Error> {
-    Ok(serde_json::to_writer(out, text).map_err(std::io::Error::from)?)
 }

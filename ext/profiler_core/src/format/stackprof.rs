@@ -9,8 +9,9 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{json, Map, Value};
 
-use super::speedscope::comma;
-use super::{display_name, series, Options};
+use super::out::{comma, numbers};
+use super::series::Series;
+use super::{display_name, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Profile, SampleType};
@@ -40,7 +41,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let mut runs: Vec<(StackId, u64)> = Vec::new();
     let mut ticks = vec![0_u64; profile.stacks.len()];
     let mut rest = 0;
-    series::each(profile, |share| {
+    Series::of(profile).each(|share| {
         let Some(sample) = profile.samples.get(share.row.index()) else { return };
         rest += share.weights.get(of);
         let number = rest / unit;
@@ -72,9 +73,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     raw(&mut out, "raw_lines", profile, &runs, |frame| frame.line)?;
     if timed {
         write!(out, r#","raw_timestamp_deltas":["#)?;
-        for place in 0..samples {
-            write!(out, "{}{interval}", comma(place as usize))?;
-        }
+        numbers(&mut out, (0..samples).map(|_| interval))?;
         write!(out, "]")?;
     }
     writeln!(out, "}}")?;
@@ -103,7 +102,9 @@ fn raw(
             frames.reverse();
             frames.join(",").into()
         });
-        write!(out, "{}{text},{number}", comma(place))?;
+        out.write_all(comma(place).as_bytes())?;
+        out.write_all(text.as_bytes())?;
+        write!(out, ",{number}")?;
     }
     Ok(write!(out, "]")?)
 }

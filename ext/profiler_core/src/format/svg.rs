@@ -1,15 +1,16 @@
 //! A flame graph, root at the top, in one file that any browser opens without a network.
 //!
-//! Colours come from names alone, so that two pictures of a program can be compared.
+//! Colours come from whose code it is and from names alone, see [`super::palette`].
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::rc::Rc;
 
+use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
 use super::units::{count, counted};
-use super::{folded, honesty, Options, ThreadFrames};
+use super::{chart, folded, honesty, palette, Options, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 
@@ -54,11 +55,14 @@ impl Style {
 /// [`Error::NoTimeline`] for a flame chart of a profile that does not know when things were.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
-    let (title, subtitle) = (options.title_or(profile, of), subtitle_of(profile));
+    let (mut colors, legend) = palette::palette(profile, of, |name| unambiguous(&name.replace(';', ":")));
+    let facts = shorten(&subtitle_of(profile), SUBTITLE_CHARS.saturating_sub(legend.len() + 2));
+    let parts: Vec<String> = [facts, legend].into_iter().filter(|it| !it.is_empty()).collect();
+    let (title, subtitle) = (options.title_or(profile, of), parts.join("; "));
     // The picture's maker wants them last one first when it is to keep our order. Left to itself it
     // would sort by line, and draw `save` twice when `save!` stands between.
     let lines: Vec<String> = match options.style {
-        Style::Flamechart => folded::in_time(profile, of, options.thread_frames)?
+        Style::Flamechart => chart::in_time(profile, of, options.thread_frames)?
             .iter()
             .rev()
             .map(|(stack, weight)| line(stack, &weight.to_string()))
@@ -71,7 +75,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
             stacks.iter().rev().map(|(stack, weight)| line(stack, &weight.to_string())).collect()
         }
     };
-    draw(&title, &subtitle, of, options.style, lines, out)
+    draw(&title, &subtitle, of, options.style, lines, Some(&mut colors), out)
 }
 
 /// Writes the picture of what became of `base`: laid out as `profile` is, red where there is more than there was, blue where
@@ -100,7 +104,7 @@ pub fn write_difference(
         .map(|(stack, (before, after))| line(stack, &format!("{before} {after}")))
         .collect();
     let title = options.title_or(profile, of);
-    draw(&title, "red: more than before; blue: less", of, options.style, lines, out)
+    draw(&title, "red: more than before; blue: less", of, options.style, lines, None, out)
 }
 
 fn line(stack: &[Rc<str>], numbers: &str) -> String {
@@ -125,6 +129,7 @@ fn draw(
     of: SampleType,
     style: Style,
     lines: Vec<String>,
+    colors: Option<&mut PaletteMap>,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let title = shorten(title, TITLE_CHARS);
@@ -137,6 +142,8 @@ fn draw(
     picture.subtitle = Some(subtitle);
     picture.direction = if style == Style::Flame { Direction::Straight } else { Direction::Inverted };
     picture.deterministic = true;
+    picture.palette_map = colors;
+    picture.bgcolors = Some(BackgroundColor::Flat(palette::PAPER));
     picture.flame_chart = true;
     (picture.count_name, picture.factor) = match of.name_and_unit() {
         (_, "nanoseconds") => ("us".into(), 0.001),

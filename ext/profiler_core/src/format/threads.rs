@@ -3,10 +3,22 @@
 use std::collections::HashMap;
 
 use super::clean;
-use crate::profile::Profile;
+use crate::profile::{Profile, SampleType};
+use crate::sample::State;
 
 /// The name of a thread that has none.
 pub(super) const UNNAMED: &str = "(unnamed thread)";
+
+/// For each thread what of a weight came while it did not just wait. Who opens a file wants to see who worked: by the clock on the
+/// wall all of them have the same.
+pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
+    let mut sums = vec![0_u64; profile.threads.len()];
+    for sample in profile.samples.iter().filter(|it| it.state != State::Waiting) {
+        let sum = sums.get_mut(sample.thread).into_iter();
+        sum.for_each(|it| *it = it.saturating_add(sample.weights.get(of)));
+    }
+    sums
+}
 
 /// One for each thread, in order, no two alike: its name, with the native id where others have that name too.
 pub(super) fn names(profile: &Profile) -> Vec<String> {

@@ -30,6 +30,18 @@ fn erfc(x: f64) -> f64 {
     t * (exponent - x * x).exp()
 }
 
+/// The one in the middle; 0 of none.
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let middle = |place: usize| numbers.get(place).copied().unwrap_or(0.0);
+    (middle(numbers.len().saturating_sub(1) / 2) + middle(numbers.len() / 2)) / 2.0
+}
+
+/// The median of the chi-squared distribution with `free` degrees of freedom, by Wilson and Hilferty's approximation.
+pub(super) fn median_of_squares(free: f64) -> f64 {
+    free * (1.0 - 2.0 / (9.0 * free)).powi(3)
+}
+
 /// Corrected for how many there are (Holm): each is the chance that any of all comes as far. What was not tested is 1.
 pub(super) fn corrected(chances: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<(usize, f64)> =
@@ -57,6 +69,14 @@ mod tests {
         }
         for (t, free, chance) in [(2.776, 4.0, 0.05), (2.131, 15.0, 0.05), (4.015, 16.0, 0.001)] {
             assert!((of_student(t, free) / chance - 1.0).abs() < 0.03, "{t}: {}", of_student(t, free));
+        }
+    }
+
+    #[test]
+    fn the_middle_is_that_of_the_tables() {
+        assert_eq!([median(vec![]), median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0])], [0.0, 2.0, 2.5]);
+        for (free, middle) in [(4.0, 3.357), (10.0, 9.342)] {
+            assert!((median_of_squares(free) / middle - 1.0).abs() < 0.01);
         }
     }
 

@@ -77,12 +77,38 @@ fn of_equals_nothing_is_significant_but_once_in_twenty() {
 #[test]
 fn what_takes_a_fifth_and_a_tenth_longer_is_named_first() {
     let named = |seed: &u64| {
-        let diff = compared(*seed, 20_000, 1.1, 0.0, COMPARE);
+        let diff = compared(*seed, 40_000, 1.1, 0.0, COMPARE);
         let first = &diff.changes[0];
         first.significant() && first.delta() > 0.0 && first.function.name == "Foo#m0"
     };
     let right = (0..20).filter(named).count();
     assert!(right >= 19, "{right} of 20");
+}
+
+/// Something that falls into one run and not into the next neither counts as changed nor hides what has changed.
+#[test]
+fn a_restless_function_keeps_its_noise_to_itself() {
+    let (mut named, mut wrong) = (0, 0);
+    for seed in 0..40 {
+        let mut bits = seed;
+        let mut side = |from: u64, slower| -> Vec<Profile> {
+            (from..from + 3)
+                .map(|it| {
+                    let mut run = run(it, 40_000, slower, 0.0);
+                    bits = random::after(bits + 77);
+                    let count = (bits >> 32) % 3 * 250;
+                    run.samples[49].weights.set(SampleType::Samples, count);
+                    run.samples[49].weights.set(SampleType::Cpu, count * 1_000_000);
+                    run
+                })
+                .collect()
+        };
+        let (before, after) = (side(seed * 6 + 1, 1.0), side(seed * 6 + 4, 1.1));
+        let diff = diff(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), COMPARE);
+        named += usize::from(diff.changes[0].function.name == "Foo#m0" && diff.changes[0].significant());
+        wrong += usize::from(diff.changes.iter().any(|it| it.function.name == "Foo#m49" && it.significant()));
+    }
+    assert!(named >= 38 && wrong <= 2, "{named} and {wrong} of 40");
 }
 
 #[test]

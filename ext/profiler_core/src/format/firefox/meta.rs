@@ -1,5 +1,6 @@
 //! What the file says of itself: how it was taken, its categories and kinds of markers.
 
+use std::cmp::Reverse;
 use std::io::Write;
 
 use serde_json::json;
@@ -7,8 +8,9 @@ use serde_json::json;
 use super::thread::Thread;
 use crate::analysis::origin::Origin;
 use crate::error::Error;
+use crate::format::threads::busy;
 use crate::format::{clean, honesty, units};
-use crate::profile::{Function, Profile};
+use crate::profile::{Function, Profile, SampleType};
 use crate::sample::State;
 
 /// The version of the format.
@@ -57,14 +59,16 @@ pub(super) fn of_state(state: State) -> Option<usize> {
 
 pub(super) fn write(
     profile: &Profile,
+    of: SampleType,
     title: &str,
     threads: &[Thread<'_>],
     out: &mut impl Write,
 ) -> Result<(), Error> {
     let meta = &profile.meta;
-    let mut by_weight: Vec<(usize, u64)> = threads.iter().map(Thread::total).enumerate().collect();
-    by_weight.sort_by_key(|(place, total)| (std::cmp::Reverse(*total), *place));
-    let mut shown: Vec<usize> = by_weight.iter().take(SHOWN).map(|(place, _)| *place).collect();
+    let busy = busy(profile, of);
+    let mut shown: Vec<usize> = (0..threads.len()).collect();
+    shown.sort_by_key(|place| Reverse((busy.get(*place).copied(), threads.get(*place).map(Thread::total))));
+    shown.truncate(SHOWN);
     let selected: Vec<usize> = shown.iter().take(1).copied().collect();
     shown.sort_unstable();
     let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };

@@ -5,7 +5,7 @@ use std::io::Write;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{array, json, meta};
+use super::{array, json, meta, number};
 use crate::error::Error;
 use crate::format::display_name;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
@@ -165,11 +165,9 @@ pub(super) fn numbers<W: Write>(
     name: &str,
     column: impl Iterator<Item = Option<usize>>,
 ) -> Result<(), Error> {
-    array(out, name, column, |out, it| {
-        Ok(match it {
-            Some(it) => write!(out, "{it}"),
-            None => write!(out, "null"),
-        }?)
+    array(out, name, column, |out, it| match it {
+        Some(it) => number(out, it as u64),
+        None => Ok(out.write_all(b"null")?),
     })?;
     Ok(write!(out, ",")?)
 }

@@ -88,7 +88,8 @@ impl<'profile> Thread<'profile> {
         self.entries.last().map_or(0, |it| it.at_ns)
     }
 
-    pub(super) fn add(&mut self, sample: &Sample, share: &Share) {
+    /// `known` is the place of its stack, once it has one.
+    pub(super) fn add(&mut self, sample: &Sample, share: &Share, known: &mut Option<usize>) {
         let get = |of| share.weights.get(of);
         let (at_ns, wall_ns, weight) = (share.at_ns, get(SampleType::Wall), get(self.of));
         let measured = |of| self.profile.sample_types.contains(&of);
@@ -98,7 +99,8 @@ impl<'profile> Thread<'profile> {
             (false, State::Running | State::Gc) => wall_ns,
             (false, _) => 0,
         };
-        let stack = self.tables.stack(sample.stack, meta::of_state(sample.state));
+        *known = known.or_else(|| self.tables.stack(sample.stack, meta::of_state(sample.state)));
+        let stack = *known;
         if weight > 0 || cpu_ns > 0 {
             let from_ns = at_ns.saturating_sub(wall_ns);
             let last_ns = self.entries.last().map_or(0, |it| it.at_ns);

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+# Makes docs/images/*.png of a profile of a shop on Puma: shoot.rb PROFILE. Each shows it in another viewer.
+#
+# speedscope comes from `bin/setup --for-tests`. The Firefox Profiler is no package: FIREFOX_PROFILER is the directory of its
+# front end as `yarn build` of its sources makes it; without that its picture is left as it was.
+
+require "base64"
+require "fileutils"
+require "json"
+require "tmpdir"
+
+require "profiler"
+require_relative "browser"
+
+TOOLS = ENV["PROFILER_TOOLS"] || File.join(Dir.home, ".cache/profiler/tools")
+SPEEDSCOPE = File.join(TOOLS, "node_modules/speedscope/dist/release/index.html")
+IMAGES = File.expand_path("../images", __dir__)
+MOST_BYTES = 300_000
+SIZE = { width: 1200, height: 640 }.freeze
+
+profile = Profiler::Profile.load(ARGV.fetch(0))
+FileUtils.mkdir_p(IMAGES)
+
+def picture(name)
+  png = File.join(IMAGES, "#{name}.png")
+  yield png
+  abort "screenshots: #{png} has #{File.size(png)} bytes (allowed: #{MOST_BYTES})" if File.size(png) > MOST_BYTES
+  puts "#{png}: #{File.size(png) / 1000} kB"
+end
+
+Dir.mktmpdir("screenshots") do |directory|
+  browser = Browser.new(directory)
+
+  picture("svg") do |png|
+    # What the threads of the server did, without those that wait for work.
+    part = profile.filter(focus: /Shop#call/)
+    svg = part.save(File.join(directory, "shop.svg"), title: "wall clock time of a shop on Puma")
+    browser.shoot("file://#{svg}", png, width: SIZE[:width], height: Integer(File.read(svg)[/ height="(\d+)"/, 1]))
+  end
+
+  picture("speedscope") do |png|
+    abort "screenshots: speedscope is missing: bin/setup --for-tests installs it" unless File.exist?(SPEEDSCOPE)
+    script = File.join(directory, "shop.js")
+    packed = Base64.strict_encode64(profile.dump(:speedscope, type: :wall))
+    File.write(script, "speedscope.loadFileFromBase64('shop.speedscope.json', '#{packed}')")
+    browser.shoot("file://#{SPEEDSCOPE}#localProfilePath=#{script}&view=time-ordered", png, **SIZE)
+  end
+
+  if (built = ENV["FIREFOX_PROFILER"])
+    picture("firefox") do |png|
+      site = Site.new(built, { "/shop.json" => profile.dump(:firefox) })
+      url = "#{site.address}/from-url/#{"#{site.address}/shop.json".gsub(%r{[:/]}) { |it| format("%%%02X", it.ord) }}/marker-chart/"
+      browser.shoot(url, png, milliseconds: 20_000, **SIZE)
+    end
+  else
+    warn "screenshots: FIREFOX_PROFILER is not set, docs/images/firefox.png stays as it is"
+  end
+end

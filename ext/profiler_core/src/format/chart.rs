@@ -1,0 +1,225 @@
+//! What a flame chart is drawn from: stacks in the order of time, thread by thread.
+//!
+//! A picture shows thousands of them and not a million. Where there are more, it is cut into slots, and within a slot stacks
+//! that begin alike stand together. What is too narrow there to be drawn goes to its caller, so that whatever is drawn is
+//! exactly as wide as it was.
+
+use std::cmp::Reverse;
+
+use super::folded::{Names, Stack};
+use super::series::Series;
+use super::ThreadFrames;
+use crate::analysis::calls::Calls;
+use crate::error::Error;
+use crate::ids::Id;
+use crate::profile::{Profile, SampleType};
+
+/// So many are drawn as they are.
+const MOST: usize = 20_000;
+
+/// Else the picture has so many slots: about one in a pixel.
+const SLOTS: u64 = 1_000;
+
+/// What is narrower than such a part of the picture is not drawn: the least width of the picture's maker.
+const LEAST: u64 = 10_000;
+
+/// A call that was on top of the stack for some weight.
+#[derive(Clone, Copy)]
+struct Entry {
+    thread: usize,
+    call: usize,
+    weight: u64,
+}
+
+/// Stacks with their weights in the order of time, thread by thread; equal neighbours are one.
+///
+/// # Errors
+/// [`Error::NoTimeline`] when it is not known.
+pub(super) fn in_time(
+    profile: &Profile,
+    of: SampleType,
+    thread_frames: ThreadFrames,
+) -> Result<Vec<(Stack, u64)>, Error> {
+    if profile.timeline.is_none() {
+        return Err(Error::NoTimeline);
+    }
+    let calls = Calls::of(profile);
+    let entries = entries(profile, of, &calls);
+    let names = Names::new(profile, of, thread_frames);
+    let named = |it: &Entry| (names.call(&calls, it.call, it.thread), it.weight);
+    if entries.len() <= MOST {
+        return Ok(entries.iter().map(named).collect());
+    }
+    let total = entries.iter().fold(0_u64, |sum, it| sum.saturating_add(it.weight));
+    let (slot, least) = (total.div_ceil(SLOTS).max(1), total / LEAST);
+    let mut begins: u64 = 0;
+    let placed = entries.iter().map(|it| {
+        let place = (it.thread, begins / slot);
+        begins = begins.saturating_add(it.weight);
+        (place, *it)
+    });
+    let placed: Vec<((usize, u64), Entry)> = placed.collect();
+    let mut stacks = Vec::new();
+    let mut room = Slot::new(&calls);
+    for slot in placed.chunk_by(|one, other| one.0 == other.0) {
+        let mut drawn: Vec<_> = room.wide(slot.iter().map(|it| it.1), least).iter().map(named).collect();
+        drawn.sort();
+        stacks.extend(drawn);
+    }
+    Ok(stacks)
+}
+
+fn entries(profile: &Profile, of: SampleType, calls: &Calls) -> Vec<Entry> {
+    let mut threads: Vec<Vec<Entry>> = vec![Vec::new(); profile.threads.len()];
+    Series::of(profile).each(|share| {
+        let weight = share.weights.get(of);
+        let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
+        let Some((call, entries)) = calls.place(sample.stack).zip(threads.get_mut(sample.thread)) else {
+            return;
+        };
+        match entries.last_mut() {
+            Some(last) if last.call == call => last.weight = last.weight.saturating_add(weight),
+            _ => entries.push(Entry { thread: sample.thread, call, weight }),
+        }
+    });
+    threads.into_iter().flatten().collect()
+}
+
+/// What calls weigh in a slot. Empty between two.
+struct Slot<'calls> {
+    calls: &'calls Calls,
+    /// By place: alone, and with all they called.
+    weights: Vec<(u64, u64)>,
+    seen: Vec<bool>,
+    met: Vec<usize>,
+}
+
+impl<'calls> Slot<'calls> {
+    fn new(calls: &'calls Calls) -> Self {
+        let places = calls.all.len();
+        Self { calls, weights: vec![(0, 0); places], seen: vec![false; places], met: Vec::new() }
+    }
+
+    /// The entries of a thread, each call once, without calls of less than `least`: these go to their callers.
+    fn wide(&mut self, entries: impl Iterator<Item = Entry>, least: u64) -> Vec<Entry> {
+        let mut thread = 0;
+        for it in entries {
+            thread = it.thread;
+            self.meet(it.call);
+            self.add(it.call, it.weight, it.weight);
+        }
+        // Callers have smaller places.
+        self.met.sort_unstable_by_key(|it| Reverse(*it));
+        let mut kept = Vec::new();
+        for call in std::mem::take(&mut self.met) {
+            let (own, total) = self.weights.get_mut(call).map(std::mem::take).unwrap_or_default();
+            self.seen.get_mut(call).into_iter().for_each(|it| *it = false);
+            let caller = self.caller(call);
+            let goes = total < least && caller.is_some();
+            if let Some(caller) = caller {
+                self.add(caller, if goes { own } else { 0 }, total);
+            }
+            if own > 0 && !goes {
+                kept.push(Entry { thread, call, weight: own });
+            }
+        }
+        kept
+    }
+
+    /// Notes a call and its callers.
+    fn meet(&mut self, call: usize) {
+        let mut next = Some(call);
+        while let Some(place) = next {
+            match self.seen.get_mut(place) {
+                Some(seen) if !*seen => *seen = true,
+                _ => return,
+            }
+            self.met.push(place);
+            next = self.caller(place);
+        }
+    }
+
+    fn caller(&self, call: usize) -> Option<usize> {
+        self.calls.all.get(call).and_then(|it| it.caller)
+    }
+
+    fn add(&mut self, call: usize, own: u64, total: u64) {
+        let Some(sums) = self.weights.get_mut(call) else { return };
+        *sums = (sums.0.saturating_add(own), sums.1.saturating_add(total));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ids::{FrameId, FunctionId, RowId, StackId};
+    use crate::profile::{Frame, Function, Node, Sample, Weights};
+    use crate::sample::State;
+    use crate::timeline::{Moment, Timeline};
+
+    /// `main` calls `busy` and a hundred others, in turn; `busy` weighs as much as they all.
+    fn profile(moments: usize) -> Profile {
+        let mut profile = Profile { sample_types: vec![SampleType::Cpu], ..Profile::default() };
+        profile.threads.push(Default::default());
+        let names =
+            ["main".to_owned(), "busy".into()].into_iter().chain((0..100).map(|it| format!("brief {it}")));
+        for (place, name) in names.enumerate() {
+            let (class_name, method_name, path) = Default::default();
+            profile.functions.push(Function { name, class_name, method_name, path, first_line: 1 });
+            profile.frames.push(Frame { function: FunctionId::from_index(place), line: 1 });
+            let parent = (place > 0).then_some(StackId::from_index(0));
+            profile.stacks.push(Node { parent, frame: FrameId::from_index(place) });
+        }
+        for place in 1..profile.stacks.len() {
+            let (stack, labels, weights) = (StackId::from_index(place), Vec::new(), Weights::default());
+            profile.samples.push(Sample { stack, thread: 0, state: State::Running, labels, weights });
+        }
+        let mut timeline = Timeline::default();
+        for place in 0..moments {
+            let row = if place % 2 == 0 { 0 } else { 1 + place / 2 % 100 };
+            let mut weights = Weights::default();
+            weights.set(SampleType::Cpu, 7);
+            profile.samples[row].weights.add(&weights);
+            timeline.push(&Moment { time_ns: place as u64, row: RowId::from_index(row), weights });
+        }
+        profile.timeline = Some(timeline);
+        profile
+    }
+
+    fn drawn(moments: usize) -> Vec<(Stack, u64)> {
+        in_time(&profile(moments), SampleType::Cpu, ThreadFrames::Never).unwrap()
+    }
+
+    #[test]
+    fn few_stacks_are_drawn_as_they_are() {
+        let drawn = drawn(MOST);
+        assert_eq!(drawn.len(), MOST);
+        assert!(drawn.iter().all(|it| it.1 == 7));
+        assert_eq!(drawn[1].0.join(";"), "main;brief 0");
+    }
+
+    #[test]
+    fn of_many_those_that_can_be_seen_are_as_wide_as_they_were() {
+        let moments = 400_000;
+        let drawn = drawn(moments);
+        assert!(drawn.len() as u64 <= 2 * SLOTS, "{}", drawn.len());
+        let sum = |name: &str| -> u64 {
+            drawn.iter().filter(|it| it.0.last().is_some_and(|it| **it == *name)).map(|it| it.1).sum()
+        };
+        assert_eq!(drawn.iter().map(|it| it.1).sum::<u64>(), 7 * moments as u64);
+        assert_eq!([sum("busy"), sum("main")], [7 * moments as u64 / 2; 2]);
+    }
+
+    #[test]
+    fn a_caller_of_something_wide_keeps_its_own() {
+        let calls = Calls::of(&profile(2));
+        let entry = |call, weight| Entry { thread: 0, call, weight };
+        let entries = [entry(0, 1), entry(1, 50), entry(2, 4), entry(3, 10)];
+        let mut slot = Slot::new(&calls);
+        for _ in 0..2 {
+            let kept = slot.wide(entries.into_iter(), 10);
+            let kept: Vec<_> = kept.iter().map(|it| (it.call, it.weight)).collect();
+            assert_eq!(kept, [(3, 10), (1, 50), (0, 5)]);
+        }
+    }
+}

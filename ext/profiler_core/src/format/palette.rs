@@ -1,0 +1,64 @@
+//! Colours of a picture: the hue says whose code a function is, the shade comes from its name. So two pictures of a program can be
+//! compared, and what is one's own is found at a glance. Light ones, that differ in brightness too: black text is to be read.
+
+use std::collections::BTreeSet;
+
+use inferno::flamegraph::color::{Color, PaletteMap};
+
+use super::{clean, display_name};
+use crate::analysis::origin::Origin;
+use crate::profile::{Profile, SampleType};
+
+type Rgb = (u8, u8, u8);
+
+/// Hue, and what the legend calls it, in its order.
+const HUES: [(Origin, Rgb, &str); 6] = [
+    (Origin::App, (255, 170, 64), "app orange"),
+    (Origin::Rails, (244, 150, 150), "Rails red"),
+    (Origin::Gem, (140, 198, 250), "gems blue"),
+    (Origin::Ruby, (160, 220, 150), "Ruby green"),
+    (Origin::Cfunc, (250, 234, 140), "C yellow"),
+    (Origin::Synthetic, (214, 168, 236), "GC and the like violet"),
+];
+
+/// Behind them all.
+pub(super) const PAPER: Color = Color { r: 250, g: 250, b: 250 };
+
+/// Of threads.
+const GREY: Rgb = (205, 205, 205);
+
+/// Colours of all names in `profile`, as `spelt` in the picture, and a legend of those that have something of what is shown.
+pub(super) fn palette(
+    profile: &Profile,
+    of: SampleType,
+    spelt: impl Fn(&str) -> String,
+) -> (PaletteMap, String) {
+    let mut colors = PaletteMap::default();
+    // The maker of the picture calls what it puts above all by no name.
+    colors.insert("", shaded(GREY, ""));
+    for thread in &profile.threads {
+        colors.insert(spelt(&clean(&thread.name)), shaded(GREY, ""));
+    }
+    let mut used = BTreeSet::new();
+    let shown = profile.samples.iter().filter(|it| it.weights.get(of) > 0);
+    let functions: BTreeSet<_> =
+        shown.flat_map(|it| profile.frames_of(it.stack)).map(|it| it.function).collect();
+    for function in functions.into_iter().filter_map(|it| profile.function(it)) {
+        let origin = Origin::of(function);
+        let Some(place) = HUES.iter().position(|it| it.0 == origin) else { continue };
+        used.insert(place);
+        let name = display_name(function);
+        let color = HUES.get(place).map_or(GREY, |it| it.1);
+        colors.insert(spelt(&name), shaded(color, &name));
+    }
+    let legend: Vec<&str> = used.iter().filter_map(|it| HUES.get(*it)).map(|it| it.2).collect();
+    (colors, legend.join(", "))
+}
+
+/// A bit darker, by the name: neighbours are to be told apart.
+fn shaded((r, g, b): Rgb, name: &str) -> Color {
+    let sum = name.bytes().fold(0_u32, |sum, it| sum.wrapping_mul(31).wrapping_add(it.into()));
+    let of_hundred = 100 - sum % 5 * 4;
+    let one = |it: u8| (u32::from(it) * of_hundred / 100) as u8;
+    Color { r: one(r), g: one(g), b: one(b) }
+}

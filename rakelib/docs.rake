@@ -1,0 +1,10 @@
+# frozen_string_literal: true
+
+namespace :docs do
+  desc "Draw the pictures of the documents; PROFILE=a file of docs/screenshots/shop.rb, else of this Ruby (needs Puma, Chromium, speedscope)"
+  task screenshots: :compile do
+    profile = ENV["PROFILE"] || File.join(ROOT, "tmp/shop.pb.gz")
+    sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/docs/screenshots/shop.rb", profile, verbose: false unless ENV["PROFILE"]
+    sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/docs/screenshots/shoot.rb", profile, verbose: false
+  end
+end

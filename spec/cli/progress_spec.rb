@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "stringio"
+require "profiler/cli/progress"
+
+RSpec.describe "progress of long work" do
+  let(:terminal) { StringIO.new.tap { |it| it.define_singleton_method(:tty?) { true } } }
+
+  before { stub_const("Profiler::CLI::Progress::AFTER", -1.0) }
+
+  def said(io, names, env: {}, &work)
+    done = Profiler::CLI::Progress.new(io, env).each("reading", names, &work || ->(name) { name.upcase })
+    [done, io.string]
+  end
+
+  it "is one line that says which of how many, and is gone at the end" do
+    done, text = said(terminal, %w[a/b.pb.gz c.pb.gz])
+    expect(done).to eq %w[A/B.PB.GZ C.PB.GZ]
+    expect(text).to eq "\r\e[Kreading 1 of 2: b.pb.gz\r\e[Kreading 2 of 2: c.pb.gz\r\e[K"
+  end
+
+  it "is gone also when the work fails" do
+    expect { said(terminal, %w[a b]) { raise "no" } }.to raise_error("no")
+    expect(terminal.string).to end_with "\r\e[K"
+  end
+
+  it "is harmless and fits a line, whatever files are called" do
+    text = said(terminal, ["\e]0;title\a\n#{"long" * 50}", "b"]).last
+    shown = text.split("\r\e[K")[1]
+    expect(shown).to start_with('reading 1 of 2: \e]0;title').and match(/\A[[:print:]]+\z/)
+    expect(shown.size).to be < 100
+  end
+
+  it "is not there for one file, off a terminal, on one without a way back, or for what is done at once" do
+    expect(said(terminal, ["a"]).last).to eq ""
+    expect(said(StringIO.new, %w[a b]).last).to eq ""
+    expect(said(terminal, %w[a b], env: { "TERM" => "dumb" }).last).to eq ""
+    stub_const("Profiler::CLI::Progress::AFTER", 100.0)
+    expect(said(terminal, %w[a b]).last).to eq ""
+  end
+
+  it "stays out of results" do
+    shop = File.expand_path("../fixtures/shop.pb.gz", __dir__)
+    result = profiler_child("diff", "#{shop},#{shop}", shop)
+    expect([result.code, result.err]).to eq [0, ""]
+    expect(result.out).not_to include "\e"
+  end
+end
