@@ -109,7 +109,8 @@ module Profiler
     end
 
     def finish(recording, env, status)
-      @policy.quietly { recording.finish(@route.labels(env, status)) }
+      labels = @policy.quietly { @route.labels(env, status) } || {} # whatever becomes of these, the session ends
+      @policy.quietly { recording.finish(labels) }
     end
 
     # Who may not ask does not hear of it either.

@@ -167,7 +167,7 @@ RSpec.describe "Profiler::Middleware" do
     expect(run(<<~RUBY)).to eq("[200, \"xy\"]\n[200, \"xy\"]\n[200, \"xy\"]\n3\n")
       require "rack"
       parts = Class.new { def each = %w[x y].each { |it| yield it } }
-      file = Class.new { def each = yield("xy"); def to_path = __FILE__; def close = nil }
+      file = Class.new { def each = yield("xy"); def to_path = "/etc/passwd"; def close = nil }
       [%w[x y], parts.new, file.new].each do |body|
         inner = ->(env) { Shop.serve; [200, { "content-type" => "text/plain" }, body] }
         app = Rack::Lint.new(middleware(Rack::Lint.new(inner)))

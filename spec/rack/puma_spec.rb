@@ -49,6 +49,7 @@ RSpec.describe "Profiler::Middleware in Puma" do
     expect(profiles.map { |it| it["over"] - it["seconds"] }.max).to be < profiles.map { |it| it["over"] }.min # all at once
     expect(profiles.flat_map { |it| it["names"] }).to match_array((0...32).step(4).map { |number| "Shop.request_#{number}" })
     expect(profiles.map { |it| it["names"].size }).to all(eq(1))
+    expect(profiles.map { |it| it["blamed"] }).to all(be(true))
     profiles.each { |it| expect_own_clocks(it) }
   end
 

@@ -54,6 +54,17 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     expect(result.err).to eq("[profiler] a profile was lost: RuntimeError: in permit\n")
   end
 
+  it "leaves nothing running and the response as it is when a route or a store of the app's raises" do
+    result = ruby_child("-e", "require 'profiler'\n#{prelude}\n#{<<~RUBY}", env: { "RACK_ENV" => "development" })
+      get(middleware(route: ->(env) { raise "in route" }))
+      p RESULTS.size, ObjectSpace.each_object(Profiler::Session).any?(&:running?)
+      p get(Profiler::Middleware.new(APP, out: ->(it) { raise "in store" })).zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) }
+      p ObjectSpace.each_object(Profiler::Session).any?(&:running?)
+    RUBY
+    expect(result.out).to eq("1\nfalse\ntrue\nfalse\n"), result.err
+    expect(result.err).to eq("[profiler] a profile was lost: RuntimeError: in route\n[profiler] a profile was lost: RuntimeError: in store\n")
+  end
+
   it "stays within its limits when a thousand ask at once" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => "development" })).to eq("[1000, true, true, true]\ntrue\ntrue\n20 were profiled within a minute\n")
       most = 0

@@ -22,7 +22,7 @@ RSpec.describe "Examples of a suite" do
       ARGV.each do |file|
         profile = Profiler::Profile.load(file)
         rows = profile.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
-        puts [rows.map { |it| it.labels["example"] }.uniq.join(","), profile.meta[:modes].join(","), rows.sum(&:cpu) / 10_000_000].join(" | ")
+        puts [rows.map { |it| it.labels["example"] }.uniq.join(","), profile.meta[:modes].join(","), (rows.sum(&:cpu) / 10_000_000.0).round].join(" | ")
       end
     RUBY
     ruby_child("-e", code, *Dir[in_box("tmp/profiler/*")]).out.lines(chomp: true).sort

@@ -58,7 +58,10 @@ end
 out = lambda do |result|
   rows = result.profile.samples
   within, around = %i[within around].map { |name| Thread.current[name] }
-  text = JSON.generate(labels: result.labels, names: rows.flat_map { |it| it.frames.map(&:name) }.grep(/request_\d+/).uniq, within: within, around: around,
+  # From Ruby 3.3 on there are rows that say who had the GVL while this request waited for it: others' stacks, with no time of their own.
+  others, own = rows.partition { |it| it.labels.key?("waiter") }
+  requests = ->(them) { them.flat_map { |it| it.frames.map(&:name) }.grep(/request_\d+/).uniq }
+  text = JSON.generate(labels: result.labels, names: requests.call(own), blamed: others.all? { |it| (it.cpu + it.wall).zero? }, within: within, around: around,
                        profile: [rows.sum(&:cpu), rows.sum(&:wall)], seconds: result.seconds, pid: Process.pid,
                        over: Process.clock_gettime(Process::CLOCK_MONOTONIC))
   file = File.join(ENV.fetch("OUT"), "#{result.id}.json")
