@@ -99,6 +99,7 @@ module Bench
     "ours" => -> { Ours.new(mode: :cpu, engine: :thread_timer) }, # the floor's
     "floor perf" => -> { OnFloor.new(:WALK, engine: :PERF) },
     "floor ticker" => -> { OnFloor.new(:WALK, engine: :TICKER) },
+    "floor wall" => -> { OnFloor.new(:WALK, :GVL, engine: :TICKER) },
     "ours perf" => -> { Ours.new(mode: :cpu, engine: :perf) },
     "ours ticker" => -> { Ours.new(mode: :cpu, engine: :ticker) },
     "ours wall" => -> { Ours.new(mode: :wall) }

@@ -9,25 +9,25 @@ module Bench
 
   module Run
     # What takes turns: the engines, each with its floor first.
-    GROUPS = [["null", "stackprof wall"], ["floor perf", "ours perf"], ["floor ticker", "ours ticker", "ours wall"]].freeze
+    GROUPS = [["null", "stackprof wall"], ["floor perf", "ours perf"], ["floor ticker", "ours ticker"], ["floor wall", "ours wall"]].freeze
 
     module_function
 
     def ticks
       report = Report.new("ticks", "What ticks cost, engine by engine")
-      here = ["null", *Bench.available("stackprof wall"), *GROUPS[1], "floor ticker", "ours ticker", *("ours wall" if Engines.wall?)]
+      here = ["null", *Bench.available("stackprof wall"), *GROUPS[1], *GROUPS[2], *(GROUPS[3] if Engines.wall?)]
       groups = GROUPS.map { |arms| arms & here }
-      report.text("One thread that computes, at a depth of 50, #{(SECONDS / 4 * 1_000).round} ms at a time, between two that nobody profiles: medians of " \
-                  "#{pairs(300)} rounds, as this machine may change its speed from second to second. A sample's cost is that of everything, the threads " \
+      report.text("One thread that computes, at a depth of 50, #{(SECONDS * 1_000).round} ms at a time, between two that nobody profiles: medians of " \
+                  "#{pairs(80)} rounds, as this machine may change its speed from second to second. A sample's cost is that of everything, the threads " \
                   "of the profilers too. `null` is the noise.")
       [1_000, 100].each { |interval_us| ticks_at(report, interval_us, groups) }
-      switches(report, here & ["null", "stackprof wall", "ours wall"])
+      switches(report, here & ["null", "stackprof wall", "floor wall", "ours wall"])
       report.publish
     end
 
     def ticks_at(report, interval_us, groups)
       rows = groups.flat_map do |arms|
-        blocks = child(:turns, "depth50", arms, pairs(300), SECONDS / 4, env: { "BENCH_INTERVAL" => interval_us.to_s })["blocks"]
+        blocks = child(:turns, "depth50", arms, pairs(80), SECONDS, env: { "BENCH_INTERVAL" => interval_us.to_s })["blocks"]
         arms.map do |arm|
           samples = blocks.sum { |it| it[arm]["samples"] } / blocks.sum { |it| it[arm]["cpu"] }
           [arm, samples.round, *%w[cpu wall].map { |of| slowdown(blocks, arm, of).text(3) }, *sample_costs(blocks, arm, arms.first)]
@@ -56,7 +56,7 @@ module Bench
     end
 
     def switches(report, arms)
-      found = child(:turns, "switches", arms, pairs(300), SECONDS / 4)
+      found = child(:turns, "switches", arms, pairs(80), SECONDS)
       blocks = found["blocks"]
       rate = Stats.median(blocks.flat_map { |it| it.values.map { |on| 2 * found["rounds"] / on["off"]["wall"] } })
       report.text("A thread that lets go of the GVL and takes it back #{rate.round(-3)} times a second, one tick in #{INTERVAL_US} us. The demand: it " \

@@ -6,6 +6,7 @@
 #include "engines.h"
 #include <ruby.h>
 #include <ruby/debug.h>
+#include <ruby/thread.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #define MAX_FRAMES 10000 /* as many as the gem walks */
 
-enum { WALK = 1, THREAD_CLOCK = 2, TIMED = 4 };
+enum { WALK = 1, THREAD_CLOCK = 2, TIMED = 4, GVL = 8 };
 
 static VALUE handles[MAX_FRAMES];
 static int lines[MAX_FRAMES];
@@ -35,12 +36,38 @@ on_tick(int signal, siginfo_t *info, void *context)
     if (what & TIMED) __atomic_fetch_add(&handler_ns, floor_now_ns(CLOCK_MONOTONIC) - begun, __ATOMIC_RELAXED);
 }
 
+/* Hooks on the GVL that do the least by which waits can be measured: they ask for the time. */
+#ifdef HAVE_RB_INTERNAL_THREAD_SPECIFIC_KEY_CREATE
+static rb_internal_thread_event_hook_t *gvl_hook;
+
+static void
+on_gvl(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *nothing)
+{
+    floor_now_ns(CLOCK_MONOTONIC);
+}
+
+static void
+hook_gvl(int wanted)
+{
+    rb_event_flag_t events = RUBY_INTERNAL_THREAD_EVENT_READY | RUBY_INTERNAL_THREAD_EVENT_RESUMED | RUBY_INTERNAL_THREAD_EVENT_SUSPENDED;
+
+    if (gvl_hook) rb_internal_thread_remove_event_hook(gvl_hook);
+    gvl_hook = wanted ? rb_internal_thread_add_event_hook(on_gvl, events, NULL) : NULL;
+}
+#else
+static void
+hook_gvl(int wanted)
+{
+}
+#endif
+
 /* A signal that is on its way must not meet the default, which ends the process. */
 static void
 disarm(void)
 {
     armed->disarm();
     armed = NULL;
+    hook_gvl(0);
     if (!(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL) before.sa_handler = SIG_IGN;
     sigaction(SIGPROF, &before, NULL);
 }
@@ -59,6 +86,7 @@ floor_start(VALUE self, VALUE parts, VALUE interval_us, VALUE native_ids, VALUE 
 
     what = NUM2INT(parts);
     ticks = handler_ns = 0;
+    hook_gvl(what & GVL);
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = on_tick;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -142,6 +170,7 @@ Init_floor(void)
     rb_define_const(module, "WALK", INT2NUM(WALK));
     rb_define_const(module, "THREAD_CLOCK", INT2NUM(THREAD_CLOCK));
     rb_define_const(module, "TIMED", INT2NUM(TIMED));
+    rb_define_const(module, "GVL", INT2NUM(GVL));
     rb_define_const(module, "TIMER", INT2NUM(0));
     rb_define_const(module, "PERF", INT2NUM(1));
     rb_define_const(module, "TICKER", INT2NUM(2));

@@ -28,8 +28,10 @@ pub(crate) struct Holder {
 ///
 /// *Runs on:* the thread of `state`, with the GVL.
 pub(crate) fn pass_to(state: &'static ThreadState) -> Option<Holder> {
-    let id = ThreadId(ID.swap(state.id().0, Relaxed));
-    let before = STATE.swap(from_ref(state).cast_mut(), Relaxed);
+    // Who has the GVL is alone here: nothing needs to be exchanged at once.
+    let (id, before) = (ThreadId(ID.load(Relaxed)), STATE.load(Relaxed));
+    ID.store(state.id().0, Relaxed);
+    STATE.store(from_ref(state).cast_mut(), Relaxed);
     // SAFETY: it is null or came from a `&'static ThreadState`.
     unsafe { before.as_ref() }.map(|state| Holder { state, id })
 }
