@@ -11,6 +11,9 @@ MODE = ENV.fetch("MODE", "cpu").split(",").map(&:to_sym)
 REQUESTS = Integer(ENV.fetch("REQUESTS", "60"))
 THREADS = 6
 SLACK_NS = 100_000
+# Before Ruby 3.3 waits are sampled, and a crossing between two ticks was seen to miss 0.94 ms of an interval of 1 ms, once in
+# thousands of requests.
+WALL_SLACK_NS = RUBY_VERSION < "3.3" ? 2_000_000 : SLACK_NS
 
 # Two fibers of one thread that take turns.
 class Turns
@@ -110,7 +113,8 @@ class Request
   # Another thread may have the GVL between the clock inside and the scope: so it lies between the two. What the reading of the
   # clocks themselves takes is the slack.
   def check(mode, got, place)
-    return if got.between?(@inner[place] - SLACK_NS, @outer[place] + SLACK_NS)
+    slack = mode == :wall ? WALL_SLACK_NS : SLACK_NS
+    return if got.between?(@inner[place] - slack, @outer[place] + slack)
 
     failed "request #{@number} took #{@inner[place]} to #{@outer[place]} ns of #{mode}, its profile has #{got}"
   end
