@@ -45,7 +45,7 @@ RSpec.describe "Names in many processes" do
       File.write("#{views}/posts/_row.html.erb", "<% [1].each { tick } %>")
       names = Array.new(2) do
         result = ruby_child("-e", <<~RUBY, timeout: 120)
-          begin; require "action_view"; rescue LoadError; puts "none"; exit; end
+          begin; require "uri"; require "action_view"; rescue LoadError; puts "none"; exit; end
           require "profiler"
           def tick = Profiler::Testing.handler_ns(16)
           view = ActionView::Base.with_empty_template_cache.new(ActionView::LookupContext.new([#{views.inspect}]), {}, nil)
