@@ -41,7 +41,7 @@ RSpec.describe "In a Rails app" do
     RUBY
     expect(out.slice("status", "text")).to eq("status" => 200, "text" => "secret name")
     expect(out["endpoints"]).to eq(["endpoint" => "orders#show", "method" => "GET", "status" => "200"])
-    expect(out["burnt"]).to be_between(28_000_000, 40_000_000)
+    expect(out["burnt"]).to be_between(20_000_000, 40_000_000) # a tick of 4 ms at each end of two
     expect(out["markers"]).to include('SQL Order Load: SELECT "orders".* FROM "orders" WHERE "orders"."name" = ? ORDER BY "orders"."id" ASC LIMIT ?')
       .and include("cache read miss").and include("render template inline template")
     expect(out["markers"].join).not_to include("secret")
@@ -65,7 +65,8 @@ RSpec.describe "In a Rails app" do
     expect(out["/nowhere"].values_at(0, 2, 3)).to eq([404, ["404"], []])
     expect(out["/parts"].first(4)).to eq([200, "part\n" * 3, ["200"], ["orders#parts"]])
     expect(out["/live"].first(4)).to eq([200, "live\n" * 3, ["200"], ["live#index"]])
-    expect(out.values_at("/parts", "/live").map(&:last)).to all(be_between(-2, 15))
+    # What is done between the last tick in a part and its end can count elsewhere: 4 ms, three times.
+    expect(out.values_at("/parts", "/live").map(&:last)).to all(be_between(-13, 15))
   end
 
   it "labels jobs, and profiles those whose class says so" do

@@ -9,7 +9,8 @@ module Tools
   HOME = ENV["PROFILER_TOOLS"] || File.join(Dir.home, ".cache/profiler/tools")
   MODULES = File.join(HOME, "node_modules")
   FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
-             --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader --allow-file-access-from-files].freeze
+             --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader --allow-file-access-from-files
+             --window-size=1200,4000].freeze # a table has the rows that are in the window
 
   # CI has the tools and says so; elsewhere a missing tool skips its example.
   #
