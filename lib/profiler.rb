@@ -14,17 +14,18 @@ require_relative "profiler/output"
 module Profiler
   # What is asked in tests and after the work: the rest is needed in traps as well, where nothing can be loaded.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
+  autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
+  autoload :Marker, "#{__dir__}/profiler/sample"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Moment, "#{__dir__}/profiler/moment"
+  autoload :Sample, "#{__dir__}/profiler/sample"
 
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
   MOMENT = (2**63) - 1
   private_constant :MOMENT
 
-  # What runs, oldest first, with the thread that called {Profiler.start}; nil for what is a block's.
-  @sessions = {}.compare_by_identity
   # What {Profiler.run} has to write, should a forked child end inside the block.
   @unwritten = {}.compare_by_identity
 
@@ -69,7 +70,7 @@ module Profiler
         output = Output.new(out, format: format)
       end
       session = nil
-      begin_session(options, nil, bound: true) { |begun| session = begun } # so that no exception can come in between
+      begin_session(options, bound: true) { |begun| session = begun } # so that no exception can come in between
       write_at_exit(session, output) if output
       begin
         value = yield
@@ -89,7 +90,7 @@ module Profiler
     #
     # @return [Session]
     def start(**options)
-      begin_session(options, Thread.current)
+      begin_session(options, starter: Thread.current)
     end
 
     # Stops the session that this thread started last with {start}; if it has none, the one that any
@@ -98,8 +99,7 @@ module Profiler
     # @return [Profile]
     # @raise [NotRunning]
     def stop
-      newest_first = @sessions.compact.to_a.reverse
-      session, = newest_first.find { |_session, thread| thread == Thread.current } || newest_first.first
+      session = Session.newest if defined?(Session)
       raise NotRunning, "no session is running in this process" unless session
 
       session.stop
@@ -200,7 +200,7 @@ module Profiler
 
     # Whether a session runs in this process.
     def running?
-      @sessions.each_key.any?(&:running?)
+      defined?(Session) ? Session.any_running? : false
     end
 
     # Whether this process can be profiled now.
@@ -215,19 +215,12 @@ module Profiler
       Platform.unsupported_reason || Session.send(:_refusal)
     end
 
-    # @api private
-    def forget(session)
-      @sessions.delete(session)
-    end
-
     private
 
     # A Hash, as to spread one into keywords at every step costs as much as half of a start.
-    def begin_session(options, thread, bound: false, &begun)
+    def begin_session(options, starter: nil, bound: false, &begun)
       ensure_supported
-      session = Session.begin(options, bound: bound, &begun)
-      @sessions[session] = thread
-      session
+      Session.begin(options, starter: starter, bound: bound, &begun)
     end
 
     def ensure_supported
@@ -260,9 +253,8 @@ end
 
 # Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
 unless Profiler::Platform.unsupported_reason
-  require "profiler/profiler"
+  require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
   require_relative "profiler/manners"
   require_relative "profiler/session"
-  require_relative "profiler/sample"
   require_relative "profiler/profile"
 end

@@ -161,11 +161,13 @@ RSpec.describe "Labels" do
         5.times { burn(20) }
       end
       by_job = profile.samples.group_by { |it| it.labels["job"] }.transform_values(&numbers)
-      puts JSON.generate(by_job: by_job, plain: numbers.(whole.stop.samples), later: numbers.(Profiler.run { burn(20); Fiber.new { burn(20) }.resume }.samples))
+      again = numbers.(Profiler.run(fibers: true) { burn(20); Fiber.new { burn(20) }.resume }.samples)
+      puts JSON.generate(by_job: by_job, again: again, plain: numbers.(whole.stop.samples), later: numbers.(Profiler.run { burn(20); Fiber.new { burn(20) }.resume }.samples))
     RUBY
     own, *jobs = figures["by_job"].values_at("", "0", "1", "2")
     expect(jobs).to contain_exactly(["2"], ["3"], ["4"]) # one number each, through GCs and under labels
     expect(own).to include("1") # and maybe what a fiber did before its label
+    expect(figures["again"]).to contain_exactly("1", "5") # a number is one fiber's, in later sessions too
     expect(figures.values_at("plain", "later")).to eq([[nil], [nil]])
   end
 end

@@ -83,11 +83,12 @@ module Profiler
     def respond(env, recording, hijack, status, headers, body)
       return [status, headers, body] if hijack.taken?
 
+      partial = headers && headers["rack.hijack"]
+      return [status, named(finish(recording, env, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
+
       finishing = -> { finish(recording, env, status) }
-      if (partial = headers && headers["rack.hijack"])
+      if partial
         headers = with(headers, "rack.hijack", until_closed(partial, recording, finishing))
-      elsif body.instance_of?(Array)
-        return [status, named(finishing.call, headers, env), body] # nothing is left to be done
       else
         body = Body.new(body, recording, &finishing)
       end
@@ -109,8 +110,10 @@ module Profiler
     end
 
     def finish(recording, env, status)
-      labels = @policy.quietly { @route.labels(env, status) } || {} # whatever becomes of these, the session ends
-      @policy.quietly { recording.finish(labels) }
+      @policy.quietly do
+        # Whatever becomes of these, the profile is kept.
+        recording.finish { @policy.quietly { @route.labels(env, status) } || {} }
+      end
     end
 
     # Who may not ask does not hear of it either.

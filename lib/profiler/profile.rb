@@ -272,13 +272,9 @@ module Profiler
 
     # @api private
     def with_value(value)
-      @value = value
+      @value = value unless value.nil? # which it is already
       self
     end
-
-    private :_gc, :_with_labels, :_trim_path, :_write, :_write_file, :_markers, :_report, :_rows, :_top, :_by, :_timeline_size, :_timeline_part,
-            :_filter, :_functions, :_threads, :_tree, :_method, :_lines, :_types, :_default_type
-    private_class_method :_parse, :_merge, :_format_of, :_check_format, :_name_of, :_diff, :_diff_svg, :_packs, :_formats, :_amount, :_percent, :_clean
 
     private
 

@@ -6,7 +6,8 @@ module Profiler
   # A forked child goes on with the sessions of its parent as its own: they forget what they saw, which
   # is the parent's, and look at the thread that forked.
   class Session
-    # Whoever drops a running session could never stop it again: so they are held here until they are over.
+    # Those that are not over yet, oldest first, with the thread that called {Profiler.start}, if that began them. Whoever drops
+    # a running session could never stop it again: so they are held here.
     @running = {}.compare_by_identity
 
     class << self
@@ -18,19 +19,31 @@ module Profiler
         self.begin(options)
       end
 
+      # @param options [Hash, Array] or what {prepared} made of them
+      # @param starter [Thread, nil] who may end it by {Profiler.stop}
       # @param bound [Boolean] it ends with a block on this thread
       # @param scope [Integer, nil] only what happens inside this one, of those that +Labels.new_scope+ gives
       # @api private
-      def begin(options, bound: false, scope: nil)
+      def begin(options, starter: nil, bound: false, scope: nil)
+        options = prepared(options) unless options.is_a?(Array)
+        mode, _interval, _frequency, threads = options
         Manners.watch
-        Manners.watch_objects if options[:mode] && (Array(options[:mode]) - %i[cpu wall]).any?
-        begun(options[:threads]) unless options[:threads].is_a?(Symbol)
-        options = known(**options) << bound << scope
+        Manners.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
+        begun(threads) unless threads.is_a?(Symbol)
         running = @running
-        session = _start(options)
+        session = _start([*options, bound, scope])
         yield session if block_given?
-        running[session] = true
+        running[session] = starter
         session
+      end
+
+      # Options of {start} once and for all, for sessions that are begun often.
+      #
+      # @return [Array]
+      # @raise [ArgumentError] for some that are not allowed; {check} finds all
+      # @api private
+      def prepared(options)
+        known(**options)
       end
 
       # Checks options as {start} would, and starts nothing.
@@ -48,10 +61,26 @@ module Profiler
         !@running.empty?
       end
 
+      # The newest that {Profiler.start} began: on this thread, or if there is none on any.
+      #
+      # @return [Session, nil]
+      # @api private
+      def newest
+        newest_first = @running.compact.to_a.reverse
+        session, = newest_first.find { |_session, starter| starter == Thread.current } || newest_first.first
+        session
+      end
+
+      # Whether one runs here: a forked child has some that do not.
+      #
+      # @api private
+      def any_running?
+        @running.each_key.any?(&:running?)
+      end
+
       # @api private
       def over(session)
         @running.delete(session)
-        Profiler.forget(session)
       end
 
       private
@@ -156,8 +185,5 @@ module Profiler
     def inspect
       "#<Profiler::Session #{!running? ? "over" : paused? ? "paused" : "running"}>"
     end
-
-    private :_stop, :_snapshot, :_join, :_pause, :_resume, :_discard
-    private_class_method :_start, :_check, :_refusal, :_mark, :_give_up, :_give_up_objects, :_disarm, :_rearm
   end
 end

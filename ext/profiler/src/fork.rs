@@ -7,7 +7,7 @@
 //! gets them.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::MutexGuard;
 
 use profiler_core::hub::ForkGuard;
@@ -27,6 +27,9 @@ static PENDING: AtomicBool = AtomicBool::new(false);
 
 /// Lets the sessions of a forked child go on.
 pub(crate) static GO_ON: Job = Job::new(go_on);
+
+/// The id of this process; 0 before it was asked for.
+static PID: AtomicU32 = AtomicU32::new(0);
 
 struct Held {
     sampler: MutexGuard<'static, Sampler>,
@@ -67,6 +70,7 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
+    PID.store(0, Ordering::Relaxed);
     // The timers did not come along, nor did the thread that drained.
     CAPTURE.enabled.store(false, Ordering::Release);
     walk::free_all();
@@ -103,6 +107,18 @@ unsafe extern "C" fn in_child() {
 
 unsafe extern "C" fn go_on(_data: *mut std::ffi::c_void) {
     catch_up();
+}
+
+/// The id of this process, asked for once: libc no longer remembers it, and a session is short. For after [`install`].
+pub(crate) fn pid() -> u32 {
+    match PID.load(Ordering::Relaxed) {
+        0 => {
+            let pid = std::process::id();
+            PID.store(pid, Ordering::Relaxed);
+            pid
+        }
+        pid => pid,
+    }
 }
 
 /// In a forked child whose sessions have not gone on yet, they do. Needs the GVL.

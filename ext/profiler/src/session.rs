@@ -239,21 +239,22 @@ pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
-    class.define_singleton_method("_start", function!(Session::start, 1))?;
-    class.define_singleton_method("_check", function!(Session::check, 1))?;
-    class.define_singleton_method("_refusal", function!(refusal, 0))?;
-    class.define_singleton_method("_mark", function!(mark, 2))?;
-    class.define_singleton_method("_give_up", function!(give_up, 0))?;
-    class.define_singleton_method("_give_up_objects", function!(give_up_objects, 0))?;
-    class.define_singleton_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
-    class.define_singleton_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
-    class.define_method("_stop", method!(Session::stop, 0))?;
-    class.define_method("_snapshot", method!(Session::snapshot, 0))?;
-    class.define_method("_join", method!(Session::join, 0))?;
-    class.define_method("_pause", method!(Session::pause, 0))?;
-    class.define_method("_resume", method!(Session::resume, 0))?;
+    let own = class.singleton_class()?;
+    own.define_private_method("_start", function!(Session::start, 1))?;
+    own.define_private_method("_check", function!(Session::check, 1))?;
+    own.define_private_method("_refusal", function!(refusal, 0))?;
+    own.define_private_method("_mark", function!(mark, 2))?;
+    own.define_private_method("_give_up", function!(give_up, 0))?;
+    own.define_private_method("_give_up_objects", function!(give_up_objects, 0))?;
+    own.define_private_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
+    own.define_private_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
+    class.define_private_method("_stop", method!(Session::stop, 0))?;
+    class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;
+    class.define_private_method("_join", method!(Session::join, 0))?;
+    class.define_private_method("_pause", method!(Session::pause, 0))?;
+    class.define_private_method("_resume", method!(Session::resume, 0))?;
     class.define_method("paused?", method!(Session::is_paused, 0))?;
-    class.define_method("_discard", method!(Session::discard, 0))?;
+    class.define_private_method("_discard", method!(Session::discard, 0))?;
     class.define_method("running?", method!(Session::is_running, 0))?;
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! The thread that drains the ring in the background, at a pace that keeps it far from full.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{unbounded, Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{unbounded, Receiver, Sender, TryRecvError};
 
 use crate::hub::{Hub, ThreadRegistry};
 
@@ -32,7 +33,9 @@ struct Needs {
 /// The end that commands. The thread ends when this is dropped.
 #[derive(Debug)]
 pub struct Collector {
-    commands: Sender<Command>,
+    /// Nothing once it is over.
+    commands: Option<Sender<Command>>,
+    thread: Thread,
     needs: &'static Needs,
 }
 
@@ -43,23 +46,27 @@ pub struct Worker {
     needs: &'static Needs,
 }
 
-/// Both ends. A few bytes of each pair are never freed: there is one in a process.
-#[must_use]
-pub fn pair() -> (Collector, Worker) {
-    let (sender, receiver) = unbounded();
-    let needs: &'static Needs = Box::leak(Box::default());
-    needs.resting.store(true, Ordering::SeqCst);
-    (Collector { commands: sender, needs }, Worker { commands: receiver, needs })
-}
-
 impl Collector {
+    /// One whose thread `spawn` makes, for the [`Worker`] to work on. A few bytes of each are never freed: there is one in a
+    /// process.
+    ///
+    /// # Errors
+    /// Those of `spawn`.
+    pub fn start<E>(spawn: impl FnOnce(Worker) -> Result<Thread, E>) -> Result<Self, E> {
+        let (sender, receiver) = unbounded();
+        let needs: &'static Needs = Box::leak(Box::default());
+        needs.resting.store(true, Ordering::SeqCst);
+        let thread = spawn(Worker { commands: receiver, needs })?;
+        Ok(Self { commands: Some(sender), thread, needs })
+    }
+
     /// Records may come from now on. Wakes the thread only if it rests, so that a session that follows
     /// another at once costs nothing here.
     pub fn run(&self) {
         self.needs.wanted.store(true, Ordering::SeqCst);
         // SeqCst pairs with the SeqCst in `Worker::rests`: one of us sees what the other wrote.
         if self.needs.resting.swap(false, Ordering::SeqCst) {
-            let _ = self.commands.send(Command::Run);
+            self.tell(Command::Run);
         }
     }
 
@@ -71,7 +78,21 @@ impl Collector {
     /// Keeps the thread from draining until [`Collector::run`], whatever comes.
     pub fn hold(&self) {
         self.rest();
-        let _ = self.commands.send(Command::Hold);
+        self.tell(Command::Hold);
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command);
+        }
+        self.thread.unpark();
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.commands = None; // first, for the thread to find when it wakes
+        self.thread.unpark();
     }
 }
 
@@ -82,23 +103,37 @@ impl Worker {
     /// called again at the latest.
     pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, look_after: &dyn Fn() -> Duration) {
         let mut pause = PAUSE.0;
-        loop {
-            let command = if self.needs.resting.load(Ordering::SeqCst) {
-                self.commands.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                self.commands.recv_timeout(pause)
-            };
+        while let Ok(command) = self.next(pause) {
             match command {
-                Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Command::Run) => pause = PAUSE.0,
-                Ok(Command::Hold) | Err(RecvTimeoutError::Timeout) if self.rests() => continue,
-                Ok(Command::Hold) | Err(RecvTimeoutError::Timeout) => {}
+                Some(Command::Run) => pause = PAUSE.0,
+                Some(Command::Hold) | None if self.rests() => continue,
+                Some(Command::Hold) | None => {}
             }
             // An eighth of the ring a round is a good pace: eight times as much still fits.
             let fill = hub.fill() * 8;
             pause = if fill > hub.ring.capacity() { pause / 2 } else { pause * 2 }.clamp(PAUSE.0, PAUSE.1);
             while hub.drain_batch(registry) {}
             pause = pause.min(look_after()).max(PAUSE.0);
+        }
+    }
+
+    /// The next command, or none after `pause`; who rests waits for as long as it takes. The channel itself would spin for a
+    /// while each time, which takes three times as long as all the rest of a round.
+    fn next(&self, pause: Duration) -> Result<Option<Command>, TryRecvError> {
+        let began = Instant::now();
+        loop {
+            match self.commands.try_recv() {
+                Err(TryRecvError::Empty) => {}
+                told => return told.map(Some),
+            }
+            if self.needs.resting.load(Ordering::SeqCst) {
+                thread::park();
+                continue;
+            }
+            match pause.checked_sub(began.elapsed()) {
+                None => return Ok(None),
+                Some(left) => thread::park_timeout(left),
+            }
         }
     }
 

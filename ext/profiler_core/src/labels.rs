@@ -90,18 +90,24 @@ impl LabelSets {
         }
     }
 
-    /// The id of a set on the fiber of that number, 0 where nobody wants to know that. When there is no room its values
-    /// become [`OTHER`]; when there are too many different names as well, it is the empty set. Both are counted.
+    /// The id of a set on the fiber of that number, 0 where nobody wants to know that. When there is no room the number goes
+    /// first; then the values become [`OTHER`]; when there are too many different names as well, it is the empty set. All
+    /// are counted.
     pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
         let wanted = (set.clone(), fiber);
         if let Some(id) = self.sets.find(&wanted) {
             return id;
         }
+        let refused = self.refused;
         let plain = (fiber > 0).then(|| self.intern(set, 0));
         if self.sets.rows().len() < MAX_SETS {
             let id = self.sets.intern(wanted);
             self.plain.push(plain.unwrap_or(id));
             return id;
+        }
+        if let Some(plain) = plain {
+            self.refused = refused + 1; // once, if the labels found no room either
+            return plain;
         }
         self.refused += 1;
         let others = set.others();
@@ -193,5 +199,17 @@ mod tests {
         let (none, own) = (sets.intern(&LabelSet::EMPTY, 7), sets.intern(&set(&[(FIBER, "mine")]), 7));
         assert_eq!((sets.plain(none), sets.with_fiber(none)), (LabelSetId::NONE, set(&[(FIBER, "7")])));
         assert_eq!(sets.with_fiber(own), set(&[(FIBER, "mine")]));
+    }
+
+    #[test]
+    fn where_there_is_no_room_fibers_lose_their_numbers_and_not_their_labels() {
+        let mut sets = LabelSets::default();
+        let labels = set(&[("a", "1")]);
+        for fiber in 1..=2 * MAX_SETS as u32 {
+            let id = sets.intern(&labels, fiber);
+            assert_eq!(sets.get(id), &labels);
+        }
+        // Nothing, the labels alone, and each number that found room.
+        assert_eq!(sets.refused(), 2 * MAX_SETS as u64 - (MAX_SETS as u64 - 2));
     }
 }

@@ -3,6 +3,8 @@
 //! Tables of plain rows that point at each other by id. Parents come before children, so that one
 //! pass forward is enough for whatever runs from the root to the leaves.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Counts;
@@ -114,7 +116,7 @@ pub struct Meta {
     /// Modes asked for: `cpu`, ...
     pub modes: Vec<String>,
     /// What fired: `thread_timer`, `safepoint`.
-    pub engine: String,
+    pub engine: Cow<'static, str>,
     /// Interval asked for, ns.
     pub interval_ns: u64,
     /// Of how many objects one was looked at; 0 where none was, or so many bytes were the distance.
@@ -128,13 +130,13 @@ pub struct Meta {
     /// Wall clock length, ns.
     pub duration_ns: u64,
     /// `RUBY_DESCRIPTION` of the process.
-    pub ruby: String,
+    pub ruby: Cow<'static, str>,
     /// `$PROGRAM_NAME` of the process.
     pub program: String,
     /// Its process id.
     pub pid: u32,
     /// Version of the profiler that took it.
-    pub profiler_version: String,
+    pub profiler_version: Cow<'static, str>,
     /// What the user gave as `metadata:`.
     pub user: std::collections::BTreeMap<String, String>,
     /// Things that a reader must know to read the numbers right, one sentence each.

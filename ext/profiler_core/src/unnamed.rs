@@ -190,7 +190,10 @@ impl Unnamed {
             ..Profile::default()
         };
         // They came in the order of their keys.
-        let rows = self.rows.iter().map(|(_, key, _)| *key).zip(places).collect();
+        let rows = match self.recorder {
+            Some(_) => self.rows.iter().map(|(_, key, _)| *key).zip(places).collect(),
+            None => Vec::new(),
+        };
         Untimed { profile, recorder: self.recorder, rows }
     }
 }

@@ -196,7 +196,11 @@ impl Viewer {
                 return;
             }
         }
-        self.aggregate.add(sample.kind, stamp, stack);
+        let kind = match sample.kind {
+            Kind::Blame { holder, labels } => Kind::Blame { holder, labels: self.labels(labels, sets) },
+            other => other,
+        };
+        self.aggregate.add(kind, stamp, stack);
     }
 
     /// Gives away what is left of a thread whose clocks stand at `last`.

@@ -11,21 +11,24 @@ module Profiler
         @period = (seconds / 10.0).clamp(0.01, 1.0)
         @mutex = Mutex.new
         @open = {}.compare_by_identity # in the order of their deadlines
-        @pid = Process.pid
       end
 
       # @param recording [#expire]
       def add(recording)
         @mutex.synchronize do
-          @open.clear unless @pid == Process.pid
-          @pid = Process.pid
           @open[recording] = now + @seconds
           @thread = Thread.new { watch } unless @thread&.alive?
         end
       end
 
+      # @return [Float, nil] when it would have been; nil for what was not, or no longer, there
       def delete(recording)
         @mutex.synchronize { @open.delete(recording) }
+      end
+
+      # In a forked child: what goes on is the parent's, as is the thread.
+      def start_over
+        @mutex.synchronize { @open.clear }
       end
 
       private

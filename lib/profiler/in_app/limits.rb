@@ -20,7 +20,6 @@ module Profiler
       # @return [nil, String] why there is none
       def enter
         @mutex.synchronize do
-          start_over unless @pid == Process.pid # the places in use are those of the process that forked this one
           return "#{@concurrency} are being profiled at once" if @inside >= @concurrency
           return "#{@rate} were profiled within a minute" unless room?
 
@@ -34,13 +33,13 @@ module Profiler
         @mutex.synchronize { @inside -= 1 if @inside.positive? }
       end
 
-      private
-
+      # In a forked child: the places in use are the parent's.
       def start_over
-        @pid = Process.pid
         @inside = 0
         @times = []
       end
+
+      private
 
       def room?
         return true unless @rate

@@ -49,10 +49,14 @@ module Profiler
         @watched = Limits.new(WATCHED, nil)
         @kept = Limits.new(WATCHED, rate)
         @deadlines = Deadlines.new(duration)
+        @forking = Mutex.new
+        @pid = Process.pid
         @told = {}
         @asked_options = session_options(nil)
-        @slow_options = session_options(ALWAYS_ON_INTERVAL)
-        Session.check(**@asked_options.except(:threads)) if defined?(Session)
+        return unless defined?(Session)
+
+        Session.check(**@asked_options.except(:threads))
+        @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL))
       end
 
       # For work that somebody asked to have profiled.
@@ -103,10 +107,15 @@ module Profiler
         @slower_than && seconds >= @slower_than
       end
 
+      # It is over, and gives back what it took. Of several that say so at once one is told that it was the first.
+      #
+      # @return [Boolean]
       # @api private
-      def ended(recording)
-        @deadlines.delete(recording)
+      def ends?(recording)
+        return false unless @deadlines.delete(recording)
+
         (recording.reason == :slow ? @watched : @limits).leave
+        true
       end
 
       # @api private
@@ -130,6 +139,7 @@ module Profiler
       private
 
       def begin_one(reason, asked, limits)
+        start_over unless @pid == Process.pid
         why = Platform.unsupported_reason || limits.enter
         raise Refused, why if why
 
@@ -143,6 +153,16 @@ module Profiler
         recording
       rescue ArgumentError, Unsupported => e
         raise Refused, e.message
+      end
+
+      # In a forked child.
+      def start_over
+        @forking.synchronize do
+          next if @pid == Process.pid
+
+          [@limits, @watched, @kept, @deadlines].each(&:start_over)
+          @pid = Process.pid
+        end
       end
 
       # @param default [Integer, nil] the interval where none was given

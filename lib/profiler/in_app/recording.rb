@@ -14,12 +14,11 @@ module Profiler
       attr_reader :reason
 
       # @param policy [Policy]
-      # @param options [Hash] as for {Profiler.start}
+      # @param options [Hash, Array] as for {Profiler.start}, or {Session.prepared}
       def initialize(policy, options, reason)
         @policy = policy
         @reason = reason
         @thread = Thread.current
-        @mutex = Mutex.new
         @scope = Labels.new_scope
         @session = Session.begin(options, bound: true, scope: @scope)
         @began = now
@@ -48,24 +47,22 @@ module Profiler
       # It is over. The second time nothing happens.
       #
       # @param labels [Hash] for all of its samples
+      # @yieldreturn [Hash] these, if it takes long to find them: asked for only where the profile is kept
       # @return [Result, nil] nil if it was not slow enough to be kept, or was over
       def finish(labels = {})
         took = seconds
         session = take or return
-        @policy.ended(self)
         return session.discard unless @policy.keeps?(@reason, took)
 
         profile = session.stop
-        labels = labels.compact
+        labels = (block_given? ? yield : labels).compact
         profile = profile.send(:_with_labels, labels) unless labels.empty?
         @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
       end
 
       # It never was.
       def discard
-        session = take or return
-        @policy.ended(self)
-        session.discard
+        take&.discard
         nil
       end
 
@@ -77,7 +74,7 @@ module Profiler
       private
 
       def take
-        @mutex.synchronize { @session.tap { @session = nil } }
+        @session.tap { @session = nil } if @policy.ends?(self)
       end
 
       def join

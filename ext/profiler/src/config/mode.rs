@@ -15,40 +15,39 @@ const DEFAULT_EVERY: i64 = 1_000;
 /// From more than the largest slot on.
 const EVERY_BYTES: RangeInclusive<i64> = 1_024..=1 << 30;
 
-/// What can be asked for, and what each is also called.
-const MODES: [(&str, &[&str]); 4] =
-    [("cpu", &[]), ("wall", &[]), ("allocations", &["object"]), ("heap", &["retained"])];
+/// What can be asked for.
+const MODES: [&str; 4] = ["cpu", "wall", "allocations", "heap"];
 
 /// The names of what a session measures, as `mode:` has them.
 pub(crate) fn modes(measures: Measures) -> Vec<String> {
-    let named = [
-        ("cpu", measures.cpu),
-        ("wall", measures.wall),
-        ("allocations", measures.allocations),
-        ("heap", measures.heap),
-    ];
-    named.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
+    let Measures { cpu, wall, allocations, heap } = measures;
+    let on = MODES.into_iter().zip([cpu, wall, allocations, heap]).filter(|(_, on)| *on);
+    on.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The same with one of them more; nothing if it is none.
+fn with(measures: Measures, mode: Value) -> Option<Measures> {
+    Some(match &*Symbol::from_value(mode)?.name().ok()? {
+        "cpu" => Measures { cpu: true, ..measures },
+        "wall" => Measures { wall: true, ..measures },
+        "allocations" | "object" => Measures { allocations: true, ..measures },
+        "heap" | "retained" => Measures { heap: true, ..measures },
+        _ => return None,
+    })
 }
 
 pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
     let Some(value) = value else { return Ok(Measures::default()) };
-    let asked: Vec<Value> = match RArray::from_value(value) {
-        Some(array) => array.into_iter().collect(),
-        None => vec![value],
+    let asked = match RArray::from_value(value) {
+        Some(modes) => modes.into_iter().try_fold(Measures::NONE, with),
+        None => with(Measures::NONE, value),
     };
-    let mode = |mode: &Value| {
-        let name = Symbol::from_value(*mode)?.name().ok()?;
-        MODES.iter().find(|(mode, others)| *mode == name || others.contains(&&*name)).map(|(mode, _)| *mode)
-    };
-    let Some(known) = asked.iter().map(mode).collect::<Option<Vec<_>>>().filter(|it| !it.is_empty()) else {
-        let allowed = MODES.map(|(name, _)| format!(":{name}")).join(", ");
+    let Some(measures) = asked.filter(|it| *it != Measures::NONE) else {
+        let allowed = MODES.map(|name| format!(":{name}")).join(", ");
         let message =
             format!("mode: {} is not a mode (allowed: {allowed}, an Array of these)", value.inspect());
         return Err(argument_error(ruby, message));
     };
-    let has = |name| known.contains(&name);
-    let measures =
-        Measures { cpu: has("cpu"), wall: has("wall"), allocations: has("allocations"), heap: has("heap") };
     let why_not = |of, why, allowed| {
         let message = format!("mode: {of} cannot be measured here: {why} (allowed: {allowed})");
         Err(error(ruby, "Unsupported", message))

@@ -1,5 +1,5 @@
 //! Numbers of fibers, for sessions that want to know which fiber a sample is of. A fiber has its number from when it was first
-//! seen to run on, for as long as somebody wants to know.
+//! seen to run on.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ use crate::vm::fibers;
 
 /// Sessions that want to know.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
-/// The number that was given last.
+/// The number that was given last. It goes on from session to session, as fibers keep what they have.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// Whether somebody wants to know.
@@ -27,8 +27,8 @@ pub(super) fn wanted() -> bool {
 pub(super) fn want(more: bool) {
     if more {
         WANTED.fetch_add(1, Ordering::Relaxed);
-    } else if WANTED.fetch_sub(1, Ordering::Relaxed) == 1 {
-        LAST.store(0, Ordering::Relaxed);
+    } else {
+        WANTED.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

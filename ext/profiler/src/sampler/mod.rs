@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use magnus::Ruby;
-use profiler_core::collector::{pair, Collector};
+use profiler_core::collector::{Collector, Worker};
 use profiler_core::counters::Counts;
 use profiler_core::hub::{Closed, Hub, SessionId};
 use profiler_core::ids::ThreadId;
@@ -174,8 +174,7 @@ impl Sampler {
         if self.collector.is_some() {
             return Ok(());
         }
-        let (collector, worker) = pair();
-        let body = move || {
+        let body = move |worker: Worker| {
             let look_after = || {
                 let again = arming::refine();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
@@ -190,9 +189,9 @@ impl Sampler {
             }
         };
         COLLECTOR_NS.store(0, Ordering::Relaxed);
-        let thread = std::thread::Builder::new().name("profiler".into());
-        sigaction::without_signals(|| thread.spawn(body))?;
-        self.collector = Some(collector);
+        let named = || std::thread::Builder::new().name("profiler".into());
+        let spawn = |worker| named().spawn(move || body(worker)).map(|it| it.thread().clone());
+        self.collector = Some(sigaction::without_signals(|| Collector::start(spawn))?);
         Ok(())
     }
 

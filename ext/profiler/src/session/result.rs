@@ -11,10 +11,11 @@ use profiler_core::profile::{Meta, SampleType, Stats};
 use super::Running;
 use crate::capture::engine::Engine;
 use crate::capture::{clock, CAPTURE};
+use crate::config::{self, Threads};
 use crate::names::VmNames;
 use crate::profile::Profile;
 use crate::sampler::{self, Taken};
-use crate::{config, vm};
+use crate::{fork, vm};
 
 impl Running {
     /// The Profile of what the session gave. `asked_ns` is when it was asked for.
@@ -48,7 +49,10 @@ impl Running {
             ..cost
         };
         let mut notes = self.config.notes.clone();
-        notes.extend(vm::process::blind_spots(ruby));
+        notes.extend(vm::process::shared_threads());
+        if matches!(self.config.threads, Threads::All) {
+            notes.extend(vm::process::other_ractors(ruby));
+        }
         notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
         notes.extend(no_objects.map(|why| format!("{why}: no object was looked at from then on")));
         if unfollowed > 0 {
@@ -92,9 +96,9 @@ impl Running {
             every_bytes: bytes,
             started_at_ns: start.at_ns,
             duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
-            ruby: vm::process::description(ruby),
+            ruby: vm::process::description(ruby).into(),
             program: vm::process::program(ruby),
-            pid: std::process::id(),
+            pid: fork::pid(),
             profiler_version: env!("CARGO_PKG_VERSION").into(),
             user: self.config.metadata.clone(),
             notes,

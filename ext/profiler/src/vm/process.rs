@@ -39,21 +39,17 @@ pub(crate) fn shares_native_threads() -> bool {
     *MN_THREADS.get_or_init(asked)
 }
 
-/// What of this process is not profiled, or not as promised: one sentence each.
-pub(crate) fn blind_spots(ruby: &Ruby) -> Vec<String> {
-    let mut spots = Vec::new();
-    if shares_native_threads() {
-        spots.push(
-            "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones"
-                .into(),
-        );
-    }
-    if has_ractors(ruby) {
-        spots.push(
-            "threads of other Ractors are not in this profile, nor are the objects that they made".into(),
-        );
-    }
-    spots
+/// What a profile of native threads must say where Ruby's share them.
+pub(crate) fn shared_threads() -> Option<String> {
+    let sentence =
+        "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones";
+    shares_native_threads().then(|| sentence.into())
+}
+
+/// What a profile of all threads must say where there are more.
+pub(crate) fn other_ractors(ruby: &Ruby) -> Option<String> {
+    let sentence = "threads of other Ractors are not in this profile, nor are the objects that they made";
+    has_ractors(ruby).then(|| sentence.into())
 }
 
 /// Whether there are Ractors besides the main one.
@@ -65,10 +61,10 @@ pub(crate) fn has_ractors(ruby: &Ruby) -> bool {
 }
 
 /// `RUBY_DESCRIPTION`.
-pub(crate) fn description(ruby: &Ruby) -> String {
+pub(crate) fn description(ruby: &Ruby) -> &'static str {
     static DESCRIPTION: Asked<String> =
         Asked::new(|ruby| constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default());
-    DESCRIPTION.get(ruby).clone()
+    DESCRIPTION.get(ruby)
 }
 
 /// `$PROGRAM_NAME`.

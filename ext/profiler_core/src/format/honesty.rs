@@ -25,7 +25,7 @@ fn why_coarse(profile: &Profile) -> &'static str {
     if dropped(profile) > profile.stats.counts.captured / 2 {
         return "many ticks were dropped, and the next sample carries their time";
     }
-    match profile.meta.engine.as_str() {
+    match &*profile.meta.engine {
         "thread_timer" | "setitimer" => "this kernel's CPU timers fire at most every tick",
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
         _ => "ticks came later than asked, as handlers may take a fifth of a thread's time and no more",

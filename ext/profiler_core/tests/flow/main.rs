@@ -2,14 +2,14 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use profiler_core::collector::pair;
+use profiler_core::collector::Collector;
 use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::labels::LabelSet;
 use profiler_core::profile::SampleType;
 use profiler_core::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
 use profiler_core::view::View;
 
+mod fibers;
 mod world;
 use world::*;
 
@@ -142,9 +142,13 @@ fn deep_stacks_keep_both_ends() {
 #[test]
 fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
     let hub: &'static Hub = Box::leak(Box::new(Hub::new(4096)));
-    let (collector, worker) = pair();
-    let thread =
-        std::thread::spawn(move || worker.work(hub, &Ended::default(), &|| std::time::Duration::MAX));
+    let mut thread = None;
+    let collector = Collector::start(|worker| {
+        let body = move || worker.work(hub, &Ended::default(), &|| std::time::Duration::MAX);
+        let it = thread.insert(std::thread::spawn(body));
+        Ok::<_, ()>(it.thread().clone())
+    })
+    .unwrap();
     let session = hub.open(View::default(), &Ended::default(), 0, &[now(1, 0)]);
     for turn in 1..=3 {
         collector.run();
@@ -156,12 +160,8 @@ fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
         std::thread::sleep(std::time::Duration::from_millis(20)); // long enough to lie down, sometimes
     }
     drop(collector);
-    thread.join().unwrap();
+    thread.unwrap().join().unwrap();
     assert_eq!(rows(&finish(hub, session, &Ended::default(), &[life(1, 0, 30, "one")])).len(), 1);
-}
-
-fn labels(endpoint: &str) -> LabelSet {
-    LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))])
 }
 
 #[test]

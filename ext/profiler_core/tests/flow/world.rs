@@ -6,6 +6,7 @@ use profiler_core::aggregate::Last;
 use profiler_core::detail::GcCause;
 use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::labels::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::sample::{push, Kind, Stamp, State, Walk, Walls};
 use profiler_core::view::ThreadNow;
@@ -96,4 +97,8 @@ pub(crate) fn rows(profile: &Profile) -> Vec<(String, u64)> {
         .collect();
     rows.sort();
     rows
+}
+
+pub(crate) fn labels(endpoint: &str) -> LabelSet {
+    LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))])
 }

@@ -28,8 +28,8 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
     };
     let pids = all(PROCESSES, |it| if it.pid == 0 { String::new() } else { it.pid.to_string() });
     let programs = all(PROGRAMS, |it| it.program.clone());
-    let rubies = all(RUBIES, |it| it.ruby.clone());
-    let versions = all(VERSIONS, |it| it.profiler_version.clone());
+    let rubies = all(RUBIES, |it| it.ruby.to_string());
+    let versions = all(VERSIONS, |it| it.profiler_version.to_string());
     // The coarsest is what can be said of the whole. It is not always what the finer ones came to.
     let intervals =
         all(INTERVALS, |it| if it.interval_ns == 0 { String::new() } else { round_duration(it.interval_ns) });
@@ -66,16 +66,18 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
 
     Meta {
         modes: union(metas.iter().flat_map(|it| it.modes.iter().map(String::as_str))),
-        engine: union(metas.iter().flat_map(|it| it.engine.split('+')).filter(|it| !it.is_empty())).join("+"),
+        engine: union(metas.iter().flat_map(|it| it.engine.split('+')).filter(|it| !it.is_empty()))
+            .join("+")
+            .into(),
         every: metas.iter().map(|it| it.every).max().unwrap_or(0),
         every_bytes: metas.iter().map(|it| it.every_bytes).max().unwrap_or(0),
         interval_ns: metas.iter().map(|it| it.interval_ns).max().unwrap_or(0),
         started_at_ns,
         duration_ns,
-        ruby: only(&rubies),
+        ruby: only(&rubies).into(),
         program: only(&programs),
         pid: only(&pids).parse().unwrap_or(0),
-        profiler_version: only(&versions),
+        profiler_version: only(&versions).into(),
         user,
         notes,
     }

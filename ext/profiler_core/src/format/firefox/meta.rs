@@ -114,8 +114,8 @@ fn facts(profile: &Profile) -> Vec<(String, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();
     let mut put = |label: &str, value: String| facts.push((label.to_owned(), value));
-    put("profiler", meta.profiler_version.clone());
-    put("ruby", meta.ruby.clone());
+    put("profiler", meta.profiler_version.to_string());
+    put("ruby", meta.ruby.to_string());
     put("mode", format!("{}, engine {}", meta.modes.join(" and "), meta.engine));
     honesty::interval(profile).into_iter().for_each(|it| put("interval", it));
     honesty::wall(profile).into_iter().for_each(|it| put("wall", it));

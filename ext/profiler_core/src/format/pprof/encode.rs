@@ -71,7 +71,7 @@ impl<'profile> Encoder<'profile> {
             self.message.comment.push(comment);
         }
 
-        let program = if meta.program.is_empty() { &meta.ruby } else { &meta.program };
+        let program = if meta.program.is_empty() { &*meta.ruby } else { &meta.program };
         self.message.mapping.push(Mapping {
             id: MAPPING,
             filename: self.strings.add(program),
@@ -190,7 +190,7 @@ fn comments(profile: &Profile) -> Vec<String> {
     let meta = &profile.meta;
     let mut comments = Vec::new();
     if !meta.ruby.is_empty() {
-        comments.push(meta.ruby.clone());
+        comments.push(meta.ruby.to_string());
     }
     let engine = if meta.engine.is_empty() { String::new() } else { format!(", engine {}", meta.engine) };
     comments.push(format!("profiler {}, mode {}{engine}", meta.profiler_version, meta.modes.join(" and ")));

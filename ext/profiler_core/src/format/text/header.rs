@@ -38,7 +38,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
         facts.push(("program", format!("{}{pid}", meta.program)));
     }
     if !meta.ruby.is_empty() {
-        facts.push(("ruby", meta.ruby.clone()));
+        facts.push(("ruby", meta.ruby.to_string()));
     }
     if !meta.modes.is_empty() {
         let by = if meta.engine.is_empty() { String::new() } else { format!(", engine {}", meta.engine) };

@@ -1,0 +1,44 @@
+//! Which fiber a sample is of, for sessions that want to know.
+
+use profiler_core::hub::Hub;
+use profiler_core::ids::{ScopeId, ThreadId};
+use profiler_core::sample::{push, Kind, Stamp, State, Walk, Walls};
+use profiler_core::view::{Measures, View};
+
+use super::world::*;
+
+#[test]
+fn fibers_are_told_apart_only_to_sessions_that_ask() {
+    let (hub, registry) = (Hub::new(4096), Ended::default());
+    let measures = Measures { wall: true, ..Measures::default() };
+    let view = |fibers| View { measures, fibers, ..View::default() };
+    let sessions = [true, false].map(|fibers| hub.open(view(fibers), &registry, 0, &[now(1, 0)]));
+    let of = |fiber| hub.intern_labels(&labels("a"), fiber).1;
+    for (fiber, at) in [(1, 100), (2, 200)] {
+        let stamp = Stamp {
+            thread: ThreadId(1),
+            state: State::Waiting,
+            labels: of(fiber),
+            scope: ScopeId::NONE,
+            cpu_ns: 0,
+            monotonic_ns: at,
+            born_cpu_ns: 0,
+            walls: Walls { gvl_ns: at, ..Walls::default() },
+        };
+        let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
+        // The one who had the GVL meanwhile has fibers as well.
+        for kind in [Kind::Wait, Kind::Blame { holder: ThreadId(2), labels: of(fiber + 2) }] {
+            push(&hub.ring, kind, &stamp, walk, 2048).unwrap();
+        }
+    }
+    let [asked, plain] = sessions.map(|session| {
+        let profile = finish(&hub, session, &registry, &[]);
+        let labels =
+            profile.samples.iter().flat_map(|it| it.labels.clone()).filter(|(name, _)| name == "fiber");
+        let mut numbers: Vec<String> = labels.map(|(_, number)| number).collect();
+        numbers.sort();
+        numbers
+    });
+    assert_eq!(asked, ["1", "2", "3", "4"]);
+    assert!(plain.is_empty(), "{plain:?}");
+}
