@@ -130,6 +130,10 @@ module Bench
     Names.public_send(part)
   end
 
+  def self.loading
+    Sessions.loading
+  end
+
   def self.churn(seconds)
     Sessions.churn(seconds)
   end

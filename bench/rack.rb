@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What the middleware costs requests that nobody asked to have profiled: throughput with it / without it, in rounds in which all take
-# turns. BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each.
+# turns, and the CPU of single requests. BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each, and 25 times as many requests.
 require "fileutils"
 require "json"
 require "net/http"
@@ -31,10 +31,19 @@ module Bench
       FileUtils.remove_entry(box) if box
     end
 
+    def turns(rounds)
+      Dir.mktmpdir("rack") do |box|
+        IO.popen(env_of(box), [RbConfig.ruby, File.join(__dir__, "rack_turns.rb"), rounds.to_s], &:read).chomp
+      end
+    end
+
+    def env_of(box)
+      { "BOX" => box, "RUBYOPT" => "-W0", "RAILS_ENV" => "production", "RACK_ENV" => "production" }
+    end
+
     def start(box)
       port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-      env = { "BOX" => box, "RUBYOPT" => "-W0", "RAILS_ENV" => "production", "RACK_ENV" => "production" }
-      pid = Process.spawn(env, "puma", "-q", "-t", "4:4", "-b", "tcp://127.0.0.1:#{port}", APP, chdir: box, %i[out err] => File.join(box, "log"))
+      pid = Process.spawn(env_of(box), "puma", "-q", "-t", "4:4", "-b", "tcp://127.0.0.1:#{port}", APP, chdir: box, %i[out err] => File.join(box, "log"))
       300.times do
         break if Net::HTTP.get_response("127.0.0.1", "/none/orders/1", port).is_a?(Net::HTTPOK)
       rescue SystemCallError
@@ -64,7 +73,8 @@ module Bench
 end
 
 if $PROGRAM_NAME == __FILE__
-  text = Bench::Rack.run(Integer(ENV.fetch("BENCH_PAIRS", "20")), Integer(ENV.fetch("BENCH_SECONDS", "1")))
+  pairs = Integer(ENV.fetch("BENCH_PAIRS", "20"))
+  text = [Bench::Rack.run(pairs, Integer(ENV.fetch("BENCH_SECONDS", "1"))), Bench::Rack.turns(pairs * 25)].join("\n\n")
   puts text
   out = ENV.fetch("BENCH_OUT", File.expand_path("../tmp/bench", __dir__))
   FileUtils.mkdir_p(out)

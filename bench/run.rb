@@ -18,6 +18,7 @@ module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
   WARM_LIMIT_US = 15     # to start and stop a session of this thread around nothing
+  LOADING_LIMIT_MS = 4   # more than an extension of a few functions
   SECOND_LIMIT_US = 150  # the same, the second time in a process
   NAME_LIMIT_NS = 5_000  # to name a function
   SEARCH_LIMIT_MS = 50   # to find methods of define_method among 20,000
@@ -166,6 +167,7 @@ module Bench
       end
       report.table(["", *columns.flat_map { |name, _| ["#{name}: start", "#{name}: stop"] }], rows)
       around_nothing(report)
+      loading(report)
       report.publish
     end
 
@@ -173,23 +175,36 @@ module Bench
     def around_nothing(report)
       processes = Array.new(pairs(20)) { child(:around_nothing, pairs(2_000)) }
       report.text("`Profiler.run(threads: :current) { }`, us, of #{processes.size} processes. This machine may change its speed from second to " \
-                  "second: `warm, at its best` are those beside which a loop took at most a tenth longer than ever.")
+                  "second: it has two, as somebody else has the other half of its cores or not. `warm, undisturbed` are those beside " \
+                  "which a loop took at most 1.3 times as long as ever.")
       middle = ->(some, &each) { Stats.median(some.flat_map(&each)) }
       figures = [Stats.figure(processes) { |some| middle.call(some) { |it| [it["first"]] } },
                  Stats.figure(processes) { |some| middle.call(some) { |it| [it["second"]] } }, *warm(processes, "ours")]
       demand = ["demand", "", verdict(figures[1], SECOND_LIMIT_US), "", verdict(figures[3], WARM_LIMIT_US)]
       stackprof = processes.first["stackprof"] ? [["stackprof", "", "", *warm(processes, "stackprof").map { |it| it.text(1) }]] : []
-      report.table(["", "first", "second", "warm", "warm, at its best"],
+      report.table(["", "first", "second", "warm", "warm, undisturbed"],
                    [["around nothing", *figures.map { |it| it.text(1) }], *stackprof, demand])
     end
 
-    # All that were measured, and those at the machine's best speed.
     def warm(processes, who)
-      all = processes.flat_map { |it| it[who] }
-      best = all.map(&:last).min
-      [all, all.select { |_median, loop_us| loop_us <= best * 1.1 }].map do |chunks|
-        Stats.figure(chunks) { |some| Stats.median(some.map(&:first)) }
+      at_both_speeds(processes.flat_map { |it| it[who] })
+    end
+
+    # Of figures that each come with the time of a loop: all, and those at the better of the machine's two speeds.
+    def at_both_speeds(timed)
+      best = timed.map(&:last).min
+      [timed, timed.select { |_figure, loop_us| loop_us <= best * 1.3 }].map do |some|
+        Stats.figure(some) { |drawn| Stats.median(drawn.map(&:first)) }
       end
+    end
+
+    def loading(report)
+      OnFloor.load
+      processes = Array.new(pairs(150)) { child(:loading) }
+      figures = at_both_speeds(processes.map { |it| [it["ours"] - it["floor"], it["loop"]] })
+      report.text("`require \"profiler\"`, ms more than the floor, an extension of a few functions, takes to load; #{processes.size} processes.")
+      report.table(["", "all", "undisturbed"], [["over the floor", *figures.map { |it| it.text(2) }],
+                                               ["demand", "", verdict(figures.last, LOADING_LIMIT_MS)]])
     end
 
     def verdict(figure, limit)

@@ -30,6 +30,13 @@ module Bench
       { first: first, second: second, ours: at_speeds(rounds, &ours), stackprof: peer && at_speeds(rounds, &peer) }
     end
 
+    # Milliseconds to load this gem, and to load the floor, an extension of a few functions; with the loop as above.
+    def loading
+      loop_before = timed { spin }
+      floor, ours = [-> { OnFloor.load }, -> { require "profiler" }].map { |load| timed(&load) / 1_000 }
+      { ours: ours, floor: floor, loop: [loop_before, timed { spin }].max }
+    end
+
     def at_speeds(rounds, &session)
       Array.new((rounds / CHUNK) + 1) do
         loop_before = timed { spin }

@@ -17,7 +17,7 @@ namespace :bench do
     accuracy: "Measure how far profiles are from the truth that programs keep of themselves, stackprof's too (15 minutes)",
     allocations: "Measure what it takes to make an object while somebody looks, stackprof's hook too (3 minutes)",
     eintr: "Measure how many system calls that wait are ended by a signal, stackprof's too (6 minutes)",
-    start_stop: "Measure what it takes to start and to stop (1 minute)",
+    start_stop: "Measure what it takes to start, to stop and to load (5 minutes)",
     names: "Measure what names cost when a session stops (1 minute)",
     churn: "Measure stops and GC while 32 threads start and stop sessions (75 seconds)"
   }.each do |name, what|
