@@ -143,10 +143,10 @@ plan = lambda do
 end
 workers = []
 start_worker = -> { workers << Worker.new("worker #{workers.size}", plan.call) }
-2.times { start_worker.call }
 # Whatever chance brings, one there is, from beginning to end. So fibers say what they inherit when they begin, and sessions
 # that start on another thread later know it.
 whole = Watched.new(workers, nil, nil, interval: 1_000)
+2.times { start_worker.call }
 watched = []
 done = []
 40.times do
