@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Who had the GVL while others waited for it, what a thread does before it first runs, and why garbage was collected.
-RSpec.describe "What a wall clock profile says besides" do
+RSpec.describe "What a wall clock profile says besides", :measured do
   before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
 
   def printed(code)

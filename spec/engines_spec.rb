@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What ticks where the system refuses what would be best.
-RSpec.describe "An engine" do
+RSpec.describe "An engine", :measured do
   it "falls back to the timer of the process where the system gives none for a thread, and says so" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "needs root and setpriv" unless Process.uid.zero? && system("command -v setpriv prlimit > /dev/null")

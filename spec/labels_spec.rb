@@ -2,7 +2,7 @@
 
 require "json"
 
-RSpec.describe "Labels" do
+RSpec.describe "Labels", :measured do
   include_context "with a program"
 
   let(:prelude) { <<~'RUBY' }

@@ -3,7 +3,7 @@
 require "json"
 
 # No crash, and a right profile. The long run is `rake check:stress`.
-RSpec.describe "Under hard conditions" do
+RSpec.describe "Under hard conditions", :measured do
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\n#{code}", timeout: 180, **options)
     expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"

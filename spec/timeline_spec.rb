@@ -3,7 +3,7 @@
 require "json"
 
 # When it was: the moments of a timeline are what the rows are made of.
-RSpec.describe "The timeline" do
+RSpec.describe "The timeline", :measured do
   include_context "with a box"
   include_context "with a program"
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # When a recording records: from a signal to a signal, for so long, from the start but paused.
-RSpec.describe "profiler record, and when" do
+RSpec.describe "profiler record, and when", :measured do
   include_context "with a box"
 
   def record(*args, code)

@@ -3,7 +3,7 @@
 require "json"
 
 # Law 2: a tick ends as a sample or in a counter with a reason, and its time is not lost.
-RSpec.describe "What was lost" do
+RSpec.describe "What was lost", :measured do
   def run_with(setup, teardown)
     result = ruby_child("-e", <<~RUBY, timeout: 60)
       require "profiler"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Law 1 for one request alone: its profile has its own stacks, and its times are its own clocks.
-RSpec.describe "Time in a session with a scope" do
+RSpec.describe "Time in a session with a scope", :measured do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "6"))
   modes = ["cpu", "cpu,wall", "wall"]
 
@@ -15,7 +15,7 @@ RSpec.describe "Time in a session with a scope" do
   end
 end
 
-RSpec.describe "A session with a scope" do
+RSpec.describe "A session with a scope", :measured do
   include_context "with a program"
 
   it "takes none of the sets of labels that an epoch keeps apart, and no markers of others" do

@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1: per thread, the sum of the profile is the thread's own CPU clock.
-RSpec.describe "Time in :cpu" do
+RSpec.describe "Time in :cpu", :measured do
   # What the kernel's tick can hide, whatever CONFIG_HZ is.
   tick_ns = 10_000_000
 

@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
-RSpec.describe "Time in :wall" do
+RSpec.describe "Time in :wall", :measured do
   # From Ruby 3.3 on; before that the VM does not say who waits, and it is sampled.
   measured = RUBY_VERSION >= "3.3"
   def measured_only = (skip "waits are sampled here" if RUBY_VERSION < "3.3")

@@ -4,7 +4,7 @@ require "json"
 require_relative "../support/server"
 require_relative "../support/tools"
 
-RSpec.describe "Profiler::Middleware in Puma" do
+RSpec.describe "Profiler::Middleware in Puma", :measured do
   include_context "with a box"
   include Server
   include Tools

@@ -3,7 +3,7 @@
 require "json"
 require_relative "../support/tools"
 
-RSpec.describe "In a Rails app" do
+RSpec.describe "In a Rails app", :measured do
   include_context "with a box"
   include Tools
 

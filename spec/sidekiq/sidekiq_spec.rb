@@ -4,7 +4,7 @@ require "json"
 require "socket"
 require_relative "../support/tools"
 
-RSpec.describe "Profiler::Sidekiq" do
+RSpec.describe "Profiler::Sidekiq", :measured do
   include_context "with a box"
   include Tools
 

@@ -2,7 +2,7 @@
 
 require_relative "../support/tools"
 
-RSpec.describe "Examples of a suite" do
+RSpec.describe "Examples of a suite", :measured do
   include_context "with a box"
   include Tools
 
