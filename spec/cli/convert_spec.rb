@@ -32,6 +32,19 @@ RSpec.describe "profiler convert" do
     expect(files).to eq %w[flames shop.pb.gz]
   end
 
+  it "says with --json what it wrote, and so do merge and view" do
+    said = ->(result) { JSON.parse(result.out, symbolize_names: true) }
+    written = { format: "folded", bytes: dump("folded").bytesize, samples: 211, totals: { samples: 211, cpu: 847_000_000 } }
+    expect(said[convert("shop.pb.gz", "it.folded", "--json")]).to eq({ file: "it.folded", **written })
+    viewed = said[profiler_child("view", "shop.pb.gz", "--print", "--json", chdir: box)]
+    expect(viewed).to include(format: "svg", bytes: File.size(viewed[:file]))
+    merged = said[profiler_child("merge", "shop.pb.gz", "shop.pb.gz", "--json", chdir: box)]
+    expect(merged).to include(file: /\Amerged-.*\.pb\.gz\z/, format: "pprof", bytes: File.size(in_box(merged[:file])))
+    expect(merged[:totals]).to include(cpu: 2 * 847_000_000)
+    result = convert("shop.pb.gz", "-", "--format", "folded", "--json")
+    expect([result.code, result.out, result.err]).to eq [2, "", "profiler: --json and a profile cannot both go to stdout\n"]
+  end
+
   it "shortens paths with --trim-path, as report and merge do" do
     places = ->(text) { text.scan(%r{\S*/?shop\.rb:20$}) }
     expect(places[convert("shop.pb.gz", "-", "--format", "text").out]).to eq ["/app/lib/shop.rb:20"]

@@ -33,6 +33,7 @@ module Profiler
         parser.on("--style STYLE", "of a picture: icicle, flame, reverse (who called the heaviest) or flamechart (in the",
                   "order of time, if there is a timeline)") { |style| options[:style] = style }
         parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = text }
+        json_option(parser)
       end
 
       def options

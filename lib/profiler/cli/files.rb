@@ -20,6 +20,10 @@ module Profiler
                   "(default: under what caused it)") { |place| @gc = place }
       end
 
+      def json_option(parser)
+        parser.on("--json", "print JSON: file, format, bytes, and of the profile in it samples, and totals by type") { @json = true }
+      end
+
       # @param path [String] a .pb.gz, or another format that can be read
       # @return [Profile]
       def read(path)
@@ -49,6 +53,7 @@ module Profiler
       def write(path, format, inputs:, **options, &block)
         load_profiler
         return write_file(path, format, inputs, **options, &block) unless path == TO_STDOUT
+        raise UsageError, "--json and a profile cannot both go to stdout" if @json
 
         checked { Profile.send(:_check_format, format) }
         profile = yield
@@ -57,9 +62,11 @@ module Profiler
 
       def write_file(path, format, inputs, **options)
         output = checked(path) { Output.new(path, format: format, **options) }
-        keep(path, format || Profile.send(:_format_of, path), inputs)
+        format ||= Profile.send(:_format_of, path)
+        keep(path, format, inputs)
         profile = yield
         checked(path) { output.write(profile) }
+        print_json(file: path, format: format, bytes: File.size(path), samples: profile.stats[:samples], totals: profile.totals) if @json
       end
 
       def checked(path = nil)

@@ -15,6 +15,7 @@ module Profiler
         profiler merge cpu.pb.gz cpu.4711.pb.gz cpu.4712.pb.gz --out all.pb.gz
         profiler merge worker-*.pb.gz -o workers.svg
         profiler merge day.pb.gz hour.pb.gz -o day.pb.gz
+        profiler merge worker-*.pb.gz -o workers.pb.gz --json | jq .totals
         profiler merge *.pb.gz -o - | ssh elsewhere 'cat > all.pb.gz'
 
         The files are .pb.gz, or others that can be read. The times are added up, also those of a file that is named twice. In what the
@@ -28,6 +29,7 @@ module Profiler
         trim_option(parser)
         parser.on("-o", "--out OUT", "file to write; its extension says the format; - for stdout, as pprof",
                   "(default merged-DATE-TIME.pb.gz, whose name is then printed)") { |file| @out = file }
+        json_option(parser)
       end
 
       def call(files)
@@ -35,7 +37,7 @@ module Profiler
 
         out = @out || Time.now.strftime("merged-%Y%m%d-%H%M%S.pb.gz")
         write(out, (out == TO_STDOUT ? "pprof" : nil), inputs: files) { Profile.merge(*Progress.new.each("reading", files) { |file| read(file) }) }
-        puts out unless @out
+        puts out unless @out || @json
         0
       end
     end

@@ -39,6 +39,7 @@ module Profiler
         parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
         parser.on("--style STYLE", "of the picture: icicle, flame, reverse or flamechart") { |style| @style = style }
         parser.on("--print", "print the file's name and open nothing") { @print = true }
+        json_option(parser)
       end
 
       def call(arguments)
@@ -51,7 +52,7 @@ module Profiler
         # It has to outlast us, for the browser reads it later.
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
         write(file, nil, inputs: [path], **options) { read_part(path) }
-        puts file
+        puts file unless @json
         open_in_browser(PAGES.fetch(@viewer, file)) unless @print
         0
       end
