@@ -10,14 +10,15 @@ module Profiler
   #   use Profiler::Middleware, token: ENV["PROFILER_TOKEN"], slower_than: 0.5, out: "log/profiles"
   #
   # Who may ask adds +?profile=cpu+ to the address, or sends <tt>X-Profile: mode=wall;interval=500</tt>; the response then names
-  # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. Without permission nothing tells that
-  # this is here. Outside development nobody has permission unless +permit+ or +token+ give it.
+  # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. <tt>?profile=</tt> that name, or
+  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Outside development nobody has permission unless +permit+ or +token+ give it.
   class Middleware
     autoload :Asked, "#{__dir__}/middleware/asked"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
     autoload :Permission, "#{__dir__}/middleware/permission"
     autoload :Route, "#{__dir__}/middleware/route"
+    autoload :Shown, "#{__dir__}/middleware/shown"
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"
@@ -38,6 +39,7 @@ module Profiler
       @asked = Asked.new(parameter)
       @route = Route.new(route)
       @policy = InApp::Policy.new(**options)
+      @shown = Shown.new(@policy)
       @idle = @policy.idle?
     end
 
@@ -45,8 +47,9 @@ module Profiler
       words = @asked.in(env)
       return @app.call(env) if words.nil? && @idle
 
-      recording, refused = begin_one(words, env)
+      recording, refused, picture = begin_one(words, env)
       return serve(env, recording) if recording
+      return picture if picture
       return @app.call(env) unless refused
 
       status, headers, body = @app.call(env)
@@ -55,19 +58,17 @@ module Profiler
 
     private
 
-    # @return [Array(InApp::Recording, nil), Array(nil, String), nil]
+    # @return [InApp::Recording, Array(nil, String), Array(nil, nil, Array), nil] one, or why there is none, or what is shown instead
     def begin_one(words, env)
-      @policy.quietly do
-        if words && @permission.given?(env)
-          begin
-            @policy.on_demand(@asked.parse(words))
-          rescue InApp::Refused, ArgumentError => e
-            [nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
-          end
-        else
-          @policy.by_chance
-        end
-      end
+      @policy.quietly { words && @permission.given?(env) ? on_demand(words, env) : @policy.by_chance }
+    end
+
+    def on_demand(words, env)
+      return [nil, nil, @shown.response(words)] if Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
+
+      @policy.on_demand(@asked.parse(words))
+    rescue InApp::Refused, ArgumentError => e
+      [nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end
 
     def serve(env, recording)

@@ -7,8 +7,7 @@ module Profiler
     # A directory for profiles: 0700, its files 0600, and not more of them than are to be kept. The names are ours alone.
     class Directory
       # 20261122T003012.123-4711-9f86d081.pb.gz
-      OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\./.freeze
-      private_constant :OURS
+      OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\.[\w.]+\z/.freeze
 
       attr_reader :path
 
@@ -43,6 +42,17 @@ module Profiler
         file
       end
 
+      # @param name [String, nil] nil: the newest
+      # @return [Profile, nil] nil if it is not here, or no longer
+      # @raise [FormatError] of a format that cannot be read
+      def fetch(name)
+        check
+        name = name ? ours.find { |it| it == name } : ours.max
+        Profile.load(File.join(@path, name)) if name
+      rescue Errno::ENOENT
+        nil
+      end
+
       private
 
       def ensure_ours
@@ -52,6 +62,10 @@ module Profiler
         rescue Errno::EEXIST
           nil
         end
+        check
+      end
+
+      def check
         stat = File.lstat(@path)
         wrong = stat.symlink? && "is a link" || !stat.directory? && "is no directory" ||
                 stat.uid != Process.euid && "belongs to somebody else" || (stat.mode & 0o022).positive? && "can be written to by others"
@@ -60,12 +74,16 @@ module Profiler
 
       # Other processes sweep as well.
       def sweep
-        ours = Dir.children(@path).grep(OURS).reject { |name| name.end_with?(".tmp") }.sort
-        ours.first([ours.size - @keep, 0].max).each do |name|
+        there = ours
+        there.min([there.size - @keep, 0].max).each do |name|
           File.delete(File.join(@path, name))
         rescue Errno::ENOENT
           nil
         end
+      end
+
+      def ours
+        Dir.children(@path).grep(OURS).reject { |name| name.end_with?(".tmp") }
       end
     end
   end

@@ -128,6 +128,13 @@ module Profiler
         result
       end
 
+      # @param name [String, nil] an id; nil: the newest
+      # @return [Profile, nil] nil if it is not there, or the store gives nothing back
+      # @api private
+      def fetch(name)
+        @store.fetch(name) if @store.respond_to?(:fetch)
+      end
+
       # The app's work goes on, whatever becomes of ours. Each kind of trouble is told once.
       def quietly
         yield

@@ -31,7 +31,7 @@ module Profiler
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
         words = decode(pair.delete_prefix(@prefix))
         # Else it is a parameter of the app's own.
-        words if MODES.include?(words[/\A(?:mode=)?(\w+)/, 1])
+        words if MODES.include?(words[/\A(?:mode=)?(\w+)/, 1]) || Shown.name?(words)
       end
 
       # @param words [String]

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "json"
+
+RSpec.describe "A profile that Profiler::Middleware shows" do
+  include_context "with a program"
+  include_context "with a box"
+
+  let(:prelude) { <<~RUBY }
+    require "fileutils"
+    ENV["RACK_ENV"] = "development"
+    ENV.delete("RAILS_ENV")
+    OUT = #{in_box("profiles").inspect}
+    CALLS = []
+    APP = ->(env) { CALLS << env["QUERY_STRING"]; burn(30); [200, { "a" => "b" }, ["app"]] }
+    def middleware(**options) = Profiler::Middleware.new(APP, out: OUT, **options)
+    def get(app, query, method: "GET", **env) = app.call({ "REQUEST_METHOD" => method, "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
+    def shows?(response) = response[2][0].start_with?("<?xml") && response[2][0].include?("Object#burn")
+  RUBY
+
+  it "is a picture, by its name or as the last, in place of the app's response" do
+    expect(run(<<~RUBY)).to eq(<<~TEXT)
+      app = middleware
+      id = get(app, "profile=cpu")[1]["x-profiler-result"]
+      response = get(app, "a=1&profile=\#{id}")
+      p response[0], shows?(response), response[1]["content-length"].to_i == response[2][0].bytesize
+      puts response[1].values_at("content-type", "cache-control", "x-content-type-options", "content-security-policy")
+      p shows?(get(app, "profile=last")), CALLS
+      other = middleware.then { |it| get(it, "profile=cpu") }[1]["x-profiler-result"]
+      p [id, other].sort == [id, other], get(app, "profile=last")[2] == get(app, "profile=\#{other}")[2]
+    RUBY
+      200
+      true
+      true
+      image/svg+xml
+      no-store
+      nosniff
+      default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts
+      true
+      ["profile=cpu"]
+      true
+      true
+    TEXT
+  end
+
+  it "is not there for who may not ask, nor what is not a profile of its own" do
+    expect(run(<<~RUBY)).to eq(<<~TEXT)
+      open = middleware
+      p get(open, "profile=last")[1].to_a
+      id = get(open, "profile=cpu")[1]["x-profiler-result"]
+      closed = middleware(token: "a token that nobody guesses")
+      p [id, "last"].map { |it| get(closed, "profile=\#{it}").drop(1).map(&:to_a) }.uniq
+      p shows?(get(closed, "profile=last", HTTP_X_PROFILER_TOKEN: "a token that nobody guesses"))
+      FileUtils.cp("\#{OUT}/\#{id}", "\#{OUT}/../20261122T003012.123-4711-9f86d081.pb.gz")
+      FileUtils.cp("\#{OUT}/\#{id}", "\#{OUT}/plain.pb.gz")
+      p ["20261122T003012.123-4711-9f86d081.pb.gz", "20261122T003012.123-4711-9f86d081./../../x", "../20261122T003012.123-4711-9f86d081.pb.gz", "plain.pb.gz",
+         "\#{id}%0a", "..%2f\#{id}"].map { |it| get(open, "profile=\#{it}").then { |response| [response[2], response[1].size] } }.uniq
+      p get(open, "profile=last", method: "POST")[1]["x-profiler-refused"]
+      File.write("\#{OUT}/\#{id}", "not a profile")
+      p get(open, "profile=\#{id}")[1]["x-profiler-refused"]
+      File.chmod(0777, OUT)
+      p get(open, "profile=last")[1]["x-profiler-refused"].sub(OUT, "OUT")
+      p get(Profiler::Middleware.new(APP, out: ->(_) {}), "profile=last")[1]["x-profiler-refused"]
+    RUBY
+      [["a", "b"], ["x-profiler-refused", "there is no such profile here"]]
+      [[[["a", "b"]], ["app"]]]
+      true
+      [[["app"], 2], [["app"], 1]]
+      "\\"last\\" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)"
+      "a profile of that format cannot be shown"
+      "out: OUT can be written to by others"
+      "there is no such profile here"
+    TEXT
+  end
+end
