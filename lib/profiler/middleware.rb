@@ -45,30 +45,24 @@ module Profiler
 
     def call(env)
       words = @asked.in(env)
-      return @app.call(env) if words.nil? && @idle
+      return answer(words, env) if words && @policy.quietly { @permission.given?(env) }
 
-      recording, refused, picture = begin_one(words, env)
-      return serve(env, recording) if recording
-      return picture if picture
-      return @app.call(env) unless refused
-
-      status, headers, body = @app.call(env)
-      [status, with(headers, REFUSED, refused), body]
+      recording = @policy.by_chance unless @idle
+      recording ? serve(env, recording) : @app.call(env)
     end
 
     private
 
-    # @return [InApp::Recording, Array(nil, String), Array(nil, nil, Array), nil] one, or why there is none, or what is shown instead
-    def begin_one(words, env)
-      @policy.quietly { words && @permission.given?(env) ? on_demand(words, env) : @policy.by_chance }
-    end
+    # Of who may ask.
+    def answer(words, env)
+      return @shown.response(words) if Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
 
-    def on_demand(words, env)
-      return [nil, nil, @shown.response(words)] if Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
-
-      @policy.on_demand(@asked.parse(words))
-    rescue InApp::Refused, ArgumentError => e
-      [nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
+      recording = @policy.on_demand(@asked.parse(words))
+    rescue StandardError => e
+      status, headers, body = @app.call(env)
+      [status, with(headers, REFUSED, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]), body]
+    else
+      serve(env, recording)
     end
 
     def serve(env, recording)

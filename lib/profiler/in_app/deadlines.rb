@@ -9,26 +9,27 @@ module Profiler
       def initialize(seconds)
         @seconds = seconds
         @period = (seconds / 10.0).clamp(0.01, 1.0)
-        @mutex = Mutex.new
-        @open = {}.compare_by_identity # in the order of their deadlines
+        # In the order of their deadlines. By identity, so that nothing of Ruby runs inside of what is done with it: no lock is needed.
+        @open = {}.compare_by_identity
       end
+
+      # How many there are.
+      def size = @open.size
 
       # @param recording [#expire]
       def add(recording)
-        @mutex.synchronize do
-          @open[recording] = now + @seconds
-          @thread = Thread.new { watch } unless @thread&.alive?
-        end
+        @open[recording] = now + @seconds
+        @thread = Thread.new { watch } unless @thread&.alive?
       end
 
       # @return [Float, nil] when it would have been; nil for what was not, or no longer, there
       def delete(recording)
-        @mutex.synchronize { @open.delete(recording) }
+        @open.delete(recording)
       end
 
       # In a forked child: what goes on is the parent's, as is the thread.
       def start_over
-        @mutex.synchronize { @open.clear }
+        @open.clear
       end
 
       private
@@ -39,12 +40,21 @@ module Profiler
         loop do
           sleep(@period)
           due.each(&:expire)
-          break if @mutex.synchronize { @open.empty? && (@thread = nil).nil? }
+          break if over?
         end
       end
 
+      # First nobody watches, and then there is nothing to watch: who adds something meanwhile sees the one or is seen by the other.
+      def over?
+        @thread = nil
+        return true if @open.empty?
+
+        @thread ||= Thread.current
+        !@thread.equal?(Thread.current)
+      end
+
       def due
-        @mutex.synchronize { @open.take_while { |_recording, at| at <= now }.map(&:first) }
+        @open.to_a.take_while { |_recording, at| at <= now }.map(&:first)
       end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

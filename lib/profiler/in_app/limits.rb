@@ -7,7 +7,7 @@ module Profiler
       WINDOW = 60.0
 
       # @param concurrency [Integer] at once
-      # @param rate [Integer, nil] in a minute; nil is without end
+      # @param rate [Integer] in a minute
       def initialize(concurrency, rate)
         @concurrency = concurrency
         @rate = rate
@@ -23,7 +23,7 @@ module Profiler
           return "#{@concurrency} are being profiled at once" if @inside >= @concurrency
           return "#{@rate} were profiled within a minute" unless room?
 
-          @times << now if @rate
+          @times << now
           @inside += 1
           nil
         end
@@ -42,8 +42,6 @@ module Profiler
       private
 
       def room?
-        return true unless @rate
-
         till = now - WINDOW
         @times.shift while @times.any? && @times.first < till
         @times.size < @rate

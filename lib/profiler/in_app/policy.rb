@@ -46,7 +46,6 @@ module Profiler
         @options = options
         @store = store_for(out, format, keep)
         @limits = Limits.new(concurrency, rate)
-        @watched = Limits.new(WATCHED, nil)
         @kept = Limits.new(WATCHED, rate)
         @deadlines = Deadlines.new(duration)
         @forking = Mutex.new
@@ -65,7 +64,7 @@ module Profiler
       # @return [Recording]
       # @raise [Refused]
       def on_demand(asked = {})
-        begin_one(:asked, asked, @limits)
+        begin_limited(:asked, asked)
       end
 
       # For any other.
@@ -73,12 +72,14 @@ module Profiler
       # @return [Recording, nil]
       def by_chance
         if @sample_rate.positive? && rand < @sample_rate
-          begin_one(:sampled, {}, @limits)
-        elsif @slower_than
-          begin_one(:slow, {}, @watched)
+          begin_limited(:sampled, {})
+        elsif @slower_than && @deadlines.size < WATCHED
+          begin_one(:slow, @slow_options)
         end
       rescue Refused
         nil # and the next one will do
+      rescue StandardError => e
+        lost(e)
       end
 
       # Whether there is anything to do where nobody asks.
@@ -114,7 +115,7 @@ module Profiler
       def ends?(recording)
         return false unless @deadlines.delete(recording)
 
-        (recording.reason == :slow ? @watched : @limits).leave
+        @limits.leave unless recording.reason == :slow
         true
       end
 
@@ -139,23 +140,29 @@ module Profiler
       def quietly
         yield
       rescue StandardError => e
-        tell("#{e.class}: #{e.message}") if @told.size < 20
-        nil
+        lost(e)
       end
 
       private
 
-      def begin_one(reason, asked, limits)
+      def begin_limited(reason, asked)
         start_over unless @pid == Process.pid
-        why = Platform.unsupported_reason || limits.enter
+        why = @limits.enter
         raise Refused, why if why
 
         begin
-          options = reason == :slow ? @slow_options : @asked_options.merge(asked)
-          recording = Recording.new(self, options, reason)
+          recording = begin_one(reason, @asked_options.merge(asked))
         ensure
-          limits.leave unless recording
+          @limits.leave unless recording
         end
+      end
+
+      def begin_one(reason, options)
+        start_over unless @pid == Process.pid
+        why = Platform.unsupported_reason
+        raise Refused, why if why
+
+        recording = Recording.new(self, options, reason)
         @deadlines.add(recording)
         recording
       rescue ArgumentError, Unsupported => e
@@ -167,7 +174,7 @@ module Profiler
         @forking.synchronize do
           next if @pid == Process.pid
 
-          [@limits, @watched, @kept, @deadlines].each(&:start_over)
+          [@limits, @kept, @deadlines].each(&:start_over)
           @pid = Process.pid
         end
       end
@@ -196,11 +203,14 @@ module Profiler
         raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
       end
 
-      def tell(message)
-        return if @told[message]
+      # @return [nil]
+      def lost(error)
+        message = "#{error.class}: #{error.message}"
+        return if @told.size >= 20 || @told[message]
 
         @told[message] = true
         warn "[profiler] a profile was lost: #{message}"
+        nil
       end
     end
   end

@@ -4,10 +4,6 @@ module Profiler
   class Middleware
     # The body of a response that is profiled to its end. To whoever asks it is the app's body.
     class Body
-      # What takes the app's time.
-      WORKS = %i[each read gets].freeze
-      private_constant :WORKS
-
       # @param body the app's
       # @param recording [InApp::Recording]
       # @yield once, when all of it was sent
@@ -15,6 +11,18 @@ module Profiler
         @body = body
         @recording = recording
         @finish = finish
+      end
+
+      def each(...)
+        @recording.inside { @body.each(...) }
+      end
+
+      def read(...)
+        @recording.inside { @body.read(...) }
+      end
+
+      def gets(...)
+        @recording.inside { @body.gets(...) }
       end
 
       def close
@@ -48,10 +56,7 @@ module Profiler
       end
 
       def method_missing(name, ...)
-        return super unless @body.respond_to?(name)
-        return @body.public_send(name, ...) unless WORKS.include?(name)
-
-        @recording.inside { @body.public_send(name, ...) }
+        @body.respond_to?(name) ? @body.public_send(name, ...) : super
       end
     end
   end
