@@ -90,6 +90,63 @@ RSpec.describe "An engine", :measured do
     expect(handler_ns / captured).to be < 30_000
   end
 
+  it "gives a thread that runs a tick in each interval, but for those that it was kept from" do
+    Perf.among("perf", "ticker").each do |engine|
+      result = ruby_child("-e", <<~RUBY)
+        require "profiler"
+        stats = Profiler.run(engine: :#{engine}, interval: 1_000) do
+          till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 1
+          i = 0
+          i += 1 while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
+        end.stats
+        p stats.values_at(:samples, :overrun).sum
+      RUBY
+      expect(result.status).to be_success, result.err
+      expect(Integer(result.out)).to be > 930, engine # of 1,000
+    end
+  end
+
+  it "has the time of system calls where they were made" do
+    Perf.among("perf", "ticker").each do |engine|
+      result = ruby_child("-e", <<~RUBY)
+        require "json"
+        require "profiler"
+        def now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+        def user = (i = 0; i += 1 while i < 60_000)
+        def kernel = 60.times { File.stat("/proc/self/maps"); File.read("/proc/self/stat") }
+        own = Hash.new(0)
+        profile = Profiler.run(engine: :#{engine}) do
+          300.times do
+            times = [now, (user; now), (kernel; now)]
+            times.each_cons(2).zip(%w[user kernel]) { |(from, to), name| own[name] += to - from }
+          end
+        end
+        found = own.keys.to_h { |name| [name, profile.samples.select { |it| it.frames.any? { |frame| frame.name == "Object#" + name } }.sum(&:cpu)] }
+        puts JSON.generate(own: own, found: found)
+      RUBY
+      expect(result.status).to be_success, result.err
+      own, found = JSON.parse(result.out).values_at("own", "found")
+      # Most is not in the kernel where a counter is blind to it: then a third of this was found.
+      own.each { |name, ns| expect(found[name]).to be_within(ns / 4).of(ns), "#{engine}: #{found} of #{own}" }
+    end
+  end
+
+  it "has the ticker where perf may not count time in the kernel, and says so to whom it asks for it" do
+    skip "the engine is given" if ENV["SPEC_ENGINE"]
+    skip "only root can become somebody else" unless Process.uid.zero?
+    level = Integer(File.read("/proc/sys/kernel/perf_event_paranoid"))
+    skip "perf is for everybody here, or for nobody" unless level == 2 && Perf.available?
+    result = ruby_child("-e", <<~RUBY)
+      require "profiler"
+      Process::Sys.setuid(65_534)
+      puts Profiler.run { }.meta.values_at(:engine, :notes).inspect, Profiler.run(engine: :perf) { }.meta.values_at(:engine, :notes).inspect
+    RUBY
+    expect(result.out).to eq(<<~TEXT), result.err
+      ["ticker", []]
+      ["perf", ["perf may not count time in the kernel here: what a system call took is where the thread was found next"]]
+    TEXT
+  end
+
   it "has the ticker where the system refuses perf, and says why to whom it asks for it" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     Dir.mktmpdir do |directory|

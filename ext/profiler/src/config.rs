@@ -239,7 +239,7 @@ fn engine(
         // Timers on CPU clocks tick no finer than the kernel; what ran is to be seen as finely as what waited.
         (None, None) if measures.wall => Engine::Ticker,
         (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
-        (None, None) if perf::probe().is_ok() => Engine::Perf,
+        (None, None) if perf::probe() == Ok(perf::Counted::All) => Engine::Perf,
         (None, None) => Engine::Ticker,
     };
     if measures.wall {
@@ -248,6 +248,12 @@ fn engine(
             error(ruby, "Unsupported", message)
         })?;
         notes.extend(note.map(Into::into));
+    }
+    if engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel) {
+        notes.push(
+            "perf may not count time in the kernel here: what a system call took is where the thread was found next"
+                .into(),
+        );
     }
     if engine == Engine::Safepoint {
         let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();

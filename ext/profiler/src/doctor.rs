@@ -32,7 +32,7 @@ fn refusal(ruby: &Ruby, engine: Engine) -> Option<String> {
         // Where stacks are taken later, it is still these timers that ask for them.
         Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
         Engine::Ticker => Ok(()),
-        Engine::Perf => perf::probe(),
+        Engine::Perf => perf::probe().map(drop),
         // One that runs is ours. To disarm what is not armed changes nothing.
         Engine::Setitimer if process_timer::is_armed() => Ok(()),
         Engine::Setitimer => process_timer::arm(0),

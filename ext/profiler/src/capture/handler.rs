@@ -9,7 +9,7 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::sample::{Kind, Stamp, State, Walls};
 
-use super::engine::{self, perf};
+use super::engine::{self, perf, ticker};
 use super::walk::Scratch;
 use super::{asleep, clock, CAPTURE};
 use crate::labels;
@@ -102,7 +102,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     let took_ns = state.took_ns(begun_ns, now_ns);
     // Where the kernel looks at its timers once in a while there is time enough between two.
     if CAPTURE.aimed.load(Ordering::Relaxed) {
-        if let Some(run_ns) = state.has_to_run(begun_ns, now_ns, took_ns) {
+        let at_random = ticker::IS_ENGINE.load(Ordering::Relaxed);
+        if let Some(run_ns) = state.has_to_run(begun_ns, now_ns, took_ns, at_random) {
             let swallowed = engine::let_run(state, run_ns);
             add(&hub.counters.overrun, u64::from(swallowed));
         }

@@ -197,16 +197,27 @@ impl ThreadState {
 
     /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.
     /// Nothing where its timer sees to that by itself: the interval is long enough, it was kept before this handler, and it
-    /// is what is set.
+    /// is what is set. Of ticks that come `at_random` moments of their intervals two may be near each other, as others are far
+    /// apart: there it is enough that the interval is long.
     ///
     /// # Signal safety
     /// Loads and stores.
     #[inline]
-    pub(crate) fn has_to_run(&self, begun_ns: u64, now_ns: u64, took_ns: u64) -> Option<u64> {
+    pub(crate) fn has_to_run(
+        &self,
+        begun_ns: u64,
+        now_ns: u64,
+        took_ns: u64,
+        at_random: bool,
+    ) -> Option<u64> {
         let ran_ns = begun_ns.saturating_sub(self.handled_ns.load(Relaxed));
         self.handled_ns.store(now_ns, Relaxed);
         let interval_ns = self.interval_ns.load(Relaxed);
-        let run_ns = interval_ns.max(took_ns * RUN_FOR_HANDLER);
+        let least_ns = took_ns * RUN_FOR_HANDLER;
+        if at_random {
+            return (least_ns > interval_ns / 2).then_some(least_ns);
+        }
+        let run_ns = interval_ns.max(least_ns);
         let as_ever = run_ns == interval_ns && self.run_ns.load(Relaxed) == 0;
         if as_ever && ran_ns >= interval_ns / 4 * 3 {
             return None;

@@ -1,9 +1,9 @@
 //! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock): ticks as fine as asked, and only
 //! while the thread runs. The system may refuse it (containers often do), and then the [`ticker`](super::ticker) is left.
 //!
-//! Time in the kernel is left out of the counting (`exclude_kernel`), since without privileges there is no other way and
-//! profiles should not depend on them: a tick that falls due there comes as the thread is back. Weights are differences
-//! of clocks, so no time is lost by that.
+//! Without privileges it gives only counters that take no notice of time in the kernel (`exclude_kernel`): a tick that falls due
+//! in a system call is lost, and what the call took counts where the thread is found next. Such ones are there for whoever asks
+//! for them by name.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, Ordering};
@@ -30,6 +30,10 @@ struct Attributes {
 const SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
 const DISABLED: u64 = 1;
+/// The answer of [`probe`] while nobody has asked.
+const UNKNOWN: i32 = -1;
+/// The answer where time in the kernel is not for us.
+const BLIND: i32 = -2;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
@@ -93,36 +97,56 @@ fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
     }
 }
 
-/// Whether the kernel gives such counters. It is asked once; what it says for want of a file descriptor does not count.
+/// What counters of the kernel's count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// All of a thread's time.
+    All,
+    /// Not that in system calls.
+    OutsideKernel,
+}
+
+/// Which counters the kernel gives, if any. It is asked once; what it says for want of a file descriptor does not count.
 ///
 /// # Errors
 /// As for [`arm`].
-pub(crate) fn probe() -> Result<(), i32> {
-    /// -1 is not known.
-    static ANSWER: AtomicI32 = AtomicI32::new(-1);
+pub(crate) fn probe() -> Result<Counted, i32> {
+    static ANSWER: AtomicI32 = AtomicI32::new(UNKNOWN);
     match ANSWER.load(Ordering::Relaxed) {
-        0 => return Ok(()),
+        0 => return Ok(Counted::All),
+        BLIND => return Ok(Counted::OutsideKernel),
         known @ 1.. => return Err(known),
         _ => {}
     }
-    let answer = open(clock::native_id(), 1_000_000_000).map(|fd| {
+    let tried = |counted| {
+        let fd = open_one(clock::native_id(), 1_000_000_000, counted)?;
         // SAFETY: it was just opened.
         unsafe { ::libc::close(fd) };
-    });
-    let errno = answer.err().unwrap_or(0);
-    if !matches!(errno, ::libc::EMFILE | ::libc::ENFILE | ::libc::ENOMEM) {
-        ANSWER.store(errno, Ordering::Relaxed);
-    }
+        Ok(counted)
+    };
+    let answer = tried(Counted::All).or_else(|_| tried(Counted::OutsideKernel));
+    let known = match answer {
+        Ok(Counted::All) => 0,
+        Ok(Counted::OutsideKernel) => BLIND,
+        Err(::libc::EMFILE | ::libc::ENFILE | ::libc::ENOMEM) => UNKNOWN,
+        Err(errno) => errno,
+    };
+    ANSWER.store(known, Ordering::Relaxed);
     answer
 }
 
 fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
+    open_one(native_id, interval_ns, probe()?)
+}
+
+fn open_one(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
+    let excluded = if counted == Counted::All { 0 } else { EXCLUDE_KERNEL };
     let attributes = Attributes {
         kind: SOFTWARE,
         size: size_of::<Attributes>() as u32,
         config: TASK_CLOCK,
         sample_period: interval_ns,
-        flags: DISABLED | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        flags: DISABLED | EXCLUDE_HYPERVISOR | excluded,
         wakeup_events: 1,
         ..Attributes::default()
     };

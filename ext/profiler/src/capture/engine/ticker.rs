@@ -166,8 +166,8 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
 /// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
 fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     let interval_ns = state.interval_ns.load(Ordering::Relaxed);
-    // One at which nobody looks as often as at others is left out now and then.
-    if interval_ns == 0 || slot_ns < state.next_tick_ns.load(Ordering::Relaxed) {
+    // One at which nobody looks as often as at others is left out now and then, as is one that has to run first.
+    if interval_ns == 0 || now_ns < state.next_tick_ns.load(Ordering::Relaxed) {
         return;
     }
     if state.sampled.is_on() {
