@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# CPU that the middleware takes from the thread of a request, one request of each contender after the other: what throughput loses in the
-# noise. Run by bench/rack.rb; prints rows of markdown.
+# CPU that the middleware takes from a request: what throughput loses in the noise. Contenders take turns of some requests in a row, as in a
+# server all requests go the same way; the first ones of a turn, whose code others have pushed out of the caches, do not count. Run by
+# bench/rack.rb; prints rows of markdown.
 require "rack"
 require "rack/mock"
 require_relative "stats"
@@ -10,7 +11,8 @@ module Bench
   # All in one process, on one thread, without a server.
   module RackTurns
     APP = File.join(__dir__, "rack_app.ru")
-    EACH_GC = 10 # rounds between two garbage collections, which are nobody's
+    TURN = 30 # requests
+    FIRST = 3
 
     module_function
 
@@ -30,28 +32,33 @@ module Bench
     end
 
     def request(app)
-      before = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
       body = app.call(::Rack::MockRequest.env_for("/orders/1")).last
       body.each(&:itself)
       body.close if body.respond_to?(:close)
-      (Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - before) / 1e3
+    end
+
+    # us of CPU, of all threads, that each took.
+    def turn(app)
+      GC.start # those between turns are nobody's
+      FIRST.times { request(app) }
+      before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+      TURN.times { request(app) }
+      (Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before) * 1e6 / TURN
     end
 
     def run(rounds)
       all = contenders
       all.each_value { |app| 10.times { request(app) } }
       GC.disable
-      times = Array.new(rounds) do |round|
-        GC.start if (round % EACH_GC).zero?
-        all.to_a.shuffle.to_h { |name, app| [name, request(app)] }
-      end
+      times = Array.new(rounds) { all.to_a.shuffle.to_h { |name, app| [name, turn(app)] } }
       middle = Stats.median(times.map { |it| it["none"] })
       rows = all.keys.drop(1).map do |name|
-        figure = Stats.figure(times) { |some| Stats.trimmed_mean(some.map { |it| it[name] - it["none"] }) }
-        "| #{name} | #{figure.text(0)} | #{format("%.1f", 100 * figure.value / middle)} |"
+        over = Stats.figure(times) { |some| Stats.trimmed_mean(some.map { |it| it[name] - it["none"] }) }
+        ratio = Stats.figure(times) { |some| Stats.median(some.map { |it| it["none"] / it[name] }) }
+        "| #{name} | #{over.text(0)} | #{ratio.text(3)} |"
       end
-      ["#{rounds} requests of each, one of each in turn; #{middle.round} us of CPU without any of them", "",
-       "| | us of the thread's CPU over none | % |", "| --- | --- | --- |", *rows].join("\n")
+      ["#{rounds} turns of #{TURN} requests each; #{middle.round} us of CPU a request without any of them", "",
+       "| | us of CPU over none | requests in a second of CPU, with / without |", "| --- | --- | --- |", *rows].join("\n")
     end
   end
 end
