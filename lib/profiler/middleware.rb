@@ -11,7 +11,8 @@ module Profiler
   #
   # Who may ask adds +?profile=cpu+ to the address, or sends <tt>X-Profile: mode=wall;interval=500</tt>; the response then names
   # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. <tt>?profile=</tt> that name, or
-  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Outside development nobody has permission unless +permit+ or +token+ give it.
+  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Outside development nobody has permission
+  # unless +permit+ or +token+ give it.
   class Middleware
     autoload :Asked, "#{__dir__}/middleware/asked"
     autoload :Body, "#{__dir__}/middleware/body"

@@ -53,4 +53,20 @@ RSpec.describe "A profiled request that forks", :measured do
     expect(others.map { |it| it[:own] + it[:childs] }).to all(be_between(159, 190))
     expect(others.map { |it| it[:childs] }.sort).to match([0, *[be_between(30, 100)] * 3])
   end
+
+  it "ends in a child that begins another meanwhile" do
+    expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[2, false]\n[1, false]\n")
+      results = []
+      get = -> { @app.call("REQUEST_METHOD" => "GET", "QUERY_STRING" => "profile=cpu") }
+      served = 0
+      serve = lambda do |_env|
+        get.() if (served += 1) == 1 && fork.nil?
+        [200, {}, []]
+      end
+      @app = Profiler::Middleware.new(serve, out: ->(it) { results << it })
+      get.()
+      Process.waitall
+      p [results.size, Profiler.running?]
+    RUBY
+  end
 end

@@ -16,7 +16,7 @@ module Profiler
       # How many there are.
       def size = @open.size
 
-      # @param recording [#expire]
+      # @param recording [#expire, #thread]
       def add(recording)
         @open[recording] = now + @seconds
         @thread = Thread.new { watch } unless @thread&.alive?
@@ -27,9 +27,9 @@ module Profiler
         @open.delete(recording)
       end
 
-      # In a forked child: what goes on is the parent's, as is the thread.
+      # In a forked child: what goes on is the parent's, but for that of the thread that forked.
       def start_over
-        @open.clear
+        @open.select! { |recording, _at| recording.thread.alive? }
       end
 
       private

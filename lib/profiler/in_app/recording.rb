@@ -11,7 +11,7 @@ module Profiler
     # The profile of one request, job or example: of its own fiber and those made in it, and on other threads of what is done
     # {inside} there.
     class Recording
-      attr_reader :reason
+      attr_reader :reason, :thread
 
       # @param policy [Policy]
       # @param options [Hash, Array] as for {Profiler.start}, or {Session.prepared}

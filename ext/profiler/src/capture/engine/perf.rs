@@ -30,10 +30,6 @@ struct Attributes {
 const SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
 const DISABLED: u64 = 1;
-/// The answer of [`probe`] while nobody has asked.
-const UNKNOWN: i32 = -1;
-/// The answer where time in the kernel is not for us.
-const BLIND: i32 = -2;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
@@ -105,6 +101,11 @@ pub(crate) enum Counted {
     /// Not that in system calls.
     OutsideKernel,
 }
+
+/// The answer of [`probe`] while nobody has asked.
+const UNKNOWN: i32 = -1;
+/// The answer where time in the kernel is not for us.
+const BLIND: i32 = -2;
 
 /// Which counters the kernel gives, if any. It is asked once; what it says for want of a file descriptor does not count.
 ///
