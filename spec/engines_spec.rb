@@ -131,7 +131,7 @@ RSpec.describe "An engine", :measured do
     end
   end
 
-  it "has the ticker where perf may not count time in the kernel, and says so to whom it asks for it" do
+  it "has the ticker where perf may not count time in the kernel, and says so to who asks for it or for the doctor" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "only root can become somebody else" unless Process.uid.zero?
     level = Integer(File.read("/proc/sys/kernel/perf_event_paranoid"))
@@ -140,10 +140,13 @@ RSpec.describe "An engine", :measured do
       require "profiler"
       Process::Sys.setuid(65_534)
       puts Profiler.run { }.meta.values_at(:engine, :notes).inspect, Profiler.run(engine: :perf) { }.meta.values_at(:engine, :notes).inspect
+      require "profiler/doctor"
+      puts Profiler::Doctor.examine[:engines].find { |it| it[:name] == "perf" }.values_at(:available, :note).inspect
     RUBY
     expect(result.out).to eq(<<~TEXT), result.err
       ["ticker", []]
       ["perf", ["perf may not count time in the kernel here: what a system call took is where the thread was found next"]]
+      [true, "perf may not count time in the kernel here: what a system call took is where the thread was found next"]
     TEXT
   end
 

@@ -42,7 +42,7 @@ module Profiler
       # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick at which it looks at timers
       # * +:intervals+: of each +:asked_ns+ what it comes to on average, +:effective_ns+, with the engine that is chosen
       # * +:signal+: who handles SIGPROF: "nobody", "us" or "foreign"
-      # * +:engines+: of each +:name+, +:available+, +:reason+
+      # * +:engines+: of each +:name+, +:available+, +:reason+ why not, +:note+, what has to be known of it, and why it is not chosen then
       # * +:engine+: +:chosen+ by a session; +:asked+, what PROFILER_ENGINE says
       # * +:cost+: nil or, measured, +:sample_ns+ of CPU for one sample of a stack of +:frames+ frames, +:percent+
       #   of the CPU that goes there at +:samples_per_second+ of CPU, at the +:interval_ns+ that is the default,
@@ -70,7 +70,7 @@ module Profiler
           kernel: { release: Etc.uname[:release], tick_ns: tick_ns, hz: tick_ns && (1e9 / tick_ns).round },
           intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, *coarse_ns].max } },
           signal: native[:owner],
-          engines: native[:engines].map { |name, reason| { name: name, available: reason.nil?, reason: reason } },
+          engines: native[:engines].map { |name, reason, note| { name: name, available: reason.nil?, reason: reason, note: note } },
           engine: { chosen: profile && profile.meta[:engine], asked: asked_engine },
           cost: cost, environment: environment
         }

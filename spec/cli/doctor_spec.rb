@@ -53,7 +53,7 @@ RSpec.describe "profiler doctor" do
     expect(said).to include(ok: true, problems: [], signal: "nobody", profiler: String)
     expect(said[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
     expect(said[:waits]).to eq(seen: RUBY_VERSION < "3.3" ? "sampled" : "measured", reason: nil)
-    expect(said[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String))
+    expect(said[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String), note: be_nil | be_a(String))
     expect(said[:engines].map { |it| it[:name] }).to include("perf", "thread_timer", "ticker", "setitimer", "safepoint")
     expect(said[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,
                                  effective_interval_ns: be_positive, samples: be_positive, frames: (be > 50))

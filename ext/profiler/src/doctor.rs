@@ -7,12 +7,13 @@ use crate::capture::sigaction::{self, Owner};
 use crate::config::{mode, wall};
 use crate::{arming, vm};
 
-/// `Doctor._engines`: `[name, why it cannot be had]` of each, the latter nil when it can. Which is preferred depends on
-/// what is asked for.
+/// `Doctor._engines`: `[name, why it cannot be had, what has to be known of it]` of each, the second nil when it can. Which is
+/// preferred depends on what is asked for.
 fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {
-        engines.push((engine.name(), refusal(ruby, engine)))?;
+        let blind = engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel);
+        engines.push((engine.name(), refusal(ruby, engine), blind.then_some(perf::BLIND_NOTE)))?;
     }
     Ok(engines)
 }

@@ -124,7 +124,9 @@ module Profiler
         chosen, asked = facts[:engine].values_at(:chosen, :asked)
         lines = facts[:engines].map do |it|
           text = it[:available] ? "available" : "not available: #{it[:reason]}"
-          [it[:name], it[:name] == chosen ? "#{text}, chosen" : text, it[:available] ? nil : :warning]
+          text += ", chosen" if it[:name] == chosen
+          text += "; #{it[:note]}" if it[:note]
+          [it[:name], text, it[:available] && !it[:note] ? nil : :warning]
         end
         by = "#{Profiler::Doctor::ENGINE}=#{asked.inspect}" if asked
         how = by ? "forced by #{by}" : "chosen by itself; #{Profiler::Doctor::ENGINE}=NAME forces one"

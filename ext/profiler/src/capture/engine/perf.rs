@@ -93,6 +93,10 @@ fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
     }
 }
 
+/// What has to be known of counters that do not count all.
+pub(crate) const BLIND_NOTE: &str =
+    "perf may not count time in the kernel here: what a system call took is where the thread was found next";
+
 /// What counters of the kernel's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
