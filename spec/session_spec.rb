@@ -123,6 +123,32 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "begins from options that were read once, each time as things are by then" do
+    expect(run(<<~RUBY)).to eq("[true, true, true]\n[[\"there\"]]\nArgumentError: interval: 1 is not an Integer from 50 to 1000000 microseconds\nTypeError\n")
+      begun = ->(options) { Profiler::Session.begin(options, bound: true) }
+      once = Profiler::Session.prepared({ interval: 2_000, threads: :current })
+      p Array.new(3) {
+        session = begun.(once)
+        GC.compact
+        burn
+        profile = session.stop
+        profile.stats[:interval_ns] == 2_000_000 && profile.samples.sum(&:cpu) > 50_000_000
+      }
+      go, done = Queue.new, Queue.new
+      there = Thread.new { Thread.current.name = "there"; 3.times { go.pop; burn; done << true } }
+      once = Profiler::Session.prepared({ threads: [there] })
+      p Array.new(3) {
+        GC.compact # it moves threads as well
+        session = begun.(once)
+        go << true
+        done.pop
+        session.stop.samples.map(&:thread_name).uniq
+      }.uniq
+      puts error { begun.(Profiler::Session.prepared({ interval: 1 })) }
+      puts error { Profiler::Session::Prepared.new }[/\\w+/]
+    RUBY
+  end
+
   it "pauses, goes on, and shows what it has so far" do
     expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
       def first = burn(150)

@@ -19,19 +19,16 @@ module Profiler
         self.begin(options)
       end
 
-      # @param options [Hash, Array] or what {prepared} made of them
+      # @param options [Hash, Prepared] or what {prepared} made of them
       # @param starter [Thread, nil] who may end it by {Profiler.stop}
       # @param bound [Boolean] it ends with a block on this thread
       # @param scope [Integer, nil] only what happens inside this one, of those that +Labels.new_scope+ gives
       # @api private
       def begin(options, starter: nil, bound: false, scope: nil)
-        options = prepared(options) unless options.is_a?(Array)
-        mode, _interval, _frequency, threads = options
         Manners.watch
-        Manners.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
-        begun(threads) unless threads.is_a?(Symbol)
+        options = ready(options) unless options.instance_of?(Prepared)
         running = @running
-        session = _start([*options, bound, scope])
+        session = _start(options, bound, scope)
         yield session if block_given?
         running[session] = starter
         session
@@ -39,11 +36,11 @@ module Profiler
 
       # Options of {start} once and for all, for sessions that are begun often.
       #
-      # @return [Array]
+      # @return [Prepared]
       # @raise [ArgumentError] for some that are not allowed; {check} finds all
       # @api private
       def prepared(options)
-        known(**options)
+        _prepared(ready(options).freeze)
       end
 
       # Checks options as {start} would, and starts nothing.
@@ -84,6 +81,14 @@ module Profiler
       end
 
       private
+
+      # Options as the extension takes them, for which all is ready.
+      def ready(options)
+        mode, _interval, _frequency, threads = given = known(**options)
+        Manners.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
+        begun(threads) unless threads.is_a?(Symbol)
+        given
+      end
 
       # A thread that was just made is known to the system only once it has run. That takes as long as its turn.
       def begun(threads)

@@ -19,9 +19,11 @@ use crate::vm;
 
 mod given;
 pub(crate) mod mode;
+mod prepared;
 pub(crate) mod wall;
 use given::Given;
 pub(crate) use mode::modes;
+pub(crate) use prepared::Prepared;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
@@ -38,6 +40,15 @@ pub(crate) enum Threads {
     Current,
     /// These, by identity.
     These(Vec<u64>),
+}
+
+/// Where a session has its bounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// It ends with a block on the thread that starts it.
+    pub(crate) block: bool,
+    /// Only inside this one, and on the threads that go there, see `Session#join`.
+    pub(crate) scope: Option<ScopeId>,
 }
 
 /// A session's options.
@@ -59,12 +70,8 @@ pub(crate) struct Config {
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; nothing if paths stay as they are.
     pub(crate) trim_path: Option<Vec<String>>,
-    /// Whether it ends with a block on the thread that starts it.
-    pub(crate) bound: bool,
     /// Only while all of these are current.
     pub(crate) labels: LabelSet,
-    /// Only inside this one, and on the threads that go there, see `Session#join`.
-    pub(crate) scope: Option<ScopeId>,
     /// On every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
@@ -104,7 +111,6 @@ impl Config {
             depth: integer(ruby, "depth", given.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, given.threads)?,
             labels: labels(ruby, "labels", given.labels)?,
-            scope: given.scope.map(u32::try_convert).transpose()?.map(ScopeId),
             static_labels: labels(ruby, "static_labels", given.static_labels)?,
             engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),
@@ -113,7 +119,6 @@ impl Config {
             trim_path: given.trim_path.map(TryConvert::try_convert).transpose()?,
             timeline: given.timeline.is_some_and(Value::to_bool),
             fibers: given.fibers.is_some_and(Value::to_bool),
-            bound: given.bound.is_some_and(Value::to_bool),
             notes,
         })
     }
@@ -250,10 +255,7 @@ fn engine(
         notes.extend(note.map(Into::into));
     }
     if engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel) {
-        notes.push(
-            "perf may not count time in the kernel here: what a system call took is where the thread was found next"
-                .into(),
-        );
+        notes.push(perf::BLIND_NOTE.into());
     }
     if engine == Engine::Safepoint {
         let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();

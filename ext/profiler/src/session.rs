@@ -1,13 +1,15 @@
 //! `Profiler::Session`: one start to one stop.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby};
+use magnus::typed_data::Obj;
+use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby, TryConvert, Value};
 use profiler_core::hub::SessionId;
+use profiler_core::ids::ScopeId;
 
 use crate::capture::{clock, made, sigaction, CAPTURE};
-use crate::config::Config;
+use crate::config::{Bounds, Config, Prepared};
 use crate::errors::{argument_error, error};
 use crate::profile::Profile;
 use crate::sampler::{self, Refusal};
@@ -31,14 +33,17 @@ enum Life {
 #[derive(Debug)]
 struct Running {
     id: SessionId,
-    config: Config,
+    config: Arc<Config>,
 }
 
 impl Session {
-    /// `Session.start(options)`.
-    fn start(ruby: &Ruby, options: RArray) -> Result<Self, Error> {
-        let config = Config::from_ruby(ruby, options)?;
-        let id = sampler::start(ruby, &config)?;
+    /// `Session._start(options, bound, scope)`: `options` are an Array, or [`Prepared`].
+    fn start(ruby: &Ruby, options: Value, bound: bool, scope: Option<u32>) -> Result<Self, Error> {
+        let config = match <Obj<Prepared>>::try_convert(options) {
+            Ok(prepared) => prepared.config(ruby)?,
+            Err(_) => Arc::new(Config::from_ruby(ruby, RArray::try_convert(options)?)?),
+        };
+        let id = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) })?;
         Ok(Self(Mutex::new(Life::Running(Box::new(Running { id, config })))))
     }
 
@@ -71,7 +76,7 @@ impl Session {
         let taken = sampler::snapshot(id, &threads).ok_or_else(|| gone(ruby))?;
         // A copy: names are asked for without the lock.
         let config = match &*session.lock() {
-            Life::Running(running) => Some(running.config.clone()),
+            Life::Running(running) => Some(Arc::clone(&running.config)),
             Life::Over => None,
         };
         let config = config.ok_or_else(|| over(ruby))?;
@@ -239,8 +244,10 @@ pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
+    define_class::<Prepared>(ruby, class, "Prepared")?.undef_default_alloc_func();
     let own = class.singleton_class()?;
-    own.define_private_method("_start", function!(Session::start, 1))?;
+    own.define_private_method("_start", function!(Session::start, 3))?;
+    own.define_private_method("_prepared", function!(Prepared::new, 1))?;
     own.define_private_method("_check", function!(Session::check, 1))?;
     own.define_private_method("_refusal", function!(refusal, 0))?;
     own.define_private_method("_mark", function!(mark, 2))?;

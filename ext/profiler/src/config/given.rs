@@ -19,8 +19,6 @@ pub(super) struct Given {
     pub(super) fibers: Option<Value>,
     pub(super) every: Option<Value>,
     pub(super) every_bytes: Option<Value>,
-    pub(super) bound: Option<Value>,
-    pub(super) scope: Option<Value>,
 }
 
 impl Given {
@@ -46,8 +44,6 @@ impl Given {
             fibers: next(),
             every: next(),
             every_bytes: next(),
-            bound: next(),
-            scope: next(),
         }
     }
 }

@@ -10,14 +10,14 @@ use profiler_core::view::{ThreadNow, View};
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
 use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, made, sigaction, waits, CAPTURE};
-use crate::config::{Config, Threads};
+use crate::config::{Bounds, Config, Threads};
 use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{arming, fork, labels, vm};
 
 /// Starts everything for one session.
-pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::Error> {
+pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, magnus::Error> {
     fork::catch_up();
     let hub = prepare();
     let refuse = |refusal| crate::session::refused(ruby, refusal);
@@ -36,6 +36,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
         labels::number_fibers(true);
     }
     labels::sessions_begin();
+    // Whoever waits for the GVL may have to blame a thread that the session does not look at.
     let asked = match &config.threads {
         // Whoever waits for the GVL may have to blame a thread that the session does not look at.
         Threads::Current if !config.measures.wall => {
@@ -48,7 +49,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config) -> Result<SessionId, magnus::E
     let begun = {
         let mut sampler = lock();
         sampler.starting -= 1;
-        let begun = asked.map(|all| sampler.begin(ruby, hub, config, &all));
+        let begun = asked.map(|all| sampler.begin(ruby, hub, config, bounds, &all));
         if !matches!(begun, Ok(Ok(_))) {
             if config.fibers {
                 labels::number_fibers(false);
@@ -123,6 +124,7 @@ impl Sampler {
         ruby: &Ruby,
         hub: &'static Hub,
         config: &Config,
+        bounds: Bounds,
         all: &[RubyThread],
     ) -> Result<SessionId, Refusal> {
         match sigaction::owner() {
@@ -156,12 +158,12 @@ impl Sampler {
         let measures = config.measures;
         let labels = config.labels.clone();
         // Who is in the scope is in view, whichever thread it is; who gets ticks, `join` says.
-        let in_view = threads.clone().filter(|_| config.scope.is_none());
+        let in_view = threads.clone().filter(|_| bounds.scope.is_none());
         let view = View {
             measures,
             threads: in_view,
             labels,
-            scope: config.scope,
+            scope: bounds.scope,
             fibers: config.fibers,
             timeline: config.timeline,
         };
@@ -185,7 +187,7 @@ impl Sampler {
         self.sessions.push(Active {
             id,
             threads,
-            scope: config.scope,
+            scope: bounds.scope,
             looks_at_labels,
             fibers: config.fibers,
             measures,
@@ -195,7 +197,7 @@ impl Sampler {
             no_objects: None,
             unfollowed: 0,
             paused: false,
-            bound_to: config.bound.then(threads::own_native_id),
+            bound_to: bounds.block.then(threads::own_native_id),
             start,
             given_up: None,
             markers: Vec::new(),

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use magnus::value::{Opaque, OpaqueId};
-use magnus::{prelude::*, Error, RClass, RModule, Ruby, TypedData, Value};
+use magnus::{prelude::*, Error, Module, RClass, Ruby, TypedData, Value};
 
 /// See the module.
 #[derive(Debug)]
@@ -52,7 +52,11 @@ impl Object {
 
 /// Defines a class of ours for what `T` wraps. What magnus keeps of it, it is asked for at once, as the extension is still
 /// being loaded and nobody else can ask.
-pub(crate) fn define_class<T: TypedData>(ruby: &Ruby, outer: RModule, name: &str) -> Result<RClass, Error> {
+pub(crate) fn define_class<T: TypedData>(
+    ruby: &Ruby,
+    outer: impl Module,
+    name: &str,
+) -> Result<RClass, Error> {
     outer.define_class(name, ruby.class_object())?;
     Ok(T::class(ruby))
 }

@@ -1,0 +1,57 @@
+//! Options for sessions that are begun often. To read them is a quarter of a start whose code is not in the caches, as that of
+//! a request's session never is.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use magnus::value::Opaque;
+use magnus::{gc, DataTypeFunctions, Error, RArray, Ruby, TypedData};
+
+use super::{Config, Threads};
+use crate::capture::engine::Engine;
+use crate::vm;
+
+/// See the module.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::Session::Prepared", free_immediately, mark)]
+pub(crate) struct Prepared {
+    options: Opaque<RArray>,
+    /// What was read of them.
+    read: Mutex<Option<Arc<Config>>>,
+}
+
+impl DataTypeFunctions for Prepared {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.options);
+    }
+}
+
+impl Prepared {
+    /// `Session._prepared(options)`. They are looked at when they are used.
+    pub(crate) fn new(options: RArray) -> Self {
+        Self { options: options.into(), read: Mutex::new(None) }
+    }
+
+    /// What they say now.
+    ///
+    /// # Errors
+    /// As [`Config::from_ruby`].
+    pub(crate) fn config(&self, ruby: &Ruby) -> Result<Arc<Config>, Error> {
+        // Let go of before Ruby is asked for anything.
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(config) = read.filter(|it| it.still_holds(ruby)) {
+            return Ok(config);
+        }
+        let config = Arc::new(Config::from_ruby(ruby, ruby.get_inner(self.options))?);
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&config));
+        Ok(config)
+    }
+}
+
+impl Config {
+    /// Whether the same options would still come to this: Ractors and a compiler can come at any time, and compaction moves
+    /// threads.
+    fn still_holds(&self, ruby: &Ruby) -> bool {
+        let walks = self.engine == Engine::Safepoint || vm::process::unsafe_to_walk(ruby).is_none();
+        walks && !self.measures.objects() && !matches!(self.threads, Threads::These(_))
+    }
+}
