@@ -43,6 +43,25 @@ RSpec.describe "A profile that Profiler::Middleware shows" do
     TEXT
   end
 
+  it "is waited for where it is being written: the last is never the one before" do
+    expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
+      Profiler::Middleware # which loads what it needs
+      class Slow < Profiler::InApp::Directory
+        def store(result) = (sleep 0.3; super)
+      end
+      app = Profiler::Middleware.new(->(env) { burn(30); [200, {}, ["app"].each] }, out: Slow.new(OUT))
+      pictures = Array.new(2) do
+        _status, headers, body = get(app, "profile=cpu")
+        closing = Thread.new { body.close }
+        last = get(app, "profile=last")
+        p shows?(last)
+        closing.join
+        [headers["x-profiler-result"], last[2]]
+      end
+      p pictures.all? { |id, picture| get(app, "profile=\#{id}")[2] == picture }
+    RUBY
+  end
+
   it "is not there for who may not ask, nor what is not a profile of its own" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       open = middleware

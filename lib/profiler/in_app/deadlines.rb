@@ -16,9 +16,9 @@ module Profiler
       # How many there are.
       def size = @open.size
 
-      # @param recording [#expire, #thread]
+      # @param recording [#expire, #thread, #began]
       def add(recording)
-        @open[recording] = now + @seconds
+        @open[recording] = recording.began + @seconds
         @thread = Thread.new { watch } unless @thread&.alive?
       end
 

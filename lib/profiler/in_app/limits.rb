@@ -33,6 +33,9 @@ module Profiler
         @mutex.synchronize { @inside -= 1 if @inside.positive? }
       end
 
+      # Whether a place is taken.
+      def any? = @inside.positive?
+
       # In a forked child: the places in use are the parent's.
       def start_over
         @inside = 0

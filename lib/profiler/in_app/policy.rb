@@ -16,7 +16,10 @@ module Profiler
       # Pieces of work that are watched at once for being slow.
       WATCHED = 256
       ALWAYS_ON_INTERVAL = 10_000
-      private_constant :WATCHED, :ALWAYS_ON_INTERVAL
+      # Seconds to wait for a profile that is on its way, looking now and then.
+      PATIENCE = 1.0
+      PAUSE = 0.01
+      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
 
       attr_reader :duration
 
@@ -55,7 +58,7 @@ module Profiler
         return unless defined?(Session)
 
         Session.check(**@asked_options.except(:threads))
-        @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL))
+        @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
       end
 
       # For work that somebody asked to have profiled.
@@ -71,9 +74,9 @@ module Profiler
       #
       # @return [Recording, nil]
       def by_chance
-        if @sample_rate.positive? && rand < @sample_rate
+        if @sample_rate != 0 && rand < @sample_rate
           begin_limited(:sampled, {})
-        elsif @slower_than && @deadlines.size < WATCHED
+        elsif @slow_options && @deadlines.size < WATCHED
           begin_one(:slow, @slow_options)
         end
       rescue Refused
@@ -108,15 +111,21 @@ module Profiler
         @slower_than && seconds >= @slower_than
       end
 
-      # It is over, and gives back what it took. Of several that say so at once one is told that it was the first.
+      # It is over. Of several that say so at once one is told that it was the first.
       #
       # @return [Boolean]
       # @api private
       def ends?(recording)
-        return false unless @deadlines.delete(recording)
+        @deadlines.delete(recording) ? true : false
+      end
 
+      # It gives back what it took: its profile is where it belongs, or there is none.
+      #
+      # @return [nil]
+      # @api private
+      def leaves(recording)
         @limits.leave unless recording.reason == :slow
-        true
+        nil
       end
 
       # @api private
@@ -133,7 +142,18 @@ module Profiler
       # @return [Profile, nil] nil if it is not there, or the store gives nothing back
       # @api private
       def fetch(name)
-        @store.fetch(name) if @store.respond_to?(:fetch)
+        return unless @store.respond_to?(:fetch)
+
+        # What was asked for just now may still be on its way: a response is sent before its profile is written.
+        (PATIENCE / PAUSE).round.times do
+          break unless @limits.any?
+
+          profile = @store.fetch(name) if name
+          return profile if profile
+
+          sleep(PAUSE)
+        end
+        @store.fetch(name)
       end
 
       # The app's work goes on, whatever becomes of ours. Each kind of trouble is told once.
@@ -147,7 +167,7 @@ module Profiler
 
       def begin_limited(reason, asked)
         start_over unless @pid == Process.pid
-        why = @limits.enter
+        why = Platform.unsupported_reason || @limits.enter
         raise Refused, why if why
 
         begin
@@ -159,9 +179,6 @@ module Profiler
 
       def begin_one(reason, options)
         start_over unless @pid == Process.pid
-        why = Platform.unsupported_reason
-        raise Refused, why if why
-
         recording = Recording.new(self, options, reason)
         @deadlines.add(recording)
         recording

@@ -12,16 +12,18 @@ module Profiler
     # {inside} there.
     class Recording
       attr_reader :reason, :thread
+      # When, on the monotonic clock, seconds.
+      attr_reader :began
 
       # @param policy [Policy]
-      # @param options [Hash, Array] as for {Profiler.start}, or {Session.prepared}
+      # @param options [Hash, Session::Prepared] as for {Profiler.start}, or {Session.prepared}
       def initialize(policy, options, reason)
         @policy = policy
         @reason = reason
         @thread = Thread.current
         @scope = Labels.new_scope
         @session = Session.begin(options, bound: true, scope: @scope)
-        @began = now
+        @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
       # Its name in the store, before it is there.
@@ -41,7 +43,7 @@ module Profiler
       end
 
       def seconds
-        now - @began
+        Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began
       end
 
       # It is over. The second time nothing happens.
@@ -54,16 +56,21 @@ module Profiler
         session = take or return
         return session.discard unless @policy.keeps?(@reason, took)
 
-        profile = session.stop
-        labels = (block_given? ? yield : labels).compact
-        profile = profile.send(:_with_labels, labels) unless labels.empty?
-        @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
+        begin
+          profile = session.stop
+          labels = (block_given? ? yield : labels).compact
+          profile = profile.send(:_with_labels, labels) unless labels.empty?
+          @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
+        ensure
+          @policy.leaves(self)
+        end
       end
 
       # It never was.
       def discard
-        take&.discard
-        nil
+        session = take or return
+        session.discard
+        @policy.leaves(self)
       end
 
       # It takes too long: what there is is kept.
@@ -74,7 +81,11 @@ module Profiler
       private
 
       def take
-        @session.tap { @session = nil } if @policy.ends?(self)
+        return unless @policy.ends?(self)
+
+        session = @session
+        @session = nil
+        session
       end
 
       def join
@@ -82,8 +93,6 @@ module Profiler
       rescue NotRunning
         nil # it came to its end just now
       end
-
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

@@ -13,8 +13,8 @@ module Profiler
         @finish = finish
       end
 
-      def each(...)
-        @recording.inside { @body.each(...) }
+      def each(&block)
+        @recording.inside { @body.each(&block) }
       end
 
       def read(...)
