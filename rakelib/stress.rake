@@ -2,10 +2,11 @@
 
 # Crashes do not show in a minute. What is run, and why each part of it is there, stands in spec/scripts/stress.rb.
 
-# The same program three ways: all at once; one thread, so that compaction happens between known points; and one
-# thread that collects at every allocation.
+# The same program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
+# points; and one thread that collects at every allocation.
 STRESS = {
-  "threads" => { share: 0.8, env: {} },
+  "threads" => { share: 0.7, env: {} },
+  "objects" => { share: 0.1, env: { "OBJECTS_ALONE" => "1" } },
   "alone" => { share: 0.1, env: { "THREADS" => "0" } },
   "gc_stress" => { share: 0.1, env: { "THREADS" => "0", "GC_STRESS" => "1" } }
 }.freeze

@@ -110,6 +110,50 @@ RSpec.describe "Allocations" do
     expect(out).to eq("200\n300\n")
   end
 
+  # While only objects are looked at, no hook tells of threads: they are met where they make what counts.
+  it "are those of threads that began and ended meanwhile, with their names and labels, also beside a session of time" do
+    expect(run(<<~RUBY)).to eq((0..3).map { |number| "t#{number} {nil=>1000, \"job t#{number}\"=>2000}\n" }.join)
+      Thing = Class.new
+      def things(number) = number.times { Thing.new }
+      def work(name)
+        Thread.current.name = name
+        things(1_000)
+        Profiler.label(job: "job \#{name}") do
+          Fiber.new { things(1_000) }.resume
+          things(1_000)
+        end
+      end
+      session = Profiler.start(mode: :allocations, every: 1)
+      4.times do |number|
+        time = Profiler.start(mode: %i[cpu wall]) if number == 2
+        Thread.new { work("t\#{number}") }.join
+        time&.stop
+        GC.start # the thread is no more
+      end
+      things = session.stop.samples.select { |it| it.labels["class"] == "Thing" }
+      things.group_by(&:thread_name).sort.each do |name, rows|
+        counts = rows.group_by { |it| it.labels["job"] }.transform_values { |some| some.sum(&:alloc_objects) }
+        puts "\#{name} {\#{counts.sort_by { |job, _| job.to_s }.map { |job, number| "\#{job.inspect}=>\#{number}" }.join(", ")}}"
+      end
+    RUBY
+  end
+
+  # What is asked of a thread that is no more is read from memory that has become something else.
+  it "are looked at beside threads that ended unseen, which a session of time does not take for living ones" do
+    expect(run(<<~RUBY)).to eq("[\"main\"]\n")
+      waiting = Array.new(200) { Thread.new { sleep } }
+      Thread.pass until waiting.all?(&:stop?)
+      objects = Profiler.start(mode: :allocations, every: 1_000)
+      waiting.each(&:kill).each(&:join)
+      waiting = nil
+      strings = Array.new(5) { GC.start; Array.new(50_000) { |number| "SATOR" * (number % 5) } }
+      time = Profiler.start(mode: %i[cpu wall])
+      sleep 0.01
+      p time.stop.samples.select { |it| it.wall > 1_000_000 }.map(&:thread_name).uniq
+      objects.stop
+    RUBY
+  end
+
   it "are not counted while a session looks away" do
     out = run(<<~RUBY)
       session = Profiler.start(mode: :allocations, every: 1)

@@ -25,7 +25,10 @@ FIBERS = ENV["FIBERS"] != "0"
 GC_STRESS = ENV["GC_STRESS"] == "1"
 # Ruby 3.1.2 dies by itself where pages of the heap are freed amid compactions, and following what is alive frees many.
 FOLLOWS = RUBY_VERSION >= "3.2" || !COMPACT
-MODES = [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], *([:heap, %i[wall heap]] if FOLLOWS)].freeze
+# No session of time: then no hook tells of the threads that are born and die.
+OBJECTS_ALONE = ENV["OBJECTS_ALONE"] == "1"
+MODES = [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], *([:heap, %i[wall heap]] if FOLLOWS)]
+        .select { |modes| !OBJECTS_ALONE || (Array(modes) & %i[cpu wall]).empty? }.freeze
 # C code that touches Ruby's heap without the GVL (zlib does) is a crash of its own under compaction;
 # memset of a block of malloc is not.
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],

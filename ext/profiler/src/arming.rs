@@ -13,7 +13,7 @@ use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
 
 mod births;
-pub(crate) use births::{hooks_off, hooks_on, native_thread_ends};
+pub(crate) use births::{hooks_off, look_at_threads, me, native_thread_ends, told};
 
 /// Threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);

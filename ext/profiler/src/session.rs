@@ -14,7 +14,7 @@ use crate::errors::{argument_error, error};
 use crate::profile::Profile;
 use crate::sampler::{self, Refusal};
 use crate::vm::asked::define_class;
-use crate::{fork, threads, vm};
+use crate::{arming, fork, threads, vm};
 
 mod result;
 
@@ -163,7 +163,7 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
     // SAFETY: nothing of Ruby runs while the slice is read.
     let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
-    sampler::mark(&name, started_ns, || threads::own().map(|state| threads::info(state, me.name)));
+    sampler::mark(&name, started_ns, || arming::me().map(|state| threads::info(state, me.name)));
     Ok(())
 }
 

@@ -1,7 +1,12 @@
 //! Threads that are born and that end while sessions run: a hook through which they get and lose their timers.
+//!
+//! Where nobody gets a timer, as only objects are looked at, there is no such hook, which the VM would ask about each object
+//! that is made. Threads are met then when they first make an object that counts, and their ends are seen when libc tells,
+//! when another one is met in their place, or when the next session begins.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use magnus::{Error, Ruby};
 use profiler_core::counters::count;
 
 use super::{arm, disarm, has_timer, OWN_TIMERS};
@@ -20,11 +25,56 @@ pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
 /// The hook is there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// Threads that are born register themselves from now on.
-pub(crate) fn hooks_on() {
-    if !HOOKED.swap(true, Ordering::Relaxed) {
+/// Whether a hook tells of threads.
+pub(crate) fn told() -> bool {
+    HOOKED.load(Ordering::Relaxed)
+}
+
+/// The state of the thread that we are on, which is one of Ruby's and has the GVL. It is met here, if nobody told of it.
+///
+/// Calls nothing of the VM that makes an object or raises.
+pub(crate) fn me() -> Option<&'static ThreadState> {
+    let known = threads::own();
+    if told() {
+        return known;
+    }
+    let thread = vm::state::current_thread();
+    let met = match known.filter(|it| it.object() == thread || vm::process::shares_native_threads()) {
+        None => {
+            thread_begins(thread);
+            threads::own()
+        }
+        known => known,
+    };
+    met.inspect(|it| threads::meet_untold(it))
+}
+
+/// A session begins, which is `timed` or looks at objects alone. Threads that are born register themselves from now on if it
+/// is timed; and if nobody told so far, those that have ended unseen are no more.
+///
+/// # Errors
+/// What Ruby raises when it is asked for its threads. Nothing has changed then.
+pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
+    if told() {
+        return Ok(());
+    }
+    if threads::live().next().is_some() && !vm::process::shares_native_threads() {
+        // No other thread gets a turn from here to the hook, so none can end in between.
+        bury_all_but(&vm::threads::identities(ruby)?);
+    }
+    if timed {
+        HOOKED.store(true, Ordering::Relaxed);
         // SAFETY: sessions start with the GVL held, and never from within a hook.
         unsafe { vm::events::on_threads(on_thread) };
+    }
+    Ok(())
+}
+
+/// Ends threads that are none of `alive`. What the VM is asked about a thread that is no more, it answers out of memory that
+/// is somebody else's by now.
+fn bury_all_but(alive: &[u64]) {
+    for state in threads::live().filter(|it| !alive.contains(&it.object())) {
+        close(state, threads::cpu_ns(state));
     }
 }
 
@@ -40,6 +90,7 @@ pub(crate) fn hooks_off() {
 
 thread_hook!(on_thread, |event, thread| {
     if vm::events::begins(event) {
+        vm::state::find_stack(); // for ticks, which come only where there is this hook
         thread_begins(thread);
     } else {
         thread_ends();
@@ -47,7 +98,6 @@ thread_hook!(on_thread, |event, thread| {
 });
 
 fn thread_begins(thread: u64) {
-    vm::state::find_stack();
     let cpu_ns = clock::thread_cpu_ns();
     let here = threads::mine();
     if here.is_some() && vm::process::shares_native_threads() {
@@ -55,15 +105,14 @@ fn thread_begins(thread: u64) {
     }
     // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
     if let Some(before) = here.filter(|state| state.object() != thread) {
-        before.refine_no_more();
-        disarm(before);
-        threads::retire(before, cpu_ns);
+        close(before, cpu_ns);
     }
     let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
     let armed = me.is_some_and(|state| {
         threads::remember_own(state);
         threads::keep_name(state);
-        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL.
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL; who is met later is so while there
+        // are no sessions of time, and then it does nothing.
         unsafe { waits::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
         arm_at_birth(state).is_ok()
     });
@@ -96,10 +145,14 @@ fn thread_ends() {
 }
 
 fn end(state: &ThreadState) {
+    threads::keep_name(state);
+    close(state, clock::thread_cpu_ns());
+}
+
+fn close(state: &ThreadState, cpu_ns: u64) {
     state.refine_no_more();
     disarm(state);
-    threads::keep_name(state);
-    threads::retire(state, clock::thread_cpu_ns());
+    threads::retire(state, cpu_ns);
 }
 
 /// Ends threads whose end Ruby 3.1 left out.

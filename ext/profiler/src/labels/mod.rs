@@ -18,6 +18,7 @@ use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::sample::{push_switch, Stamp, State};
 
+use crate::arming;
 use crate::capture::{clock, CAPTURE};
 use crate::errors::argument_error;
 use crate::threads::{self, Registry, ThreadState};
@@ -158,7 +159,7 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
         fibers::store(value);
     }
     if let (true, Some(hub)) = (RUNNING.load(Ordering::Relaxed), CAPTURE.hub()) {
-        if let Some(state) = threads::own() {
+        if let Some(state) = arming::me() {
             set_on(hub, state, labels);
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }

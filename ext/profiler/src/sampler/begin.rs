@@ -30,20 +30,19 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // SAFETY: the GVL is held.
     unsafe { install_for_good() };
     // Hooks first: a thread that is born while we ask for the list registers itself.
-    arming::hooks_on();
+    let seen = arming::look_at_threads(ruby, config.measures.timed());
     waits::hook(config.measures);
     if config.fibers {
         labels::number_fibers(true);
     }
     labels::sessions_begin();
     // Whoever waits for the GVL may have to blame a thread that the session does not look at.
-    let asked = match &config.threads {
-        // Whoever waits for the GVL may have to blame a thread that the session does not look at.
+    let asked = seen.and_then(|()| match &config.threads {
         Threads::Current if !config.measures.wall => {
             vm::threads::current(ruby, Names::Unwanted).map(|it| vec![it])
         }
         Threads::All | Threads::Current | Threads::These(_) => vm::threads::list(ruby, Names::Unwanted),
-    };
+    });
     // Under the lock Ruby is asked nothing that could let another thread run.
     labels::settle_own(ruby);
     let begun = {
@@ -80,6 +79,9 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 /// Has a thread in the registry, with its labels. Nothing if it has ended, or there is no room.
 fn meet(ruby: &Ruby, hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
+    if thread.current && !arming::told() {
+        arming::me(); // who was here before it is no more
+    }
     let (cpu_ns, pthread) = match thread.current {
         true => (clock::thread_cpu_ns(), clock::pthread_self()),
         false => (clock::cpu_ns_of(native_id)?, 0),

@@ -165,6 +165,7 @@ unsafe fn install_for_good() {
         vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();
+    vm::process::shares_native_threads(); // looks into the environment the first time, for which a hook is no place
     threads::call_at_native_end(arming::native_thread_ends);
     fork::install();
 }

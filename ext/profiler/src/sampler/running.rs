@@ -115,7 +115,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     if sampler.sessions.is_empty() {
         return;
     }
-    let Some(state) = threads::own() else { return };
+    let Some(state) = arming::me() else { return };
     let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };

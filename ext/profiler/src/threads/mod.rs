@@ -120,6 +120,7 @@ pub(crate) fn register(
     state.labels_object.store(0, Relaxed);
     state.scope.store(0, Relaxed);
     state.ticks_in_gc.store(0, Relaxed);
+    state.met.store(0, Relaxed);
     state.reset_walls();
     state.name.iter().for_each(|word| word.store(0, Relaxed));
     // Release pairs with the Acquire in `is_live`.
@@ -136,6 +137,16 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     state.walls_off();
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
+}
+
+/// The thread that we are on is met, and no hook will tell of its end. Keeps its name now and then: it gets one when it has
+/// begun, and libc may not tell of its end either, as Ruby 3.1 goes on with the native thread.
+pub(crate) fn meet_untold(state: &ThreadState) {
+    let met = state.met.load(Relaxed).saturating_add(1);
+    state.met.store(met, Relaxed);
+    if met.is_power_of_two() {
+        keep_name(state);
+    }
 }
 
 /// Keeps the operating system's name of the thread that we are on, for when it is gone: at its birth,

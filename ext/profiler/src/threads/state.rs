@@ -78,6 +78,8 @@ pub(crate) struct ThreadState {
     pub(crate) stamped_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
+    /// How often it was met while no hook told of threads.
+    pub(super) met: AtomicU32,
     /// Where its wall clock time goes, where the VM's hooks tell.
     pub(crate) walls: WallClock,
     /// And where they do not.
@@ -115,6 +117,7 @@ impl ThreadState {
             handler_ns: AtomicU64::new(0),
             stamped_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
+            met: AtomicU32::new(0),
             walls: WallClock::new(),
             sampled: SampledWalls::new(),
             name: [const { AtomicU64::new(0) }; 2],

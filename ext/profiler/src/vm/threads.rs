@@ -21,8 +21,16 @@ pub(crate) struct RubyThread {
 /// All living threads of the Ractor, with their names if they are wanted. Overridden methods of Thread are not called.
 pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Vec<RubyThread>, Error> {
     let ask = Ask::new(ruby, names);
-    let threads: RArray = ruby.class_thread().funcall("list", ())?;
-    threads.into_iter().map(|thread| ask.about(thread)).collect()
+    alive(ruby)?.into_iter().map(|thread| ask.about(thread)).collect()
+}
+
+/// The identities of all living threads of the Ractor. They live until another one gets a turn, which none does in here.
+pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
+    Ok(alive(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
+}
+
+fn alive(ruby: &Ruby) -> Result<RArray, Error> {
+    ruby.class_thread().funcall("list", ())
 }
 
 /// The thread that runs.

@@ -10,9 +10,10 @@ use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::sample::{push, Kind, Made, Stamp, State, Walk, Walls};
 
+use crate::arming;
 use crate::capture::walk::WALK_LIMIT;
 use crate::capture::CAPTURE;
-use crate::threads::{self, Registry};
+use crate::threads::Registry;
 
 /// Where objects were made, but for the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Site {
     /// On the thread that we are on.
     #[inline]
     pub(super) fn here(class: Class) -> Self {
-        let Some(state) = threads::here() else {
+        let Some(state) = arming::me() else {
             let (thread, labels, scope) = (ThreadId(u32::MAX), LabelSetId::NONE, ScopeId::NONE);
             return Self { thread, labels, scope, class };
         };
