@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
 # What the middleware costs requests that nobody asked to have profiled: throughput with it / without it, in rounds in which all take
-# turns, and the CPU of a request. BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each, and three times as many turns of CPU.
+# turns, and the server's CPU of a request, which other processes disturb less; then the same CPU without a server.
+# BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each, and three times as many turns without a server; none, where BENCH_ROWS, a pattern,
+# picks some of them.
 require "fileutils"
 require "json"
 require "net/http"
@@ -14,7 +16,8 @@ module Bench
   # One server, with a path for each contender; they take turns under wrk.
   module Rack
     APP = File.join(__dir__, "rack_app.ru")
-    CONTENDERS = %w[none none_again idle slower_than slower_than_wall stackprof].freeze
+    CONTENDERS = %w[none none_again idle slower_than slower_than_wall stackprof]
+                 .select { |name| name == "none" || name.match?(/\A(?:#{ENV.fetch("BENCH_ROWS", ".*")})\z/) }.freeze
 
     module_function
 
@@ -22,7 +25,7 @@ module Bench
       box = Dir.mktmpdir("rack")
       port, pid = start(box)
       CONTENDERS.each { |name| wrk(port, name, 1) } # warm
-      report(Array.new(pairs) { CONTENDERS.shuffle.to_h { |name| [name, wrk(port, name, seconds)] } })
+      report(Array.new(pairs) { CONTENDERS.shuffle.to_h { |name| [name, round(port, pid, name, seconds)] } })
     ensure
       if pid
         Process.kill(:TERM, pid)
@@ -52,29 +55,43 @@ module Bench
       [port, pid]
     end
 
-    # Requests a second.
+    # Requests a second, and a second of the server's CPU.
+    def round(port, pid, name, seconds)
+      before = cpu_ns(pid)
+      rate, requests = wrk(port, name, seconds)
+      { wall: rate, cpu: requests * 1e9 / (cpu_ns(pid) - before) }
+    end
+
+    # The CPU clock of that process, as clock_getcpuclockid(3) has it.
+    def cpu_ns(pid)
+      Process.clock_gettime(~pid << 3 | 2, :nanosecond)
+    end
+
+    # Requests a second, and how many.
     def wrk(port, name, seconds)
       out = IO.popen(["wrk", "-t1", "-c4", "-d#{seconds}s", "http://127.0.0.1:#{port}/#{name}/orders/1"], &:read)
       raise out if out.include?("Non-2xx")
 
-      Float(out[/Requests\/sec:\s*([\d.]+)/, 1])
+      [Float(out[/Requests\/sec:\s*([\d.]+)/, 1]), Integer(out[/(\d+) requests in/, 1])]
     end
 
     def report(rounds)
-      middle = Stats.median(rounds.map { |it| it["none"] })
+      middle = Stats.median(rounds.map { |it| it["none"][:wall] })
       rows = CONTENDERS.drop(1).map do |name|
-        figure = Stats.figure(rounds) { |them| Stats.trimmed_mean(them.map { |it| it[name] / it["none"] }) }
-        "| #{name} | #{figure.text(3)} |"
+        ratios = %i[wall cpu].map { |of| Stats.figure(rounds) { |them| Stats.trimmed_mean(them.map { |it| it[name][of] / it["none"][of] }) }.text(3) }
+        "| #{name} | #{ratios.join(" | ")} |"
       end
       ["#{rounds.size} rounds; with none of them #{middle.round} requests a second, #{(1_000.0 / middle).round(2)} ms each", "",
-       "| | requests a second, with / without |", "| --- | --- |", *rows].join("\n")
+       "| | requests a second, with / without | requests in a second of CPU, with / without |", "| --- | --- | --- |", *rows].join("\n")
     end
   end
 end
 
 if $PROGRAM_NAME == __FILE__
   pairs = Integer(ENV.fetch("BENCH_PAIRS", "20"))
-  text = [Bench::Rack.run(pairs, Integer(ENV.fetch("BENCH_SECONDS", "1"))), Bench::Rack.turns(pairs * 3)].join("\n\n")
+  texts = [Bench::Rack.run(pairs, Integer(ENV.fetch("BENCH_SECONDS", "1")))]
+  texts << Bench::Rack.turns(pairs * 3) unless ENV["BENCH_ROWS"]
+  text = texts.join("\n\n")
   puts text
   out = ENV.fetch("BENCH_OUT", File.expand_path("../tmp/bench", __dir__))
   FileUtils.mkdir_p(out)
