@@ -4,7 +4,7 @@
 #
 # * methods and classes that are defined, sampled, thrown away and collected all the time;
 # * GC.compact and auto_compact;
-# * threads that work without the GVL, are born and die, are killed and raised at;
+# * threads that work without the GVL, wait all their life, are born and die, are killed and raised at;
 # * ticks at 2 kHz on every thread, also on those that wait (Profiler::Testing.hammer);
 # * sessions of every mode that start, pause, show what they saw and stop, several at once and from several threads,
 #   with ticks on their way; with whichever engine the first of them has, so with now this one and now that;
@@ -92,6 +92,7 @@ def objects
 end
 
 def sessions
+  2.times { idle } if THREADS
   view = [{}, {}, { threads: :current }, { labels: { request: rand(20) } }].sample
   modes = Array(MODES.sample)
   view[:interval] = [50, 1_000, 10_000].sample if (modes & %i[cpu wall]).any?
@@ -149,6 +150,13 @@ def hard_work
   end
 ensure
   GC.stress = false
+end
+
+# Threads that only wait, so that nobody learns of them but by asking, and go at some time.
+IDLE = []
+def idle
+  IDLE << Thread.new { sleep }
+  IDLE.shift.kill if IDLE.size > 5
 end
 
 def birth
