@@ -15,18 +15,19 @@ module Bench
 
     def ticks
       report = Report.new("ticks", "What ticks cost, engine by engine")
+      wanted = Regexp.new(ENV.fetch("BENCH_ROWS", ""))
       here = ["null", *Bench.available("stackprof wall"), *GROUPS[1], *GROUPS[2], *(GROUPS[3] if Engines.wall?)]
-      groups = GROUPS.map { |arms| arms & here }
+      groups = GROUPS.map { |arms| (arms & here).grep(wanted).any? ? arms & here : [] }
       report.text("One thread that computes, at a depth of 50, #{(SECONDS * 1_000).round} ms at a time, between two that nobody profiles: medians of " \
                   "#{pairs(80)} rounds, as this machine may change its speed from second to second. A sample's cost is that of everything, the threads " \
                   "of the profilers too. `null` is the noise.")
       [1_000, 100].each { |interval_us| ticks_at(report, interval_us, groups) }
-      switches(report, here & ["null", "stackprof wall", "floor wall", "ours wall"])
+      switches(report, here & ["null", "stackprof wall", "floor wall", "ours wall"]) if wanted === "switches"
       report.publish
     end
 
     def ticks_at(report, interval_us, groups)
-      rows = groups.flat_map do |arms|
+      rows = groups.reject(&:empty?).flat_map do |arms|
         blocks = child(:turns, "depth50", arms, pairs(80), SECONDS, env: { "BENCH_INTERVAL" => interval_us.to_s })["blocks"]
         arms.map do |arm|
           samples = blocks.sum { |it| it[arm]["samples"] } / blocks.sum { |it| it[arm]["cpu"] }

@@ -106,19 +106,23 @@ static atomic_int ticking;
 static void *
 tick(void *nothing)
 {
-    unsigned long slot_ns = floor_now_ns(CLOCK_MONOTONIC), cpu_ns[MAX_THREADS] = { 0 };
+    unsigned long slot_ns = floor_now_ns(CLOCK_MONOTONIC), went_ns = 0, cpu_ns[MAX_THREADS] = { 0 };
     long enough_ns = tick_ns / 8 > 20000 ? tick_ns / 8 : 20000;
     unsigned seed = (unsigned)slot_ns;
 
     prctl(PR_SET_TIMERSLACK, 1);
     while (ticking) {
-        struct timespec then = timespec((long)slot_ns + rand_r(&seed) % tick_ns);
+        /* sooner nobody can have run enough since the last round */
+        long first_ns = (long)(went_ns + (unsigned long)enough_ns > slot_ns ? went_ns + (unsigned long)enough_ns : slot_ns);
+        long room_ns = (long)slot_ns + tick_ns - first_ns;
+        struct timespec then = timespec(first_ns + (room_ns > 0 ? rand_r(&seed) % room_ns : 0));
         unsigned long late_ns;
         siginfo_t info;
 
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
+        went_ns = floor_now_ns(CLOCK_MONOTONIC);
         slot_ns += (unsigned long)tick_ns;
-        late_ns = floor_now_ns(CLOCK_MONOTONIC) - slot_ns;
+        late_ns = went_ns - slot_ns;
         if ((long)late_ns > 0) slot_ns += late_ns - late_ns % (unsigned long)tick_ns; /* what was missed is not made up for */
         memset(&info, 0, sizeof info);
         info.si_code = SI_QUEUE;

@@ -25,6 +25,28 @@ pub(crate) fn monotonic_ns() -> u64 {
     read(::libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
+/// Sleeps until the monotonic clock is there, or a signal comes.
+pub(crate) fn sleep_until(monotonic_ns: u64) {
+    let then = timespec(monotonic_ns);
+    // SAFETY: reads a struct of ours, and writes none as there is nothing left of a time that is absolute.
+    unsafe {
+        ::libc::clock_nanosleep(
+            ::libc::CLOCK_MONOTONIC,
+            ::libc::TIMER_ABSTIME,
+            &raw const then,
+            ::core::ptr::null_mut(),
+        )
+    };
+}
+
+/// What the system calls so many nanoseconds.
+pub(crate) fn timespec(ns: u64) -> ::libc::timespec {
+    ::libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as ::libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as ::libc::c_long,
+    }
+}
+
 /// Clock of the calendar, ns since 1970 UTC.
 pub(crate) fn realtime_ns() -> u64 {
     read(::libc::CLOCK_REALTIME).unwrap_or(0)

@@ -59,8 +59,8 @@ fn create(native_id: i32, address: *mut ::libc::c_void) -> Result<::libc::timer_
 
 fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
     let times = ::libc::itimerspec {
-        it_interval: timespec(interval_ns),
-        it_value: timespec(1 + super::random() % interval_ns.max(1)),
+        it_interval: clock::timespec(interval_ns),
+        it_value: clock::timespec(1 + super::random() % interval_ns.max(1)),
     };
     // SAFETY: the timer is ours and exists.
     match unsafe { ::libc::timer_settime(timer, 0, &times, ::core::ptr::null_mut()) } {
@@ -74,12 +74,5 @@ pub(crate) fn disarm(state: &ThreadState) {
     if let Some(timer) = state.timer.swap(0, Ordering::AcqRel).checked_sub(1) {
         // SAFETY: the timer is ours, and whoever swaps it out is the only one to delete it.
         unsafe { ::libc::timer_delete(timer as ::libc::timer_t) };
-    }
-}
-
-fn timespec(ns: u64) -> ::libc::timespec {
-    ::libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as ::libc::time_t,
-        tv_nsec: (ns % 1_000_000_000) as ::libc::c_long,
     }
 }
