@@ -43,16 +43,22 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     OWN_TIMERS.store(own_timers, Ordering::Relaxed);
     CAPTURE.at_safepoints.store(sampler.engine == Engine::Safepoint, Ordering::Relaxed);
 
+    let all_finest = finest(looking());
     let mut result = Ok(());
     for state in threads::live() {
         let looking = || looking().filter(|it| it.looks_at(state.id()));
         let wanted = finest(looking());
         state.cpu_wanted.store(looking().any(|it| it.measures.cpu), Ordering::Relaxed);
         let has_what_it_needs = has_timer(state) == (wanted > 0 && own_timers);
-        if state.interval_ns.swap(wanted, Ordering::Relaxed) == wanted && has_what_it_needs {
+        let before = state.interval_ns.swap(wanted, Ordering::Relaxed);
+        if before == wanted && has_what_it_needs {
             continue;
         }
-        if !own_timers || wanted == 0 {
+        if own_timers && wanted == 0 && all_finest > 0 && !perf::is_armed(state) {
+            if before > 0 {
+                state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed); // kept from now on, see `let_go`
+            }
+        } else if !own_timers || wanted == 0 {
             disarm(state);
         } else if let Err(errno) = arm(state, wanted) {
             if is_gone(state) {
@@ -65,7 +71,6 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
             }
         }
     }
-    let all_finest = finest(looking());
     result = result.and(ticker::arm(ticker_interval_ns(sampler)));
     if process_wide {
         result = result.and(arm_process(all_finest));
@@ -181,6 +186,21 @@ pub(crate) fn refine() -> Duration {
         });
     }
     again
+}
+
+/// Ends timers that were kept for long enough. While sessions look at other threads, one that nobody looks at any more keeps its
+/// timer for a while: where each request has a session, the next one needs it, and to make it and to end it takes 3 us, twice
+/// that where the code is not in the caches. What it ticks meanwhile is for nobody. For the collector, now and then.
+pub(crate) fn let_go() {
+    const LONG_ENOUGH_NS: u64 = 250_000_000;
+    let Some(_sampler) = sampler::try_lock() else { return };
+    let now_ns = clock::monotonic_ns();
+    for state in threads::live() {
+        thread_timer::disarm_if(state, || {
+            let kept_ns = now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed));
+            state.interval_ns.load(Ordering::Relaxed) == 0 && kept_ns > LONG_ENOUGH_NS
+        });
+    }
 }
 
 /// Takes a thread's timer away.

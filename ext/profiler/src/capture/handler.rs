@@ -81,7 +81,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         _ => None,
     };
     let Some(state) = state else { return count(&hub.counters.foreign) };
-    if !enabled || !is_ours(state) {
+    // A timer that is kept for its thread's next session ticks for nobody.
+    if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);
     }
     let begun_ns = clock::monotonic_ns();

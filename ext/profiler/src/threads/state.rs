@@ -45,11 +45,13 @@ pub(crate) struct ThreadState {
     pub(super) ended_ns: AtomicU64,
     /// The engine's timer plus one; 0 when there is none.
     pub(crate) timer: AtomicUsize,
+    /// The interval at which that ticks, ns.
+    pub(crate) timer_ns: AtomicU64,
     /// The descriptor of its perf counter plus one; 0 when there is none.
     pub(crate) perf: AtomicI32,
     /// Who is at its perf counter: see [`ThreadState::refine`].
     refining: AtomicU8,
-    /// When it got its timer, on the monotonic clock, ns.
+    /// Since when its timer ticks for a session, or is kept for the next one, on the monotonic clock, ns.
     pub(crate) armed_ns: AtomicU64,
     /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
     pub(crate) interval_ns: AtomicU64,
@@ -101,6 +103,7 @@ impl ThreadState {
             ended_cpu_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             timer: AtomicUsize::new(0),
+            timer_ns: AtomicU64::new(0),
             perf: AtomicI32::new(0),
             refining: AtomicU8::new(IDLE),
             armed_ns: AtomicU64::new(0),

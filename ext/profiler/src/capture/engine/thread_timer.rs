@@ -10,14 +10,17 @@ use ::core::sync::atomic::Ordering;
 use crate::capture::clock;
 use crate::threads::ThreadState;
 
-/// Has the timer of `state` fire at that interval; makes it if there is none. The first tick comes after a random part of the interval, so that
-/// short threads get their share of ticks and a program cannot fall into step with us.
+/// Has the timer of `state` fire at that interval; makes it if there is none, and leaves alone one that does so already. The first tick comes
+/// after a random part of the interval, so that short threads get their share of ticks and a program cannot fall into step with us.
 ///
 /// # Errors
 /// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
-        return set(timer as ::libc::timer_t, interval_ns);
+        return match state.timer_ns.swap(interval_ns, Ordering::Relaxed) {
+            as_it_is if as_it_is == interval_ns => Ok(()),
+            _ => set(timer as ::libc::timer_t, interval_ns),
+        };
     }
     let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
     if let Err(failure) = set(timer, interval_ns) {
@@ -25,6 +28,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         unsafe { ::libc::timer_delete(timer) };
         return Err(failure);
     }
+    state.timer_ns.store(interval_ns, Ordering::Relaxed);
     state.timer.store(timer as usize + 1, Ordering::Release);
     Ok(())
 }
@@ -71,8 +75,20 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
-    if let Some(timer) = state.timer.swap(0, Ordering::AcqRel).checked_sub(1) {
-        // SAFETY: the timer is ours, and whoever swaps it out is the only one to delete it.
+    delete(state.timer.swap(0, Ordering::AcqRel));
+}
+
+/// The same, for who has not the GVL: if it is `unused`, and still that which it was when that was asked.
+pub(crate) fn disarm_if(state: &ThreadState, unused: impl FnOnce() -> bool) {
+    let timer = state.timer.load(Ordering::Acquire);
+    if unused() && state.timer.compare_exchange(timer, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        delete(timer);
+    }
+}
+
+fn delete(timer_plus_one: usize) {
+    if let Some(timer) = timer_plus_one.checked_sub(1) {
+        // SAFETY: the timer is ours, and whoever takes it out of its state is the only one to delete it.
         unsafe { ::libc::timer_delete(timer as ::libc::timer_t) };
     }
 }
