@@ -8,6 +8,7 @@
 # * ticks at 2 kHz on every thread, also on those that wait (Profiler::Testing.hammer);
 # * sessions of every mode that start, pause, show what they saw and stop, several at once and from several threads,
 #   with ticks on their way; with whichever engine the first of them has, so with now this one and now that;
+# * requests, each with a session, what is left of which is for the next;
 # * labels on fibers and enumerators, and children that are forked with all of that going on;
 # * objects of every kind, hidden ones, huge strings, finalizers that make objects, and ObjectSpace walked meanwhile;
 # * recursion 9,000 deep.
@@ -34,12 +35,13 @@ MODES = [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], *([:heap,
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],
                               Fiddle::TYPE_VOIDP)
 
-require "profiler" if PROFILED
+%w[profiler profiler/in_app/policy].each { |it| require it } if PROFILED
 Thread.report_on_exception = false # of those that are killed and raised at before they run
 srand(Integer(ENV.fetch("SEED", "42")))
 GC.auto_compact = true if COMPACT
 $done = false
-$evals = $sessions = $samples = $births = $names = $children = $objects = 0
+$requests = $evals = $sessions = $samples = $births = $names = $children = $objects = 0
+WATCH = Profiler::InApp::Policy.new(slower_than: 100, out: ->(_result) {}) if PROFILED
 FINALIZER = proc { 5.times { "made by a finalizer" * 2 } }
 
 def deep(level)
@@ -127,6 +129,15 @@ def labelled(&block)
   Profiler.label(request: rand(20), once: rand(6_000), &block)
 end
 
+# One of those that follow one another all the time, each with a session of its own: what that leaves is for the next.
+def request
+  recording = WATCH.by_chance or return
+  $requests += 1
+  recording.inside { churn }
+  recording.inside { sleep(rand * 0.01) }
+  recording.finish
+end
+
 # A child goes on with the sessions that run here; some end them, some only end.
 def child
   pid = fork do
@@ -183,6 +194,7 @@ if THREADS
   until_done { birth; sleep(0.003) }
   until_done { deep(9_000) }
   3.times { until_done { sessions } } if PROFILED
+  2.times { until_done { request } } if PROFILED && !OBJECTS_ALONE
   2.times { until_done { labelled { FIBERS ? fibers : churn } } }
   until_done { child; sleep(0.1) }
   until_done { churn }
@@ -199,6 +211,6 @@ while (elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started) < SE
 end
 $done = true
 warn "OK #{RUBY_VERSION} #{JSON.generate(seconds: SECONDS, profiled: PROFILED, compact: COMPACT, threads: THREADS, evals: $evals,
-                                         sessions: $sessions, samples: $samples, names: $names, births: $births, children: $children, objects: $objects,
+                                         sessions: $sessions, samples: $samples, names: $names, births: $births, requests: $requests, children: $children, objects: $objects,
                                          gc: GC.count, compactions: GC.stat(:compact_count) || 0)}"
 exit!(0) unless THREADS # nothing to wait for

@@ -189,7 +189,7 @@ pub(crate) fn refine() -> Duration {
 }
 
 /// Ends timers that were kept for long enough. While sessions look at other threads, one that nobody looks at any more keeps its
-/// timer for a while: where each request has a session, the next one needs it, and to make it and to end it takes 3 us, twice
+/// timer for a while, as do all after the session of a request: where each request has a session, the next one needs it, and to make it and to end it takes 3 us, twice
 /// that where the code is not in the caches. What it ticks meanwhile is for nobody. For the collector, now and then.
 pub(crate) fn let_go() {
     const LONG_ENOUGH_NS: u64 = 250_000_000;
@@ -200,6 +200,19 @@ pub(crate) fn let_go() {
             let kept_ns = now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed));
             state.interval_ns.load(Ordering::Relaxed) == 0 && kept_ns > LONG_ENOUGH_NS
         });
+    }
+}
+
+/// Nobody looks at any thread, but somebody will soon: timers stand still, and stay until [`let_go`].
+pub(crate) fn stand_still() {
+    births::AT_BIRTH_NS.store(0, Ordering::SeqCst);
+    births::CPU_AT_BIRTH.store(false, Ordering::Relaxed);
+    let now_ns = clock::monotonic_ns();
+    for state in threads::live() {
+        state.interval_ns.store(0, Ordering::Relaxed);
+        state.cpu_wanted.store(false, Ordering::Relaxed);
+        state.armed_ns.store(now_ns, Ordering::Relaxed);
+        thread_timer::stand_still(state);
     }
 }
 

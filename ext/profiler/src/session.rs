@@ -254,6 +254,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     own.define_private_method("_give_up", function!(give_up, 0))?;
     own.define_private_method("_give_up_objects", function!(give_up_objects, 0))?;
     own.define_private_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
+    own.define_private_method("_let_go", function!(sampler::let_go, 0))?;
     own.define_private_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
     class.define_private_method("_stop", method!(Session::stop, 0))?;
     class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;

@@ -3,7 +3,8 @@
 module Profiler
   module InApp
     # Ends what is profiled for too long, as a body that streams for hours: with a thread that is there only while there is
-    # something to end, and looks about ten times in that span.
+    # something to end, and looks about ten times in that span. When there is nothing more, what sessions of requests leave for
+    # the next one goes.
     class Deadlines
       # @param seconds [Numeric]
       def initialize(seconds)
@@ -47,7 +48,10 @@ module Profiler
       # First nobody watches, and then there is nothing to watch: who adds something meanwhile sees the one or is seen by the other.
       def over?
         @thread = nil
-        return true if @open.empty?
+        if @open.empty?
+          Session.send(:_let_go)
+          return true
+        end
 
         @thread ||= Thread.current
         !@thread.equal?(Thread.current)

@@ -24,6 +24,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // Exceptions are made once the lock is let go: to make one is to run Ruby.
     let ready = {
         let mut sampler = lock();
+        if sampler.lingers() && !config.measures.timed() {
+            sampler.settle_down(); // the VM would ask the hook on threads about each object
+        }
         sampler.ready(hub, config).map(|()| sampler.starting += 1)
     };
     ready.map_err(refuse)?;

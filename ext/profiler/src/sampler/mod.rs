@@ -26,9 +26,11 @@ use crate::{arming, fork, labels, vm};
 mod active;
 mod begin;
 mod child;
+mod linger;
 mod running;
 pub(crate) use active::Active;
 pub(crate) use begin::{join, start};
+pub(crate) use linger::let_go;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{

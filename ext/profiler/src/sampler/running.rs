@@ -140,10 +140,10 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
 /// Ends a session and throws away what it has.
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = lock();
-    if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
+    if let (Some(active), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
         made::settle();
         hub.discard(session);
-        sampler.settle_down();
+        sampler.settle_after(&active);
     }
 }
 

@@ -73,6 +73,23 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
     }
 }
 
+/// The timer of `state`, if it has one, ticks no more until it is armed again.
+pub(crate) fn stand_still(state: &ThreadState) {
+    if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
+        if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
+            // SAFETY: all zeros are one, which stops a timer; the timer is ours and exists.
+            unsafe {
+                ::libc::timer_settime(
+                    timer as ::libc::timer_t,
+                    0,
+                    &::core::mem::zeroed(),
+                    ::core::ptr::null_mut(),
+                )
+            };
+        }
+    }
+}
+
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
     delete(state.timer.swap(0, Ordering::AcqRel));
