@@ -56,7 +56,7 @@ pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
         }
         if own_timers && wanted == 0 && all_finest > 0 && !perf::is_armed(state) {
             if before > 0 {
-                state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed); // kept from now on, see `let_go`
+                state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed); // kept from now on, see `end_kept_timers`
             }
         } else if !own_timers || wanted == 0 {
             disarm(state);
@@ -191,7 +191,7 @@ pub(crate) fn refine() -> Duration {
 /// Ends timers that were kept for long enough. While sessions look at other threads, one that nobody looks at any more keeps its
 /// timer for a while, as do all after the session of a request: where each request has a session, the next one needs it, and to make it and to end it takes 3 us, twice
 /// that where the code is not in the caches. What it ticks meanwhile is for nobody. For the collector, now and then.
-pub(crate) fn let_go() {
+pub(crate) fn end_kept_timers() {
     const LONG_ENOUGH_NS: u64 = 250_000_000;
     let Some(_sampler) = sampler::try_lock() else { return };
     let now_ns = clock::monotonic_ns();
@@ -203,7 +203,7 @@ pub(crate) fn let_go() {
     }
 }
 
-/// Nobody looks at any thread, but somebody will soon: timers stand still, and stay until [`let_go`].
+/// Nobody looks at any thread, but somebody will soon: timers stand still, and stay until [`end_kept_timers`].
 pub(crate) fn stand_still() {
     births::AT_BIRTH_NS.store(0, Ordering::SeqCst);
     births::CPU_AT_BIRTH.store(false, Ordering::Relaxed);

@@ -43,15 +43,13 @@ module Profiler
           due.each(&:expire)
           break if over?
         end
+        Session.send(:_let_go)
       end
 
       # First nobody watches, and then there is nothing to watch: who adds something meanwhile sees the one or is seen by the other.
       def over?
         @thread = nil
-        if @open.empty?
-          Session.send(:_let_go)
-          return true
-        end
+        return true if @open.empty?
 
         @thread ||= Thread.current
         !@thread.equal?(Thread.current)

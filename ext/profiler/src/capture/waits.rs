@@ -40,6 +40,11 @@ pub(crate) fn hook(measures: Measures) {
     }
 }
 
+/// Whether those on the GVL are there, which the VM calls each time that a thread waits.
+pub(crate) fn on_gvl_hooked() -> bool {
+    GVL_HOOKED.load(Ordering::Relaxed)
+}
+
 /// They go: no session runs any more. With the GVL, and not inside one of them.
 pub(crate) fn unhook() {
     CAPTURE.walls.store(false, Ordering::Relaxed);

@@ -8,15 +8,15 @@ use std::sync::atomic::Ordering;
 use super::{lock, Active, Sampler};
 use crate::arming;
 use crate::capture::engine::Engine;
-use crate::capture::CAPTURE;
+use crate::capture::{waits, CAPTURE};
 
 impl Sampler {
     /// What is left to do once `ended` is no more: as little as may be if it was that of a request and no other runs.
     /// Waits and objects have hooks that are not free, and other engines no timers that could stand still.
     pub(super) fn settle_after(&mut self, ended: &Active) {
-        let last = self.sessions.is_empty() && self.starting == 0;
-        let of_request = ended.scope.is_some() && !ended.measures.wall && !ended.measures.objects();
-        if last && of_request && self.engine == Engine::ThreadTimer {
+        let last_of_requests = ended.scope.is_some() && self.lingers();
+        let of_cpu = !ended.measures.wall && !ended.measures.objects() && !waits::on_gvl_hooked();
+        if last_of_requests && of_cpu && self.engine == Engine::ThreadTimer {
             CAPTURE.enabled.store(false, Ordering::Release);
             arming::stand_still();
         } else {
@@ -24,7 +24,7 @@ impl Sampler {
         }
     }
 
-    /// It does so now.
+    /// Something lingers: nobody is there who needs it.
     pub(super) fn lingers(&self) -> bool {
         self.sessions.is_empty() && self.starting == 0 && arming::told()
     }

@@ -180,7 +180,7 @@ impl Sampler {
         let body = move |worker: Worker| {
             let look_after = || {
                 let again = arming::refine();
-                arming::let_go();
+                arming::end_kept_timers();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
                 if sigaction::owner() != sigaction::Owner::Us {
                     give_up("SIGPROF was given another handler");

@@ -3,29 +3,41 @@
 //! A value is kept twice: as a fiber-local variable, which can be read cheaply and of other threads,
 //! and from Ruby 3.2 on in the fiber's storage, which a fiber that is made inherits.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, CStr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(ruby_gte_3_2)]
+use magnus::{prelude::*, rb_sys::AsRawValue, Ruby};
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
+#[cfg(ruby_gte_3_2)]
+use super::asked::Object;
 use super::events::ThreadHook;
 
 /// Whether fibers have a storage that those they make inherit.
 pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);
 
-/// Name of the variable.
-const KEY: &std::ffi::CStr = c"__profiler_labels__";
+/// A name, whose id the VM is asked for once.
+struct Name(&'static CStr, AtomicU64);
 
-fn key() -> ID {
-    static KEY_ID: AtomicU64 = AtomicU64::new(0);
-    match KEY_ID.load(Ordering::Relaxed) {
-        0 => {
-            // SAFETY: callers hold the GVL; the name is a C string. The id of an interned name lasts.
-            let id = unsafe { rb_sys::rb_intern(KEY.as_ptr()) };
-            KEY_ID.store(id as u64, Ordering::Relaxed);
-            id
+/// Name of the variable.
+static KEY: Name = Name::new(c"__profiler_labels__");
+
+impl Name {
+    const fn new(name: &'static CStr) -> Self {
+        Self(name, AtomicU64::new(0))
+    }
+
+    fn id(&self) -> ID {
+        match self.1.load(Ordering::Relaxed) {
+            0 => {
+                // SAFETY: callers hold the GVL; the name is a C string. The id of an interned name lasts.
+                let id = unsafe { rb_sys::rb_intern(self.0.as_ptr()) };
+                self.1.store(id as u64, Ordering::Relaxed);
+                id
+            }
+            known => known as ID,
         }
-        known => known as ID,
     }
 }
 
@@ -46,7 +58,7 @@ pub(crate) enum Local {
 /// The caller holds the GVL; `thread` is a live Thread of this Ractor that has not ended.
 pub(crate) unsafe fn local(thread: u64) -> Local {
     // SAFETY: as promised. Only reads a table; raises for no live thread.
-    let value = unsafe { super::quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, key())) };
+    let value = unsafe { super::quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, KEY.id())) };
     match value {
         Some(value) if value == rb_sys::Qfalse as VALUE => Local::Nothing,
         Some(value) if value != rb_sys::Qnil as VALUE => Local::Some(value),
@@ -62,7 +74,7 @@ pub(crate) unsafe fn local(thread: u64) -> Local {
 pub(crate) unsafe fn set_local(thread: u64, value: Option<u64>) {
     let value = value.map_or(rb_sys::Qfalse as VALUE, |value| value as VALUE);
     // SAFETY: as promised; FrozenError is dropped.
-    unsafe { super::quietly(|| rb_sys::rb_thread_local_aset(thread as VALUE, key(), value)) };
+    unsafe { super::quietly(|| rb_sys::rb_thread_local_aset(thread as VALUE, KEY.id(), value)) };
 }
 
 /// What the current fiber inherited or was given, as a VALUE. Nothing before Ruby 3.2.
@@ -88,21 +100,20 @@ pub(crate) unsafe fn store(value: Option<u64>) {
 
 unsafe fn symbol() -> VALUE {
     // SAFETY: the GVL is held, and the id is of an interned name.
-    unsafe { rb_sys::rb_id2sym(key()) }
+    unsafe { rb_sys::rb_id2sym(KEY.id()) }
 }
 
 /// `Fiber[key]` with one argument, `Fiber[key] = value` with two.
 #[cfg(ruby_gte_3_2)]
 unsafe fn storage(arguments: &[VALUE]) -> Option<VALUE> {
-    let method = if arguments.len() == 1 { c"[]" } else { c"[]=" };
-    // SAFETY: the GVL is held. Fiber is a constant of the VM, which is asked for anew each time since
-    // nothing else keeps the class where it is.
+    static FIBER: Object = Object::new(|ruby| ruby.class_object().const_get("Fiber"));
+    static GET: Name = Name::new(c"[]");
+    static SET: Name = Name::new(c"[]=");
+    let method = if arguments.len() == 1 { GET.id() } else { SET.id() };
+    // SAFETY: the GVL is held.
     unsafe {
-        super::quietly(|| {
-            let fiber = rb_sys::rb_const_get(rb_sys::rb_cObject, rb_sys::rb_intern(c"Fiber".as_ptr()));
-            let method = rb_sys::rb_intern(method.as_ptr());
-            rb_sys::rb_funcallv(fiber, method, arguments.len() as c_int, arguments.as_ptr())
-        })
+        let fiber = FIBER.value(&Ruby::get_unchecked()).as_raw() as VALUE;
+        super::quietly(|| rb_sys::rb_funcallv(fiber, method, arguments.len() as c_int, arguments.as_ptr()))
     }
 }
 
