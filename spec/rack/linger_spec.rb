@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Where each request has a session, what the next one needs is left in place for a while; but nothing that could be noticed.
-RSpec.describe "After the session of a request" do
+RSpec.describe "After the session of a request", :measured do
   before do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
