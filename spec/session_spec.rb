@@ -149,33 +149,6 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  describe "after another", :measured do
-    it "leaves its thread the timer for the next one, for a while, if others look at other threads" do
-      skip "the engine is given" if ENV["SPEC_ENGINE"]
-      skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
-      expect(run(<<~RUBY)).to eq("beside another: [[2, true], [2, true], [2, true]]\na second later: 1\nalone: [0, true]\npaused, alone: 0\n")
-        def timers = File.read("/proc/self/timers").lines.grep(/^signal: \#{Signal.list["PROF"]}\\//).size
-        def session = Profiler::Session.start(interval: 10_000, threads: :current, engine: :thread_timer)
-        def request
-          profile = session.tap { burn }.stop
-          burn(15) # what ticks now is for nobody
-          [timers, (50..75).cover?(profile.samples.sum(&:cpu) / 1_000_000) && profile.stats[:captured] > 3]
-        end
-        ready, go = Queue.new, Queue.new
-        other = Thread.new { session.tap { ready << true; go.pop }.stop }
-        ready.pop
-        puts "beside another: \#{Array.new(3) { request }}"
-        sleep 1
-        puts "a second later: \#{timers}"
-        go << true
-        other.join
-        puts "alone: \#{request}"
-        session.pause
-        puts "paused, alone: \#{timers}"
-      RUBY
-    end
-  end
-
   it "pauses, goes on, and shows what it has so far" do
     expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
       def first = burn(150)
