@@ -189,8 +189,9 @@ pub(crate) fn refine() -> Duration {
 }
 
 /// Ends timers that were kept for long enough. While sessions look at other threads, one that nobody looks at any more keeps its
-/// timer for a while, as do all after the session of a request: where each request has a session, the next one needs it, and to make it and to end it takes 3 us, twice
-/// that where the code is not in the caches. What it ticks meanwhile is for nobody. For the collector, now and then.
+/// timer for a while, as do all after the session of a request: where each request has a session, the next one needs it, and
+/// to make it and to end it takes 3 us, twice that where the code is not in the caches. What it ticks meanwhile is for nobody.
+/// For the collector, now and then.
 pub(crate) fn end_kept_timers() {
     const LONG_ENOUGH_NS: u64 = 250_000_000;
     let Some(_sampler) = sampler::try_lock() else { return };

@@ -76,7 +76,8 @@ counters! {
     dropped_no_frames,
     /// Dropped: the thread was between two fibers, so whose labels are its own could not be told.
     dropped_in_switch,
-    /// Not dropped, as nothing was asked: the signal came after the session, or its thread, had ended.
+    /// Not dropped, as nothing was asked: the signal came after the session, or its thread, had ended, or from a timer that is
+    /// kept for the thread's next session.
     late,
     /// Signals that were not ours.
     foreign,

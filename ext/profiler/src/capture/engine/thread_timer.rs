@@ -17,10 +17,11 @@ use crate::threads::ThreadState;
 /// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
-        return match state.timer_ns.swap(interval_ns, Ordering::Relaxed) {
-            as_it_is if as_it_is == interval_ns => Ok(()),
-            _ => set(timer as ::libc::timer_t, interval_ns),
-        };
+        if state.timer_ns.load(Ordering::Relaxed) != interval_ns {
+            set(timer as ::libc::timer_t, interval_ns)?;
+            state.timer_ns.store(interval_ns, Ordering::Relaxed);
+        }
+        return Ok(());
     }
     let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
     if let Err(failure) = set(timer, interval_ns) {
