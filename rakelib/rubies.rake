@@ -10,8 +10,8 @@ RUBIES = {
 }.sort.to_h.freeze
 
 YJIT = "/opt/ruby-yjit" # in the root
-YJIT_RUBY = [*%w[bin/in-root trixie env], "PATH=#{YJIT}/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin:/bin", "RUBY_YJIT_ENABLE=1",
-             "GEM_PATH=#{YJIT}/lib/ruby/gems/3.3.0:/usr/share/rubygems-integration/all", "ruby"].freeze
+YJIT_RUBY = [*%w[bin/in-root trixie env RUBY_YJIT_ENABLE=1], "GEM_PATH=#{YJIT}/lib/ruby/gems/3.3.0:/usr/share/rubygems-integration/all",
+             "sh", "-c", "export PATH=#{YJIT}/bin:$PATH; exec ruby \"$@\"", "ruby"].freeze
 
 # A command that runs in a root, in a copy of the checkout of that name.
 def in_slot(name, command)
