@@ -17,6 +17,11 @@ fn hold_scratch(hold: bool) {
     walk::hold_all(hold);
 }
 
+/// Leaves a scratch buffer taken on this thread, as a jump out of the handler would.
+fn leave_scratch() {
+    walk::leave_one_taken();
+}
+
 /// Fills the ring until nothing fits, with records that are no records, and gives their number.
 /// They stay until somebody drains.
 fn fill_ring() -> usize {
@@ -78,6 +83,7 @@ fn handler_ns(times: usize) -> u64 {
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let testing = profiler.define_module("Testing")?;
     testing.define_singleton_method("hold_scratch", function!(hold_scratch, 1))?;
+    testing.define_singleton_method("leave_scratch", function!(leave_scratch, 0))?;
     testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
     testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
     testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;

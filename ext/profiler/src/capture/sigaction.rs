@@ -41,14 +41,15 @@ fn current() -> usize {
 /// Installs our handler. It stays: without a session it counts a late signal and returns, whereas
 /// the default would end the process.
 ///
-/// No SA_ONSTACK: the alternate stack is for the VM's own SIGSEGV. SA_RESTART spares the app what
-/// EINTR can be spared.
+/// SA_ONSTACK runs it on the alternate stack that Ruby gives its threads. Near the end of a machine stack the kernel would
+/// else find no room for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
+/// spares the app what EINTR can be spared.
 pub(crate) fn install() {
     // SAFETY: all fields may be zero; the handler keeps the rules of `capture`.
     unsafe {
         let mut ours: ::libc::sigaction = ::core::mem::zeroed();
         ours.sa_sigaction = on_sigprof as *const () as usize;
-        ours.sa_flags = ::libc::SA_SIGINFO | ::libc::SA_RESTART;
+        ours.sa_flags = ::libc::SA_SIGINFO | ::libc::SA_RESTART | ::libc::SA_ONSTACK;
         ::libc::sigemptyset(&mut ours.sa_mask);
         ::libc::sigaction(::libc::SIGPROF, &ours, ::core::ptr::null_mut());
     }

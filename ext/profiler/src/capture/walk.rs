@@ -3,7 +3,7 @@
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::{fence, AtomicU8, Ordering};
+use ::core::sync::atomic::{fence, AtomicUsize, Ordering};
 
 use ::profiler_core::counters::count;
 use ::profiler_core::hub::Hub;
@@ -18,14 +18,14 @@ pub(crate) const WALK_LIMIT: usize = 10_000;
 /// One is in use at a time, mostly; two or three with threads that burn CPU without the GVL.
 const BUFFERS: usize = 4;
 
-const FREE: u8 = 0;
-const WALKING: u8 = 1;
-/// Taken away by a spec: nobody walks in it.
+const FREE: usize = 0;
+/// Taken away by a spec: nobody walks in it. No thread has this identity, which is an address.
 #[cfg(feature = "testing")]
-const HELD: u8 = 2;
+const HELD: usize = 1;
 
 struct Buffers {
-    holder: AtomicU8,
+    /// The `pthread_self()` of the thread that walks, or [`FREE`].
+    holder: AtomicUsize,
     handles: UnsafeCell<[u64; WALK_LIMIT]>,
     lines: UnsafeCell<[c_int; WALK_LIMIT]>,
 }
@@ -35,7 +35,7 @@ unsafe impl Sync for Buffers {}
 
 static BUFFER: [Buffers; BUFFERS] = [const {
     Buffers {
-        holder: AtomicU8::new(FREE),
+        holder: AtomicUsize::new(FREE),
         handles: UnsafeCell::new([0; WALK_LIMIT]),
         lines: UnsafeCell::new([0; WALK_LIMIT]),
     }
@@ -51,9 +51,10 @@ impl Scratch {
     /// An atomic exchange or a few.
     #[inline]
     pub(crate) fn take() -> Option<Self> {
+        let me = clock::pthread_self();
         // Acquire pairs with the Release in `drop`.
         let free = |it: &&Buffers| {
-            it.holder.compare_exchange(FREE, WALKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+            it.holder.compare_exchange(FREE, me, Ordering::SeqCst, Ordering::Relaxed).is_ok()
         };
         let taken = BUFFER.iter().find(free).map(Self);
         // What the caller asks next must not be answered before the exchange is seen: pairs with the
@@ -74,14 +75,30 @@ impl Drop for Scratch {
 /// Waits until no handler is walking. For the mark function alone: garbage is being collected, so a
 /// handler that begins now finds that out and walks nothing. A walk takes microseconds and needs
 /// nothing that the waiting thread holds.
+///
+/// A buffer of the collecting thread itself is free: no handler runs there now. One that was left by a jump out of it, as
+/// Ruby's handler of SIGSEGV jumps, would else be waited for without end.
 pub(crate) fn wait_for_walks() {
+    let me = clock::pthread_self();
     // Pairs with `Scratch::take`: either the handler sees that garbage is being collected, or we see
     // the handler.
     fence(Ordering::SeqCst);
-    // Acquire pairs with the Release in `drop`: the records are in the ring.
-    while BUFFER.iter().any(|it| it.holder.load(Ordering::Acquire) == WALKING) {
-        clock::yield_now();
+    for it in &BUFFER {
+        // Acquire pairs with the Release in `drop`: the records are in the ring.
+        while is_walking(it.holder.load(Ordering::Acquire)) {
+            if it.holder.compare_exchange(me, FREE, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                clock::yield_now();
+            }
+        }
     }
+}
+
+fn is_walking(holder: usize) -> bool {
+    #[cfg(feature = "testing")]
+    if holder == HELD {
+        return false;
+    }
+    holder != FREE
 }
 
 /// In a forked child: those who walked in the parent are not here.
@@ -157,8 +174,17 @@ pub(crate) fn hold_all(hold: bool) {
     let (from, to) = if hold { (FREE, HELD) } else { (HELD, FREE) };
     for it in &BUFFER {
         // A walk in flight is let finish.
-        while it.holder.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed) == Err(WALKING) {
+        while let Err(holder) = it.holder.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed) {
+            if holder == to {
+                break;
+            }
             clock::yield_now();
         }
     }
+}
+
+/// Leaves a buffer taken, as a jump out of a handler would.
+#[cfg(feature = "testing")]
+pub(crate) fn leave_one_taken() {
+    Scratch::take().map(::core::mem::forget);
 }
