@@ -35,6 +35,11 @@ fn hold_collector(hold: bool) {
     sampler::hold_collector(hold);
 }
 
+/// The number of sessions that run natively, whether or not an object still owns them.
+fn sessions() -> usize {
+    sampler::lock().sessions.len()
+}
+
 /// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without
 /// the GVL: far more, and at far worse moments, than any timer does. 0 ends it.
 fn hammer(interval_us: u64) {
@@ -87,6 +92,7 @@ pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
     testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
     testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
+    testing.define_singleton_method("sessions", function!(sessions, 0))?;
     testing.define_singleton_method("hammer", function!(hammer, 1))?;
     Ok(())
 }
