@@ -13,7 +13,9 @@ use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
 
 mod births;
-pub(crate) use births::{hooks_off, look_at_threads, me, native_thread_ends, told};
+pub(crate) use births::{
+    bury_all_but, hooks_off, look_at_threads, me, native_thread_ends, thread_exits, told,
+};
 
 /// Threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
@@ -95,12 +97,9 @@ fn measure_walls(sampler: &Sampler) {
             continue;
         }
         let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
-        if HOOKS && wanted {
-            // Also who is not measured can have the GVL while others wait for it.
-            waits::follow(state);
-            if here {
-                holder::pass_to(state);
-            }
+        if HOOKS && wanted && here {
+            waits::follow(state); // in a forked child its state is another one
+            holder::pass_to(state);
         }
         match finest(measuring().filter(|it| it.looks_at(state.id()))) {
             0 => state.walls_off(),

@@ -12,7 +12,8 @@ use std::sync::atomic::Ordering;
 use profiler_core::frame::Synthetic;
 
 use crate::capture::{made, walk, CAPTURE};
-use crate::{threads, vm};
+use crate::threads::{self, ThreadState};
+use crate::vm;
 
 /// The compact function of the root: what is followed may lie elsewhere now.
 ///
@@ -31,8 +32,12 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     walk::wait_for_walks();
     // A panic must not run into the VM; the handles not marked by then cannot be helped.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        for object in threads::live().flat_map(|state| [&state.labels_object, &state.fiber]) {
-            let object = object.load(Ordering::Relaxed);
+        // A Thread outlives its state: the VM is asked about it, and follows the tag that it carries.
+        let held = |state: &'static ThreadState| {
+            let others = [&state.labels_object, &state.fiber].map(|it| it.load(Ordering::Relaxed));
+            others.into_iter().chain([state.object()])
+        };
+        for object in threads::live().flat_map(held) {
             if object != 0 {
                 // SAFETY: it was alive when it was stored, and has been marked in every marking since.
                 unsafe { vm::root::pin(object) };

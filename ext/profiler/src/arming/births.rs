@@ -77,8 +77,9 @@ pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
         return Ok(());
     }
     if threads::live().next().is_some() && !vm::process::shares_native_threads() {
-        // No other thread gets a turn from here to the hook, so none can end in between.
-        bury_all_but(&vm::threads::identities(ruby)?);
+        let next_id = threads::next_id();
+        let alive = vm::threads::identities(ruby)?;
+        bury_all_but(&alive, next_id);
     }
     if timed {
         HOOKED.store(true, Ordering::Relaxed);
@@ -88,12 +89,21 @@ pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends threads that are none of `alive`. What the VM is asked about a thread that is no more, it answers out of memory that
-/// is somebody else's by now.
-fn bury_all_but(alive: &[u64]) {
-    for state in threads::live().filter(|it| !alive.contains(&it.object())) {
+/// Ends threads that are none of `alive`, a list that Ruby was asked for when ids had come to `next_id`. Threads that were
+/// born while Ruby answered are younger, and stay.
+pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
+    if vm::process::shares_native_threads() {
+        return;
+    }
+    for state in threads::live().filter(|it| it.is_older_than(next_id) && !alive.contains(&it.object())) {
         close(state, threads::cpu_ns(state));
     }
+}
+
+/// Ends the thread that we are on, whose state this is: Ruby reports an exception that ends a thread when its hook has been
+/// called, and a session that began meanwhile has met it again.
+pub(crate) fn thread_exits(state: &ThreadState) {
+    end(state);
 }
 
 /// No longer.
@@ -111,6 +121,7 @@ thread_hook!(on_thread, |event, thread| {
         vm::state::find_stack(); // for ticks, which come only where there is this hook
         thread_begins(thread);
     } else {
+        threads::exits::note(thread);
         thread_ends();
     }
 });

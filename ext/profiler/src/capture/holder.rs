@@ -57,7 +57,8 @@ impl Holder {
             return;
         }
         let kind = Kind::Blame { holder: id, labels: LabelSetId(state.labels.load(Relaxed)) };
-        // SAFETY: a thread without the GVL changes nothing of its stack, and one that has not ended has one.
+        // SAFETY: a thread without the GVL changes nothing of its stack; the Thread of a live state is alive, and the VM finds
+        // no frame where it has just ended.
         unsafe { scratch.record_of(hub, state.object(), kind, stamp) };
     }
 }

@@ -16,6 +16,7 @@ use super::handler::{stamp, stamp_at};
 use super::holder::{self, Holder};
 use super::walk::Scratch;
 use super::{clock, CAPTURE};
+use crate::arming;
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
@@ -67,17 +68,22 @@ pub(crate) fn keep_hooks() {
 /// *Runs on:* any thread; on that which it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk or two.
 /// *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
+    let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
+    if event == GvlEvent::Exited {
+        threads::exits::note(thread);
+        known.into_iter().for_each(arming::thread_exits);
+        return;
+    }
     if !CAPTURE.walls.load(Ordering::Relaxed) {
         return;
     }
-    let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
     let Some(state) = known else {
         // SAFETY: the VM says that there is such a thread.
         return unsafe { of_a_stranger(event, thread, tag) };
     };
     let before = match event {
         GvlEvent::Resumed => holder::pass_to(state),
-        GvlEvent::Suspended | GvlEvent::Ready => None,
+        GvlEvent::Suspended | GvlEvent::Ready | GvlEvent::Exited => None,
     };
     if !state.walls.is_on() {
         return;
@@ -92,6 +98,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
             // The stack is the one that has waited: nothing has run since.
             record_wait(state, due, before, now_ns);
         }
+        GvlEvent::Exited => {}
     }
 }
 
@@ -139,18 +146,19 @@ impl Birth {
 /// # Safety
 /// The caller has the GVL, which nobody has had since the thread got it.
 pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
-    if !CAPTURE.walls.load(Ordering::Relaxed) {
-        return;
-    }
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
     if !HOOKS {
-        if interval_ns > 0 {
+        if measured && interval_ns > 0 {
             state.walls_on(interval_ns, true);
         }
         return;
     }
     // SAFETY: it is the thread that runs.
     let tag = unsafe { gvl::tag_of(state.object()) };
-    follow(state);
+    follow(state); // also where nothing is measured now, as that may begin while it lives
+    if !measured {
+        return;
+    }
     let before = holder::pass_to(state);
     if interval_ns > 0 {
         let now_ns = clock::monotonic_ns();
@@ -164,7 +172,7 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
 /// Hooks on the GVL find the state of this thread from now on.
 pub(crate) fn follow(state: &'static ThreadState) {
     let tag = ::core::ptr::from_ref(state).cast_mut().cast();
-    // SAFETY: the GVL is held, so a thread that is registered has not ended; states stay for ever.
+    // SAFETY: the GVL is held; the Thread of a live state is alive; states stay for ever.
     unsafe { gvl::tag(state.object(), tag) };
 }
 

@@ -53,9 +53,8 @@ impl Scratch {
     pub(crate) fn take() -> Option<Self> {
         let me = clock::pthread_self();
         // Acquire pairs with the Release in `drop`.
-        let free = |it: &&Buffers| {
-            it.holder.compare_exchange(FREE, me, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-        };
+        let free =
+            |it: &&Buffers| it.holder.compare_exchange(FREE, me, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         let taken = BUFFER.iter().find(free).map(Self);
         // What the caller asks next must not be answered before the exchange is seen: pairs with the
         // fence in `wait_for_walks`. On x86-64 the exchange itself sees to that.

@@ -19,6 +19,7 @@ use profiler_core::profile::Thread;
 
 use crate::capture::clock;
 
+pub(crate) mod exits;
 mod own;
 mod state;
 mod walls;
@@ -67,6 +68,11 @@ pub(crate) fn handler_ns() -> u64 {
     used().iter().map(|state| state.handler_ns.load(Relaxed)).fold(0, u64::wrapping_add)
 }
 
+/// The id that the next thread to be registered gets.
+pub(crate) fn next_id() -> u32 {
+    NEXT_ID.load(Relaxed)
+}
+
 /// All threads that live.
 pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
     used().iter().filter(|state| state.is_live())
@@ -75,7 +81,8 @@ pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
 /// Puts a thread into the registry; one that is there already stays what it is. Nothing when there
 /// is no room.
 ///
-/// `object` is the Ruby Thread, `pthread` 0 when unknown. Runs with the GVL, so one at a time.
+/// `object` is the Ruby Thread, which is alive; the mark function keeps it so for as long as the state is live. `pthread` is 0
+/// when unknown. Runs with the GVL, so one at a time.
 /// Allocates nothing.
 pub(crate) fn register(
     object: u64,

@@ -33,7 +33,7 @@ const CLOSED: u8 = 2;
 pub(crate) struct ThreadState {
     pub(super) phase: AtomicU8,
     pub(super) id: AtomicU32,
-    /// Identity of the Ruby Thread object; compared, never followed.
+    /// The Ruby Thread object, which the mark function keeps while the state is live.
     pub(super) object: AtomicU64,
     pub(super) native_id: AtomicI32,
     /// `pthread_self()` of the thread; 0 until it is known.
@@ -139,7 +139,13 @@ impl ThreadState {
         self.native_id.load(Relaxed)
     }
 
-    /// Identity of its Ruby Thread.
+    /// Whether it was registered before ids came to `next_id`, as [`super::next_id`] said.
+    pub(crate) fn is_older_than(&self, next_id: u32) -> bool {
+        // Ids begin anew after four billion.
+        self.id.load(Relaxed).wrapping_sub(next_id) > u32::MAX / 2
+    }
+
+    /// Identity of its Ruby Thread, which is alive as long as the state is live.
     pub(crate) fn object(&self) -> u64 {
         self.object.load(Relaxed)
     }

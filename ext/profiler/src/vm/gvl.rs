@@ -19,6 +19,8 @@ pub(crate) enum GvlEvent {
     Ready,
     /// It has the GVL. Told on the thread itself.
     Resumed,
+    /// It has ended: its last Ruby code has run, and it is in no list any more. Told on the thread itself.
+    Exited,
 }
 
 /// Called with the event, the Thread, and what [`tag`] gave that, null if nothing. Mostly under the lock of the VM's
@@ -43,6 +45,7 @@ mod raw {
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED => GvlEvent::Suspended,
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY => GvlEvent::Ready,
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED => GvlEvent::Resumed,
+            rb_sys::RUBY_INTERNAL_THREAD_EVENT_EXITED => GvlEvent::Exited,
             _ => return,
         };
         // SAFETY: the VM hands over a Thread, the one field of the data, and the hook that `on_events` gave it; to read
@@ -63,7 +66,8 @@ mod raw {
 pub(crate) unsafe fn on_events(hook: GvlHook) {
     let events = rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY
-        | rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED;
+        | rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED
+        | rb_sys::RUBY_INTERNAL_THREAD_EVENT_EXITED;
     // SAFETY: as promised; a plain function that lives as long as the process.
     let added = unsafe {
         rb_sys::rb_internal_thread_add_event_hook(Some(raw::on_event), events as _, hook as *mut c_void)
@@ -95,8 +99,9 @@ pub(crate) unsafe fn unavailable() -> Option<&'static str> {
     }
     if raw::KEY.load(Ordering::Relaxed) == 0 {
         // SAFETY: as promised; ThreadError is dropped.
-        let key =
-            unsafe { super::quietly(|| rb_sys::rb_internal_thread_specific_key_create() as rb_sys::VALUE) };
+        let key = unsafe {
+            super::door::quietly(|| rb_sys::rb_internal_thread_specific_key_create() as rb_sys::VALUE)
+        };
         raw::KEY.store(key.map_or(0, |key| key as i32 + 1), Ordering::Relaxed);
     }
     let missing = raw::KEY.load(Ordering::Relaxed) == 0;
