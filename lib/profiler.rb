@@ -81,7 +81,7 @@ module Profiler
       finish(session, output, value)
     ensure
       # A throw, break or next out of the block comes by here alone.
-      finish_quietly(session, output) if session&.running?
+      finish_quietly(session, output) if session && unfinished?(session)
       @unwritten.delete(session) if output
     end
     alias profile run
@@ -141,8 +141,10 @@ module Profiler
       raise ArgumentError, "no block given" unless block_given?
       return yield unless defined?(Labels)
 
-      before = Labels.enter(labels ? labels.to_h.merge(more) : more)
+      # What enter raises may have arrived when it was done, so leave undoes it in any case.
+      before = Labels.current
       begin
+        Labels.enter(before, labels ? labels.to_h.merge(more) : more)
         yield
       ensure
         Labels.leave(before)
@@ -200,7 +202,7 @@ module Profiler
 
     # Whether a session runs in this process.
     def running?
-      defined?(Session) ? Session.any_running? : false
+      defined?(Session) ? Session.any? : false
     end
 
     # Whether this process can be profiled now.
@@ -228,8 +230,13 @@ module Profiler
       raise Unsupported, reason if reason
     end
 
+    # Whether it runs, or has a profile that an exception kept from being handed over.
+    def unfinished?(session)
+      session.running? || session.unclaimed?
+    end
+
     def finish(session, output, value)
-      return unless session.running?
+      return unless unfinished?(session)
 
       profile = session.stop.with_value(value)
       output&.write(profile)

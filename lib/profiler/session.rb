@@ -6,8 +6,8 @@ module Profiler
   # A forked child goes on with the sessions of its parent as its own: they forget what they saw, which
   # is the parent's, and look at the thread that forked.
   class Session
-    # Those that are not over yet, oldest first, with the thread that called {Profiler.start}, if that began them. Whoever drops
-    # a running session could never stop it again: so they are held here.
+    # Sessions that {Profiler.start} began and that are not over yet, oldest first, with the thread that called it: {Profiler.stop}
+    # finds them here. All others belong to whoever has the object, and end when it is garbage.
     @running = {}.compare_by_identity
 
     class << self
@@ -27,11 +27,17 @@ module Profiler
       def begin(options, starter: nil, bound: false, scope: nil)
         Manners.watch
         options = ready(options) unless options.instance_of?(Prepared)
-        running = @running
-        session = _start(options, bound, scope)
-        yield session if block_given?
-        running[session] = starter
-        session
+        # It is made before it begins: whatever arrives from outside meanwhile, somebody has it and ends it.
+        session = _new
+        begin
+          session.send(:_start, options, bound, scope)
+          @running[session] = starter if starter
+          yield session if block_given?
+          owned = true
+          session
+        ensure
+          session.discard unless owned
+        end
       end
 
       # Options of {start} once and for all, for sessions that are begun often.
@@ -51,28 +57,14 @@ module Profiler
         _check(known(**options))
       end
 
-      # Whether there is one in this process.
-      #
-      # @api private
-      def any?
-        !@running.empty?
-      end
-
       # The newest that {Profiler.start} began: on this thread, or if there is none on any.
       #
       # @return [Session, nil]
       # @api private
       def newest
-        newest_first = @running.compact.to_a.reverse
+        newest_first = @running.to_a.reverse
         session, = newest_first.find { |_session, starter| starter == Thread.current } || newest_first.first
         session
-      end
-
-      # Whether one runs here: a forked child has some that do not.
-      #
-      # @api private
-      def any_running?
-        @running.each_key.any?(&:running?)
       end
 
       # @api private
@@ -163,12 +155,23 @@ module Profiler
 
     # Ends the session.
     #
+    # An exception that arrives meanwhile, as +Timeout+ and +Thread#raise+ send it, is raised when the session has ended. The
+    # profile is kept then, and the next call gives it: see {#unclaimed?}.
+    #
     # @return [Profile]
     # @raise [NotRunning] if it is over already
     def stop
-      _stop
+      raise NotRunning, "this session has been stopped already" if @over
+
+      profile = _stop
     ensure
-      Session.over(self)
+      Session.over(self) if profile || !(running? || unclaimed?)
+      @over = true if profile # last, as nothing can arrive between this and the return
+    end
+
+    # Whether it has ended, and its profile has reached nobody: an exception arrived on the way.
+    def unclaimed?
+      _stopped? && !@over
     end
 
     # Ends the session and throws away what it saw. Does nothing when it is over.
@@ -176,8 +179,9 @@ module Profiler
     # @return [nil]
     def discard
       _discard
-      Session.over(self)
       nil
+    ensure
+      Session.over(self)
     end
 
     # With a scope: looks at this thread too, for what of the scope goes on here.

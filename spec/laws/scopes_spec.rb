@@ -25,7 +25,8 @@ RSpec.describe "A session with a scope", :measured do
         scope = Profiler::Labels.new_scope
         session = Profiler::Session.begin({ threads: :current }, scope: scope) if number % 1_000 == 999
         Profiler.marker("of nobody")
-        before = Profiler::Labels.enter_scope(scope)
+        before = Profiler::Labels.current
+        Profiler::Labels.enter_scope(before, scope)
         Profiler.label(endpoint: "users#show") { Profiler.marker("mine") }
         Profiler::Labels.leave(before)
         Profiler.marker("of nobody")

@@ -64,7 +64,8 @@ class Request
   def piece(&others)
     outer = clocks
     @session.join
-    before = Profiler::Labels.enter_scope(@scope)
+    before = Profiler::Labels.current
+    Profiler::Labels.enter_scope(before, @scope)
     begin
       inner = clocks
       inside(&others)

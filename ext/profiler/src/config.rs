@@ -14,7 +14,7 @@ use profiler_core::view::Measures;
 
 use crate::capture::clock;
 use crate::capture::engine::{perf, Engine};
-use crate::errors::{argument_error, error};
+use crate::errors::{argument_error, error, wrong_value};
 use crate::vm;
 
 mod given;
@@ -153,26 +153,18 @@ fn integer(
     let number = magnus::Integer::from_value(value).and_then(|number| number.to_i64().ok());
     match number.filter(|number| allowed.contains(number)) {
         Some(number) => Ok(Some(number)),
-        None => Err(argument_error(
-            ruby,
-            format!(
-                "{name}: {} is not an Integer from {} to {}{unit}",
-                value.inspect(),
-                allowed.start(),
-                allowed.end()
-            ),
-        )),
+        None => Err(wrong_value(ruby, value, |it| {
+            format!("{name}: {it} is not an Integer from {} to {}{unit}", allowed.start(), allowed.end())
+        })),
     }
 }
 
 fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
     let Some(value) = value else { return Ok(Threads::All) };
     let wrong = || {
-        let message = format!(
-            "threads: {} is not a choice (allowed: :all, :current, a Thread, an Array of Threads)",
-            value.inspect()
-        );
-        argument_error(ruby, message)
+        wrong_value(ruby, value, |it| {
+            format!("threads: {it} is not a choice (allowed: :all, :current, a Thread, an Array of Threads)")
+        })
     };
     if let Some(name) = Symbol::from_value(value) {
         return match &*name.name()? {
@@ -191,16 +183,15 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
 /// The place of that name.
 pub(crate) fn gc_place(ruby: &Ruby, value: Value) -> Result<Place, Error> {
     let named = Symbol::from_value(value).and_then(|name| Place::from_name(&name.name().ok()?));
-    named.ok_or_else(|| {
-        argument_error(ruby, format!("gc: {} is not a place (allowed: :root, :ignore)", value.inspect()))
-    })
+    let message = |it| format!("gc: {it} is not a place (allowed: :root, :ignore)");
+    named.ok_or_else(|| wrong_value(ruby, value, message))
 }
 
 fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Error> {
     let Some(value) = value else { return Ok(LabelSet::EMPTY) };
     match RHash::from_value(value) {
         Some(labels) => crate::labels::set_from(ruby, labels),
-        None => Err(argument_error(ruby, format!("{name}: {} is not a Hash", value.inspect()))),
+        None => Err(wrong_value(ruby, value, |it| format!("{name}: {it} is not a Hash"))),
     }
 }
 
@@ -209,15 +200,17 @@ fn asked_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Err
     let named = |name: &str| Engine::ALL.into_iter().find(|engine| engine.name() == name);
     let wrong = |what: String, sign: &str| {
         let allowed = Engine::ALL.map(|engine| format!("{sign}{}", engine.name())).join(", ");
-        argument_error(ruby, format!("{what} is not an engine (allowed: {allowed})"))
+        format!("{what} is not an engine (allowed: {allowed})")
     };
     if let Some(value) = value {
         let engine = Symbol::from_value(value).and_then(|name| named(&name.name().ok()?));
-        return engine.map(Some).ok_or_else(|| wrong(format!("engine: {}", value.inspect()), ":"));
+        let message = |it| wrong(format!("engine: {it}"), ":");
+        return engine.map(Some).ok_or_else(|| wrong_value(ruby, value, message));
     }
     match std::env::var("PROFILER_ENGINE") {
         Ok(name) if !name.is_empty() => {
-            named(&name).map(Some).ok_or_else(|| wrong(format!("PROFILER_ENGINE={name:?}"), ""))
+            let message = || wrong(format!("PROFILER_ENGINE={name:?}"), "");
+            named(&name).map(Some).ok_or_else(|| argument_error(ruby, message()))
         }
         _ => Ok(None),
     }
@@ -233,7 +226,7 @@ fn engine(
     if !measures.timed() {
         return Ok(Engine::ThreadTimer); // which is not asked for anything
     }
-    let danger = vm::process::unsafe_to_walk(ruby);
+    let danger = vm::process::unsafe_to_walk(ruby)?;
     let engine = match (asked, &danger) {
         (Some(asked), Some(why)) if asked != Engine::Safepoint => {
             let message = format!("engine: :{} is not safe here: {why} (allowed: :safepoint)", asked.name());
@@ -270,7 +263,7 @@ fn metadata(ruby: &Ruby, value: Option<Value>) -> Result<BTreeMap<String, String
     let mut metadata = BTreeMap::new();
     let Some(value) = value else { return Ok(metadata) };
     let Some(hash) = RHash::from_value(value) else {
-        return Err(argument_error(ruby, format!("metadata: {} is not a Hash", value.inspect())));
+        return Err(wrong_value(ruby, value, |it| format!("metadata: {it} is not a Hash")));
     };
     hash.foreach(|key: Value, value: Value| {
         let text = |it: Value| it.to_r_string().and_then(|it| <String>::try_convert(it.as_value()));

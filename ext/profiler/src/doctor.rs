@@ -13,16 +13,18 @@ fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {
         let blind = engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel);
-        engines.push((engine.name(), refusal(ruby, engine), blind.then_some(perf::BLIND_NOTE)))?;
+        engines.push((engine.name(), refusal(ruby, engine)?, blind.then_some(perf::BLIND_NOTE)))?;
     }
     Ok(engines)
 }
 
 /// Why a session would not start with that engine; the same questions in the same order.
-fn refusal(ruby: &Ruby, engine: Engine) -> Option<String> {
-    if let Some(why) = vm::process::unsafe_to_walk(ruby).filter(|_| engine != Engine::Safepoint) {
-        return Some(why);
-    }
+fn refusal(ruby: &Ruby, engine: Engine) -> Result<Option<String>, Error> {
+    let danger = vm::process::unsafe_to_walk(ruby)?;
+    Ok(danger.filter(|_| engine != Engine::Safepoint).or_else(|| refused_by_system(engine)))
+}
+
+fn refused_by_system(engine: Engine) -> Option<String> {
     if sigaction::owner() == Owner::Foreign {
         return Some("SIGPROF is somebody else's".into());
     }
@@ -58,19 +60,19 @@ fn signal_owner(_ruby: &Ruby, _doctor: Value) -> &'static str {
 
 /// `Doctor._unsafe_to_walk`: why stacks can be taken only where Ruby checks its interrupts; nil when they
 /// can be taken anywhere.
-fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Option<String> {
+fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Result<Option<String>, Error> {
     vm::process::unsafe_to_walk(ruby)
 }
 
 /// `Doctor._waits`: how the waits of `:wall` are seen, nil when they cannot be; and why not, or nil.
-fn waits(ruby: &Ruby, _doctor: Value) -> (Option<&'static str>, Option<String>) {
-    let why = wall::why_not(ruby);
+fn waits(ruby: &Ruby, _doctor: Value) -> Result<(Option<&'static str>, Option<String>), Error> {
+    let why = wall::why_not(ruby)?;
     let seen = if vm::gvl::HOOKS { "measured" } else { "sampled" };
-    (why.is_none().then_some(seen), why)
+    Ok((why.is_none().then_some(seen), why))
 }
 
 /// `Doctor._objects`: why objects cannot be looked at; nil when they can.
-fn objects(ruby: &Ruby, _doctor: Value) -> Option<&'static str> {
+fn objects(ruby: &Ruby, _doctor: Value) -> Result<Option<&'static str>, Error> {
     mode::no_objects(ruby)
 }
 

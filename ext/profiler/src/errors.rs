@@ -1,7 +1,9 @@
 //! The project's exceptions, which Ruby defines (lib/profiler/errors.rb), and what becomes one.
 
-use magnus::{prelude::*, Error, ExceptionClass, RModule, Ruby};
+use magnus::{prelude::*, Error, ExceptionClass, RModule, Ruby, Value};
 use profiler_core::error::Error as CoreError;
+
+use crate::vm::door::inspect;
 
 /// `Profiler::<name>` with a message for the user.
 pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Error {
@@ -22,6 +24,14 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
         | CoreError::NoTimeline
         | CoreError::UnknownLabel { .. } => argument_error(ruby, reason.to_string()),
         _ => error(ruby, "FormatError", reason.to_string()),
+    }
+}
+
+/// A wrong value from the user, shown as `inspect` has it in what `message` makes. What is delivered meanwhile comes first.
+pub(crate) fn wrong_value(ruby: &Ruby, value: Value, message: impl FnOnce(String) -> String) -> Error {
+    match inspect(value) {
+        Ok(shown) => argument_error(ruby, message(shown)),
+        Err(arrived) => arrived,
     }
 }
 

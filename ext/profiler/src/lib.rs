@@ -37,6 +37,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
             "another copy of the profiler's extension is loaded already: one process has room for one";
         return Err(Error::new(ruby.exception_load_error(), message));
     }
+    vm::asked::ask_at_load(ruby)?;
     session::init(ruby, profiler)?;
     labels::init(ruby, profiler)?;
     profile::init(ruby, profiler)?;

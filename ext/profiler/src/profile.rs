@@ -244,7 +244,7 @@ fn order(by_total: bool) -> Order {
 
 /// `Profile._name_of(method)`: the name that a profile has for a Method or UnboundMethod.
 fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
-    names::name_of(ruby, method).ok_or_else(|| {
+    names::name_of(ruby, method)?.ok_or_else(|| {
         let class = method.class();
         argument_error(ruby, format!("a {class} has no name in profiles (allowed: Method, UnboundMethod)"))
     })

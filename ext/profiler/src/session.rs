@@ -1,50 +1,99 @@
 //! `Profiler::Session`: one start to one stop.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use magnus::typed_data::Obj;
-use magnus::{function, method, prelude::*, Error, RArray, RModule, RString, Ruby, TryConvert, Value};
+use magnus::value::Opaque;
+use magnus::{
+    function, gc, method, prelude::*, DataTypeFunctions, Error, RArray, RModule, Ruby, TryConvert, TypedData,
+    Value,
+};
 use profiler_core::hub::SessionId;
 use profiler_core::ids::ScopeId;
 
-use crate::capture::{clock, made, sigaction, CAPTURE};
+use crate::capture::clock;
 use crate::config::{Bounds, Config, Prepared};
-use crate::errors::{argument_error, error};
+use crate::errors::error;
+use crate::fork;
 use crate::profile::Profile;
-use crate::sampler::{self, Refusal};
+use crate::sampler;
 use crate::vm::asked::define_class;
-use crate::{arming, fork, threads, vm};
+use crate::vm::threads::RubyThread;
 
+mod app;
+mod refusal;
 mod result;
+use app::{give_up, give_up_objects, mark};
+pub(crate) use refusal::refused;
+use refusal::{gone, over, refusal};
+use result::Stopped;
 
-/// See the module.
-#[derive(Debug)]
-#[magnus::wrap(class = "Profiler::Session", free_immediately, size)]
+/// See the module. It is made before it begins, so that an exception that arrives as it does finds somebody who has it; and one
+/// that nobody has any more ends by itself.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::Session", free_immediately, mark, size)]
 pub(crate) struct Session(Mutex<Life>);
 
-#[derive(Debug)]
 enum Life {
-    Running(Box<Running>),
-    /// Stopped or discarded.
+    /// It has not begun.
+    New,
+    Running(Running),
+    /// It has stopped, and its functions have no names yet: to find them Ruby is asked, and an exception may arrive then.
+    Stopped(Box<Stopped>),
+    /// Its Profile is made. It is kept, as it may not have reached the caller for the same reason.
+    Finished(Opaque<Value>),
+    /// It was discarded.
     Over,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Running {
     id: SessionId,
     config: Arc<Config>,
 }
 
+impl DataTypeFunctions for Session {
+    fn mark(&self, marker: &gc::Marker) {
+        // While it is locked, whoever has the lock has the Profile on the stack.
+        if let Ok(Life::Finished(profile)) = self.0.try_lock().as_deref() {
+            marker.mark(*profile);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        match std::mem::replace(self.0.get_mut().unwrap_or_else(PoisonError::into_inner), Life::Over) {
+            Life::Running(running) => sampler::abandon(running.id),
+            Life::Stopped(stopped) => stopped.abandon(),
+            Life::New | Life::Finished(_) | Life::Over => {}
+        }
+    }
+}
+
 impl Session {
-    /// `Session._start(options, bound, scope)`: `options` are an Array, or [`Prepared`].
-    fn start(ruby: &Ruby, options: Value, bound: bool, scope: Option<u32>) -> Result<Self, Error> {
-        let config = match <Obj<Prepared>>::try_convert(options) {
-            Ok(prepared) => prepared.config(ruby)?,
-            Err(_) => Arc::new(Config::from_ruby(ruby, RArray::try_convert(options)?)?),
+    /// `Session._new`: one that has not begun.
+    fn new() -> Self {
+        Self(Mutex::new(Life::New))
+    }
+
+    /// `session._start(options, bound, scope)`: `options` are an Array, or [`Prepared`].
+    fn start(
+        ruby: &Ruby,
+        session: &Self,
+        options: Value,
+        bound: bool,
+        scope: Option<u32>,
+    ) -> Result<(), Error> {
+        let config = match Prepared::of(options) {
+            Some(prepared) => prepared.config(ruby)?,
+            None => Arc::new(Config::from_ruby(ruby, RArray::try_convert(options)?)?),
         };
+        if !matches!(*session.lock(), Life::New) {
+            return Err(error(ruby, "Error", "this session has begun already"));
+        }
         let id = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) })?;
-        Ok(Self(Mutex::new(Life::Running(Box::new(Running { id, config })))))
+        *session.lock() = Life::Running(Running { id, config });
+        Ok(())
     }
 
     /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
@@ -52,44 +101,88 @@ impl Session {
         Config::from_ruby(ruby, options).map(drop)
     }
 
-    /// `session.stop`: a Profile.
-    fn stop(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
+    /// `session._stop`: a Profile. Where it raises what arrived meanwhile, the next call goes on.
+    fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
         fork::catch_up();
-        session.collect(ruby);
-        // Ask Ruby first: from here on nothing may switch threads until the session is closed.
-        let threads = sampler::named(ruby, session.id(ruby)?)?;
-        let Life::Running(running) = session.take() else { return Err(over(ruby)) };
-        let asked_ns = clock::monotonic_ns();
-        match sampler::stop(running.id, &threads) {
-            Some(taken) => Ok(running.profile(ruby, taken, asked_ns)),
-            None => Err(gone(ruby)),
+        if let Some(running) = session.running() {
+            session.collect(ruby);
+            let threads = sampler::named(ruby, running.id)?;
+            // From here on Ruby is asked nothing until the session is closed.
+            let was_here = session.close(&threads.list);
+            threads.release();
+            if !was_here {
+                return Err(gone(ruby));
+            }
         }
+        session.finish(ruby)
+    }
+
+    /// Ends it, if no other thread did so while Ruby was asked. False if the process that forked this one has it.
+    fn close(&self, named: &[RubyThread]) -> bool {
+        let mut life = self.lock();
+        let Life::Running(running) = &*life else { return true };
+        let asked_ns = clock::monotonic_ns();
+        let taken = sampler::stop(running.id, named);
+        let config = Arc::clone(&running.config);
+        *life = taken.map_or(Life::Over, |taken| {
+            Life::Stopped(Box::new(Stopped { taken, config, asked_ns, pid: fork::pid() }))
+        });
+        !matches!(*life, Life::Over)
+    }
+
+    /// The Profile of one that has stopped.
+    fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
+        let stopped = {
+            let mut life = self.lock();
+            match &*life {
+                Life::Finished(profile) => return Ok(ruby.get_inner(*profile)),
+                Life::Stopped(_) => match std::mem::replace(&mut *life, Life::Over) {
+                    Life::Stopped(stopped) => stopped,
+                    _ => return Err(over(ruby)),
+                },
+                Life::New | Life::Running(_) | Life::Over => return Err(over(ruby)),
+            }
+        };
+        if !stopped.is_of_this_process() {
+            return Err(gone(ruby));
+        }
+        match stopped.profile(ruby) {
+            Ok(profile) => {
+                let profile = ruby.obj_wrap(profile).as_value();
+                *self.lock() = Life::Finished(profile.into());
+                Ok(profile)
+            }
+            Err((stopped, arrived)) => {
+                *self.lock() = Life::Stopped(stopped);
+                Err(arrived)
+            }
+        }
+    }
+
+    /// `session._stopped?`: it has a Profile, or will have one.
+    fn is_stopped(&self) -> bool {
+        matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
     }
 
     /// `session.snapshot`: a Profile of what was seen so far.
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         fork::catch_up();
-        let id = session.id(ruby)?;
+        let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
         session.collect(ruby);
         let threads = sampler::named(ruby, id)?;
         let asked_ns = clock::monotonic_ns();
-        let taken = sampler::snapshot(id, &threads).ok_or_else(|| gone(ruby))?;
-        // A copy: names are asked for without the lock.
-        let config = match &*session.lock() {
-            Life::Running(running) => Some(Arc::clone(&running.config)),
-            Life::Over => None,
-        };
-        let config = config.ok_or_else(|| over(ruby))?;
-        Ok(Running { id, config }.profile(ruby, taken, asked_ns))
+        let taken = sampler::snapshot(id, &threads.list).ok_or_else(|| gone(ruby))?;
+        threads.release();
+        let stopped = Box::new(Stopped { taken, config, asked_ns, pid: fork::pid() });
+        stopped.profile(ruby).map_err(|(stopped, arrived)| {
+            stopped.abandon();
+            arrived
+        })
     }
 
     /// What is dead but not freed yet would count as alive.
     fn collect(&self, ruby: &Ruby) {
-        let heap = match &*self.lock() {
-            Life::Running(running) => running.config.measures.heap,
-            Life::Over => false,
-        };
-        if heap {
+        if self.running().is_some_and(|it| it.config.measures.heap) {
             ruby.gc_start();
         }
     }
@@ -113,40 +206,35 @@ impl Session {
         sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
-    /// `session.discard`: ends it without a Profile. Does nothing when it is over.
+    /// `session._discard`: ends it without a Profile. Does nothing when it is over.
     fn discard(&self) {
         fork::catch_up();
-        if let Life::Running(running) = self.take() {
-            sampler::discard(running.id);
+        match std::mem::replace(&mut *self.lock(), Life::Over) {
+            Life::Running(running) => sampler::discard(running.id),
+            Life::Stopped(stopped) => stopped.abandon(),
+            Life::New | Life::Finished(_) | Life::Over => {}
         }
     }
 
     /// `session.running?`: also while it is paused.
     fn is_running(&self) -> bool {
-        match &*self.lock() {
-            Life::Running(running) => sampler::is_running(running.id),
-            Life::Over => false,
-        }
+        self.running().is_some_and(|it| sampler::is_running(it.id))
     }
 
     /// `session.paused?`.
     fn is_paused(&self) -> bool {
+        self.running().is_some_and(|it| sampler::is_paused(it.id))
+    }
+
+    fn running(&self) -> Option<Running> {
         match &*self.lock() {
-            Life::Running(running) => sampler::is_paused(running.id),
-            Life::Over => false,
+            Life::Running(running) => Some(running.clone()),
+            _ => None,
         }
     }
 
     fn id(&self, ruby: &Ruby) -> Result<SessionId, Error> {
-        let id = match &*self.lock() {
-            Life::Running(running) => Some(running.id),
-            Life::Over => None,
-        };
-        id.ok_or_else(|| over(ruby))
-    }
-
-    fn take(&self) -> Life {
-        std::mem::replace(&mut *self.lock(), Life::Over)
+        self.running().map(|it| it.id).ok_or_else(|| over(ruby))
     }
 
     fn lock(&self) -> MutexGuard<'_, Life> {
@@ -154,91 +242,10 @@ impl Session {
     }
 }
 
-/// `Session._mark(name, started_ns)`: see `Profiler.marker`.
-fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
+/// `Session.any?`: whether there is one in this process.
+fn any() -> bool {
     fork::catch_up();
-    if !CAPTURE.enabled.load(Ordering::Relaxed) {
-        return Ok(());
-    }
-    let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
-    // SAFETY: nothing of Ruby runs while the slice is read.
-    let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
-    sampler::mark(&name, started_ns, || arming::me().map(|state| threads::info(state, me.name)));
-    Ok(())
-}
-
-/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all looking at objects.
-fn give_up_objects(ruby: &Ruby) -> bool {
-    fork::catch_up();
-    let kills = vm::allocations::HOOK_KILLS_RACTORS && made::is_on();
-    if made::follows() {
-        ruby.gc_start(); // so that what is dead does not count as alive
-    }
-    if kills {
-        sampler::give_up_objects(
-            false,
-            "a Ractor was made, which before Ruby 3.3 a hook on allocation kills",
-        );
-    } else if made::follows() {
-        sampler::give_up_objects(
-            true,
-            "a Ractor was made, and one that collects garbage does not tell what it frees",
-        );
-    }
-    kills
-}
-
-/// `Session._give_up`: the app takes SIGPROF.
-fn give_up() {
-    fork::catch_up();
-    sampler::give_up("the app trapped SIGPROF");
-}
-
-fn over(ruby: &Ruby) -> Error {
-    error(ruby, "NotRunning", "this session has been stopped already")
-}
-
-fn gone(ruby: &Ruby) -> Error {
-    let message = "the session belongs to a block on a thread of the process that forked this one";
-    error(ruby, "NotRunning", message)
-}
-
-const HANDLER_TAKEN: &str =
-    "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app";
-
-/// `Session._refusal`: why no session could start now, as far as that can be said without trying.
-fn refusal() -> Option<&'static str> {
-    (sigaction::owner() == sigaction::Owner::Foreign).then_some(HANDLER_TAKEN)
-}
-
-/// The exception for a session that could not start.
-pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
-    match refusal {
-        Refusal::EngineTaken(engine) => error(
-            ruby,
-            "Unsupported",
-            format!("sessions are running with engine :{}, and there is one at a time", engine.name()),
-        ),
-        Refusal::NoThreads => argument_error(ruby, "threads: none of these is alive"),
-        Refusal::TimerTaken => error(
-            ruby,
-            "Unsupported",
-            "the timer of the process (ITIMER_PROF) is armed already: another profiler",
-        ),
-        Refusal::HandlerTaken => error(ruby, "Unsupported", HANDLER_TAKEN),
-        Refusal::NoTimer(errno) => {
-            let reason = std::io::Error::from_raw_os_error(errno);
-            let hint = if errno == libc::EAGAIN {
-                "; the quota of pending signals is used up: see ulimit -i"
-            } else {
-                ""
-            };
-            error(ruby, "Unsupported", format!("the system gives no timer: {reason}{hint}"))
-        }
-        Refusal::NoCollector(reason) => {
-            error(ruby, "Unsupported", format!("no thread for the collector: {reason}"))
-        }
-    }
+    sampler::any()
 }
 
 /// Defines the class.
@@ -246,7 +253,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
     define_class::<Prepared>(ruby, class, "Prepared")?.undef_default_alloc_func();
     let own = class.singleton_class()?;
-    own.define_private_method("_start", function!(Session::start, 3))?;
+    own.define_method("any?", function!(any, 0))?;
+    own.define_private_method("_new", function!(Session::new, 0))?;
     own.define_private_method("_prepared", function!(Prepared::new, 1))?;
     own.define_private_method("_check", function!(Session::check, 1))?;
     own.define_private_method("_refusal", function!(refusal, 0))?;
@@ -256,7 +264,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     own.define_private_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
     own.define_private_method("_let_go", function!(sampler::let_go, 0))?;
     own.define_private_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
+    class.define_private_method("_start", method!(Session::start, 3))?;
     class.define_private_method("_stop", method!(Session::stop, 0))?;
+    class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;
     class.define_private_method("_join", method!(Session::join, 0))?;
     class.define_private_method("_pause", method!(Session::pause, 0))?;

@@ -207,6 +207,12 @@ impl Hub {
         untimed.timed()
     }
 
+    /// Lets go of what a session gave. Nothing is named.
+    pub fn forget(&self, closed: Closed) {
+        drop(closed);
+        self.leave_epoch(&mut self.lock());
+    }
+
     /// Takes a session out and forgets it. Nothing is named.
     pub fn discard(&self, session: SessionId) {
         let mut drain = self.lock();

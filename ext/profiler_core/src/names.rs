@@ -6,13 +6,6 @@ use rustc_hash::FxBuildHasher;
 use crate::frame::Synthetic;
 use crate::profile::Function;
 
-/// Who can name handles. The VM in earnest, a table in tests.
-pub trait Names {
-    /// The function behind each handle. Asked once for each distinct handle of an epoch, never for a
-    /// [`Synthetic`] one, and never while the drain lock is held.
-    fn functions(&mut self, handles: &[u64]) -> Vec<Function>;
-}
-
 /// The names that an epoch has learnt so far.
 #[derive(Debug, Default)]
 pub struct NameCache(HashMap<u64, Function, FxBuildHasher>);

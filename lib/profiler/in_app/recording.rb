@@ -34,8 +34,10 @@ module Profiler
       # What the block does is part of it. On whatever thread, as often as it takes.
       def inside
         join unless Thread.current.equal?(@thread)
-        before = Labels.enter_scope(@scope)
+        # What enter_scope raises may have arrived when it was done, so leave undoes it in any case.
+        before = Labels.current
         begin
+          Labels.enter_scope(before, @scope)
           yield
         ensure
           Labels.leave(before)

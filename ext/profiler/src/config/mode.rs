@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use magnus::{prelude::*, Error, RArray, Ruby, Symbol, Value};
+use magnus::{Error, RArray, Ruby, Symbol, Value};
 use profiler_core::blocks::Distance;
 use profiler_core::view::Measures;
 
 use super::{integer, wall};
-use crate::errors::{argument_error, error};
-use crate::vm;
+use crate::errors::{argument_error, error, wrong_value};
+use crate::vm::{self, door::inspect};
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
@@ -44,33 +44,36 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     };
     let Some(measures) = asked.filter(|it| *it != Measures::NONE) else {
         let allowed = MODES.map(|name| format!(":{name}")).join(", ");
-        let message =
-            format!("mode: {} is not a mode (allowed: {allowed}, an Array of these)", value.inspect());
-        return Err(argument_error(ruby, message));
+        return Err(wrong_value(ruby, value, |it| {
+            format!("mode: {it} is not a mode (allowed: {allowed}, an Array of these)")
+        }));
     };
     let why_not = |of, why, allowed| {
         let message = format!("mode: {of} cannot be measured here: {why} (allowed: {allowed})");
         Err(error(ruby, "Unsupported", message))
     };
     if let Some(why) = measures.wall.then(|| wall::no_hooks(ruby)).flatten() {
-        return why_not(value.inspect(), why, ":cpu, :allocations, :heap");
+        return why_not(inspect(value)?, why, ":cpu, :allocations, :heap");
     }
-    if let Some(why) = measures.objects().then(|| no_objects(ruby)).flatten() {
-        return why_not(value.inspect(), why, ":cpu, :wall");
+    if let Some(why) = if measures.objects() { no_objects(ruby)? } else { None } {
+        return why_not(inspect(value)?, why, ":cpu, :wall");
     }
-    if measures.heap && vm::process::has_ractors(ruby) {
+    if measures.heap && vm::process::has_ractors(ruby)? {
         let why = "there are Ractors, and one that collects garbage does not tell what it frees";
-        return why_not(value.inspect(), why, ":cpu, :wall, :allocations");
+        return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
     }
     Ok(measures)
 }
 
 /// Why objects cannot be looked at.
-pub(crate) fn no_objects(ruby: &Ruby) -> Option<&'static str> {
-    let kills = vm::allocations::HOOK_KILLS_RACTORS && vm::process::has_ractors(ruby);
-    kills.then_some(
+///
+/// # Errors
+/// What was delivered while Ruby was asked.
+pub(crate) fn no_objects(ruby: &Ruby) -> Result<Option<&'static str>, Error> {
+    let kills = vm::allocations::HOOK_KILLS_RACTORS && vm::process::has_ractors(ruby)?;
+    Ok(kills.then_some(
         "there are Ractors, and before Ruby 3.3 a hook on allocation kills a process that has some",
-    )
+    ))
 }
 
 pub(super) fn every(
@@ -101,9 +104,6 @@ pub(super) fn only_with<const N: usize>(
 ) -> Result<(), Error> {
     match options.into_iter().find_map(|(name, value)| Some((name, value?))) {
         None => Ok(()),
-        Some((name, value)) => {
-            let message = format!("{name}: {} is for {what}", value.inspect());
-            Err(argument_error(ruby, message))
-        }
+        Some((name, value)) => Err(wrong_value(ruby, value, |it| format!("{name}: {it} is for {what}"))),
     }
 }

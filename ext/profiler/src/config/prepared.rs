@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use magnus::value::Opaque;
-use magnus::{gc, DataTypeFunctions, Error, RArray, Ruby, TypedData};
+use magnus::{
+    gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RArray, Ruby, TryConvert, TypedData, Value,
+};
 
 use super::{Config, Threads};
 use crate::capture::engine::Engine;
@@ -31,6 +33,11 @@ impl Prepared {
         Self { options: options.into(), read: Mutex::new(None) }
     }
 
+    /// The options that `value` is, if it is such an object. No error is made where it is not, as that would call Ruby.
+    pub(crate) fn of(value: Value) -> Option<Obj<Self>> {
+        value.is_kind_of(Self::class(&Ruby::get_with(value))).then(|| Obj::try_convert(value).ok()).flatten()
+    }
+
     /// What they say now.
     ///
     /// # Errors
@@ -38,8 +45,10 @@ impl Prepared {
     pub(crate) fn config(&self, ruby: &Ruby) -> Result<Arc<Config>, Error> {
         // Let go of before Ruby is asked for anything.
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(config) = read.filter(|it| it.still_holds(ruby)) {
-            return Ok(config);
+        if let Some(config) = read {
+            if config.still_holds(ruby)? {
+                return Ok(config);
+            }
         }
         let config = Arc::new(Config::from_ruby(ruby, ruby.get_inner(self.options))?);
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&config));
@@ -50,8 +59,8 @@ impl Prepared {
 impl Config {
     /// Whether the same options would still come to this: Ractors and a compiler can come at any time, and compaction moves
     /// threads.
-    fn still_holds(&self, ruby: &Ruby) -> bool {
-        let walks = self.engine == Engine::Safepoint || vm::process::unsafe_to_walk(ruby).is_none();
-        walks && !self.measures.objects() && !matches!(self.threads, Threads::These(_))
+    fn still_holds(&self, ruby: &Ruby) -> Result<bool, Error> {
+        let walks = self.engine == Engine::Safepoint || vm::process::unsafe_to_walk(ruby)?.is_none();
+        Ok(walks && !self.measures.objects() && !matches!(self.threads, Threads::These(_)))
     }
 }

@@ -1,6 +1,6 @@
 //! Whether the wall clock can be measured here.
 
-use magnus::Ruby;
+use magnus::{Error, Ruby};
 
 use crate::capture::engine::Engine;
 use crate::vm::{self, gvl::HOOKS};
@@ -33,8 +33,11 @@ pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'stat
 }
 
 /// Why `:wall` cannot be measured in this process; nothing when it can.
-pub(crate) fn why_not(ruby: &Ruby) -> Option<String> {
-    let danger = vm::process::unsafe_to_walk(ruby);
+///
+/// # Errors
+/// What was delivered while Ruby was asked.
+pub(crate) fn why_not(ruby: &Ruby) -> Result<Option<String>, Error> {
+    let danger = vm::process::unsafe_to_walk(ruby)?;
     let unseen = || note(Engine::Safepoint, Some(danger.as_deref()?)).err();
-    no_hooks(ruby).map(Into::into).or_else(unseen)
+    Ok(no_hooks(ruby).map(Into::into).or_else(unseen))
 }

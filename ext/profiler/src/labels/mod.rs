@@ -48,45 +48,53 @@ static VIEWS: AtomicUsize = AtomicUsize::new(0);
 static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
 
 /// The labels of the fiber that runs here. What it inherited becomes its own.
-fn current(ruby: &Ruby) -> Option<Obj<Labels>> {
+///
+/// # Errors
+/// What was delivered while Ruby was asked: nothing has changed then.
+fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
     let thread = ruby.thread_current().as_raw();
     // SAFETY: a `Ruby` proves that the GVL is held; the current thread lives.
     let own = match unsafe { fibers::local(thread) } {
-        Local::Some(value) => return labels_of(value),
-        Local::Nothing => return None,
-        // SAFETY: as above.
-        Local::Unset => unsafe { fibers::stored() }
+        Local::Some(value) => return Ok(labels_of(value)),
+        Local::Nothing => return Ok(None),
+        Local::Unset => fibers::stored(ruby)?
             .and_then(labels_of)
             // The storage of a new thread is that of its maker; its labels are not.
             .filter(|it| ruby.get_inner(it.thread).as_raw() == thread),
     };
     // SAFETY: as above.
     unsafe { fibers::set_local(thread, own.map(|it| it.as_raw())) };
-    own
+    Ok(own)
+}
+
+/// What the fiber that runs on `thread` is known to carry. Asks Ruby nothing: one that has inherited its labels and was never
+/// asked for them is without.
+fn known(thread: u64) -> Option<Obj<Labels>> {
+    // SAFETY: the callers have the GVL, and a Thread that is alive.
+    match unsafe { fibers::local(thread) } {
+        Local::Some(value) => labels_of(value),
+        Local::Nothing | Local::Unset => None,
+    }
 }
 
 /// What this fiber inherited becomes its own, so that [`refresh`] finds it without asking Ruby.
-pub(crate) fn settle_own(ruby: &Ruby) {
+///
+/// # Errors
+/// As [`current`].
+pub(crate) fn settle_own(ruby: &Ruby) -> Result<(), Error> {
     if USED.load(Ordering::Relaxed) {
-        numbers::number_own(ruby, current(ruby));
+        numbers::number_own(ruby, current(ruby)?);
     }
+    Ok(())
 }
 
 /// Puts the labels of a thread that lives into its state, as a session begins to look at it. On another
 /// thread than this one, a fiber that has inherited its labels and never said so is without.
-pub(crate) fn refresh(ruby: &Ruby, hub: &Hub, state: &ThreadState, thread: &RubyThread) {
+pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     if !USED.load(Ordering::Relaxed) {
         return;
     }
-    let labels = if thread.current {
-        current(ruby)
-    } else {
-        // SAFETY: a `Ruby` proves that the GVL is held; the thread was just in the list of those that live.
-        match unsafe { fibers::local(thread.object) } {
-            Local::Some(value) => labels_of(value),
-            _ => None,
-        }
-    };
+    let labels = known(thread.object);
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
     state.labels.store(labels.map_or(LabelSetId::NONE, |it| it.id(hub)).0, Ordering::Relaxed);
@@ -95,10 +103,9 @@ pub(crate) fn refresh(ruby: &Ruby, hub: &Hub, state: &ThreadState, thread: &Ruby
     }
 }
 
-/// `Labels.enter(labels)`: they are current from now on, on top of those that are. Gives what to hand
-/// to `Labels.leave`.
-fn enter(ruby: &Ruby, labels: RHash) -> Result<Option<Obj<Labels>>, Error> {
-    let before = current(ruby);
+/// `Labels.enter(before, labels)`: they are current from now on, on top of `before`, which `Labels.current` gave. Whatever it
+/// raises, also what arrives from outside when all is done, `Labels.leave(before)` undoes it.
+fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), Error> {
     let outer = before.map(|it| it.set.clone()).unwrap_or_default();
     let set = outer.with(pairs(ruby, labels)?);
     if set.pairs().len() > MAX_LABELS {
@@ -106,16 +113,13 @@ fn enter(ruby: &Ruby, labels: RHash) -> Result<Option<Obj<Labels>>, Error> {
         return Err(argument_error(ruby, message));
     }
     let scope = before.map_or(ScopeId::NONE, |it| it.scope);
-    use_from_now(ruby, Labels::wrap(ruby, set, scope));
-    Ok(before)
+    use_from_now(ruby, Labels::wrap(ruby, set, scope))
 }
 
-/// `Labels.enter_scope(scope)`: the labels stay, the scope is that one. Gives what to hand to `Labels.leave`.
-fn enter_scope(ruby: &Ruby, scope: u32) -> Option<Obj<Labels>> {
-    let before = current(ruby);
+/// `Labels.enter_scope(before, scope)`: the labels stay, the scope is that one. As `Labels.enter`.
+fn enter_scope(ruby: &Ruby, before: Option<Obj<Labels>>, scope: u32) -> Result<(), Error> {
     let set = before.map(|it| it.set.clone()).unwrap_or_default();
-    use_from_now(ruby, Labels::wrap(ruby, set, ScopeId(scope)));
-    before
+    use_from_now(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
 }
 
 /// `Labels.new_scope`: one that no request of the last four billion had.
@@ -127,22 +131,22 @@ fn new_scope() -> u32 {
     }
 }
 
-fn use_from_now(ruby: &Ruby, labels: Obj<Labels>) {
+fn use_from_now(ruby: &Ruby, labels: Obj<Labels>) -> Result<(), Error> {
     if !USED.swap(true, Ordering::Relaxed) {
         hook();
     }
-    put(ruby, Some(labels));
+    put(ruby, Some(labels))
 }
 
-/// `Labels.leave(before)`: what was current before `enter` or `enter_scope` is so again.
-fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) {
-    put(ruby, before);
+/// `Labels.leave(before)`: what was current before `enter` or `enter_scope` is so again, also where it raises what arrives.
+fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) -> Result<(), Error> {
+    put(ruby, before)
 }
 
 /// `Labels.to_h`: what is current here.
 fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
     let hash = ruby.hash_new();
-    if let Some(labels) = current(ruby) {
+    if let Some(labels) = current(ruby)? {
         for (name, value) in labels.set.pairs() {
             hash.aset(ruby.to_symbol(name), value.as_str())?;
         }
@@ -150,20 +154,21 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
     Ok(hash)
 }
 
-fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) {
-    let labels = if numbers::wanted() { numbers::numbered(ruby, labels, current(ruby)) } else { labels };
+/// The fiber that runs carries `labels` from now on. Ruby is asked last, when all else is done.
+fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
+    let thread = ruby.thread_current().as_raw();
+    let labels = if numbers::wanted() { numbers::numbered(ruby, labels, known(thread)) } else { labels };
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
-    unsafe {
-        fibers::set_local(ruby.thread_current().as_raw(), value);
-        fibers::store(value);
-    }
+    unsafe { fibers::set_local(thread, value) };
     if let (true, Some(hub)) = (RUNNING.load(Ordering::Relaxed), CAPTURE.hub()) {
         if let Some(state) = arming::me() {
             set_on(hub, state, labels);
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
     }
+    // SAFETY: as above.
+    unsafe { fibers::store(ruby, value) }
 }
 
 /// The thread that we are on has these labels from now on.
@@ -202,10 +207,16 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
 thread_hook!(on_fiber_switch, |_event, thread| {
     // SAFETY: a hook on fibers runs with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
-    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        set_on(hub, state, numbers::number_own(&ruby, switched_to(&ruby, state, thread)));
-        // Only now: a tick before this finds that it does not know whose labels these are.
-        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) else { return };
+    match switched_to(&ruby, state, thread) {
+        Ok(labels) => {
+            set_on(hub, state, numbers::number_own(&ruby, labels));
+            // Only now: a tick before this finds that it does not know whose labels these are.
+            state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+        }
+        // The next tick finds that it does not know, and asks for a job that puts it right.
+        // SAFETY: all that is alive here are references.
+        Err(arrived) => unsafe { vm::door::raise_from_hook(&arrived) },
     }
 });
 
@@ -220,13 +231,14 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
         return;
     }
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        set_on(hub, state, numbers::number_own(&ruby, current(&ruby)));
+        // The VM drops what is raised in a job, so Ruby is asked nothing that could bring an exception.
+        set_on(hub, state, numbers::number_own(&ruby, known(vm::state::current_thread())));
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
 
 /// The labels of the fiber that has just begun to run on this thread.
-fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Option<Obj<Labels>> {
+fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Result<Option<Obj<Labels>>, Error> {
     // SAFETY: a `Ruby` proves that the GVL is held; `thread` is the one that we are on.
     let inherits =
         unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::newborn() };
@@ -237,7 +249,7 @@ fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Option<Obj<Labe
     let labels = labels_of(state.labels_object.load(Ordering::Relaxed));
     // SAFETY: as above.
     unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw())) };
-    labels
+    Ok(labels)
 }
 
 /// There are sessions from now on.
@@ -287,8 +299,9 @@ pub(crate) fn views(more: bool) {
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Labels>(ruby, profiler, "Labels")?;
-    class.define_singleton_method("enter", function!(enter, 1))?;
-    class.define_singleton_method("enter_scope", function!(enter_scope, 1))?;
+    class.define_singleton_method("current", function!(current, 0))?;
+    class.define_singleton_method("enter", function!(enter, 2))?;
+    class.define_singleton_method("enter_scope", function!(enter_scope, 2))?;
     class.define_singleton_method("new_scope", function!(new_scope, 0))?;
     class.define_singleton_method("leave", function!(leave, 1))?;
     class.define_singleton_method("to_h", function!(to_h, 0))?;

@@ -3,7 +3,8 @@
 use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
 use profiler_core::labels::LabelSet;
 
-use crate::errors::argument_error;
+use crate::errors::wrong_value;
+use crate::vm::door::inspect;
 
 /// Bytes of a label's name or value that are kept.
 const MAX_BYTES: usize = 256;
@@ -29,9 +30,9 @@ fn label_name(ruby: &Ruby, name: Value) -> Result<String, Error> {
         None => magnus::RString::from_value(name).map(|text| lossy(&text)).unwrap_or_default(),
     };
     if text.is_empty() {
-        let message =
-            format!("{} is not the name of a label (allowed: a Symbol or a String)", name.inspect());
-        return Err(argument_error(ruby, message));
+        return Err(wrong_value(ruby, name, |it| {
+            format!("{it} is not the name of a label (allowed: a Symbol or a String)")
+        }));
     }
     Ok(cut(text))
 }
@@ -48,12 +49,12 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
         (_, Some(symbol)) => symbol.name()?.into_owned(),
         _ if plain => value.to_r_string()?.to_string()?,
         _ => {
-            let message = format!(
-                "the label {} cannot be {} (allowed: String, Symbol, Numeric, true, false, and nil to take it away)",
-                name.inspect(),
-                value.inspect()
-            );
-            return Err(argument_error(ruby, message));
+            let name = inspect(name)?;
+            return Err(wrong_value(ruby, value, |it| {
+                format!(
+                    "the label {name} cannot be {it} (allowed: String, Symbol, Numeric, true, false, and nil to take it away)"
+                )
+            }));
         }
     };
     Ok(Some(cut(text)))

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
-use magnus::{RArray, Ruby, Value};
+use magnus::{Error, RArray, Ruby, Value};
 use profiler_core::names::{brace, without_ids};
 use profiler_core::profile::Function;
 
@@ -57,25 +57,37 @@ pub(super) fn is_block(label: &str) -> bool {
 /// Names those of `functions` that are at `blocks`, and were given Ruby's label, by the methods that
 /// they are.
 ///
+/// # Errors
+/// What was delivered meanwhile. Nothing of what was found by then is kept.
+///
 /// # Safety
 /// The caller holds the GVL, and keeps `handles` marked and in their places.
-pub(super) unsafe fn name(ruby: &Ruby, handles: &[u64], functions: &mut [Function], blocks: &[usize]) {
+pub(super) unsafe fn name(
+    ruby: &Ruby,
+    handles: &[u64],
+    functions: &mut [Function],
+    blocks: &[usize],
+) -> Result<(), Error> {
     let place_of = |it: &Function| (it.path.clone(), it.first_line, it.name.clone());
     let places: Vec<Place> = blocks.iter().filter_map(|at| functions.get(*at)).map(place_of).collect();
-    let answers = kept(&places).unwrap_or_else(|| {
-        let handles: Vec<u64> = blocks.iter().filter_map(|at| handles.get(*at)).copied().collect();
-        let begun = Instant::now();
-        // SAFETY: as promised.
-        let found = unsafe { find(ruby, &handles) };
-        let found: Vec<_> = places.iter().cloned().zip(found).collect();
-        keep(&found, begun.elapsed());
-        found.into_iter().map(|(_place, function)| function).collect()
-    });
+    let answers = match kept(&places) {
+        Some(answers) => answers,
+        None => {
+            let handles: Vec<u64> = blocks.iter().filter_map(|at| handles.get(*at)).copied().collect();
+            let begun = Instant::now();
+            // SAFETY: as promised.
+            let found = unsafe { find(ruby, &handles)? };
+            let found: Vec<_> = places.iter().cloned().zip(found).collect();
+            keep(&found, begun.elapsed());
+            found.into_iter().map(|(_place, function)| function).collect()
+        }
+    };
     for (at, answer) in blocks.iter().zip(answers) {
         if let (Some(function), Some(answer)) = (functions.get_mut(*at), answer) {
             *function = answer;
         }
     }
+    Ok(())
 }
 
 /// The answers for all of `places`, if they are known and still good.
@@ -144,11 +156,11 @@ struct Made {
 ///
 /// # Safety
 /// As [`name`].
-unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Vec<Answer> {
+unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
     // SAFETY: the GVL is held. Objects stay where they are as their holders say: handles are marked, the
     // others are in `pinned` before Ruby can make an object.
     unsafe {
-        let Some(modules) = modules::all(ruby) else { return vec![None; handles.len()] };
+        let modules = modules::all(ruby)?;
         let mut pinned = Pinned::with_room_for(handles.len() * DEEPEST + modules.len() * 2);
         let mut buffer = Vec::new();
         let lineages: Vec<Vec<u64>> = handles.iter().map(|it| lineage(*it, &mut buffer)).collect();
@@ -157,10 +169,10 @@ unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Vec<Answer> {
         hosts.retain(|host| pinned.push(*host));
         let mut made: HashMap<u64, BTreeSet<Made>> = HashMap::new();
         for host in hosts {
-            add_methods(ruby, host, &wanted, &mut made);
+            add_methods(ruby, host, &wanted, &mut made)?;
         }
         let answer = |lineage: &Vec<u64>| lineage.iter().find_map(|it| Some(together(*it, made.get(it)?)));
-        lineages.iter().map(answer).collect()
+        Ok(lineages.iter().map(answer).collect())
     }
 }
 
@@ -201,12 +213,12 @@ unsafe fn add_methods(
     host: u64,
     wanted: &HashSet<u64>,
     made: &mut HashMap<u64, BTreeSet<Made>>,
-) {
+) -> Result<(), Error> {
     let mut buffer = Vec::new();
     // SAFETY: as promised; the list's elements are alive with it.
     unsafe {
         let owner = Owner::of(host);
-        for object in methods::list(ruby, Value::from_raw(host as _)).into_iter() {
+        for object in methods::list(ruby, Value::from_raw(host as _))?.into_iter() {
             let Some(entry) = methods::entry(object, &mut buffer) else { continue };
             let mut method = methods::method(entry, &mut buffer);
             if let (None, Some(original)) = (method.block, method.original) {
@@ -214,12 +226,13 @@ unsafe fn add_methods(
             }
             let Some(block) = method.block.filter(|it| wanted.contains(it)) else { continue };
             if method.owner == Some(host) {
-                let Some(name) = methods::original_name(ruby, object) else { continue };
+                let Some(name) = methods::original_name(ruby, object)? else { continue };
                 let method = without_ids(&name).to_owned();
                 made.entry(block).or_default().insert(Made { owner: owner.clone(), method });
             }
         }
     }
+    Ok(())
 }
 
 /// The function that the block `iseq` is, given what methods were made of it. No Ruby object is made.

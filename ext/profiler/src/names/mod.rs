@@ -3,9 +3,9 @@
 //! No address is in what we make up, no method of the app is called, and all of it happens with the GVL
 //! held but never under a lock.
 
-use magnus::{rb_sys::AsRawValue, Ruby, Value};
+use magnus::{rb_sys::AsRawValue, Error, Ruby, Value};
 use profiler_core::frame::Synthetic;
-use profiler_core::names::{synthetic, without_addresses, without_ids, Names};
+use profiler_core::names::{synthetic, without_addresses, without_ids};
 use profiler_core::profile::Function;
 
 use crate::vm::frames::{describe, Description};
@@ -18,34 +18,36 @@ mod owners;
 
 use owners::Owner;
 
-/// The VM as the one who knows names. Only with the GVL held, and never under the drain lock.
-pub(crate) struct VmNames<'ruby>(pub(crate) &'ruby Ruby);
-
-impl Names for VmNames<'_> {
-    fn functions(&mut self, handles: &[u64]) -> Vec<Function> {
-        // SAFETY: sessions ask with the GVL held, for handles that their epoch still has marked.
-        let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
-        // SAFETY: as above.
-        let class = |handle: &u64| unsafe { class(*handle) };
-        let mut functions: Vec<Function> = Vec::with_capacity(handles.len());
-        let mut blocks = Vec::new();
-        for (place, handle) in handles.iter().enumerate() {
-            if let Some(class) = class(handle) {
-                functions.push(class);
-                continue;
-            }
-            let it = describe(handle);
-            if it.owner.is_none() && blocks::is_block(it.label.as_deref().unwrap_or_default()) {
-                blocks.push(place);
-            }
-            functions.push(function(it));
+/// The functions of `handles`, in their order. Never under the drain lock.
+///
+/// # Errors
+/// What was delivered meanwhile: then it can be asked again, from the beginning.
+///
+/// # Safety
+/// The handles are marked, until this is over.
+pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Function>, Error> {
+    // SAFETY: a `Ruby` proves that the GVL is held; as promised.
+    let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
+    // SAFETY: as above.
+    let class = |handle: &u64| unsafe { class(*handle) };
+    let mut functions: Vec<Function> = Vec::with_capacity(handles.len());
+    let mut blocks = Vec::new();
+    for (place, handle) in handles.iter().enumerate() {
+        if let Some(class) = class(handle) {
+            functions.push(class);
+            continue;
         }
-        if !blocks.is_empty() {
-            // SAFETY: as above.
-            unsafe { blocks::name(self.0, handles, &mut functions, &blocks) };
+        let it = describe(handle);
+        if it.owner.is_none() && blocks::is_block(it.label.as_deref().unwrap_or_default()) {
+            blocks.push(place);
         }
-        functions
+        functions.push(function(it));
     }
+    if !blocks.is_empty() {
+        // SAFETY: as above.
+        unsafe { blocks::name(ruby, handles, &mut functions, &blocks)? };
+    }
+    Ok(functions)
 }
 
 /// What a handle is called that stands for a class; nothing for others.
@@ -73,12 +75,15 @@ fn function(it: Description) -> Function {
     Function { name: without_addresses(&name), class_name, method_name, path, first_line: it.first_line }
 }
 
-/// `Profiler.name_of(method)`: the name that profiles have for a Method or UnboundMethod.
-pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Option<String> {
+/// `Profiler.name_of(method)`: the name that profiles have for a Method or UnboundMethod; nothing for anything else.
+///
+/// # Errors
+/// What was delivered meanwhile.
+pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     let mut buffer = Vec::new();
     // SAFETY: the GVL is held; `object`, an argument, is on the stack and holds its entry.
     let (entry, method) = unsafe {
-        let mut entry = methods::entry(object, &mut buffer)?;
+        let Some(mut entry) = methods::entry(object, &mut buffer) else { return Ok(None) };
         let mut method = methods::method(entry, &mut buffer);
         // An alias stands for another entry.
         for _ in 0..8 {
@@ -91,18 +96,23 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Option<String> {
         (entry, method)
     };
     if let Some(block) = method.block {
-        return Some(VmNames(ruby).functions(&[block]).swap_remove(0).name);
+        // SAFETY: as above; the entry holds its block.
+        let mut functions = unsafe { functions(ruby, &[block])? };
+        std::hint::black_box(object.as_raw());
+        return Ok(functions.pop().map(|it| it.name));
     }
     // SAFETY: as above.
     let described = unsafe { describe(entry) }.unwrap_or_default();
     if method.code && described.method_name.is_some() {
-        return Some(function(described).name);
+        return Ok(Some(function(described).name));
     }
-    let name = methods::original_name(ruby, object)?;
+    let (Some(name), Some(owner)) = (methods::original_name(ruby, object)?, method.owner) else {
+        return Ok(None);
+    };
     // SAFETY: as above; a live method has its owner.
-    let owner = unsafe { Owner::of(method.owner?) };
+    let owner = unsafe { Owner::of(owner) };
     let name = owner.qualify(without_ids(&name));
     // What was asked about holds all of this until here.
     std::hint::black_box(object.as_raw());
-    Some(name)
+    Ok(Some(name))
 }

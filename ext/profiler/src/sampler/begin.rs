@@ -39,19 +39,16 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
         labels::number_fibers(true);
     }
     labels::sessions_begin();
-    // Whoever waits for the GVL may have to blame a thread that the session does not look at.
-    let asked = seen.and_then(|()| match &config.threads {
-        Threads::Current if !config.measures.wall => {
-            vm::threads::current(ruby, Names::Unwanted).map(|it| vec![it])
-        }
-        Threads::All | Threads::Current | Threads::These(_) => vm::threads::list(ruby, Names::Unwanted),
-    });
-    // Under the lock Ruby is asked nothing that could let another thread run.
-    labels::settle_own(ruby);
+    let asked = seen.and_then(|()| labels::settle_own(ruby)).and_then(|()| threads_for(ruby, config));
+    // From here on Ruby is asked nothing: no other thread runs, and no exception arrives.
     let begun = {
         let mut sampler = lock();
         sampler.starting -= 1;
-        let begun = asked.map(|all| sampler.begin(ruby, hub, config, bounds, &all));
+        let begun = asked.map(|threads| {
+            let begun = sampler.begin(hub, config, bounds, &threads.list);
+            threads.release();
+            begun
+        });
         if !matches!(begun, Ok(Ok(_))) {
             if config.fibers {
                 labels::number_fibers(false);
@@ -63,13 +60,36 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     begun?.map_err(refuse)
 }
 
+/// The threads that a session is to meet, of which none has ended yet.
+fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, magnus::Error> {
+    /// The list is asked for again if more threads end meanwhile than are kept in mind.
+    const TRIES: usize = 10;
+    // A wait for the GVL may have to be blamed on a thread that the session does not look at.
+    if matches!(config.threads, Threads::Current) && !config.measures.wall {
+        return vm::threads::only_current(ruby, Names::Unwanted);
+    }
+    for last in (0..TRIES).rev() {
+        let (next_id, exits) = (threads::next_id(), threads::exits::count());
+        let mut found = vm::threads::list(ruby, Names::Unwanted)?;
+        let (ended, complete) = threads::exits::since(exits);
+        if !complete && last > 0 {
+            continue;
+        }
+        found.list.retain(|it| !ended.contains(&it.object));
+        let alive: Vec<u64> = found.list.iter().map(|it| it.object).collect();
+        arming::bury_all_but(&alive, next_id);
+        return Ok(found);
+    }
+    vm::threads::only_current(ruby, Names::Unwanted)
+}
+
 /// A session with a scope looks at the thread that we are on too, from now on.
 pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
     let me = vm::threads::current(ruby, Names::Unwanted)?;
-    labels::settle_own(ruby);
+    labels::settle_own(ruby)?;
     let mut sampler = lock();
-    let Some(now) = meet(ruby, hub, &me) else { return Ok(()) };
+    let Some(now) = meet(hub, &me) else { return Ok(()) };
     let Some(active) = sampler.find(session) else { return Ok(()) };
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
         threads.push(now.thread);
@@ -80,7 +100,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 }
 
 /// Has a thread in the registry, with its labels. Nothing if it has ended, or there is no room.
-fn meet(ruby: &Ruby, hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
+fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
     if thread.current && !arming::told() {
         arming::me(); // who was here before it is no more
@@ -96,7 +116,8 @@ fn meet(ruby: &Ruby, hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     if thread.current {
         threads::remember_own(state);
     }
-    labels::refresh(ruby, hub, state, thread);
+    waits::follow(state);
+    labels::refresh(hub, state, thread);
     Some(state.now(cpu_ns))
 }
 
@@ -126,7 +147,6 @@ impl Sampler {
 
     fn begin(
         &mut self,
-        ruby: &Ruby,
         hub: &'static Hub,
         config: &Config,
         bounds: Bounds,
@@ -145,7 +165,7 @@ impl Sampler {
         };
         let mut found = Vec::new();
         for thread in all.iter().filter(|it| config.measures.wall || wanted(it)) {
-            if let Some(now) = meet(ruby, hub, thread).filter(|_| wanted(thread)) {
+            if let Some(now) = meet(hub, thread).filter(|_| wanted(thread)) {
                 found.push(now);
             }
         }

@@ -20,7 +20,7 @@ use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
 use crate::vm::events::exit_hook;
-use crate::vm::threads::{Names, RubyThread};
+use crate::vm::threads::Names;
 use crate::{arming, fork, labels, vm};
 
 mod active;
@@ -34,8 +34,8 @@ pub(crate) use linger::let_go;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    disarm_for_exec, discard, give_up, give_up_objects, is_paused, is_running, mark, pause, rearm_after_exec,
-    resume, snapshot, stop,
+    abandon, any, disarm_for_exec, discard, give_up, give_up_objects, is_paused, is_running, mark, pause,
+    rearm_after_exec, resume, snapshot, stop,
 };
 
 /// 512 KiB: some 1,100 records of 50 frames.
@@ -164,6 +164,7 @@ unsafe fn install_for_good() {
         vm::gc::learn();
         fork::GO_ON.register();
         labels::RESYNC.register();
+        running::DISCARD_ABANDONED.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();
@@ -259,13 +260,13 @@ fn now() -> Vec<ThreadNow> {
 }
 
 /// Ruby's view of the threads of which a session may speak, for their names.
-pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<Vec<RubyThread>, magnus::Error> {
+pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
     let own = threads::own().map(|state| state.id());
     let is_own = |id: &ThreadId| Some(*id) == own;
     let speaks_of_own_only =
         |it: &mut Active| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
     if lock().find(session).is_some_and(speaks_of_own_only) {
-        return vm::threads::current(ruby, Names::Wanted).map(|it| vec![it]);
+        return vm::threads::only_current(ruby, Names::Wanted);
     }
     vm::threads::list(ruby, Names::Wanted)
 }

@@ -1,6 +1,7 @@
 //! What is done with a session that runs.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use profiler_core::hub::{Closed, Hub, SessionId};
 use profiler_core::ids::ScopeId;
@@ -10,6 +11,7 @@ use super::{lock, now, quiet, Active, Start, Taken};
 use crate::capture::engine::Engine;
 use crate::capture::{clock, made, waits, CAPTURE};
 use crate::threads::{self, Registry};
+use crate::vm::jobs::Job;
 use crate::vm::threads::RubyThread;
 use crate::{arming, fork, vm};
 
@@ -137,6 +139,27 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     }
 }
 
+/// Sessions whose objects the GC has freed, and which nobody can stop any more.
+static ABANDONED: Mutex<Vec<SessionId>> = Mutex::new(Vec::new());
+
+/// Discards them where Ruby checks its interrupts.
+pub(crate) static DISCARD_ABANDONED: Job = Job::new(discard_abandoned);
+
+/// Has a session discarded soon whose object is being freed.
+///
+/// *Runs on:* the thread that collects garbage. *GVL:* held.
+pub(crate) fn abandon(session: SessionId) {
+    ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+    // SAFETY: a session has begun, so the job is known.
+    unsafe { DISCARD_ABANDONED.trigger() };
+}
+
+unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
+    fork::catch_up();
+    let abandoned = std::mem::take(&mut *ABANDONED.lock().unwrap_or_else(PoisonError::into_inner));
+    abandoned.into_iter().for_each(discard);
+}
+
 /// Ends a session and throws away what it has.
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = lock();
@@ -178,6 +201,11 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     }
     sampler.settle_down();
     Ok(())
+}
+
+/// Whether there is a session.
+pub(crate) fn any() -> bool {
+    !lock().sessions.is_empty()
 }
 
 /// Whether the session is there.

@@ -1,26 +1,68 @@
 //! What a session gives: its profile, with names, and with all that the header says.
 
-use magnus::Ruby;
+use std::sync::Arc;
+
+use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim::trim;
 use profiler_core::blocks::Distance;
-use profiler_core::hub::Closed;
-use profiler_core::names::Names;
-use profiler_core::profile::{Meta, SampleType, Stats};
+use profiler_core::profile::{Function, Meta, SampleType, Stats};
 
-use super::Running;
 use crate::capture::engine::Engine;
 use crate::capture::{clock, CAPTURE};
-use crate::config::{self, Threads};
-use crate::names::VmNames;
+use crate::config::{self, Config, Threads};
+use crate::names;
 use crate::profile::Profile;
 use crate::sampler::{self, Taken};
 use crate::{fork, vm};
 
-impl Running {
-    /// The Profile of what the session gave. `asked_ns` is when it was asked for.
-    pub(super) fn profile(&self, ruby: &Ruby, taken: Taken, asked_ns: u64) -> Profile {
-        let drained_ns = clock::monotonic_ns();
+/// What a session gave, before names.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    pub(super) taken: Taken,
+    pub(super) config: Arc<Config>,
+    /// When it was asked for, on the monotonic clock.
+    pub(super) asked_ns: u64,
+    /// The process that it is of: in a forked child its handles are kept by nobody.
+    pub(super) pid: u32,
+}
+
+impl Stopped {
+    /// Whether its functions can be asked for here.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.pid == fork::pid()
+    }
+
+    /// Lets go of it without names.
+    pub(super) fn abandon(self: Box<Self>) {
+        if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
+            hub.forget(self.taken.closed);
+        }
+    }
+
+    /// The Profile.
+    ///
+    /// # Errors
+    /// What was delivered while Ruby was asked for names. What was taken is given back, and can be asked for again.
+    pub(super) fn profile(self: Box<Self>, ruby: &Ruby) -> Result<Profile, (Box<Self>, Error)> {
+        match self.ask(ruby) {
+            Ok(answers) => Ok(self.answered(ruby, answers)),
+            Err(arrived) => Err((self, arrived)),
+        }
+    }
+
+    /// All that has to be asked of Ruby. The epoch keeps the handles marked meanwhile.
+    fn ask(&self, ruby: &Ruby) -> Result<Answers, Error> {
+        let begun_ns = clock::monotonic_ns();
+        let all = matches!(self.config.threads, Threads::All);
+        let other_ractors = if all { vm::process::other_ractors(ruby)? } else { None };
+        // SAFETY: they are of this process, and of an epoch that this keeps.
+        let functions = unsafe { names::functions(ruby, &self.taken.closed.unknown)? };
+        Ok(Answers { functions, other_ractors, begun_ns })
+    }
+
+    fn answered(self, ruby: &Ruby, answers: Answers) -> Profile {
+        let Self { taken, config, asked_ns, .. } = self;
         let cost = taken.cost();
         let Taken {
             closed,
@@ -34,25 +76,24 @@ impl Running {
             markers_refused,
             ..
         } = taken;
-        let mut profile = named(ruby, closed);
+        let named = closed.unknown.iter().copied().zip(answers.functions).collect();
+        let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.finish(closed, named));
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
-        if let Some(roots) = &self.config.trim_path {
+        if let Some(roots) = &config.trim_path {
             profile = trim(&profile, roots);
         }
         markers.sort_unstable();
         profile.markers = markers;
-        profile.add_labels(&self.config.static_labels);
+        profile.add_labels(&config.static_labels);
         profile.stats = Stats {
-            stop_ns: drained_ns - asked_ns,
-            names_ns: clock::monotonic_ns() - drained_ns,
+            stop_ns: answers.begun_ns.saturating_sub(asked_ns),
+            names_ns: clock::monotonic_ns() - answers.begun_ns,
             unseen_cpu_ns: cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns),
             ..cost
         };
-        let mut notes = self.config.notes.clone();
+        let mut notes = config.notes.clone();
         notes.extend(vm::process::shared_threads());
-        if matches!(self.config.threads, Threads::All) {
-            notes.extend(vm::process::other_ractors(ruby));
-        }
+        notes.extend(answers.other_ractors);
         notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
         notes.extend(no_objects.map(|why| format!("{why}: no object was looked at from then on")));
         if unfollowed > 0 {
@@ -60,10 +101,10 @@ impl Running {
                 "too many objects were alive at once: {unfollowed} that were looked at count as made only"
             ));
         }
-        let timed = self.config.measures.timed();
-        let (engine_name, chosen) = (if timed { engine.name() } else { "" }, self.config.engine.name());
+        let timed = config.measures.timed();
+        let (engine_name, chosen) = (if timed { engine.name() } else { "" }, config.engine.name());
         match engine {
-            _ if !timed || engine == self.config.engine => {}
+            _ if !timed || engine == config.engine => {}
             Engine::Setitimer => {
                 notes.push(format!("the system gave no timer for each thread, so {engine_name} was used"));
             }
@@ -84,14 +125,14 @@ impl Running {
                 "the collector thread failed, so the ring may have been full (please report this)".into(),
             );
         }
-        let (objects, bytes) = match self.config.every {
+        let (objects, bytes) = match config.every {
             Distance::Objects(number) => (number, 0),
             Distance::Bytes(number) => (0, number),
         };
         profile.meta = Meta {
-            modes: config::modes(self.config.measures),
+            modes: config::modes(config.measures),
             engine: engine_name.into(),
-            interval_ns: self.config.interval_ns,
+            interval_ns: config.interval_ns,
             every: objects,
             every_bytes: bytes,
             started_at_ns: start.at_ns,
@@ -100,22 +141,22 @@ impl Running {
             program: vm::process::program(ruby),
             pid: fork::pid(),
             profiler_version: env!("CARGO_PKG_VERSION").into(),
-            user: self.config.metadata.clone(),
+            user: config.metadata.clone(),
             notes,
         };
-        Profile::new(match self.config.gc {
+        Profile::new(match config.gc {
             Some(place) => gc::place(&profile, place),
             None => profile,
         })
     }
 }
 
-/// Asks the VM for the names that are not known yet. The epoch keeps the handles marked meanwhile.
-fn named(ruby: &Ruby, closed: Closed) -> profiler_core::profile::Profile {
-    let functions = VmNames(ruby).functions(&closed.unknown);
-    let names = closed.unknown.iter().copied().zip(functions).collect();
-    match CAPTURE.hub() {
-        Some(hub) => hub.finish(closed, names),
-        None => profiler_core::profile::Profile::default(),
-    }
+/// What Ruby said.
+#[derive(Debug)]
+struct Answers {
+    /// Of the handles that had no names.
+    functions: Vec<Function>,
+    other_ractors: Option<String>,
+    /// When it was asked, on the monotonic clock.
+    begun_ns: u64,
 }

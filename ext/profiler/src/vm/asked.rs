@@ -1,53 +1,73 @@
-//! What the VM is asked once, and its answer kept for good.
+//! Answers of the VM that are kept for good.
 //!
 //! The VM may switch threads while it answers. A second thread that then waited for the first one's answer, as it would
 //! in `OnceLock::get_or_init` and so in magnus' `Lazy`, would do so with the GVL, and neither would ever get on. So here
-//! both ask, and the first answer stays.
+//! both ask, and the first answer stays. An error is no answer: it is passed on, and the next one asks again.
 
 use std::sync::OnceLock;
 
-use magnus::value::{Opaque, OpaqueId};
-use magnus::{prelude::*, Error, Module, RClass, Ruby, TypedData, Value};
+use magnus::value::Opaque;
+use magnus::{Error, Module, RClass, Ruby, TypedData, Value};
 
-/// See the module.
+/// A question to the VM, and its answer once it has one.
 #[derive(Debug)]
-pub(crate) struct Asked<T, A = T> {
+pub(crate) struct Asked<T> {
     answer: OnceLock<T>,
-    ask: fn(&Ruby) -> A,
-}
-
-/// An object, which the GC leaves alone from then on; nil if it is not to be had.
-pub(crate) type Object = Asked<Opaque<Value>, Result<Value, Error>>;
-
-impl<T, A> Asked<T, A> {
-    pub(crate) const fn new(ask: fn(&Ruby) -> A) -> Self {
-        Self { answer: OnceLock::new(), ask }
-    }
-
-    fn once(&self, ruby: &Ruby, keep: impl FnOnce(A) -> T) -> &T {
-        if let Some(answer) = self.answer.get() {
-            return answer;
-        }
-        let answer = keep((self.ask)(ruby));
-        self.answer.get_or_init(|| answer)
-    }
+    ask: fn(&Ruby) -> Result<T, Error>,
 }
 
 impl<T> Asked<T> {
-    pub(crate) fn get(&self, ruby: &Ruby) -> &T {
-        self.once(ruby, |answer| answer)
+    pub(crate) const fn new(ask: fn(&Ruby) -> Result<T, Error>) -> Self {
+        Self { answer: OnceLock::new(), ask }
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// What the question raises, or what was delivered meanwhile.
+    pub(crate) fn get(&self, ruby: &Ruby) -> Result<&T, Error> {
+        if let Some(answer) = self.answer.get() {
+            return Ok(answer);
+        }
+        let answer = (self.ask)(ruby)?;
+        Ok(self.answer.get_or_init(|| answer))
     }
 }
 
+/// The same for an object, which the GC leaves alone from then on.
+pub(crate) struct Object {
+    answer: OnceLock<Opaque<Value>>,
+    ask: fn(&Ruby) -> Result<Value, Error>,
+}
+
 impl Object {
-    pub(crate) fn value(&self, ruby: &Ruby) -> Value {
-        let kept = self.once(ruby, |answer| {
-            let value = answer.unwrap_or_else(|_| ruby.qnil().as_value());
-            ruby.gc_register_mark_object(value);
-            value.into()
-        });
-        ruby.get_inner(*kept)
+    pub(crate) const fn new(ask: fn(&Ruby) -> Result<Value, Error>) -> Self {
+        Self { answer: OnceLock::new(), ask }
     }
+
+    /// The object.
+    ///
+    /// # Errors
+    /// As [`Asked::get`].
+    pub(crate) fn value(&self, ruby: &Ruby) -> Result<Value, Error> {
+        if let Some(answer) = self.answer.get() {
+            return Ok(ruby.get_inner(*answer));
+        }
+        let value = (self.ask)(ruby)?;
+        ruby.gc_register_mark_object(value);
+        Ok(ruby.get_inner(*self.answer.get_or_init(|| value.into())))
+    }
+}
+
+/// Asks at once for Ruby's own methods that are needed later, before an app puts others in their place.
+///
+/// # Errors
+/// What Ruby raises: the extension cannot work then.
+pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+    super::threads::ask_at_load(ruby)?;
+    super::methods::ask_at_load(ruby)?;
+    super::modules::ask_at_load(ruby)?;
+    super::fibers::ask_at_load(ruby)
 }
 
 /// Defines a class of ours for what `T` wraps. What magnus keeps of it, it is asked for at once, as the extension is still
@@ -59,10 +79,4 @@ pub(crate) fn define_class<T: TypedData>(
 ) -> Result<RClass, Error> {
     outer.define_class(name, ruby.class_object())?;
     Ok(T::class(ruby))
-}
-
-/// The id of the method by which an UnboundMethod is called on an object.
-pub(crate) fn bind_call(ruby: &Ruby) -> OpaqueId {
-    static ID: Asked<OpaqueId> = Asked::new(|ruby| ruby.intern("bind_call").into());
-    *ID.get(ruby)
 }

@@ -3,43 +3,23 @@
 //! A value is kept twice: as a fiber-local variable, which can be read cheaply and of other threads,
 //! and from Ruby 3.2 on in the fiber's storage, which a fiber that is made inherits.
 
-use std::ffi::{c_int, CStr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ffi::c_int;
 
 #[cfg(ruby_gte_3_2)]
-use magnus::{prelude::*, rb_sys::AsRawValue, Ruby};
-use rb_sys::{rb_event_flag_t, ID, VALUE};
+use magnus::{prelude::*, rb_sys::AsRawValue, rb_sys::FromRawValue, Value};
+use magnus::{Error, Ruby};
+use rb_sys::{rb_event_flag_t, VALUE};
 
 #[cfg(ruby_gte_3_2)]
 use super::asked::Object;
+use super::door::{quietly, Name};
 use super::events::ThreadHook;
 
 /// Whether fibers have a storage that those they make inherit.
 pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);
 
-/// A name, whose id the VM is asked for once.
-struct Name(&'static CStr, AtomicU64);
-
 /// Name of the variable.
 static KEY: Name = Name::new(c"__profiler_labels__");
-
-impl Name {
-    const fn new(name: &'static CStr) -> Self {
-        Self(name, AtomicU64::new(0))
-    }
-
-    fn id(&self) -> ID {
-        match self.1.load(Ordering::Relaxed) {
-            0 => {
-                // SAFETY: callers hold the GVL; the name is a C string. The id of an interned name lasts.
-                let id = unsafe { rb_sys::rb_intern(self.0.as_ptr()) };
-                self.1.store(id as u64, Ordering::Relaxed);
-                id
-            }
-            known => known as ID,
-        }
-    }
-}
 
 /// What a fiber-local variable holds.
 #[derive(Clone, Copy, Debug)]
@@ -52,13 +32,13 @@ pub(crate) enum Local {
     Some(u64),
 }
 
-/// The variable of the fiber that runs on `thread`, a Thread.
+/// The variable of the fiber that runs on `thread`, a Thread. Calls no method.
 ///
 /// # Safety
-/// The caller holds the GVL; `thread` is a live Thread of this Ractor that has not ended.
+/// The caller holds the GVL; `thread` is a Thread of this Ractor.
 pub(crate) unsafe fn local(thread: u64) -> Local {
-    // SAFETY: as promised. Only reads a table; raises for no live thread.
-    let value = unsafe { super::quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, KEY.id())) };
+    // SAFETY: as promised. Only reads a table; raises for no Thread.
+    let value = unsafe { quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, KEY.id())) };
     match value {
         Some(value) if value == rb_sys::Qfalse as VALUE => Local::Nothing,
         Some(value) if value != rb_sys::Qnil as VALUE => Local::Some(value),
@@ -67,59 +47,71 @@ pub(crate) unsafe fn local(thread: u64) -> Local {
 }
 
 /// Sets the variable of the fiber that runs on the current thread; nothing is stored as such. A frozen
-/// Thread keeps what it has.
+/// Thread keeps what it has. Calls no method.
 ///
 /// # Safety
 /// The caller holds the GVL and runs on `thread`; `value` is a live object.
 pub(crate) unsafe fn set_local(thread: u64, value: Option<u64>) {
     let value = value.map_or(rb_sys::Qfalse as VALUE, |value| value as VALUE);
-    // SAFETY: as promised; FrozenError is dropped.
-    unsafe { super::quietly(|| rb_sys::rb_thread_local_aset(thread as VALUE, KEY.id(), value)) };
+    // SAFETY: as promised. The message of a FrozenError would call `inspect`, so it is not let come to that.
+    unsafe {
+        if rb_sys::rb_obj_frozen_p(thread as VALUE) == rb_sys::Qfalse as VALUE {
+            quietly(|| rb_sys::rb_thread_local_aset(thread as VALUE, KEY.id(), value));
+        }
+    }
 }
 
 /// What the current fiber inherited or was given, as a VALUE. Nothing before Ruby 3.2.
 ///
-/// # Safety
-/// The caller holds the GVL and may allocate.
-pub(crate) unsafe fn stored() -> Option<u64> {
-    // SAFETY: as promised.
-    let value = unsafe { storage(&[symbol()]) }?;
-    (value != rb_sys::Qnil as VALUE).then_some(value as u64)
+/// # Errors
+/// What was delivered meanwhile.
+#[cfg(ruby_gte_3_2)]
+pub(crate) fn stored(ruby: &Ruby) -> Result<Option<u64>, Error> {
+    static GET: Name = Name::new(c"[]");
+    let value = super::door::call(FIBER.value(ruby)?, &GET, [key()])?;
+    Ok((!value.is_nil()).then(|| value.as_raw() as u64))
 }
 
 /// Has the current fiber, and those that it makes from now on, carry `value`. Does nothing before
 /// Ruby 3.2.
 ///
+/// # Errors
+/// What was delivered meanwhile: it is carried all the same, as the VM delivers when that is done.
+///
 /// # Safety
-/// The caller holds the GVL and may allocate; `value` is a live object.
-pub(crate) unsafe fn store(value: Option<u64>) {
-    let value = value.map_or(rb_sys::Qnil as VALUE, |value| value as VALUE);
-    // SAFETY: as promised.
-    let _ = unsafe { storage(&[symbol(), value]) };
-}
-
-unsafe fn symbol() -> VALUE {
-    // SAFETY: the GVL is held, and the id is of an interned name.
-    unsafe { rb_sys::rb_id2sym(KEY.id()) }
-}
-
-/// `Fiber[key]` with one argument, `Fiber[key] = value` with two.
+/// `value` is a live object.
 #[cfg(ruby_gte_3_2)]
-unsafe fn storage(arguments: &[VALUE]) -> Option<VALUE> {
-    static FIBER: Object = Object::new(|ruby| ruby.class_object().const_get("Fiber"));
-    static GET: Name = Name::new(c"[]");
+pub(crate) unsafe fn store(ruby: &Ruby, value: Option<u64>) -> Result<(), Error> {
     static SET: Name = Name::new(c"[]=");
-    let method = if arguments.len() == 1 { GET.id() } else { SET.id() };
-    // SAFETY: the GVL is held.
-    unsafe {
-        let fiber = FIBER.value(&Ruby::get_unchecked()).as_raw() as VALUE;
-        super::quietly(|| rb_sys::rb_funcallv(fiber, method, arguments.len() as c_int, arguments.as_ptr()))
-    }
+    // SAFETY: as promised.
+    let value = unsafe { Value::from_raw(value.map_or(rb_sys::Qnil as VALUE, |value| value as VALUE)) };
+    super::door::call(FIBER.value(ruby)?, &SET, [key(), value]).map(drop)
 }
 
 #[cfg(not(ruby_gte_3_2))]
-unsafe fn storage(_arguments: &[VALUE]) -> Option<VALUE> {
-    None
+pub(crate) fn stored(_ruby: &Ruby) -> Result<Option<u64>, Error> {
+    Ok(None)
+}
+
+#[cfg(not(ruby_gte_3_2))]
+pub(crate) unsafe fn store(_ruby: &Ruby, _value: Option<u64>) -> Result<(), Error> {
+    Ok(())
+}
+
+#[cfg(ruby_gte_3_2)]
+static FIBER: Object = Object::new(|ruby| ruby.class_object().const_get("Fiber"));
+
+#[cfg(ruby_gte_3_2)]
+fn key() -> Value {
+    // SAFETY: the callers hold the GVL, and the id is of an interned name.
+    unsafe { Value::from_raw(rb_sys::rb_id2sym(KEY.id())) }
+}
+
+/// See [`super::asked::ask_at_load`].
+pub(super) fn ask_at_load(_ruby: &Ruby) -> Result<(), Error> {
+    #[cfg(ruby_gte_3_2)]
+    FIBER.value(_ruby)?;
+    Ok(())
 }
 
 /// Whether the fiber that runs has not begun its block: its stack is empty.

@@ -97,7 +97,7 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     type Ask = unsafe extern "C" fn(VALUE) -> VALUE;
     let ask = |question: Ask| {
         // SAFETY: the GVL is held, `frame` is an iseq or a method entry, and a VALUE has no destructor.
-        unsafe { super::quietly(|| question(frame)) }
+        unsafe { super::door::quietly(|| question(frame)) }
     };
     let string = |question: Ask| {
         let answer = ask(question)?;

@@ -1,9 +1,10 @@
 //! Method entries, and the blocks of which `define_method` made them.
 
-use magnus::{prelude::*, rb_sys::AsRawValue, Error, RArray, Ruby, Value};
+use magnus::{prelude::*, rb_sys::AsRawValue, rb_sys::FromRawValue, Error, RArray, Ruby, Symbol, Value};
 use rb_sys::VALUE;
 
-use super::asked::{bind_call, Object};
+use super::asked::Object;
+use super::door::{bind_call, call, quietly, unless_undefined, Name};
 use super::objects::{is_proc, kind, references, Kind};
 
 /// What a method entry is made of.
@@ -91,15 +92,33 @@ static ORIGINAL_NAME: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod",
 static NAME_OF_BOUND: Object = Object::new(|ruby| unbound(ruby, "Method", "original_name"));
 
 fn unbound(ruby: &Ruby, class: &str, name: &str) -> Result<Value, Error> {
-    let class: Value = ruby.class_object().funcall("const_get", (class,))?;
-    class.funcall("instance_method", (name,))
+    instance_method(ruby, ruby.class_object().const_get(class)?, name)
+}
+
+/// `class.instance_method(name)`.
+///
+/// # Errors
+/// What Ruby raises.
+pub(super) fn instance_method(ruby: &Ruby, class: Value, name: &str) -> Result<Value, Error> {
+    static ASK: Name = Name::new(c"instance_method");
+    call(class, &ASK, [ruby.to_symbol(name).as_value()])
+}
+
+/// See [`super::asked::ask_at_load`].
+pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+    [&INSTANCE_METHOD, &SUPER_METHOD, &ORIGINAL_NAME, &NAME_OF_BOUND]
+        .into_iter()
+        .try_for_each(|it| it.value(ruby).map(drop))
 }
 
 /// Makes an UnboundMethod of each method of `module`.
 ///
+/// # Errors
+/// What was delivered meanwhile.
+///
 /// # Safety
 /// The caller holds the GVL; the module is alive and on the machine's stack.
-pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> RArray {
+pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
     let methods = ruby.ary_new();
     let lists: [unsafe extern "C" fn(core::ffi::c_int, *const VALUE, VALUE) -> VALUE; 2] =
         [rb_sys::rb_class_instance_methods, rb_sys::rb_class_private_instance_methods];
@@ -107,22 +126,22 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> RArray {
         let own_only = [rb_sys::Qfalse as VALUE];
         // SAFETY: as promised; an Array that was just made is on the stack.
         let names = unsafe {
-            super::quietly(|| names(1, own_only.as_ptr(), module.as_raw()))
-                .and_then(|list| RArray::from_value(magnus::rb_sys::FromRawValue::from_raw(list)))
+            quietly(|| names(1, own_only.as_ptr(), module.as_raw()))
+                .and_then(|list| RArray::from_value(Value::from_raw(list)))
         };
         for name in names.into_iter().flat_map(RArray::into_iter) {
-            let made = INSTANCE_METHOD.value(ruby).funcall::<_, _, Value>(bind_call(ruby), (module, name));
-            if let Ok(made) = made {
-                let _ = methods.push(made);
-                // What a prepended module overrides.
-                let hidden = SUPER_METHOD.value(ruby).funcall::<_, _, Value>(bind_call(ruby), (made,));
-                if let Some(hidden) = hidden.ok().filter(|it| !it.is_nil()) {
-                    let _ = methods.push(hidden);
-                }
+            // It may have been taken away since it was listed.
+            let ask = || bind_call(INSTANCE_METHOD.value(ruby)?, [module, name]);
+            let Some(method) = unless_undefined(ruby, ask)? else { continue };
+            methods.push(method)?;
+            // What a prepended module overrides.
+            let hidden = bind_call(SUPER_METHOD.value(ruby)?, [method])?;
+            if !hidden.is_nil() {
+                methods.push(hidden)?;
             }
         }
     }
-    methods
+    Ok(methods)
 }
 
 /// The entry of a Method or UnboundMethod; nothing for anything else. Makes no Ruby object.
@@ -147,11 +166,14 @@ fn is_method(object: Value) -> bool {
 }
 
 /// The name under which a Method or UnboundMethod was defined.
-pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Option<String> {
+///
+/// # Errors
+/// What was delivered meanwhile.
+pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     // SAFETY: both are alive; no method is called.
     let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };
     let ask = if bound == rb_sys::Qtrue as VALUE { &NAME_OF_BOUND } else { &ORIGINAL_NAME };
-    let name: magnus::Symbol = ask.value(ruby).funcall(bind_call(ruby), (object,)).ok()?;
+    let name = Symbol::from_value(bind_call(ask.value(ruby)?, [object])?);
     // SAFETY: the GVL is held; a Symbol's String is alive with it.
-    unsafe { Some(super::text(rb_sys::rb_sym2str(name.as_raw()))) }
+    Ok(name.map(|name| unsafe { super::text(rb_sys::rb_sym2str(name.as_raw())) }))
 }

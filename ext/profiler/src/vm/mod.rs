@@ -5,6 +5,7 @@
 
 pub(crate) mod allocations;
 pub(crate) mod asked;
+pub(crate) mod door;
 pub(crate) mod events;
 pub(crate) mod fibers;
 pub(crate) mod frames;
@@ -38,25 +39,4 @@ pub(crate) unsafe fn text(string: VALUE) -> String {
     let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let clean = |char: char| if char.is_control() || turns(char) { ' ' } else { char };
     String::from_utf8_lossy(bytes).chars().map(clean).collect()
-}
-
-/// Runs `call`, which may raise. Nothing if it raised; the exception is dropped.
-///
-/// # Safety
-/// The caller holds the GVL, and nothing with a destructor is alive inside `call` when it raises.
-pub(crate) unsafe fn quietly<F: FnMut() -> VALUE>(mut call: F) -> Option<VALUE> {
-    unsafe extern "C" fn run<F: FnMut() -> VALUE>(data: VALUE) -> VALUE {
-        // SAFETY: `data` is the address of the closure below, which outlives the call.
-        let call = unsafe { &mut *(data as *mut F) };
-        call()
-    }
-    let mut raised = 0;
-    // SAFETY: the closure lives on this frame until rb_protect returns.
-    let value = unsafe { rb_sys::rb_protect(Some(run::<F>), &raw mut call as VALUE, &mut raised) };
-    if raised == 0 {
-        return Some(value);
-    }
-    // SAFETY: clears the pending exception of the thread that we are on.
-    unsafe { rb_sys::rb_set_errinfo(rb_sys::Qnil as VALUE) };
-    None
 }

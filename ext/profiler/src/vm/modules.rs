@@ -1,9 +1,11 @@
 //! What a class or module is called, and what it hangs on where it has no name. No code of the app runs.
 
-use magnus::{rb_sys::FromRawValue, RArray, Ruby, Value};
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{prelude::*, Error, RArray, Ruby, Value};
 use rb_sys::{ruby_value_type, VALUE};
 
 use super::asked::Object;
+use super::door::{call, protect, Name};
 use super::objects::{kind, Kind};
 
 /// What is known of a class or module.
@@ -40,7 +42,7 @@ pub(crate) unsafe fn anatomy(module: u64) -> Anatomy {
                 by: hidden(value, c"__defined_at__"),
             };
         }
-        let name = super::quietly(|| rb_sys::rb_mod_name(value));
+        let name = super::door::quietly(|| rb_sys::rb_mod_name(value));
         match name.filter(|name| rb_sys::RB_TYPE_P(*name, ruby_value_type::RUBY_T_STRING)) {
             Some(name) => Anatomy::Named(super::text(name)),
             None if is_class => Anatomy::Class { superclass: superclass(value) },
@@ -82,7 +84,7 @@ pub(crate) unsafe fn metaclass(class: u64) -> Option<u64> {
 
 unsafe fn superclass(class: VALUE) -> Option<u64> {
     // SAFETY: as the callers promise. Raises for a class that was never initialised.
-    let superclass = unsafe { super::quietly(|| rb_sys::rb_class_superclass(class)) };
+    let superclass = unsafe { super::door::quietly(|| rb_sys::rb_class_superclass(class)) };
     superclass.filter(|it| *it != rb_sys::Qnil as VALUE)
 }
 
@@ -99,7 +101,7 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
         fn rb_class_attached_object(singleton: VALUE) -> VALUE;
     }
     // SAFETY: raises for what is no singleton class.
-    let object = unsafe { super::quietly(|| rb_class_attached_object(singleton)) };
+    let object = unsafe { super::door::quietly(|| rb_class_attached_object(singleton)) };
     object.filter(|it| !rb_sys::SPECIAL_CONST_P(*it))
 }
 
@@ -109,45 +111,49 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
     unsafe { hidden(singleton, c"__attached__").map(|it| it as VALUE) }
 }
 
-/// `ObjectSpace.each_object` as it was when we first asked.
+/// `ObjectSpace.each_object`, whatever an app has made of it since.
 static EACH_OBJECT: Object = Object::new(|ruby| {
-    use magnus::prelude::*;
-    let space: Value = ruby.class_object().funcall("const_get", ("ObjectSpace",))?;
-    space.funcall("method", ("each_object",))
+    static METHOD: Name = Name::new(c"method");
+    let space = ruby.class_object().const_get("ObjectSpace")?;
+    call(space, &METHOD, [ruby.to_symbol("each_object").as_value()])
 });
+
+/// See [`super::asked::ask_at_load`].
+pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+    EACH_OBJECT.value(ruby).map(drop)
+}
 
 /// All classes and modules that are alive, but for singleton classes of classes: see [`metaclass`].
 ///
-/// # Safety
-/// The caller holds the GVL.
-pub(crate) unsafe fn all(ruby: &Ruby) -> Option<RArray> {
+/// # Errors
+/// What was delivered meanwhile.
+pub(crate) fn all(ruby: &Ruby) -> Result<RArray, Error> {
+    // SAFETY: a `Ruby` proves that the GVL is held.
+    objects_of(ruby, unsafe { Value::from_raw(rb_sys::rb_cModule) })
+}
+
+/// All objects of a class.
+///
+/// # Errors
+/// As [`all`].
+pub(super) fn objects_of(ruby: &Ruby, class: Value) -> Result<RArray, Error> {
     unsafe extern "C" fn note(
-        module: VALUE,
+        object: VALUE,
         list: VALUE,
         _argc: core::ffi::c_int,
         _argv: *const VALUE,
         _block: VALUE,
     ) -> VALUE {
         // SAFETY: the list is the Array below.
-        unsafe { rb_sys::rb_ary_push(list, module) }
+        unsafe { rb_sys::rb_ary_push(list, object) }
     }
-    use magnus::{prelude::*, rb_sys::AsRawValue};
-    let method = EACH_OBJECT.value(ruby);
+    static CALL: Name = Name::new(c"call");
+    let method = EACH_OBJECT.value(ruby)?;
     let list = ruby.ary_new();
-    let call = c"call";
+    let argument = [class.as_raw()];
     // SAFETY: the GVL is held; all values are on the stack.
-    unsafe {
-        let argument = [rb_sys::rb_cModule];
-        super::quietly(|| {
-            rb_sys::rb_block_call(
-                method.as_raw(),
-                rb_sys::rb_intern(call.as_ptr()),
-                1,
-                argument.as_ptr(),
-                Some(note),
-                list.as_raw(),
-            )
-        })?;
-        RArray::from_value(Value::from_raw(list.as_value().as_raw()))
-    }
+    protect(|| unsafe {
+        rb_sys::rb_block_call(method.as_raw(), CALL.id(), 1, argument.as_ptr(), Some(note), list.as_raw())
+    })?;
+    Ok(list)
 }

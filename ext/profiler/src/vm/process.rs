@@ -1,35 +1,44 @@
 //! What this process is: the Ruby it runs, its JIT, its program.
 
+use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use magnus::{prelude::*, value::OpaqueId, Error, Ruby, Value};
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{prelude::*, Error, RString, Ruby, TryConvert, Value};
+use rb_sys::VALUE;
 
-use super::asked::{Asked, Object};
+use super::asked::Asked;
+use super::door::{call, quietly, Name};
 
 /// Whether walking from a signal handler is unsafe here, and why. Asked of the VM once where the
 /// answer cannot change.
-pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Option<String> {
+///
+/// # Errors
+/// What was delivered meanwhile.
+pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
     static ANSWER: Asked<(bool, Option<String>)> =
-        Asked::new(|ruby| (constant::<Value>(ruby, &["RubyVM", "ZJIT"]).is_ok(), why_unsafe(ruby)));
-    match ANSWER.get(ruby) {
+        Asked::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
+    match ANSWER.get(ruby)? {
         // A program can turn ZJIT on by itself.
         (true, _) => why_unsafe(ruby),
-        (false, answer) => answer.clone(),
+        (false, answer) => Ok(answer.clone()),
     }
 }
 
-fn why_unsafe(ruby: &Ruby) -> Option<String> {
-    let version = constant::<String>(ruby, &["RUBY_VERSION"]).ok()?;
+fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
+    let version = text_of(ruby, c"RUBY_VERSION");
     if version == "3.2.0" {
-        return Some("Ruby 3.2.0 crashes when a stack is walked at the wrong moment".into());
+        return Ok(Some("Ruby 3.2.0 crashes when a stack is walked at the wrong moment".into()));
     }
-    if jit(ruby, "ZJIT") {
-        return Some("ZJIT's frames cannot be walked at every moment".into());
+    if jit(ruby, c"ZJIT")? {
+        return Ok(Some("ZJIT's frames cannot be walked at every moment".into()));
     }
-    if !cfg!(ruby_gte_3_3) && jit(ruby, "YJIT") {
-        return Some(format!("YJIT of Ruby {version} moves its frames before it fills them (mended in 3.3)"));
+    if !cfg!(ruby_gte_3_3) && jit(ruby, c"YJIT")? {
+        return Ok(Some(format!(
+            "YJIT of Ruby {version} moves its frames before it fills them (mended in 3.3)"
+        )));
     }
-    None
+    Ok(None)
 }
 
 /// Whether several Ruby threads of the main Ractor share one native thread (`RUBY_MN_THREADS=1`).
@@ -47,31 +56,36 @@ pub(crate) fn shared_threads() -> Option<String> {
 }
 
 /// What a profile of all threads must say where there are more.
-pub(crate) fn other_ractors(ruby: &Ruby) -> Option<String> {
+///
+/// # Errors
+/// As [`has_ractors`].
+pub(crate) fn other_ractors(ruby: &Ruby) -> Result<Option<String>, Error> {
     let sentence = "threads of other Ractors are not in this profile, nor are the objects that they made";
-    has_ractors(ruby).then(|| sentence.into())
+    Ok(has_ractors(ruby)?.then(|| sentence.into()))
 }
 
 /// Whether there are Ractors besides the main one.
-pub(crate) fn has_ractors(ruby: &Ruby) -> bool {
-    static RACTOR: Object = Object::new(|ruby| constant(ruby, &["Ractor"]));
-    static COUNT: Asked<OpaqueId> = Asked::new(|ruby| ruby.intern("count").into());
-    let count = RACTOR.value(ruby).funcall::<_, _, usize>(*COUNT.get(ruby), ());
-    count.is_ok_and(|count| count > 1)
+///
+/// # Errors
+/// What was delivered meanwhile.
+pub(crate) fn has_ractors(ruby: &Ruby) -> Result<bool, Error> {
+    static COUNT: Name = Name::new(c"count");
+    match constant(ruby, &[c"Ractor"]) {
+        None => Ok(false),
+        Some(ractor) => Ok(usize::try_convert(call(ractor, &COUNT, [])?)? > 1),
+    }
 }
 
 /// `RUBY_DESCRIPTION`.
-pub(crate) fn description(ruby: &Ruby) -> &'static str {
-    static DESCRIPTION: Asked<String> =
-        Asked::new(|ruby| constant(ruby, &["RUBY_DESCRIPTION"]).unwrap_or_default());
-    DESCRIPTION.get(ruby)
+pub(crate) fn description(ruby: &Ruby) -> String {
+    text_of(ruby, c"RUBY_DESCRIPTION")
 }
 
 /// `$PROGRAM_NAME`.
 pub(crate) fn program(_gvl: &Ruby) -> String {
     // SAFETY: a `Ruby` proves that the GVL is held; the variable is the VM's own and holds a String.
     unsafe {
-        super::quietly(|| rb_sys::rb_gv_get(c"$0".as_ptr()))
+        quietly(|| rb_sys::rb_gv_get(c"$0".as_ptr()))
             .filter(|name| rb_sys::RB_TYPE_P(*name, rb_sys::ruby_value_type::RUBY_T_STRING))
             .map(|name| super::text(name))
             .unwrap_or_default()
@@ -85,13 +99,30 @@ pub(crate) fn allow_ractors(_gvl: &Ruby) {
     unsafe { rb_sys::rb_ext_ractor_safe(true) };
 }
 
-fn jit(ruby: &Ruby, name: &str) -> bool {
-    let jit = constant::<Value>(ruby, &["RubyVM", name]);
-    jit.and_then(|jit| jit.funcall::<_, _, bool>("enabled?", ())).unwrap_or(false)
+fn jit(ruby: &Ruby, name: &CStr) -> Result<bool, Error> {
+    static ENABLED: Name = Name::new(c"enabled?");
+    match constant(ruby, &[c"RubyVM", name]) {
+        None => Ok(false),
+        Some(jit) => Ok(call(jit, &ENABLED, [])?.to_bool()),
+    }
 }
 
-fn constant<T: magnus::TryConvert>(ruby: &Ruby, path: &[&str]) -> Result<T, Error> {
-    let object = ruby.class_object().as_value();
-    let find = |module: Value, name: &&str| module.funcall("const_get", (*name,));
-    T::try_convert(path.iter().try_fold(object, find)?)
+/// A constant that holds a String, as text; empty if there is none.
+fn text_of(ruby: &Ruby, name: &CStr) -> String {
+    let string = constant(ruby, &[name]).and_then(RString::from_value);
+    // SAFETY: the GVL is held, and the String is alive on the stack.
+    string.map(|it| unsafe { super::text(it.as_raw()) }).unwrap_or_default()
+}
+
+/// A constant, or nothing if there is none. Calls no method, also not `const_missing`.
+fn constant(_gvl: &Ruby, path: &[&CStr]) -> Option<Value> {
+    // SAFETY: a `Ruby` proves that the GVL is held; all but the last constant of a path are modules of Ruby's own.
+    unsafe {
+        let inside = |module: VALUE, name: &&CStr| {
+            let id = rb_sys::rb_intern(name.as_ptr());
+            let defined = rb_sys::rb_const_defined(module, id) != 0;
+            defined.then(|| quietly(|| rb_sys::rb_const_get(module, id))).flatten()
+        };
+        path.iter().try_fold(rb_sys::rb_cObject, inside).map(|it| Value::from_raw(it))
+    }
 }

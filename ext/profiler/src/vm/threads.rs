@@ -1,11 +1,15 @@
 //! The Ruby threads that exist.
 
-use magnus::value::OpaqueId;
-use magnus::{prelude::*, rb_sys::AsRawValue, Error, RArray, Ruby, Value};
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{prelude::*, Error, RArray, RString, Ruby, TryConvert, Value};
+use rb_sys::VALUE;
 
-use super::asked::{self, Object};
+use super::asked::Object;
+use super::door::{bind_call, call, protect, Name};
+use super::methods::instance_method;
+use super::modules::objects_of;
 
-/// A living Ruby thread.
+/// A Ruby thread, as Ruby told of it.
 #[derive(Debug)]
 pub(crate) struct RubyThread {
     /// Identity of the Thread object, to compare and nothing else.
@@ -18,24 +22,55 @@ pub(crate) struct RubyThread {
     pub(crate) current: bool,
 }
 
-/// All living threads of the Ractor, with their names if they are wanted. Overridden methods of Thread are not called.
-pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Vec<RubyThread>, Error> {
-    let ask = Ask::new(ruby, names);
-    alive(ruby)?.into_iter().map(|thread| ask.about(thread)).collect()
+/// Threads that were alive when Ruby was asked. The objects stay alive as long as this is on the machine's stack; the
+/// threads may have ended since, as each question lets others run.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pub(crate) list: Vec<RubyThread>,
+
+    holder: RArray,
 }
 
-/// The identities of all living threads of the Ractor. They live until another one gets a turn, which none does in here.
+impl Threads {
+    /// Keeps the objects alive up to here.
+    pub(crate) fn release(self) {
+        std::hint::black_box(self.holder.as_raw());
+    }
+}
+
+/// All living threads of the Ractor, with their names if they are wanted. Overridden methods of Thread are not called.
+///
+/// # Errors
+/// What was delivered meanwhile.
+pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
+    let holder = alive(ruby)?;
+    let ask = Ask::new(ruby, names)?;
+    let list = holder.into_iter().map(|thread| ask.about(thread)).collect::<Result<_, Error>>()?;
+    Ok(Threads { list, holder })
+}
+
+/// The identities of all living threads of the Ractor.
+///
+/// # Errors
+/// What was delivered meanwhile.
 pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
     Ok(alive(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
 }
 
-fn alive(ruby: &Ruby) -> Result<RArray, Error> {
-    ruby.class_thread().funcall("list", ())
+/// The thread that runs, alone.
+///
+/// # Errors
+/// As [`list`].
+pub(crate) fn only_current(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
+    Ok(Threads { list: vec![current(ruby, names)?], holder: ruby.ary_new() })
 }
 
 /// The thread that runs.
+///
+/// # Errors
+/// As [`list`].
 pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
-    Ask::new(ruby, names).about(ruby.thread_current().as_value())
+    Ask::new(ruby, names)?.about(ruby.thread_current().as_value())
 }
 
 /// Whether threads are asked for their names.
@@ -50,47 +85,75 @@ pub(crate) fn identity(value: Value) -> Option<u64> {
     magnus::Thread::from_value(value).map(|thread| thread.as_raw())
 }
 
-/// Methods of Thread, whatever a class of the app has made of them. Made once.
+/// Methods of Thread, whatever a class of the app has made of them.
 static NATIVE_ID: Object = Object::new(|ruby| method(ruby, "native_thread_id"));
 static NAME: Object = Object::new(|ruby| method(ruby, "name"));
+/// `Thread.list` as Ruby defines it; nil if an app replaced it before we were loaded.
+static LIST: Object = Object::new(own_list);
 
 fn method(ruby: &Ruby, name: &str) -> Result<Value, Error> {
-    ruby.class_thread().funcall("instance_method", (name,))
+    instance_method(ruby, ruby.class_thread().as_value(), name)
+}
+
+/// The Method of `Thread.list` that is Ruby's own: one without a place in a source.
+fn own_list(ruby: &Ruby) -> Result<Value, Error> {
+    static METHOD: Name = Name::new(c"method");
+    static SOURCE: Name = Name::new(c"source_location");
+    static SUPER: Name = Name::new(c"super_method");
+    let mut list = call(ruby.class_thread().as_value(), &METHOD, [ruby.to_symbol("list").as_value()])?;
+    while !list.is_nil() && !call(list, &SOURCE, [])?.is_nil() {
+        list = call(list, &SUPER, [])?;
+    }
+    Ok(list)
+}
+
+/// See [`super::asked::ask_at_load`].
+pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+    [&NATIVE_ID, &NAME, &LIST].into_iter().try_for_each(|it| it.value(ruby).map(drop))
+}
+
+fn alive(ruby: &Ruby) -> Result<RArray, Error> {
+    let list = LIST.value(ruby)?;
+    if list.is_nil() {
+        // With those that have ended, which have no native id.
+        return objects_of(ruby, ruby.class_thread().as_value());
+    }
+    // SAFETY: the GVL is held; a bound Method is called, which gives an Array.
+    unsafe {
+        let list = protect(|| rb_sys::rb_method_call(0, core::ptr::null(), list.as_raw()))?;
+        RArray::try_convert(Value::from_raw(list))
+    }
 }
 
 /// What is asked of a thread.
 struct Ask {
-    bind_call: OpaqueId,
     native_id: Value,
     name: Value,
     names: Names,
-    main: u64,
-    current: u64,
+    main: VALUE,
+    current: VALUE,
 }
 
 impl Ask {
-    fn new(ruby: &Ruby, names: Names) -> Self {
-        // SAFETY: a `Ruby` proves that the GVL is held.
-        let main = unsafe { rb_sys::rb_thread_main() } as u64;
-        Self {
-            bind_call: asked::bind_call(ruby),
-            native_id: NATIVE_ID.value(ruby),
-            name: NAME.value(ruby),
+    fn new(ruby: &Ruby, names: Names) -> Result<Self, Error> {
+        Ok(Self {
+            native_id: NATIVE_ID.value(ruby)?,
+            name: NAME.value(ruby)?,
             names,
-            main,
+            // SAFETY: a `Ruby` proves that the GVL is held.
+            main: unsafe { rb_sys::rb_thread_main() },
             current: ruby.thread_current().as_raw(),
-        }
+        })
     }
 
     fn about(&self, thread: Value) -> Result<RubyThread, Error> {
-        let object = thread.as_raw();
         // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
-        let current = object == self.current;
+        let current = thread.as_raw() == self.current;
         Ok(RubyThread {
-            object,
+            object: thread.as_raw(),
             native_id: match current {
                 true => Some(crate::threads::own_native_id()),
-                false => self.native_id.funcall(self.bind_call, (thread,))?,
+                false => <Option<i32>>::try_convert(bind_call(self.native_id, [thread])?)?,
             },
             name: match self.names {
                 Names::Wanted => self.name_of(thread)?,
@@ -101,7 +164,7 @@ impl Ask {
     }
 
     fn name_of(&self, thread: Value) -> Result<Option<String>, Error> {
-        let own: Option<magnus::RString> = self.name.funcall(self.bind_call, (thread,))?;
+        let own = RString::from_value(bind_call(self.name, [thread])?);
         // SAFETY: the GVL is held, and `name` is a live String.
         let own = own.map(|name| unsafe { super::text(name.as_raw()) });
         Ok(own.or_else(|| (thread.as_raw() == self.main).then(|| "main".to_owned())))

@@ -1,0 +1,48 @@
+//! The app's doings that running sessions are told of: markers, a trap of SIGPROF, a Ractor.
+
+use std::sync::atomic::Ordering;
+
+use magnus::{Error, RString, Ruby};
+
+use crate::capture::{made, CAPTURE};
+use crate::{arming, fork, sampler, threads, vm};
+
+/// `Session._mark(name, started_ns)`: see `Profiler.marker`.
+pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
+    fork::catch_up();
+    if !CAPTURE.enabled.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
+    // SAFETY: nothing of Ruby runs while the slice is read.
+    let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
+    sampler::mark(&name, started_ns, || arming::me().map(|state| threads::info(state, me.name)));
+    Ok(())
+}
+
+/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all looking at objects.
+pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
+    fork::catch_up();
+    let kills = vm::allocations::HOOK_KILLS_RACTORS && made::is_on();
+    if made::follows() {
+        ruby.gc_start(); // so that what is dead does not count as alive
+    }
+    if kills {
+        sampler::give_up_objects(
+            false,
+            "a Ractor was made, which before Ruby 3.3 a hook on allocation kills",
+        );
+    } else if made::follows() {
+        sampler::give_up_objects(
+            true,
+            "a Ractor was made, and one that collects garbage does not tell what it frees",
+        );
+    }
+    kills
+}
+
+/// `Session._give_up`: the app takes SIGPROF.
+pub(super) fn give_up() {
+    fork::catch_up();
+    sampler::give_up("the app trapped SIGPROF");
+}

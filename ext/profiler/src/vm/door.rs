@@ -1,0 +1,178 @@
+//! The door to Ruby code: every call that dispatches a method goes through here.
+//!
+//! Such a call may switch threads, and it may raise what has nothing to do with the question: the VM delivers
+//! `Thread#raise`, `Thread#kill`, `Timeout`, `Interrupt` and a trap that raises as the frame of the callee is popped.
+//! So callers finish their state before they ask, or undo it, and an error is always passed on. Nothing here drops one.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use magnus::error::ErrorType;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{Error, Exception, Ruby, Value};
+use rb_sys::{ID, VALUE};
+
+/// The name of a method or variable, whose id the VM is asked for once.
+#[derive(Debug)]
+pub(crate) struct Name(&'static CStr, AtomicU64);
+
+impl Name {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self(name, AtomicU64::new(0))
+    }
+
+    /// The id. An interned name lasts. The caller holds the GVL.
+    pub(crate) fn id(&self) -> ID {
+        match self.1.load(Ordering::Relaxed) {
+            0 => {
+                // SAFETY: callers hold the GVL; the name is a C string.
+                let id = unsafe { rb_sys::rb_intern(self.0.as_ptr()) };
+                self.1.store(id as u64, Ordering::Relaxed);
+                id
+            }
+            known => known as ID,
+        }
+    }
+}
+
+/// Calls `receiver.method(*arguments)`.
+///
+/// # Errors
+/// What the method raises, and what was delivered meanwhile.
+pub(crate) fn call<const N: usize>(
+    receiver: Value,
+    method: &Name,
+    arguments: [Value; N],
+) -> Result<Value, Error> {
+    let arguments = arguments.map(|it| it.as_raw());
+    // SAFETY: a Value proves that the GVL is held; all of them are on the stack.
+    let answer = protect(|| unsafe {
+        rb_sys::rb_funcallv(receiver.as_raw(), method.id(), N as _, arguments.as_ptr())
+    });
+    // SAFETY: what a method returns is a live object.
+    answer.map(|it| unsafe { Value::from_raw(it) })
+}
+
+/// Calls an UnboundMethod on `receiver`.
+///
+/// # Errors
+/// As [`call`].
+pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) -> Result<Value, Error> {
+    static BIND_CALL: Name = Name::new(c"bind_call");
+    call(method, &BIND_CALL, arguments)
+}
+
+/// What `Object#inspect` says of a value, for a message.
+///
+/// # Errors
+/// What it raises: the caller's own error is then not made.
+pub(crate) fn inspect(value: Value) -> Result<String, Error> {
+    // SAFETY: a Value proves that the GVL is held; `rb_inspect` gives a String, which is on the stack while it is read.
+    unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
+}
+
+/// Asks what may have no answer, which Ruby tells by a NameError. Nothing then.
+///
+/// # Errors
+/// All others, and a NameError that somebody sent here: asked again, the question has an answer.
+pub(crate) fn unless_undefined<T>(
+    ruby: &Ruby,
+    question: impl Fn() -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    let undefined = |error: &Error| error.is_kind_of(ruby.exception_name_error());
+    match question() {
+        Err(error) if undefined(&error) => match question() {
+            Ok(_) => Err(error),
+            Err(again) if undefined(&again) => Ok(None),
+            Err(other) => Err(other),
+        },
+        answer => answer.map(Some),
+    }
+}
+
+/// Raises what [`call`] gave, in a hook of the VM, which lets it through to the code that it interrupts.
+///
+/// # Safety
+/// Nothing with a destructor is alive in the frames from here to the VM.
+pub(crate) unsafe fn raise_from_hook(error: &Error) {
+    // SAFETY: the GVL is held, as an error holds a Value; as promised.
+    unsafe {
+        match error.error_type() {
+            ErrorType::Jump(tag) => rb_sys::rb_jump_tag(*tag as _),
+            ErrorType::Exception(exception) => rb_sys::rb_exc_raise(exception.as_raw()),
+            ErrorType::Error(..) => {} // made by Rust code, and never delivered
+        }
+    }
+}
+
+/// Runs `call`, which may raise, throw or end the thread. All of these become an error that ends this call only.
+///
+/// # Errors
+/// See above. `$!` is as it was before.
+pub(super) fn protect(mut call: impl FnMut() -> VALUE) -> Result<VALUE, Error> {
+    const RAISE: i32 = 6;
+    // SAFETY: the callers hold the GVL, and nothing with a destructor is alive inside `call`.
+    let before = unsafe { rb_sys::rb_errinfo() };
+    // SAFETY: as above.
+    let (value, state) = unsafe { run(&mut call) };
+    match state {
+        0 => Ok(value),
+        RAISE => {
+            // SAFETY: the GVL is held.
+            let raised = unsafe { rb_sys::rb_errinfo() };
+            restore(before);
+            // SAFETY: what was raised is on the stack.
+            let raised = Exception::from_value(unsafe { Value::from_raw(raised) });
+            raised.map_or(Ok(value), |it| Err(it.into()))
+        }
+        // A throw, or the end of the thread: `$!` says which, and stays. magnus makes its error of a jump that it sees.
+        state => magnus::rb_sys::protect(|| {
+            // SAFETY: goes on with the jump that has just been stopped.
+            unsafe { rb_sys::rb_jump_tag(state) }
+        }),
+    }
+}
+
+/// Runs `call`, which dispatches no method and so can raise nothing but its own errors. Nothing if it raised.
+///
+/// # Safety
+/// The caller holds the GVL, and nothing with a destructor is alive inside `call` when it raises.
+pub(crate) unsafe fn quietly(mut call: impl FnMut() -> VALUE) -> Option<VALUE> {
+    // SAFETY: as promised.
+    let before = unsafe { rb_sys::rb_errinfo() };
+    // SAFETY: as promised.
+    let (value, state) = unsafe { run(&mut call) };
+    if state == 0 {
+        return Some(value);
+    }
+    restore(before);
+    None
+}
+
+/// `rb_protect` for a closure: its value, and the VM's tag of what ended it, or 0.
+///
+/// # Safety
+/// As [`quietly`].
+unsafe fn run<F: FnMut() -> VALUE>(call: &mut F) -> (VALUE, i32) {
+    unsafe extern "C" fn call_it<F: FnMut() -> VALUE>(data: VALUE) -> VALUE {
+        // SAFETY: `data` is the address of the closure, which outlives the call.
+        let call = unsafe { &mut *(data as *mut F) };
+        call()
+    }
+    let mut state = 0;
+    // SAFETY: the closure lives until rb_protect returns.
+    let value = unsafe { rb_sys::rb_protect(Some(call_it::<F>), call as *mut F as VALUE, &raw mut state) };
+    (value, state)
+}
+
+/// Gives `$!` the value that it had before a raise was caught: that may be on its way through a frame further out.
+fn restore(before: VALUE) {
+    // The VM refuses what is no exception: where a thread is being ended, what was caught stays there.
+    // SAFETY: the GVL is held; both calls only read and write a field of the current thread.
+    unsafe {
+        let is_exception = rb_sys::rb_obj_is_kind_of(before, rb_sys::rb_eException) == rb_sys::Qtrue as VALUE;
+        if is_exception || before == rb_sys::Qnil as VALUE {
+            rb_sys::rb_set_errinfo(before);
+        }
+    }
+}
