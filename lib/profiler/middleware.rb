@@ -11,12 +11,13 @@ module Profiler
   #
   # Who may ask adds +?profile=cpu+ to the address, or sends <tt>X-Profile: mode=wall;interval=500</tt>; the response then names
   # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. <tt>?profile=</tt> that name, or
-  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Outside development nobody has permission
-  # unless +permit+ or +token+ give it.
+  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Without +permit+ and +token+
+  # only requests that come straight from this machine have permission, in development.
   class Middleware
     autoload :Asked, "#{__dir__}/middleware/asked"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
+    autoload :Local, "#{__dir__}/middleware/local"
     autoload :Permission, "#{__dir__}/middleware/permission"
     autoload :Route, "#{__dir__}/middleware/route"
     autoload :Shown, "#{__dir__}/middleware/shown"

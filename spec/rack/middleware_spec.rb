@@ -19,7 +19,7 @@ RSpec.describe "Profiler::Middleware" do
     APP = ->(env) { Shop.serve; [200, { "a" => "b" }.freeze, ["x"]] }
     RESULTS = []
     def middleware(app = APP, **options) = Profiler::Middleware.new(app, out: ->(it) { RESULTS << it }, **options)
-    def get(app, query = "", **env) = app.call({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
+    def get(app, query = "", **env) = app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
     def names(result) = result.profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Shop/).sort
     def cpu_ms(result) = result.profile.samples.sum(&:cpu) / 1e6
   RUBY
@@ -171,7 +171,7 @@ RSpec.describe "Profiler::Middleware" do
       [%w[x y], parts.new, file.new].each do |body|
         inner = ->(env) { Shop.serve; [200, { "content-type" => "text/plain" }, body] }
         app = Rack::Lint.new(middleware(Rack::Lint.new(inner)))
-        status, _headers, sent = app.call(Rack::MockRequest.env_for("/?profile=cpu"))
+        status, _headers, sent = app.call(Rack::MockRequest.env_for("/?profile=cpu", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost", "SERVER_PROTOCOL" => "HTTP/1.1"))
         text = +""
         sent.each { |it| text << it }
         sent.close
