@@ -18,9 +18,11 @@ module Profiler
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
     autoload :Local, "#{__dir__}/middleware/local"
+    autoload :OnDemand, "#{__dir__}/middleware/on_demand"
     autoload :Permission, "#{__dir__}/middleware/permission"
     autoload :Route, "#{__dir__}/middleware/route"
     autoload :Shown, "#{__dir__}/middleware/shown"
+    autoload :Untraced, "#{__dir__}/middleware/untraced"
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"
@@ -28,15 +30,17 @@ module Profiler
     RECORDING = "profiler.recording"
 
     # @param app [#call]
-    # @param permit [#call, nil] gets the env; what it says decides who may ask
+    # @param permit [#call, nil] gets the env; what it says decides who may ask. What it changes in the session is gone afterwards
     # @param token [String, nil] 16 bytes or more: who sends it in the header +X-Profiler-Token+ may ask
     # @param parameter [String, nil] of the query, to ask with; nil: by header alone
     # @param route [#call, nil] gets the env and gives the label +route+; a pattern, not a path
+    # @param permit_inside [Boolean] permit is asked where {OnDemand} stands further inside, and there begins a profile that is asked for
     # @param options [Hash] as for {InApp::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency rate
     #   duration, and more of {Profiler.start}
     # @raise [ArgumentError]
-    def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, **options)
+    def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, permit_inside: false, **options)
       @app = app
+      @permit_inside = permit_inside
       @permission = Permission.new(permit, token)
       @asked = Asked.new(parameter)
       @route = Route.new(route)
@@ -47,30 +51,58 @@ module Profiler
 
     def call(env)
       words = @asked.in(env)
-      return answer(words, env) if words && @policy.quietly { @permission.given?(env) }
+      return answer(words, env, @app) if words && !@permit_inside && permitted?(env)
 
       recording = @policy.by_chance unless @idle
-      recording ? serve(env, recording) : @app.call(env)
+      env[OnDemand::KEY] = [self, words, recording] if words && @permit_inside
+      recording ? serve(env, recording, @app) : @app.call(env)
+    end
+
+    # What {OnDemand} does for a request that asks.
+    #
+    # @param outer [InApp::Recording, nil] of this request, begun by chance; a profile that is asked for takes its place
+    # @api private
+    def on_demand(words, env, app, outer)
+      permitted?(env) ? answer(words, env, app, outer) : app.call(env)
     end
 
     private
 
     # Of who may ask.
-    def answer(words, env)
-      return @shown.response(words) if Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
+    def answer(words, env, app, outer = nil)
+      named = Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
+      # A picture is not the app's work, and is waited for while any request is profiled.
+      @policy.quietly { outer&.discard } if named
+      shown, recording, refused = attempt(words, named)
+      return shown if shown
 
-      recording = @policy.on_demand(@asked.parse(words))
-    rescue StandardError => e
-      status, headers, body = @app.call(env)
-      [status, with(headers, REFUSED, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]), body]
-    else
-      serve(env, recording)
+      if recording
+        @policy.quietly { outer&.discard }
+        return serve(env, recording, app)
+      end
+      status, headers, body = app.call(env)
+      [status, with(headers, REFUSED, refused), body]
     end
 
-    def serve(env, recording)
+    # The app is not called in here, where an error could still be current.
+    #
+    # @return [Array] a response, or a recording, or why there is none
+    def attempt(words, named)
+      return [@shown.response(words)] if named
+
+      [nil, @policy.on_demand(@asked.parse(words))]
+    rescue StandardError => e
+      [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
+    end
+
+    def permitted?(env)
+      @policy.quietly { @permission.given?(env) }
+    end
+
+    def serve(env, recording, app)
       env[RECORDING] = recording
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
-      response = recording.inside { @app.call(env) }
+      response = recording.inside { app.call(env) }
       respond(env, recording, hijack, *response)
     ensure
       # An exception or a throw.
@@ -103,7 +135,7 @@ module Profiler
     end
 
     def will_be_kept?(recording)
-      recording.reason != :slow || @policy.slow?(recording.seconds)
+      !recording.discarded? && (recording.reason != :slow || @policy.slow?(recording.seconds))
     end
 
     def finish(recording, env, status)
@@ -115,9 +147,10 @@ module Profiler
 
     # Who may not ask does not hear of it either.
     #
-    # @param it [#id, nil]
+    # @param it [#id, #reason, nil]
     def named(it, headers, env)
-      return headers unless it && @policy.quietly { @permission.given?(env) }
+      # A body that is still being made on another thread has the env itself.
+      return headers unless it && (it.reason == :asked || permitted?(env.dup))
 
       with(headers, RESULT, it.id)
     end

@@ -31,7 +31,7 @@ module Profiler
         return self.class.development? && local?(env) unless @permit || @digest
         return false if @digest && !right?(env[HEADER])
 
-        @permit.nil? || @permit.call(env) ? true : false
+        @permit.nil? || Untraced.read(env) { @permit.call(env) } ? true : false
       end
 
       # Where nothing says that it is, it is not. Where something says that it is not, it is not.
