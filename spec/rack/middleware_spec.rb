@@ -90,6 +90,20 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
+  it "follows a body to its end that gives an Enumerator for an Array, as those of Rails do" do
+    expect(run(<<~RUBY)).to eq("0\n[\"a\", \"b\"]\n1\n[\"Shop.send_part\", \"Shop.serve\"]\ntrue\n[\"a\", \"b\"]\n1\n")
+      body = Class.new do
+        def each = %w[a b].each { |it| Shop.send_part; yield it }
+        def to_ary = to_enum
+        def close = nil
+      end
+      body = get(middleware(->(env) { Shop.serve; [200, {}, body.new] }), "profile=cpu")[2]
+      parts = body.to_ary
+      body.close
+      p RESULTS.size, parts.to_a, RESULTS.size, names(RESULTS.first), cpu_ms(RESULTS.first).between?(41, 70), parts.to_a, RESULTS.size
+    RUBY
+  end
+
   it "lets exceptions and throws pass, and keeps what was before them" do
     expect(run(<<~RUBY)).to eq("RuntimeError: no\n:halted\n[[\"Shop.serve\"], [\"Shop.serve\"]]\n[{}, {}]\n")
       puts error { get(middleware(->(env) { Shop.serve; raise "no" }), "profile=cpu") }
