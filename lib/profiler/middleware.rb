@@ -110,7 +110,7 @@ module Profiler
     end
 
     def respond(env, recording, hijack, status, headers, body)
-      return [status, headers, body] if hijack.taken?
+      return [status, headers, body] if hijack.taken? || recording.discarded?
 
       partial = headers && headers["rack.hijack"]
       return [status, named(finish(recording, env, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
@@ -135,7 +135,7 @@ module Profiler
     end
 
     def will_be_kept?(recording)
-      !recording.discarded? && (recording.reason != :slow || @policy.slow?(recording.seconds))
+      recording.reason != :slow || @policy.slow?(recording.seconds)
     end
 
     def finish(recording, env, status)
