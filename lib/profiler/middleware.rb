@@ -51,34 +51,46 @@ module Profiler
 
     def call(env)
       words = @asked.in(env)
-      return answer(words, env, @app) if words && !@permit_inside && permitted?(env)
+      return ask_inside(words, env) if words && @permit_inside
+      return answer(words, env, @app) if words && permitted?(env)
 
       recording = @policy.by_chance unless @idle
-      env[OnDemand::KEY] = [self, words, recording] if words && @permit_inside
       recording ? serve(env, recording, @app) : @app.call(env)
     end
 
     # What {OnDemand} does for a request that asks.
     #
-    # @param outer [InApp::Recording, nil] of this request, begun by chance; a profile that is asked for takes its place
+    # @param question [OnDemand::Question]
     # @api private
-    def on_demand(words, env, app, outer)
-      permitted?(env) ? answer(words, env, app, outer) : app.call(env)
+    def on_demand(question, env, app)
+      permitted?(env) ? answer(question.words, env, app, question) : app.call(env)
     end
 
     private
 
+    # {OnDemand} may answer. What raises there has become a response here, as the stack of Rails makes a page of it.
+    def ask_inside(words, env)
+      recording = @policy.by_chance unless @idle
+      question = env[OnDemand::KEY] = OnDemand::Question.new(self, words, recording)
+      status, headers, body = response = recording ? serve(env, recording, @app) : @app.call(env)
+      question.failed ? [status, named(finish(question.failed, env, status), headers, env), body] : response
+    ensure
+      finish(question.failed, env, nil) if question&.failed
+    end
+
     # Of who may ask.
-    def answer(words, env, app, outer = nil)
+    #
+    # @param question [OnDemand::Question, nil] that came from further out
+    def answer(words, env, app, question = nil)
       named = Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
       # A picture is not the app's work, and is waited for while any request is profiled.
-      @policy.quietly { outer&.discard } if named
+      @policy.quietly { question&.outer&.discard } if named
       shown, recording, refused = attempt(words, named)
       return shown if shown
 
       if recording
-        @policy.quietly { outer&.discard }
-        return serve(env, recording, app)
+        @policy.quietly { question&.outer&.discard }
+        return serve(env, recording, app, question)
       end
       status, headers, body = app.call(env)
       [status, with(headers, REFUSED, refused), body]
@@ -99,14 +111,16 @@ module Profiler
       @policy.quietly { @permission.given?(env) }
     end
 
-    def serve(env, recording, app)
+    def serve(env, recording, app, question = nil)
       env[RECORDING] = recording
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
       response = recording.inside { app.call(env) }
       respond(env, recording, hijack, *response)
     ensure
       # An exception or a throw.
-      finish(recording, env, nil) unless response || hijack&.taken?
+      unless response || hijack&.taken?
+        question ? question.failed = recording : finish(recording, env, nil)
+      end
     end
 
     def respond(env, recording, hijack, status, headers, body)

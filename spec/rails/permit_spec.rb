@@ -28,7 +28,8 @@ RSpec.describe "config.profiler.permit" do
       status, headers, text = admin.get("/page?profile=last")
       p [status, headers["content-type"], text.include?("Work.burn")]
       p admin.get("/page?profile=cpu;interval=1")[1]["x-profiler-refused"]
-      p admin.get("/broken?profile=cpu")[0], stored.size
+      status, headers, = admin.get("/broken?profile=cpu")
+      p [status, labels(headers)], stored.size
       p [admin, member, Browser.new].map { |it| it.get("/slow")[1].key?("x-profiler-result") }
       p stored.size, ObjectSpace.each_object(Profiler::Session).any?(&:running?)
     RUBY
@@ -37,7 +38,7 @@ RSpec.describe "config.profiler.permit" do
       [200, "part\\npart\\npart\\n", true]
       [200, "image/svg+xml", true]
       "interval: 1 is not an Integer from 50 to 1000000 microseconds"
-      500
+      [500, [["500", "pages#broken"]]]
       3
       [true, false, false]
       6

@@ -8,14 +8,17 @@ module Profiler
     # @api private
     class OnDemand
       KEY = "profiler.on_demand"
+      # What goes from the +middleware+ further out to here: the +words+ that ask, and its recording of the request if it watches
+      # all, +outer+, which gives way to one that is asked for. What goes back: the recording of an app that raised, +failed+.
+      Question = Struct.new(:middleware, :words, :outer, :failed)
 
       def initialize(app)
         @app = app
       end
 
       def call(env)
-        middleware, words, outer = env.delete(KEY)
-        middleware ? middleware.on_demand(words, env, @app, outer) : @app.call(env)
+        question = env.delete(KEY)
+        question ? question.middleware.on_demand(question, env, @app) : @app.call(env)
       end
     end
   end

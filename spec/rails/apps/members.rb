@@ -26,6 +26,7 @@ class Work
   def self.burn(milliseconds = 15)
     till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + milliseconds
     10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
+    nil
   end
 end
 
@@ -57,7 +58,7 @@ class PagesController < ActionController::Base
   end
 
   def echo = render(plain: params[:said].to_s)
-  def broken = raise("on purpose")
+  def broken = Work.burn(50) || raise("on purpose")
 end
 
 MembersApp.initialize!
@@ -88,4 +89,6 @@ class Browser
 end
 
 def stored = Dir["#{Rails.root}/tmp/profiler/*"]
-def stacks(headers) = Profiler::Profile.load(File.join("#{Rails.root}/tmp/profiler", headers.fetch("x-profiler-result"))).samples.map { |it| it.frames.map(&:name) }
+def samples(headers) = Profiler::Profile.load(File.join("#{Rails.root}/tmp/profiler", headers.fetch("x-profiler-result"))).samples
+def stacks(headers) = samples(headers).map { |it| it.frames.map(&:name) }
+def labels(headers) = samples(headers).map { |it| it.labels.values_at("status", "endpoint") }.uniq
