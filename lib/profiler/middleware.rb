@@ -11,15 +11,18 @@ module Profiler
   #
   # Who may ask adds +?profile=cpu+ to the address, or sends <tt>X-Profile: mode=wall;interval=500</tt>; the response then names
   # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. <tt>?profile=</tt> that name, or
-  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Outside development nobody has permission
-  # unless +permit+ or +token+ give it.
+  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Without +permit+ and +token+
+  # only requests that come straight from this machine have permission, in development.
   class Middleware
     autoload :Asked, "#{__dir__}/middleware/asked"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
+    autoload :Local, "#{__dir__}/middleware/local"
+    autoload :OnDemand, "#{__dir__}/middleware/on_demand"
     autoload :Permission, "#{__dir__}/middleware/permission"
     autoload :Route, "#{__dir__}/middleware/route"
     autoload :Shown, "#{__dir__}/middleware/shown"
+    autoload :Untraced, "#{__dir__}/middleware/untraced"
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"
@@ -27,15 +30,17 @@ module Profiler
     RECORDING = "profiler.recording"
 
     # @param app [#call]
-    # @param permit [#call, nil] gets the env; what it says decides who may ask
+    # @param permit [#call, nil] gets the env; what it says decides who may ask. What it changes in the session is gone afterwards
     # @param token [String, nil] 16 bytes or more: who sends it in the header +X-Profiler-Token+ may ask
     # @param parameter [String, nil] of the query, to ask with; nil: by header alone
     # @param route [#call, nil] gets the env and gives the label +route+; a pattern, not a path
+    # @param permit_inside [Boolean] permit is asked where {OnDemand} stands further inside, and there begins a profile that is asked for
     # @param options [Hash] as for {InApp::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency rate
     #   duration, and more of {Profiler.start}
     # @raise [ArgumentError]
-    def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, **options)
+    def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, permit_inside: false, **options)
       @app = app
+      @permit_inside = permit_inside
       @permission = Permission.new(permit, token)
       @asked = Asked.new(parameter)
       @route = Route.new(route)
@@ -46,38 +51,80 @@ module Profiler
 
     def call(env)
       words = @asked.in(env)
-      return answer(words, env) if words && @policy.quietly { @permission.given?(env) }
+      return ask_inside(words, env) if words && @permit_inside
+      return answer(words, env, @app) if words && permitted?(env)
 
       recording = @policy.by_chance unless @idle
-      recording ? serve(env, recording) : @app.call(env)
+      recording ? serve(env, recording, @app) : @app.call(env)
+    end
+
+    # What {OnDemand} does for a request that asks.
+    #
+    # @param question [OnDemand::Question]
+    # @api private
+    def on_demand(question, env, app)
+      permitted?(env) ? answer(question.words, env, app, question) : app.call(env)
     end
 
     private
 
-    # Of who may ask.
-    def answer(words, env)
-      return @shown.response(words) if Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
-
-      recording = @policy.on_demand(@asked.parse(words))
-    rescue StandardError => e
-      status, headers, body = @app.call(env)
-      [status, with(headers, REFUSED, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]), body]
-    else
-      serve(env, recording)
+    # {OnDemand} may answer. What raises there has become a response here, as the stack of Rails makes a page of it.
+    def ask_inside(words, env)
+      recording = @policy.by_chance unless @idle
+      question = env[OnDemand::KEY] = OnDemand::Question.new(self, words, recording)
+      status, headers, body = response = recording ? serve(env, recording, @app) : @app.call(env)
+      question.failed ? [status, named(finish(question.failed, env, status), headers, env), body] : response
+    ensure
+      finish(question.failed, env, nil) if question&.failed
     end
 
-    def serve(env, recording)
+    # Of who may ask.
+    #
+    # @param question [OnDemand::Question, nil] that came from further out
+    def answer(words, env, app, question = nil)
+      named = Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
+      # A picture is not the app's work, and is waited for while any request is profiled.
+      @policy.quietly { question&.outer&.discard } if named
+      shown, recording, refused = attempt(words, named)
+      return shown if shown
+
+      if recording
+        @policy.quietly { question&.outer&.discard }
+        return serve(env, recording, app, question)
+      end
+      status, headers, body = app.call(env)
+      [status, with(headers, REFUSED, refused), body]
+    end
+
+    # The app is not called in here, where an error could still be current.
+    #
+    # @return [Array] a response, or a recording, or why there is none
+    def attempt(words, named)
+      return [@shown.response(words)] if named
+
+      [nil, @policy.on_demand(@asked.parse(words))]
+    rescue StandardError => e
+      [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
+    end
+
+    def permitted?(env)
+      @policy.quietly { @permission.given?(env) }
+    end
+
+    def serve(env, recording, app, question = nil)
       env[RECORDING] = recording
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
-      response = recording.inside { @app.call(env) }
+      response = recording.inside { app.call(env) }
       respond(env, recording, hijack, *response)
     ensure
       # An exception or a throw.
-      finish(recording, env, nil) unless response || hijack&.taken?
+      unless response || hijack&.taken?
+        question ? question.failed = recording : finish(recording, env, nil)
+      end
     end
 
     def respond(env, recording, hijack, status, headers, body)
-      return [status, headers, body] if hijack.taken?
+      return [status, headers, body] if hijack.taken? || recording.discarded?
 
       partial = headers && headers["rack.hijack"]
       return [status, named(finish(recording, env, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
@@ -114,9 +161,10 @@ module Profiler
 
     # Who may not ask does not hear of it either.
     #
-    # @param it [#id, nil]
+    # @param it [#id, #reason, nil]
     def named(it, headers, env)
-      return headers unless it && @policy.quietly { @permission.given?(env) }
+      # A body that is still being made on another thread has the env itself.
+      return headers unless it && (it.reason == :asked || permitted?(env.dup))
 
       with(headers, RESULT, it.id)
     end

@@ -16,6 +16,8 @@ module Profiler
   # +enabled+:: false leaves everything out
   # +markers+:: false leaves out what Active Support tells of SQL, templates and caches
   #
+  # +permit+ is asked where the session and Warden's user are known, at the end of the stack; a profile that is asked for begins there.
+  #
   #   config.profiler.slower_than = 0.5
   #   config.profiler.permit = ->(env) { env["warden"]&.user&.admin? }
   class Railtie < ::Rails::Railtie
@@ -23,13 +25,6 @@ module Profiler
     private_constant :OURS
 
     config.profiler = ActiveSupport::OrderedOptions.new
-
-    initializer "profiler.middleware" do |app|
-      options = app.config.profiler.to_h
-      next if options[:enabled] == false
-
-      app.middleware.insert_before(0, Middleware, **{ out: ::Rails.root.join("tmp", "profiler") }.merge(options.except(*OURS)))
-    end
 
     initializer "profiler.labels" do |app|
       # Classes of jobs say `profiled` in any case.
@@ -42,6 +37,17 @@ module Profiler
       next if app.config.profiler.enabled == false || app.config.profiler.markers == false
 
       InRails::Markers.subscribe
+    end
+
+    # Late, so that config/initializers may set options, and that what they and other gems put into the stack, as Devise does
+    # Warden, stands further out than our second place.
+    initializer "profiler.middleware", after: :load_config_initializers, before: :build_middleware_stack do |app|
+      options = app.config.profiler.to_h
+      next if options[:enabled] == false
+
+      given = { out: ::Rails.root.join("tmp", "profiler"), permit_inside: !options[:permit].nil? }.merge(options.except(*OURS))
+      app.middleware.insert_before(0, Middleware, **given)
+      app.middleware.use(Middleware::OnDemand) if given[:permit_inside]
     end
   end
 end

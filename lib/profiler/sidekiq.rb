@@ -10,11 +10,12 @@ module Profiler
   #     config.server_middleware { |chain| chain.add Profiler::Sidekiq.with(slower_than: 10, mode: %i[cpu wall]) }
   #   end
   #
-  # A job asks for it by an option of its class or of one push, <tt>ImportJob.set("profile" => "wall").perform_async(7)</tt>: true, or
+  # A job asks for it by an option of its class or of one push, <tt>ImportJob.set("profiler" => "wall").perform_async(7)</tt>: true, or
   # what follows <tt>?profile=</tt> elsewhere, as in <tt>"mode=cpu,wall;interval=500"</tt>. It is who pushes jobs that can ask: where
   # that is not only your app, +permit+ can look at the job.
   class Sidekiq
-    OPTION = "profile"
+    # Not "profile": Sidekiq 8 profiles jobs that have that with Vernier, and they fail where it is not installed.
+    OPTION = "profiler"
 
     class << self
       # A middleware with these options. Sidekiq makes a new one for each job, so what they have in common is their class's.

@@ -21,7 +21,7 @@ RSpec.describe "A profiled request that forks", :measured do
       def childs = burn(80)
       way = -> { #{way} }
       app = Profiler::Middleware.new(->(env) { own; way.(); own; [200, {}, [Process.pid.to_s]] }, out: #{in_box("out").inspect})
-      get = -> { app.call("REQUEST_METHOD" => "GET", "QUERY_STRING" => "profile=cpu") }
+      get = -> { app.call("REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu") }
       sole = Process.pid
       get.()
       exit!(get.()[0] == 200) unless Process.pid == sole # the child serves as well, by itself
@@ -57,7 +57,7 @@ RSpec.describe "A profiled request that forks", :measured do
   it "ends in a child that begins another meanwhile" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[2, false]\n[1, false]\n")
       results = []
-      get = -> { @app.call("REQUEST_METHOD" => "GET", "QUERY_STRING" => "profile=cpu") }
+      get = -> { @app.call("REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu") }
       served = 0
       serve = lambda do |_env|
         get.() if (served += 1) == 1 && fork.nil?

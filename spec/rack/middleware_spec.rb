@@ -19,7 +19,7 @@ RSpec.describe "Profiler::Middleware" do
     APP = ->(env) { Shop.serve; [200, { "a" => "b" }.freeze, ["x"]] }
     RESULTS = []
     def middleware(app = APP, **options) = Profiler::Middleware.new(app, out: ->(it) { RESULTS << it }, **options)
-    def get(app, query = "", **env) = app.call({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
+    def get(app, query = "", **env) = app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
     def names(result) = result.profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Shop/).sort
     def cpu_ms(result) = result.profile.samples.sum(&:cpu) / 1e6
   RUBY
@@ -87,6 +87,20 @@ RSpec.describe "Profiler::Middleware" do
       puts response[2].to_path
       response[2].close
       p RESULTS.size
+    RUBY
+  end
+
+  it "follows a body to its end that gives an Enumerator for an Array, as those of Rails do" do
+    expect(run(<<~RUBY)).to eq("0\n[\"a\", \"b\"]\n1\n[\"Shop.send_part\", \"Shop.serve\"]\ntrue\n[\"a\", \"b\"]\n1\n")
+      body = Class.new do
+        def each = %w[a b].each { |it| Shop.send_part; yield it }
+        def to_ary = to_enum
+        def close = nil
+      end
+      body = get(middleware(->(env) { Shop.serve; [200, {}, body.new] }), "profile=cpu")[2]
+      parts = body.to_ary
+      body.close
+      p RESULTS.size, parts.to_a, RESULTS.size, names(RESULTS.first), cpu_ms(RESULTS.first).between?(41, 70), parts.to_a, RESULTS.size
     RUBY
   end
 
@@ -171,7 +185,7 @@ RSpec.describe "Profiler::Middleware" do
       [%w[x y], parts.new, file.new].each do |body|
         inner = ->(env) { Shop.serve; [200, { "content-type" => "text/plain" }, body] }
         app = Rack::Lint.new(middleware(Rack::Lint.new(inner)))
-        status, _headers, sent = app.call(Rack::MockRequest.env_for("/?profile=cpu"))
+        status, _headers, sent = app.call(Rack::MockRequest.env_for("/?profile=cpu", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost", "SERVER_PROTOCOL" => "HTTP/1.1"))
         text = +""
         sent.each { |it| text << it }
         sent.close

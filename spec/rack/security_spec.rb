@@ -11,7 +11,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     HEADERS = { "a" => "b" }.freeze
     APP = ->(env) { [200, HEADERS, BODY] }
     def middleware(**options) = Profiler::Middleware.new(APP, out: ->(it) { RESULTS << it }, **options)
-    def get(app, query = "profile=cpu", **env) = app.call({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
+    def get(app, query = "profile=cpu", **env) = app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
     # Nothing of ours is in it: the very objects that the app gave.
     def untouched?(response) = response.zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) } && RESULTS.empty?
   RUBY
@@ -91,7 +91,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     %w[link open file].each do |name|
       result = ruby_child("-e", <<~RUBY, in_box(name), env: { "RACK_ENV" => "development" })
         require "profiler"
-        p Profiler::Middleware.new(->(env) { [200, {}, ["x"]] }, out: ARGV[0]).call("REQUEST_METHOD" => "GET", "QUERY_STRING" => "profile=cpu")
+        p Profiler::Middleware.new(->(env) { [200, {}, ["x"]] }, out: ARGV[0]).call("REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu")
       RUBY
       expect(result.out).to eq("[200, {}, [\"x\"]]\n")
       expect(result.err).to match(/\A\[profiler\] a profile was lost: ArgumentError: out: .*#{name} (is a link|can be written to by others|is no directory)\n\z/)
@@ -103,7 +103,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     evil = "</script><script>alert(1)</script>\"';\n\t\0\xff`$(id)` %s & <b>"
     out = run(<<~RUBY, env: { "RACK_ENV" => "development" })
       app = Profiler::Middleware.new(->(env) { burn(20); [200, {}, ["x"]] }, out: ->(it) { RESULTS << it }, route: ->(env) { env["PATH_INFO"] })
-      app.call("REQUEST_METHOD" => #{evil.dump}, "QUERY_STRING" => "profile=cpu;timeline=1", "PATH_INFO" => #{evil.dump})
+      app.call("REQUEST_METHOD" => #{evil.dump}, "REMOTE_ADDR" => "::1", "QUERY_STRING" => "profile=cpu;timeline=1", "PATH_INFO" => #{evil.dump})
       result = RESULTS.pop
       p result.labels[:method]
       %w[svg folded speedscope.json firefox.json cpuprofile callgrind stackprof.json md json txt pb.gz].each { |it| result.profile.save("#{box}/evil.\#{it}") }

@@ -14,7 +14,7 @@ RSpec.describe "A profile that Profiler::Middleware shows" do
     CALLS = []
     APP = ->(env) { CALLS << env["QUERY_STRING"]; burn(30); [200, { "a" => "b" }, ["app"]] }
     def middleware(**options) = Profiler::Middleware.new(APP, out: OUT, **options)
-    def get(app, query, method: "GET", **env) = app.call({ "REQUEST_METHOD" => method, "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
+    def get(app, query, method: "GET", **env) = app.call({ "REQUEST_METHOD" => method, "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
     def shows?(response) = response[2][0].start_with?("<?xml") && response[2][0].include?("Object#burn")
   RUBY
 

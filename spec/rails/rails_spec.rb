@@ -14,7 +14,7 @@ RSpec.describe "In a Rails app", :measured do
       require "rack/mock"
       require #{File.join(__dir__, "apps/shop.rb").inspect}
       def get(path, env = {})
-        status, headers, body = ShopApp.call(Rack::MockRequest.env_for(path, env))
+        status, headers, body = ShopApp.call(Rack::MockRequest.env_for("http://localhost\#{path}", { "REMOTE_ADDR" => "127.0.0.1" }.merge(env)))
         text = +""
         body.each { |part| text << part }
         [status, headers, text]

@@ -8,6 +8,19 @@ RSpec.describe "Profiler::Sidekiq", :measured do
   include_context "with a box"
   include Tools
 
+  include_context "with a program"
+
+  it "goes by an option that Sidekiq does not use itself" do
+    expect(run(<<~RUBY)).to eq("[\"profile\", \"done\", 0]\n[\"profiler\", \"done\", 1]\n[\"profiler_options\", \"done\", 0]\n")
+      require "profiler/sidekiq"
+      %w[profile profiler profiler_options].each do |option|
+        results = []
+        middleware = Profiler::Sidekiq.with(out: ->(it) { results << it }).new
+        p [option, middleware.call(nil, { "class" => "ImportJob", option => true }, "default") { "done" }, results.size]
+      end
+    RUBY
+  end
+
   # A Redis of our own, gone with the example.
   def with_redis
     need "redis-server"
@@ -31,9 +44,9 @@ RSpec.describe "Profiler::Sidekiq", :measured do
       begin
         pushed = ruby_child("-e", <<~RUBY, jobs, env: env)
           require ARGV[0]
-          ImportJob.set("profile" => true).perform_async("one")
-          ImportJob.set("profile" => "mode=wall,cpu;interval=500").perform_async("two")
-          ImportJob.set("profile" => true).perform_async("may not")
+          ImportJob.set("profiler" => true).perform_async("one")
+          ImportJob.set("profiler" => "mode=wall,cpu;interval=500").perform_async("two")
+          ImportJob.set("profiler" => true).perform_async("may not")
           ImportJob.perform_async("slow")
           ImportJob.perform_async("quick")
         RUBY

@@ -159,7 +159,7 @@ module Profiler
       # The app's work goes on, whatever becomes of ours. Each kind of trouble is told once.
       def quietly
         yield
-      rescue StandardError => e
+      rescue StandardError, ScriptError, SystemStackError => e # NotImplementedError and LoadError are of the second kind
         lost(e)
       end
 

@@ -71,9 +71,12 @@ module Profiler
       # It never was.
       def discard
         session = take or return
+        @discarded = true
         session.discard
         @policy.leaves(self)
       end
+
+      def discarded? = @discarded ? true : false
 
       # It takes too long: what there is is kept.
       def expire

@@ -25,20 +25,26 @@ module Profiler
         def on(pattern)
           ActiveSupport::Notifications.monotonic_subscribe(pattern) do |name, started, _finished, _id, payload|
             if Session.any?
-              text = yield(payload, name)
+              text = readable(name) { yield(payload, name) }
               Session.send(:_mark, text, (started * 1_000_000_000).to_i) if text
             end
           end
+        end
+
+        # What goes wrong here must not go wrong for the app.
+        def readable(name)
+          yield
+        rescue StandardError => e
+          "#{name} (not read: #{e.class})"
         end
 
         def sql(payload)
           return if payload[:name] == "SCHEMA"
 
           kind = payload[:cached] ? "SQL cached" : "SQL"
-          # Where it is not known whose SQL it is, what could be a value counts as one.
-          adapter = payload[:connection].respond_to?(:adapter_name) ? payload[:connection].adapter_name : "mysql"
-          text = Sql.without_values(payload[:sql].to_s, mysql: adapter.match?(/mysql|trilogy/i))
-          "#{kind} #{payload[:name]}: #{text}"
+          connection = payload[:connection]
+          dialect = Sql.dialect(connection.respond_to?(:adapter_name) ? connection.adapter_name : nil)
+          "#{kind} #{payload[:name]}: #{Sql.without_values(payload[:sql].to_s, dialect: dialect)}"
         end
 
         def cache(payload, name)

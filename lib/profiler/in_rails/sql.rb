@@ -1,44 +1,41 @@
 # frozen_string_literal: true
 
+require_relative "sql/scanner"
+
 module Profiler
   module InRails
     # SQL that may be shown.
     module Sql
       LONGEST = 240
-      COMMENTS = %r{/\*.*?(?:\*/|\z)|--[^\n]*}m.freeze
-      NUMBERS = /(?<![\w`.$])[-+]?\d[\w.]*/.freeze
-      # What holds a value, or may. In standard SQL a backslash stands for itself, but in E'';
-      STANDARD = %r{
-        #{COMMENTS} | \$(\w*)\$.*?(?:\$\1\$|\z)
-        | \b[eE]'(?:[^'\\]|''|\\.)*(?:'|\z) | (?:\b[xXbBnN])?'(?:[^']|'')*(?:'|\z)
-        | "(?:[^"]|"")*(?:"|\z) | #{NUMBERS}
-      }mx.freeze
-      # in MySQL's it may or may not, so nothing is shown of what comes after one before a quote.
-      MYSQL = %r{
-        #{COMMENTS} | \#[^\n]*
-        | (?:\b[xXbBnN])?'(?:[^'\\]|''|\\[^'])*(?:'|\\.*|\z)
-        | "(?:[^"\\]|""|\\[^"])*(?:"|\\.*|\z) | #{NUMBERS}
-      }mx.freeze
+      # Bytes of a statement that are read: all of a long import need not be.
+      READ = 4_000
       LISTS = /\?(?:\s*,\s*\?)+/.freeze
-      private_constant :COMMENTS, :NUMBERS, :STANDARD, :MYSQL, :LISTS
+      ADAPTERS = { /postg|cockroach/i => :postgresql, /mysql|trilogy|maria/i => :mysql, /sqlite/i => :sqlite }.freeze
+      private_constant :READ, :LISTS, :ADAPTERS
 
-      # The statement with +?+ for each value in it, at most {LONGEST} characters of it.
+      # @param adapter [String, nil] its name, as Active Record has it
+      # @return [Symbol] the dialect that it speaks
+      def self.dialect(adapter)
+        ADAPTERS.find { |pattern, _dialect| pattern.match?(adapter.to_s) }&.last || :unknown
+      end
+
+      # The statement with +?+ for each value in it, at most {LONGEST} characters of it. From where it is not certain what is a value
+      # and what is not, it is left out.
       #
       # @param sql [String]
-      # @param mysql [Boolean] whether it may be MySQL's, where what is in double quotes is a string
+      # @param dialect [Symbol] +:postgresql+, +:mysql+, +:sqlite+, or +:unknown+
       # @return [String]
-      def self.without_values(sql, mysql:)
-        # Not cut before, which could leave a string open; nor is all of a long import looked at.
-        text = sql.byteslice(0, 4_000).scrub("?").gsub(mysql ? MYSQL : STANDARD) do |it|
-          case it[0]
-          when "/", "#" then " "
-          when "-" then it.start_with?("--") ? " " : "?"
-          when '"' then !mysql && it.end_with?('"') && it.size > 1 ? it : "?"
-          else "?"
-          end
-        end
+      def self.without_values(sql, dialect:)
+        # Not cut at LONGEST before it is read: a string could be cut open.
+        text = Scanner.new(utf8(sql.byteslice(0, READ)), dialect).without_values
         text.gsub(LISTS, "?").gsub(/\s+/, " ").strip[0, LONGEST]
       end
+
+      def self.utf8(text)
+        text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?")
+      end
+      private_class_method :utf8
     end
   end
 end

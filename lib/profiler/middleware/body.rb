@@ -28,14 +28,16 @@ module Profiler
       def close
         @recording.inside { @body.close } if @body.respond_to?(:close)
       ensure
-        @finish.call
+        @finish.call unless @pending
       end
 
-      # Rack has it do what +close+ does.
+      # Rack has it do what +close+ does. Rails gives an Enumerator where the body is not an Array: the work is still to come.
       def to_ary
-        @recording.inside { @body.to_ary }
+        parts = @recording.inside { @body.to_ary }
+        @pending = parts.is_a?(Enumerator)
+        @pending ? to_its_end(parts) : parts
       ensure
-        @finish.call
+        @finish.call unless @pending
       end
 
       # A body that gets the stream may hand it to somebody who closes it later.
@@ -57,6 +59,17 @@ module Profiler
 
       def method_missing(name, ...)
         @body.respond_to?(name) ? @body.public_send(name, ...) : super
+      end
+
+      private
+
+      # The first pass ends it: a second one, as Rack::ETag makes one before the server does, is the same work again.
+      def to_its_end(parts)
+        Enumerator.new do |out|
+          @recording.inside { parts.each { |it| out << it } }
+        ensure
+          @finish.call
+        end
       end
     end
   end

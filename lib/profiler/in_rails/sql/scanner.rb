@@ -1,0 +1,151 @@
+# frozen_string_literal: true
+
+require "strscan"
+require_relative "names"
+
+module Profiler
+  module InRails
+    module Sql
+      # Reads a statement token by token, as its database would, and keeps what is known to be no value: words, operators, and
+      # quoted names. At the first token whose end or meaning is in doubt it stops, since all that follows could be read wrongly.
+      class Scanner
+        SPACE = /[ \t\r\n\f]+/.freeze
+        WORD = /[A-Za-z_\u0080-\u{10ffff}][\w$\u0080-\u{10ffff}]*/.freeze
+        # Also what begins like a number and may be anything: 0xff, 1e5, 4711abc.
+        NUMBER = /\.?\d[\w.\u0080-\u{10ffff}]*+(?:(?<=[eE])[-+]\d+)?/.freeze
+        OPERATORS = %r{[-+*/<>=!~%^&|,;:().?@]}.freeze
+        # No end of a line but \n is one to all databases.
+        LINE_COMMENT = /--[^\r\n]*(?:\r?\n|\z)/.freeze
+        HASH_COMMENT = /#[^\r\n]*(?:\r?\n|\z)/.freeze
+        # PostgreSQL nests comments, others do not; MySQL runs what is in some, and reads quotes in hints.
+        COMMENT = %r{/\*(?!!|M!|\+(?:(?!\*/).)*['"`])(?:(?!/\*|\*/).)*+\*/}m.freeze
+        DOUBTFUL_COMMENT = %r{/\*|--|\#}.freeze
+        STRING = /'(?:[^']|'')*+'/m.freeze
+        ESCAPED_STRING = /'(?:[^'\\]|''|\\.)*+'/m.freeze
+        # A backslash before a quote means one thing or another, as the server is set: such a string has no certain end.
+        CERTAIN_STRING = /'(?:[^'\\]|''|\\[^'])*+'/m.freeze
+        CERTAIN_DOUBLE = /"(?:[^"\\]|""|\\[^"])*+"/m.freeze
+        DOUBLE = /"(?:[^"]|"")*+"/m.freeze
+        BACKTICK = /`(?:[^`\\]|``)*+`/m.freeze
+        DOLLAR_QUOTE = /\$((?:[A-Za-z_\u0080-\u{10ffff}][\w\u0080-\u{10ffff}]*)?)\$.*?\$\1\$/m.freeze
+        BRACKETS = /\[[A-Za-z_][\w ]*\]/.freeze
+        # What changes how a string is read in a database that we do not know: q'[...]', U&'...', three quotes, a dollar in a word.
+        ODD = /n?q'|u&['"]|\'{3}|"{3}|[\w\u0080-\u{10ffff}]+\$/i.freeze
+        PREFIXED = /[xbn](?=')/i.freeze
+        VALUES = /\A(?:true|false)\z/i.freeze
+        DROPPED = " ..."
+        # Characters, before lists of values become one.
+        ENOUGH = 800
+        private_constant(*constants(false))
+
+        # @param sql [String] in UTF-8
+        # @param dialect [Symbol] as for {Sql.without_values}
+        def initialize(sql, dialect)
+          @scanner = StringScanner.new(sql)
+          @dialect = dialect
+          @names = Names.new if dialect == :sqlite
+          @text = +""
+        end
+
+        # @return [String]
+        def without_values
+          until @scanner.eos?
+            shown = token
+            return @text << DROPPED if shown.nil? || @text.size > ENOUGH
+
+            @text << shown
+          end
+          @text
+        end
+
+        private
+
+        # The next token, as it may be shown.
+        #
+        # @return [String, nil] nil if it is in doubt
+        def token
+          return " " if @scanner.skip(SPACE)
+          return if @dialect == :unknown && @scanner.match?(ODD)
+
+          shown =
+            case @scanner.peek(1)
+            when "(", ")", ",", "=", "*" then @scanner.getch
+            when "'" then string
+            when '"' then double
+            when "`" then @scanner.scan(BACKTICK) if @dialect == :mysql || @dialect == :sqlite
+            when "$" then dollar
+            when "[", "]" then brackets
+            when "/", "-", "#" then return comment_or_operator
+            else @scanner.match?(WORD) ? word : plain
+            end
+          @names&.after(shown) if shown
+          shown
+        end
+
+        def comment_or_operator
+          return " " if comment?
+          return @scanner.scan(OPERATORS) unless @scanner.match?(DOUBTFUL_COMMENT)
+
+          @scanner.scan(/\#/) if @dialect == :postgresql
+        end
+
+        def comment?
+          return true if @scanner.skip(COMMENT)
+          return @scanner.skip(LINE_COMMENT) if @scanner.match?(@dialect == :mysql || @dialect == :unknown ? /--[ \t\n]/ : /--/)
+
+          @scanner.skip(HASH_COMMENT) if @dialect == :mysql
+        end
+
+        def plain
+          return @scanner.match?(/\$/) ? nil : "?" if @scanner.skip(NUMBER) || @scanner.skip(/\?\d+/)
+
+          @scanner.scan(OPERATORS)
+        end
+
+        def word
+          return value(@scanner.skip(ESCAPED_STRING)) if @dialect == :postgresql && @scanner.skip(/e(?=')/i)
+          return string if @scanner.skip(PREFIXED)
+
+          word = @scanner.scan(WORD)
+          VALUES.match?(word) ? "?" : word
+        end
+
+        def string
+          value(@scanner.skip(@dialect == :sqlite ? STRING : CERTAIN_STRING))
+        end
+
+        def value(found)
+          found && "?"
+        end
+
+        # To PostgreSQL a name. To SQLite one as well, unless there is none of that name: then it is a string.
+        def double
+          case @dialect
+          when :postgresql then @scanner.scan(DOUBLE)
+          when :sqlite
+            name = @scanner.scan(DOUBLE) or return
+            @names.certain?(@scanner) ? name : "?"
+          else value(@scanner.skip(CERTAIN_DOUBLE))
+          end
+        end
+
+        def dollar
+          case @dialect
+          when :postgresql
+            return "?" if @scanner.skip(DOLLAR_QUOTE)
+
+            @scanner.scan(/\$\d+(?![\w$\u0080-\u{10ffff}])/)
+          when :sqlite then @scanner.scan(/\$[A-Za-z_]\w*(?![\w$:(\u0080-\u{10ffff}])/)
+          end
+        end
+
+        def brackets
+          case @dialect
+          when :postgresql then @scanner.getch
+          when :sqlite, :unknown then @scanner.scan(BRACKETS)
+          end
+        end
+      end
+    end
+  end
+end

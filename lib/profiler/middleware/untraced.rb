@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Middleware
+    # Lets code read who sent a request, without the app or the response noticing. To read a session marks it as used, so that its
+    # cookie is sent again, and Warden keeps the user that it was asked for: a denied request would tell that it was looked at. The
+    # code works on copies, and what it changes in these is gone afterwards.
+    module Untraced
+      # What an env has about who sent the request, also what is remembered of having read it. What is remembered of the body has
+      # to stay: a body can be read only once.
+      ABOUT = /session|cookie|flash|warden/.freeze
+      COPIED = %w[rack.session rack.session.options action_dispatch.cookies action_dispatch.request.flash_hash].freeze
+      WARDEN = "warden"
+      private_constant :ABOUT, :COPIED, :WARDEN
+
+      class << self
+        # @param env [Hash] of a request that nobody else works on meanwhile
+        # @yieldreturn [Object] what is returned; nil where Warden's +throw+ ends it
+        def read(env)
+          before = env.select { |key, _value| ABOUT.match?(key) }
+          before.each { |key, value| env[key] = copy(value) if value.is_a?(Hash) || (value && COPIED.include?(key)) }
+          warden = env[WARDEN]
+          env[WARDEN] = warden.class.new(env, warden.manager) if warden.respond_to?(:manager)
+          catch(:warden) { return yield }
+          nil
+        ensure
+          put_back(env, before) if before
+        end
+
+        private
+
+        # With the Hashes in it: a session that is not loaded yet loads into one.
+        def copy(object)
+          object.dup.tap do |it|
+            it.instance_variables.each do |name|
+              value = it.instance_variable_get(name)
+              it.instance_variable_set(name, value.dup) if value.is_a?(Hash)
+            end
+          end
+        end
+
+        def put_back(env, before)
+          env.delete_if { |key, _value| ABOUT.match?(key) && !before.key?(key) }
+          env.update(before)
+        end
+      end
+    end
+  end
+end
