@@ -185,7 +185,7 @@ RSpec.describe "ruby -rprofiler/autoload" do
 
     it "survive daemon and exec of something else" do
       expect(app("Process.daemon(true); File.write('ran', '1')").code).to eq 0
-      wait_until { File.exist?(in_box("ran")) && files.size == 3 }
+      wait_until { File.exist?(in_box("ran")) && files.size == 3 && files.grep(/\.tmp\z/).empty? }
       expect(files).to match [/\Aa\.\d+\.svg\z/, "a.svg", "ran"]
       result = app("exec 'sh', '-c', 'exit 4'", OUT: "b.svg")
       expect([result.code, result.err]).to eq [4, ""]

@@ -10,6 +10,6 @@ module Profiler
   # This process cannot be profiled; the message says why.
   class Unsupported < Error; end
 
-  # A file is not a profile, is cut off, or comes from elsewhere.
+  # A file is not a profile, is cut off, comes from elsewhere, or stands for too much; or what is to be written would be too long.
   class FormatError < Error; end
 end

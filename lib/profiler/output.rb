@@ -35,7 +35,8 @@ module Profiler
       replace { |path| profile.write_into(path, @format, gzip: Profile.send(:_packs, @path, @format), **@options) }
     end
 
-    # Puts in its place what the block writes into a file that is there already.
+    # Puts in its place what the block writes into a file that is there already. Whatever ends the block, an interrupt too, leaves
+    # the place as it was and no temporary file.
     #
     # @yieldparam path [String]
     # @return [String] the path
@@ -56,8 +57,9 @@ module Profiler
     def discard
       return unless @temporary
 
-      @file.close
-      File.delete(@temporary)
+      @file&.close # nil if an exception came in just before it was there
+      # In a child that a trap has forked meanwhile, it is the parent's, which is writing it.
+      File.delete(@temporary) if Process.pid == @writer
     rescue SystemCallError
       nil # the directory is gone, or is no longer ours: there is nothing more to tidy
     ensure
@@ -66,6 +68,7 @@ module Profiler
 
     def open_beside
       @temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
+      @writer = Process.pid
       @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
     end
   end

@@ -15,7 +15,7 @@ module Profiler
     # @param path [String]
     # @return [Profile]
     # @raise [SystemCallError] if it cannot be read
-    # @raise [FormatError] if it is something else, or cut off
+    # @raise [FormatError] if it is something else, cut off, or stands for far more than its size
     def self.load(path)
       bytes = File.binread(path)
       begin
@@ -70,7 +70,8 @@ module Profiler
       _gc(place)
     end
 
-    # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole.
+    # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole. Other threads go on meanwhile, and
+    # whatever interrupts this one (Ctrl-C, Timeout, Thread#kill) leaves the place as it was.
     #
     # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile,
     #   .callgrind, .stackprof.json, .md, .json, .txt; with .gz behind it, it is packed
@@ -79,6 +80,7 @@ module Profiler
     # @return [String] the path
     # @raise [ArgumentError] if the format is not known, or cannot show what is asked for
     # @raise [SystemCallError] if it cannot be written
+    # @raise [FormatError] if its stacks come to gigabytes as text, in formats that repeat names
     def save(path, format: nil, **options)
       Output.new(path, format: format, **options).write(self)
     end
@@ -93,6 +95,7 @@ module Profiler
     # @param limit [Integer, nil] functions in a table; 0 for all
     # @return [String] binary
     # @raise [ArgumentError] if the format is not known, or cannot show what is asked for
+    # @raise [FormatError] as {#save}
     def dump(format, **options)
       _write(format.to_s, said(**options))
     end

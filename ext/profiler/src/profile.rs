@@ -1,13 +1,15 @@
 //! `Profiler::Profile`: a finished profile in Ruby's hands.
 
-use magnus::typed_data::Obj;
-use magnus::{function, method, prelude::*, Error, RArray, RHash, RModule, Ruby, TryConvert, Value};
+use std::sync::Arc;
+
+use magnus::{
+    function, method, prelude::*, DataTypeFunctions, Error, RArray, RHash, RModule, Ruby, TypedData, Value,
+};
 use profiler_core::analysis::by::by;
 use profiler_core::analysis::gc;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::analysis::trim::trim;
-use profiler_core::format::{self, Format};
 use profiler_core::ids::Id;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
 use profiler_core::timeline::Timeline;
@@ -16,6 +18,8 @@ use crate::config::gc_place;
 use crate::errors::{argument_error, core_error};
 use crate::names;
 use crate::vm::asked::define_class;
+use crate::vm::memory::External;
+use crate::vm::without_gvl::check_interrupts;
 
 mod compare;
 mod files;
@@ -23,48 +27,51 @@ mod moments;
 mod options;
 mod parts;
 mod words;
+mod work;
 
 /// See the module.
-#[derive(Debug)]
-#[magnus::wrap(class = "Profiler::Profile", free_immediately, size)]
-pub(crate) struct Profile(CoreProfile);
+#[derive(Debug, TypedData)]
+#[magnus(class = "Profiler::Profile", free_immediately, size)]
+pub(crate) struct Profile {
+    /// Shared with work that goes on without the GVL: see [`work`].
+    core: Arc<CoreProfile>,
+    memory: External,
+}
+
+impl DataTypeFunctions for Profile {
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.memory.bytes()
+    }
+}
 
 impl Profile {
+    /// Called with the GVL.
     pub(crate) fn new(profile: CoreProfile) -> Self {
-        Self(profile)
+        // SAFETY: the caller has the GVL, and so has the GC, which drops it.
+        let memory = unsafe { External::new(profile.bytes()) };
+        Self { core: Arc::new(profile), memory }
     }
 
     /// `Profile._merge(profiles)`: their sum.
-    fn merge(profiles: RArray) -> Result<Self, Error> {
-        // The array holds on to them for as long as they are looked at.
-        let profiles: Vec<Obj<Self>> =
-            profiles.into_iter().map(Obj::try_convert).collect::<Result<_, Error>>()?;
-        let profiles: Vec<&CoreProfile> = profiles.iter().map(|it| &it.0).collect();
-        Ok(Self(merge(&profiles)))
+    fn merge(ruby: &Ruby, profiles: RArray) -> Result<Self, Error> {
+        let profiles = work::all(profiles)?;
+        work::on(ruby, profiles, merge).map(Self::new)
     }
 
     /// `profile._gc(place)`: the profile with its garbage collection there.
     fn gc(ruby: &Ruby, rb_self: &Self, place: Value) -> Result<Self, Error> {
-        Ok(Self(gc::place(&rb_self.0, gc_place(ruby, place)?)))
+        let place = gc_place(ruby, place)?;
+        rb_self.derive(ruby, move |it| gc::place(it, place))
     }
 
     /// `profile._trim_path(roots)`: the profile with short paths.
-    fn trim_path(&self, roots: Vec<String>) -> Self {
-        Self(trim(&self.0, &roots))
-    }
-
-    /// `profile._report(options)`: the text that people read, by functions or by a label: `type limit sort_total color by`.
-    fn report(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
-        let options = options::of_formats(ruby, &rb_self.0, options)?;
-        let mut bytes = Vec::new();
-        format::write_with(Format::Text, &rb_self.0, &options, &mut bytes)
-            .map_err(|reason| core_error(ruby, &reason))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    fn trim_path(ruby: &Ruby, rb_self: &Self, roots: Vec<String>) -> Result<Self, Error> {
+        rb_self.derive(ruby, move |it| trim(it, &roots))
     }
 
     /// `profile._rows`: one array a sample: frames, thread id, thread name, state, labels, weights.
     fn rows(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
-        let profile = &rb_self.0;
+        let profile = &rb_self.core;
         let functions = profile.functions.iter().map(|it| {
             let text = |text: &str| {
                 let text = ruby.str_new(text);
@@ -87,6 +94,8 @@ impl Profile {
         }
         let rows = ruby.ary_new_capa(profile.samples.len());
         for sample in &profile.samples {
+            // Of a large profile this takes seconds.
+            check_interrupts(ruby)?;
             let stack = ruby.ary_new();
             let mut node = profile.stacks.get(sample.stack.index());
             while let Some(it) = node {
@@ -114,14 +123,6 @@ impl Profile {
         Ok(both)
     }
 
-    /// `profile._markers`: name, thread id, thread name, start since 1970 and length (ns) of each.
-    fn markers(ruby: &Ruby, rb_self: &Self) -> RArray {
-        ruby.ary_from_iter(rb_self.0.markers.iter().map(|it| {
-            let thread = (it.thread.native_id, it.thread.name.as_str());
-            (it.name.as_str(), thread.0, thread.1, it.started_at_ns, it.duration_ns)
-        }))
-    }
-
     /// `profile._top(limit, by_total, options)`: `[name, path, first_line, self, total]` in the unit of `type`; limit 0 is all.
     fn top(
         ruby: &Ruby,
@@ -130,8 +131,9 @@ impl Profile {
         by_total: bool,
         options: RHash,
     ) -> Result<RArray, Error> {
-        let profile = &rb_self.0;
-        let all = top(profile, options::sample_type(ruby, profile, options)?, order(by_total)).rows;
+        let profile = &rb_self.core;
+        let of = options::sample_type(ruby, profile, options)?;
+        let all = rb_self.ask(ruby, move |it| top(it, of, order(by_total)).rows)?;
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();
         for it in all.into_iter().take(limit) {
@@ -150,10 +152,10 @@ impl Profile {
     /// `profile._by(label, limit, options)`: `[value, weight, heaviest]`, where the last is `[name, path,
     /// first_line, self]` or nil; limit 0 is all.
     fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
-        let profile = &rb_self.0;
-        let all = by(profile, &label, options::sample_type(ruby, profile, options)?)
-            .map_err(|reason| core_error(ruby, &reason))?
-            .rows;
+        let profile = &rb_self.core;
+        let of = options::sample_type(ruby, profile, options)?;
+        let all = rb_self.ask(ruby, move |it| by(it, &label, of))?;
+        let all = all.map_err(|reason| core_error(ruby, &reason))?.rows;
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();
         for it in all.into_iter().take(limit) {
@@ -179,7 +181,7 @@ impl Profile {
 
     /// `profile.stats`: every figure of the header, by name.
     fn stats(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
-        let profile = &rb_self.0;
+        let profile = &rb_self.core;
         let stats = ruby.hash_new();
         let put = |name: &str, value: u64| stats.aset(ruby.to_symbol(name), value);
         put("interval_ns", profile.meta.interval_ns)?;
@@ -213,7 +215,7 @@ impl Profile {
 
     /// `profile.meta`: how it was taken.
     fn meta(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
-        let it = &rb_self.0.meta;
+        let it = &rb_self.core.meta;
         let meta = ruby.hash_new();
         let put = |name: &str, value: &str| meta.aset(ruby.to_symbol(name), value);
         put("engine", &it.engine)?;

@@ -25,6 +25,13 @@ pub enum Error {
         /// The most that is read, in bytes.
         limit: u64,
     },
+    /// A text in which names are repeated would get longer than we are willing to write.
+    TooLong {
+        /// Its length, in bytes.
+        bytes: u64,
+        /// The most that is written, in bytes.
+        limit: u64,
+    },
     /// Our own file, but its data contradicts itself.
     Malformed {
         /// What is wrong with it.
@@ -85,6 +92,12 @@ impl fmt::Display for Error {
             Self::TooLarge { limit } => {
                 write!(to, "unpacks to more than {} MiB, which is too much", limit >> 20)
             }
+            Self::TooLong { bytes, limit } => write!(
+                to,
+                "its stacks come to {} MiB of text, and at most {} are written in this format (filter the profile)",
+                bytes >> 20,
+                limit >> 20
+            ),
             Self::Malformed { what } => write!(to, "a damaged profile: {what}"),
             Self::Unreadable { format } => write!(to, "{format}, which cannot be read ({READABLE})"),
             Self::Newer { version, known } => write!(

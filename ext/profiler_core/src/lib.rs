@@ -12,6 +12,7 @@ pub mod analysis;
 pub mod collector;
 mod drain;
 pub mod error;
+mod footprint;
 pub mod format;
 pub mod hub;
 pub mod ids;

@@ -10,6 +10,10 @@ module Profiler
   module Autoload
     # One session from the start of the process to its end, and on in each child that it forks.
     class Recording
+      # The part of a deadline that is kept for removing what was not finished.
+      TIDYING = 0.1
+      private_constant :TIDYING
+
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
         reason = Platform.unsupported_reason
@@ -53,9 +57,7 @@ module Profiler
         return unless @session.running?
 
         profile = @session.stop
-        return write(profile, &problem) unless within
-
-        Thread.new { write(profile, &problem) }.join(within)&.value
+        within ? write_within(within, profile, &problem) : write(profile, &problem)
       end
 
       # Writes what was seen so far. The session goes on.
@@ -128,9 +130,24 @@ module Profiler
 
       # The files are made only now, not at the start: a process that is killed would leave a part of them
       # behind.
-      def write(profile, &problem)
-        written = paths.select { |path| write_to(path, profile, &problem) }
+      def write(profile, before: nil, &problem)
+        written = paths.select do |path|
+          before&.call(path)
+          write_to(path, profile, &problem)
+        end
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
+      end
+
+      # A disk that does not answer keeps the writer, which waits without the GVL and so can be killed at any moment.
+      def write_within(seconds, profile, &problem)
+        current = nil
+        writer = Thread.new { write(profile, before: ->(path) { current = path }, &problem) }
+        return writer.value if writer.join(seconds * (1 - TIDYING))
+
+        writer.kill
+        writer.join(seconds * TIDYING) # the temporary file goes
+        yield "the profile was not written to #{current}: it took longer than #{seconds} s"
+        nil
       end
 
       def paths

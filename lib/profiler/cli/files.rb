@@ -75,6 +75,8 @@ module Profiler
         raise UsageError, e.message
       rescue SystemCallError => e
         raise Failure, "cannot write #{path}: #{CLI.reason(e)}"
+      rescue FormatError => e
+        raise Failure, "cannot write #{path || "to stdout"}: #{e.message}"
       end
 
       # A .pb.gz holds all that was read. In no other format could it be read again.

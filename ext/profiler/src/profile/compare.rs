@@ -1,27 +1,21 @@
 //! Profiles against each other.
 
-use magnus::typed_data::Obj;
-use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert};
+use std::sync::Arc;
+
+use magnus::{Error, RArray, RHash, RString, Ruby};
 use profiler_core::analysis::diff::{diff, Compare};
 use profiler_core::analysis::merge::merge;
 use profiler_core::format::svg::write_difference;
-use profiler_core::profile::Profile as CoreProfile;
 
-use super::{options, Profile};
+use super::{options, work, Profile};
 use crate::errors::{argument_error, core_error};
-
-/// The profiles of an array, which holds on to them for as long as they are looked at.
-fn all(profiles: RArray) -> Result<Vec<Obj<Profile>>, Error> {
-    profiles.into_iter().map(Obj::try_convert).collect()
-}
+use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
     /// `Profile._diff(before, after, options)`: `type total absolute`. Gives a Hash, with `changes` as `[name, path, line,
     /// before, after, samples, chance, significant]`.
     pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
-        let (before, after) = (all(before)?, all(after)?);
-        let (before, after): (Vec<&CoreProfile>, Vec<&CoreProfile>) =
-            (before.iter().map(|it| &it.0).collect(), after.iter().map(|it| &it.0).collect());
+        let (before, after) = (work::all(before)?, work::all(after)?);
         let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
         let of = options::sample_type(ruby, first, options)?;
         if let Some(other) = before.iter().chain(&after).find(|it| !it.sample_types.contains(&of)) {
@@ -34,7 +28,11 @@ impl Profile {
             total: options::flag(ruby, options, "total")?,
             absolute: options::flag(ruby, options, "absolute")?,
         };
-        let found = diff(&before, &after, compare);
+        let runs = before.len();
+        let found = work::on(ruby, [before, after].concat(), move |all| {
+            let (before, after) = all.split_at(runs);
+            diff(before, after, compare)
+        })?;
         let hash = ruby.hash_new();
         let symbol = |name: &str| ruby.to_symbol(name);
         hash.aset(symbol("type"), of.name_and_unit().0)?;
@@ -68,10 +66,10 @@ impl Profile {
         after: RArray,
         options: RHash,
     ) -> Result<RString, Error> {
-        let (before, after) = (all(before)?, all(after)?);
+        let (before, after) = (work::all(before)?, work::all(after)?);
         let runs = (before.len().max(1) as f64, after.len().max(1) as f64);
-        let sum = |side: &[Obj<Self>]| merge(&side.iter().map(|it| &it.0).collect::<Vec<_>>());
-        let (before, after) = (sum(&before), sum(&after));
+        let before = Arc::new(work::on(ruby, before, merge)?);
+        let after = Arc::new(work::on(ruby, after, merge)?);
         let said = options::of_formats(ruby, &after, options)?;
         let of = options::sample_type(ruby, &after, options)?;
         let scale = if options::flag(ruby, options, "absolute")? {
@@ -79,9 +77,10 @@ impl Profile {
         } else {
             after.total().get(of) as f64 / before.total().get(of).max(1) as f64
         };
-        let mut bytes = Vec::new();
-        write_difference(&before, &after, scale, &said, &mut bytes)
-            .map_err(|reason| core_error(ruby, &reason))?;
-        Ok(ruby.str_from_slice(&bytes))
+        let picture = without_gvl(ruby, move |_| {
+            let mut bytes = Vec::new();
+            write_difference(&before, &after, scale, &said, &mut bytes).map(|()| bytes)
+        })?;
+        picture.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
     }
 }

@@ -1,28 +1,38 @@
-//! Files, as bytes: any that can be read, all that can be written.
+//! Files, as bytes: any that can be read, all that can be written. All of it without the GVL.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 
 use flate2::{Compression, GzBuilder};
 use magnus::{prelude::*, Error, Exception, RClass, RHash, RString, Ruby};
 use profiler_core::error::Error as CoreError;
-use profiler_core::format::{self, Format};
+use profiler_core::format::{self, Format, Options};
+use profiler_core::profile::Profile as CoreProfile;
 
 use super::{options, Profile};
 use crate::errors::core_error;
+use crate::vm::without_gvl::{without_gvl, Abandoned};
 
 impl Profile {
     /// `Profile._parse(bytes)`: any file that can be read.
     pub(super) fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
-        // SAFETY: nothing of Ruby runs while the slice is read.
-        let bytes = unsafe { bytes.as_slice() };
-        format::read(bytes).map(Self).map_err(|reason| core_error(ruby, &reason))
+        // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+        let bytes = unsafe { bytes.as_slice() }.to_vec();
+        let read = without_gvl(ruby, move |_| format::read(&bytes))?;
+        read.map(Self::new).map_err(|reason| core_error(ruby, &reason))
+    }
+
+    /// `profile._report(options)`: the text that people read, by functions or by a label: `type limit sort_total color by`.
+    pub(super) fn report(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
+        let bytes = Content::new(ruby, rb_self, Format::Text, options)?.bytes(ruby)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// `profile._write(format, options)`: the bytes of a file; `gzip: true` packs them.
     pub(super) fn write(ruby: &Ruby, rb_self: &Self, name: String, options: RHash) -> Result<RString, Error> {
-        let mut bytes = Vec::new();
-        rb_self.write_to(ruby, &name, options, &mut bytes)?;
+        let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
+        let bytes = Content::new(ruby, rb_self, format, options)?.bytes(ruby)?;
         Ok(ruby.str_from_slice(&bytes))
     }
 
@@ -34,25 +44,71 @@ impl Profile {
         name: String,
         options: RHash,
     ) -> Result<(), Error> {
-        let io = |reason: std::io::Error| file_error(ruby, &reason.into());
-        let mut file = BufWriter::with_capacity(1 << 16, File::options().write(true).open(path).map_err(io)?);
-        rb_self.write_to(ruby, &name, options, &mut file)?;
-        file.flush().map_err(io)
+        let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
+        let content = Content::new(ruby, rb_self, format, options)?;
+        let written = without_gvl(ruby, move |abandoned| {
+            // Who is interrupted deletes the file: if that was before, it is not made again.
+            let file = File::options().write(true).open(path)?;
+            let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
+            content.write(&mut out)?;
+            Ok(out.flush()?)
+        })?;
+        written.map_err(|reason| file_error(ruby, &reason))
+    }
+}
+
+/// What a file is to have in it.
+struct Content {
+    profile: Arc<CoreProfile>,
+    format: Format,
+    options: Options,
+    gzip: bool,
+}
+
+impl Content {
+    fn new(ruby: &Ruby, profile: &Profile, format: Format, given: RHash) -> Result<Self, Error> {
+        let options = options::of_formats(ruby, &profile.core, given)?;
+        let gzip = options::flag(ruby, given, "gzip")?;
+        Ok(Self { profile: Arc::clone(&profile.core), format, options, gzip })
     }
 
-    fn write_to(&self, ruby: &Ruby, name: &str, options: RHash, out: &mut dyn Write) -> Result<(), Error> {
-        let said = options::of_formats(ruby, &self.0, options)?;
-        let gzip = options::flag(ruby, options, "gzip")?;
-        let written = Format::from_name(name).and_then(|format| {
-            if !gzip {
-                return format::write_with(format, &self.0, &said, out);
-            }
-            let mut packed = GzBuilder::new().mtime(0).write(out, Compression::fast());
-            format::write_with(format, &self.0, &said, &mut packed)?;
-            packed.finish()?;
-            Ok(())
-        });
-        written.map_err(|reason| file_error(ruby, &reason))
+    fn write(&self, out: &mut dyn Write) -> Result<(), CoreError> {
+        if !self.gzip {
+            return format::write_with(self.format, &self.profile, &self.options, out);
+        }
+        let mut packed = GzBuilder::new().mtime(0).write(out, Compression::fast());
+        format::write_with(self.format, &self.profile, &self.options, &mut packed)?;
+        packed.finish()?;
+        Ok(())
+    }
+
+    /// All of it in memory.
+    fn bytes(self, ruby: &Ruby) -> Result<Vec<u8>, Error> {
+        let bytes = without_gvl(ruby, move |abandoned| {
+            let mut out = Watched { out: Vec::new(), abandoned };
+            self.write(&mut out).map(|()| out.out)
+        })?;
+        bytes.map_err(|reason| file_error(ruby, &reason))
+    }
+}
+
+/// Ends writing where nobody waits for it any more.
+struct Watched<'work, W> {
+    out: W,
+    abandoned: &'work Abandoned,
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.abandoned.is_set() {
+            // Nobody sees it. `Interrupted` would be tried again.
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -13,14 +13,14 @@ use super::{options, Profile};
 impl Profile {
     /// `profile._types`: name, unit and sum of each sample type.
     pub(super) fn types(ruby: &Ruby, rb_self: &Self) -> RArray {
-        let total = rb_self.0.total();
+        let total = rb_self.core.total();
         let one = |it: &SampleType| (it.name_and_unit().0, it.name_and_unit().1, total.get(*it));
-        ruby.ary_from_iter(rb_self.0.sample_types.iter().map(one))
+        ruby.ary_from_iter(rb_self.core.sample_types.iter().map(one))
     }
 
     /// `profile._default_type`: the name of the type that is shown when nobody says which.
     pub(super) fn default_type(&self) -> &'static str {
-        self.0.default_sample_type().name_and_unit().0
+        self.core.default_sample_type().name_and_unit().0
     }
 
     /// `profile._functions`: name, path, first line, and whether it is the app's, by id.
@@ -28,12 +28,12 @@ impl Profile {
         let one = |it: &profiler_core::profile::Function| {
             (it.name.clone(), it.path.clone(), it.first_line, Origin::of(it) == Origin::App)
         };
-        ruby.ary_from_iter(rb_self.0.functions.iter().map(one))
+        ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
     }
 
     /// `profile._threads`: native id and name, by place.
     pub(super) fn threads(ruby: &Ruby, rb_self: &Self) -> RArray {
-        ruby.ary_from_iter(rb_self.0.threads.iter().map(|it| (it.native_id, it.name.clone())))
+        ruby.ary_from_iter(rb_self.core.threads.iter().map(|it| (it.native_id, it.name.clone())))
     }
 
     /// `profile._filter(options)`: `focus ignore hide` (ids of functions), `threads` (places), `app_only`, `note`.
@@ -50,19 +50,23 @@ impl Profile {
             threads: options::option(ruby, options, "threads")?,
             note: options::option(ruby, options, "note")?.unwrap_or_default(),
         };
-        Ok(Self(filter(&rb_self.0, &by)))
+        rb_self.derive(ruby, move |it| filter(it, &by))
     }
 
     /// `profile._with_labels(labels)`: the profile with these on every row that has none of that name.
     pub(super) fn with_labels(ruby: &Ruby, rb_self: &Self, labels: RHash) -> Result<Self, Error> {
-        let mut labelled = rb_self.0.clone();
-        labelled.add_labels(&crate::labels::set_from(ruby, labels)?);
-        Ok(Self(labelled))
+        let labels = crate::labels::set_from(ruby, labels)?;
+        rb_self.derive(ruby, move |it| {
+            let mut labelled = it.clone();
+            labelled.add_labels(&labels);
+            labelled
+        })
     }
 
     /// `profile._tree(options)`: `[function, self, total, children]` of each node, then the places of the roots.
     pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
-        let tree = tree(&rb_self.0, options::sample_type(ruby, &rb_self.0, options)?);
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let tree = rb_self.ask(ruby, move |it| tree(it, of))?;
         let nodes = ruby.ary_new_capa(tree.nodes.len());
         for it in tree.nodes {
             nodes.push((it.function.0, it.self_weight, it.total_weight, ruby.ary_from_vec(it.children)))?;
@@ -75,7 +79,8 @@ impl Profile {
 
     /// `profile._method(id, options)`: total, self, callers and callees (`[id or nil, weight]`), lines (`[line, total, self]`).
     pub(super) fn method(ruby: &Ruby, rb_self: &Self, id: u32, options: RHash) -> Result<RArray, Error> {
-        let seen = method(&rb_self.0, FunctionId(id), options::sample_type(ruby, &rb_self.0, options)?);
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let seen = rb_self.ask(ruby, move |it| method(it, FunctionId(id), of))?;
         let row = ruby.ary_new_capa(5);
         row.push(seen.weight.total)?;
         row.push(seen.weight.own)?;
@@ -91,9 +96,11 @@ impl Profile {
 
     /// `profile._lines(options)`: `[path, line, total, self]` of all that weigh something.
     pub(super) fn lines(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
-        let all = lines(&rb_self.0, options::sample_type(ruby, &rb_self.0, options)?);
-        Ok(ruby.ary_from_iter(
-            all.into_iter().map(|((path, line), it)| (path.to_owned(), line, it.total, it.own)),
-        ))
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let all = rb_self.ask(ruby, move |it| -> Vec<_> {
+            let row = |((path, line), it): ((&str, u32), Both)| (path.to_owned(), line, it.total, it.own);
+            lines(it, of).into_iter().map(row).collect()
+        })?;
+        Ok(ruby.ary_from_iter(all))
     }
 }

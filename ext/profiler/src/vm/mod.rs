@@ -12,6 +12,7 @@ pub(crate) mod frames;
 pub(crate) mod gc;
 pub(crate) mod gvl;
 pub(crate) mod jobs;
+pub(crate) mod memory;
 pub(crate) mod methods;
 pub(crate) mod modules;
 pub(crate) mod objects;
@@ -19,6 +20,7 @@ pub(crate) mod process;
 pub(crate) mod root;
 pub(crate) mod state;
 pub(crate) mod threads;
+pub(crate) mod without_gvl;
 
 use rb_sys::VALUE;
 

@@ -6,6 +6,9 @@
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::{clean, display_name, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
@@ -51,15 +54,16 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         else {
             continue;
         };
-        writeln!(out, "\nfl={}", files.of(file(function)))?;
-        writeln!(out, "fn={}", functions.of(display_name(function).into_owned()))?;
+        writeln!(out, "\nfl={}", files.of(id, || file(function)))?;
+        writeln!(out, "fn={}", functions.of(id, || display_name(function).into_owned()))?;
         for (line, weights) in &costs.own {
             writeln!(out, "{line}{}", numbers(types, weights))?;
         }
         for ((line, callee), weights) in &costs.calls {
-            let Some(callee) = profile.function(*callee) else { continue };
-            writeln!(out, "cfi={}", files.of(file(callee)))?;
-            writeln!(out, "cfn={}", functions.of(display_name(callee).into_owned()))?;
+            let id = *callee;
+            let Some(callee) = profile.function(id) else { continue };
+            writeln!(out, "cfi={}", files.of(id, || file(callee)))?;
+            writeln!(out, "cfn={}", functions.of(id, || display_name(callee).into_owned()))?;
             writeln!(out, "calls={} {}", weights.get(SampleType::Samples).max(1), callee.first_line)?;
             writeln!(out, "{line}{}", numbers(types, weights))?;
         }
@@ -107,18 +111,26 @@ fn or<'text>(text: &'text str, otherwise: &'text str) -> &'text str {
     }
 }
 
-/// A name in full the first time, by its number after that.
+/// A name in full the first time, by its number after that. A function is asked for its name, which may be long, once.
 #[derive(Default)]
-struct Names(BTreeMap<String, usize>);
+struct Names {
+    numbers: BTreeMap<String, usize>,
+    known: HashMap<FunctionId, usize, FxBuildHasher>,
+}
 
 impl Names {
-    fn of(&mut self, name: String) -> String {
-        let next = self.0.len() + 1;
-        match self.0.get(&name) {
+    fn of(&mut self, function: FunctionId, name: impl FnOnce() -> String) -> String {
+        if let Some(number) = self.known.get(&function) {
+            return format!("({number})");
+        }
+        let (name, next) = (name(), self.numbers.len() + 1);
+        let number = self.numbers.get(&name).copied();
+        self.known.insert(function, number.unwrap_or(next));
+        match number {
             Some(number) => format!("({number})"),
             None => {
                 let first = format!("({next}) {name}");
-                self.0.insert(name, next);
+                self.numbers.insert(name, next);
                 first
             }
         }

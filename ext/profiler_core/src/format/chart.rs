@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 
 use super::folded::{Names, Stack};
+use super::length::{self, Lengths};
 use super::series::Series;
 use super::ThreadFrames;
 use crate::analysis::calls::Calls;
@@ -34,7 +35,7 @@ struct Entry {
 /// Stacks with their weights in the order of time, thread by thread; equal neighbours are one.
 ///
 /// # Errors
-/// [`Error::NoTimeline`] when it is not known.
+/// [`Error::NoTimeline`] when it is not known, [`Error::TooLong`].
 pub(super) fn in_time(
     profile: &Profile,
     of: SampleType,
@@ -47,7 +48,9 @@ pub(super) fn in_time(
     let entries = entries(profile, of, &calls);
     let names = Names::new(profile, of, thread_frames);
     let named = |it: &Entry| (names.call(&calls, it.call, it.thread), it.weight);
+    let lengths = Lengths::new(profile, calls.all.iter().map(|it| (it.caller, Some(it.function))));
     if entries.len() <= MOST {
+        lengths.check(entries.iter().map(|it| it.call), length::IN_MEMORY)?;
         return Ok(entries.iter().map(named).collect());
     }
     let total = entries.iter().fold(0_u64, |sum, it| sum.saturating_add(it.weight));
@@ -59,10 +62,13 @@ pub(super) fn in_time(
         (place, *it)
     });
     let placed: Vec<((usize, u64), Entry)> = placed.collect();
-    let mut stacks = Vec::new();
     let mut room = Slot::new(&calls);
-    for slot in placed.chunk_by(|one, other| one.0 == other.0) {
-        let mut drawn: Vec<_> = room.wide(slot.iter().map(|it| it.1), least).iter().map(named).collect();
+    let slots = placed.chunk_by(|one, other| one.0 == other.0);
+    let slots: Vec<_> = slots.map(|slot| room.wide(slot.iter().map(|it| it.1), least)).collect();
+    lengths.check(slots.iter().flatten().map(|it| it.call), length::IN_MEMORY)?;
+    let mut stacks = Vec::new();
+    for slot in slots {
+        let mut drawn: Vec<_> = slot.iter().map(named).collect();
         drawn.sort();
         stacks.extend(drawn);
     }

@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::out::{comma, json, numbers};
 use super::series::Series;
-use super::{display_name, threads, Options};
+use super::{display_name, length, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::Profile;
@@ -18,7 +18,8 @@ use crate::profile::Profile;
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile has no time, or not the one that was asked for.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile has no time, or not the one that was asked for,
+/// [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.time_of(profile)?;
     let mut shares: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
@@ -28,6 +29,11 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         shares.get_mut(sample.thread).into_iter().for_each(|it| it.push((sample.stack, weight)));
     });
 
+    // Each call has its names in full.
+    let texts = |it: &crate::profile::Function| (it.name.len() + it.path.len()) as u64;
+    let function = |it: &crate::profile::Node| profile.function(profile.frame(it.frame)?.function);
+    let lengths = profile.stacks.iter().filter_map(|it| function(it).map(texts));
+    length::check(lengths, length::IN_A_FILE)?;
     let names = threads::names(profile);
     let mut tree = Tree::new(profile);
     let several = shares.iter().filter(|it| !it.is_empty()).count() > 1;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 
+use super::length::{self, Lengths};
 use super::threads::UNNAMED;
 use super::{clean, display_name, Options, ThreadFrames};
 use crate::analysis::calls::Calls;
@@ -18,10 +19,10 @@ use crate::profile::{Function, Profile, Sample, SampleType, Thread};
 /// Writes the lines.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
-    for (stack, weight) in fold(profile, of, options.thread_frames) {
+    for (stack, weight) in fold(profile, of, options.thread_frames, length::IN_A_FILE)? {
         writeln!(out, "{} {weight}", stack.join(";"))?;
     }
     Ok(())
@@ -33,14 +34,24 @@ pub(super) type Stack = Vec<Rc<str>>;
 /// Each distinct stack that weighs something, and the weight. They are in
 /// order frame by frame, so that whatever begins alike stands together (in order of the lines,
 /// `save!` would stand between `save` and its callees).
-pub(super) fn fold(profile: &Profile, of: SampleType, thread_frames: ThreadFrames) -> BTreeMap<Stack, u64> {
+///
+/// # Errors
+/// [`Error::TooLong`] if they come to more than `most` bytes.
+pub(super) fn fold(
+    profile: &Profile,
+    of: SampleType,
+    thread_frames: ThreadFrames,
+    most: u64,
+) -> Result<BTreeMap<Stack, u64>, Error> {
+    let weighs = || profile.samples.iter().filter(|it| it.weights.get(of) > 0);
+    Lengths::of_stacks(profile).check(weighs().map(|it| it.stack.index()), most)?;
     let names = Names::new(profile, of, thread_frames);
     let mut stacks: BTreeMap<Stack, u64> = BTreeMap::new();
-    for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
+    for sample in weighs() {
         let sum = stacks.entry(names.sample(profile, sample)).or_default();
         *sum = sum.saturating_add(sample.weights.get(of));
     }
-    stacks
+    Ok(stacks)
 }
 
 /// What frames and threads are called.

@@ -11,6 +11,7 @@ pub mod firefox;
 pub mod folded;
 mod honesty;
 pub mod json;
+mod length;
 pub mod markdown;
 mod names;
 mod out;

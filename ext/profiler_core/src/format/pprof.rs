@@ -56,8 +56,8 @@ pub(super) fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
     let damaged = |error: prost::DecodeError| Error::malformed(error.to_string());
     match head.format_version {
         0 if head.sample_type.is_empty() => Err(Error::NotAProfile),
-        0 => foreign::decode(&messages::Profile::decode(bytes).map_err(damaged)?),
-        1..=VERSION => decode::decode(messages::Profile::decode(bytes).map_err(damaged)?),
+        0 => foreign::decode(&messages::Profile::decode(bytes).map_err(damaged)?, bytes.len()),
+        1..=VERSION => decode::decode(messages::Profile::decode(bytes).map_err(damaged)?, bytes.len()),
         version => Err(Error::Newer { version, known: VERSION }),
     }
 }

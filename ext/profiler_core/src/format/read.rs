@@ -3,6 +3,7 @@
 //! Nothing in a file is trusted. What it unpacks to, what that takes in memory, how deep its stacks are and how much they sum
 //! up to is all bounded; what goes beyond is an error that says so.
 
+mod budget;
 mod builder;
 mod folded;
 mod json;
@@ -13,7 +14,8 @@ use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
 
-pub(super) use builder::{Builder, Row};
+pub(super) use budget::{AtMost, Budget};
+pub(super) use builder::{Builder, Row, MOST_FRAMES};
 
 use super::pprof;
 use crate::error::Error;

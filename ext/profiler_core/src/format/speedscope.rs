@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 
 use super::out::{comma, json, numbers};
 use super::series::Series;
-use super::{display_name, threads, Options};
+use super::{display_name, length, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Profile, SampleType};
@@ -25,7 +25,7 @@ pub(super) const EXPORTER: &str = "profiler@";
 /// Writes the file: all sample types, or the one that the options ask for.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let default = options.sample_type_of(profile)?;
     let mut types = vec![default];
@@ -128,9 +128,13 @@ fn one(
     write!(out, r#"{{"type":"sampled","name":"#)?;
     json(out, name)?;
     write!(out, r#","unit":"{unit}","startValue":0,"endValue":{total},"samples":["#)?;
+    let mut length = 0_u64;
     for (place, (stack, _)) in entries.iter().enumerate() {
+        let text = stacks.text(*stack);
+        length += text.len() as u64;
+        length::check(std::iter::once(length), length::IN_A_FILE)?;
         out.write_all(comma(place).as_bytes())?;
-        out.write_all(stacks.text(*stack).as_bytes())?;
+        out.write_all(text.as_bytes())?;
     }
     write!(out, r#"],"weights":["#)?;
     numbers(out, entries.iter().map(|(_, weight)| *weight))?;

@@ -10,7 +10,7 @@ use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
 use super::units::{count, counted};
-use super::{chart, folded, honesty, palette, Options, ThreadFrames};
+use super::{chart, folded, honesty, length, palette, Options, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 
@@ -52,7 +52,7 @@ impl Style {
 ///
 /// # Errors
 /// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, and
-/// [`Error::NoTimeline`] for a flame chart of a profile that does not know when things were.
+/// [`Error::NoTimeline`] for a flame chart of a profile that does not know when things were. [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let (mut colors, legend) = palette::palette(profile, of, |name| unambiguous(&name.replace(';', ":")));
@@ -68,7 +68,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
             .map(|(stack, weight)| line(stack, &weight.to_string()))
             .collect(),
         style => {
-            let mut stacks = folded::fold(profile, of, options.thread_frames);
+            let mut stacks = folded::fold(profile, of, options.thread_frames, length::IN_MEMORY)?;
             if style == Style::Reverse {
                 stacks = reversed(stacks);
             }
@@ -92,10 +92,10 @@ pub fn write_difference(
 ) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let mut pairs: BTreeMap<folded::Stack, (u64, u64)> = BTreeMap::new();
-    for (stack, weight) in folded::fold(base, of, ThreadFrames::Never) {
+    for (stack, weight) in folded::fold(base, of, ThreadFrames::Never, length::IN_MEMORY)? {
         pairs.entry(stack).or_default().0 = (weight as f64 * scale).round() as u64;
     }
-    for (stack, weight) in folded::fold(profile, of, ThreadFrames::Never) {
+    for (stack, weight) in folded::fold(profile, of, ThreadFrames::Never, length::IN_MEMORY)? {
         pairs.entry(stack).or_default().1 = weight;
     }
     let lines = pairs

@@ -9,15 +9,29 @@ const LIMIT_BYTES: u64 = 1 << 30;
 const A_FIELD: u64 = 100;
 const A_BYTE: u64 = 8;
 
-/// Goes through the fields of the outermost message only.
+/// What a message of a few bytes costs inside of a sample, location or timeline, of which one can have millions. A longer one is
+/// paid for by its bytes.
+const A_MESSAGE: u64 = 40;
+const FEW_BYTES: usize = 4;
+
+/// The numbers of these fields.
+const NESTED: [u64; 3] = [2, 4, 5209];
+
+/// Goes through the fields of the outermost message, and of those that have many messages inside.
 ///
 /// # Errors
 /// [`Error::TooLarge`]; [`Error::NotAProfile`] for what has no fields.
 pub(super) fn check(mut bytes: &[u8]) -> Result<(), Error> {
     let mut cost: u64 = 0;
     while !bytes.is_empty() {
-        let length = field(&mut bytes).ok_or(Error::NotAProfile)?;
+        let (number, mut content) = field(&mut bytes).ok_or(Error::NotAProfile)?;
+        let length = content.len() as u64;
         cost = cost.saturating_add(A_FIELD).saturating_add(length.saturating_mul(A_BYTE));
+        while NESTED.contains(&number) && !content.is_empty() && cost <= LIMIT_BYTES {
+            // What is damaged in there is found when it is read.
+            let Some((_, inner)) = field(&mut content) else { break };
+            cost = cost.saturating_add(if inner.len() < FEW_BYTES { A_MESSAGE } else { 0 });
+        }
         if cost > LIMIT_BYTES {
             return Err(Error::TooLarge { limit: LIMIT_BYTES });
         }
@@ -25,19 +39,22 @@ pub(super) fn check(mut bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Skips a field and gives the length of its content; numbers have none.
-fn field(bytes: &mut &[u8]) -> Option<u64> {
-    let skip = |bytes: &mut &[u8], length: u64| {
-        *bytes = bytes.get(usize::try_from(length).ok()?..)?;
-        Some(length)
+/// Takes a field off and gives its number and content; numbers have none.
+fn field<'bytes>(bytes: &mut &'bytes [u8]) -> Option<(u64, &'bytes [u8])> {
+    let take = |bytes: &mut &'bytes [u8], length: u64| {
+        let (content, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
+        *bytes = rest;
+        Some(content)
     };
-    match number(bytes)? & 7 {
-        0 => number(bytes).map(|_| 0),
-        1 => skip(bytes, 8),
-        2 => number(bytes).and_then(|length| skip(bytes, length)),
-        5 => skip(bytes, 4),
+    let key = number(bytes)?;
+    let content = match key & 7 {
+        0 => number(bytes).map(|_| &[][..]),
+        1 => take(bytes, 8),
+        2 => number(bytes).and_then(|length| take(bytes, length)),
+        5 => take(bytes, 4),
         _ => None,
-    }
+    };
+    content.map(|it| (key >> 3, it))
 }
 
 fn number(bytes: &mut &[u8]) -> Option<u64> {
@@ -61,5 +78,11 @@ mod tests {
     fn many_small_messages_are_large() {
         assert!(check(&[0x12, 0].repeat(1_000)).is_ok());
         assert!(matches!(check(&[0x12, 0].repeat(11_000_000)), Err(Error::TooLarge { .. })));
+        // A sample of so many empty labels.
+        let labels = |times| {
+            [&[0x12, 0x80, 0x80, 0x80, times][..], &[0x1a, 0].repeat((times as usize) << 20)].concat()
+        };
+        assert!(check(&labels(8)).is_ok());
+        assert!(matches!(check(&labels(20)), Err(Error::TooLarge { .. })));
     }
 }

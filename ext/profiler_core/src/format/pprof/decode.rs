@@ -4,28 +4,39 @@ use super::label_names::{is_ours, unescape, STATE};
 use super::messages::{self, Text};
 use super::timeline;
 use crate::error::Error;
+use crate::format::read::{AtMost, Budget, MOST_FRAMES};
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
-use crate::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
+use crate::profile::{Frame, Function, Marker, Node, Profile, Sample, SampleType, Thread, Weights};
 use crate::sample::State;
 
-pub(super) fn decode(message: messages::Profile) -> Result<Profile, Error> {
+/// The most places in stacks: those of months.
+const MOST_NODES: usize = 16_000_000;
+
+/// The most markers. A session keeps ten thousand, and profiles can be merged.
+const MOST_MARKERS: usize = 2_000_000;
+
+/// Of a message of so many bytes.
+pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
+    let mut budget = Budget::of(bytes);
     let strings = Strings(&message.string_table);
     if message.string_table.first().is_none_or(|first| !first.is_empty()) {
         return Err(Error::malformed("its first string is not the empty one"));
     }
     let sample_types = sample_types(&message, &strings)?;
     let mut stacks = Interner::default();
-    let samples = samples(&message, &strings, &sample_types, &mut stacks)?;
-    let thread =
-        |it: &messages::Thread| Ok(Thread { native_id: it.native_id, name: strings.get(it.name)?.into() });
+    let samples = samples(&message, &strings, &sample_types, &mut stacks, &mut budget)?;
+    let functions = functions(&message, &strings, &mut budget)?;
+    let mut thread = |it: &messages::Thread| {
+        Ok(Thread { native_id: it.native_id, name: budget.copy(strings.get(it.name)?)? })
+    };
     let mut profile = Profile {
         sample_types,
-        functions: functions(&message, &strings)?,
+        functions,
         frames: frames(&message)?,
         stacks: stacks.into_rows(),
-        threads: message.thread.iter().map(thread).collect::<Result<_, Error>>()?,
+        threads: message.thread.iter().map(&mut thread).collect::<Result<_, Error>>()?,
         samples,
-        markers: if message.markers.is_empty() { Vec::new() } else { json(&message.markers)? },
+        markers: markers(&message.markers)?,
         meta: json(&message.meta)?,
         stats: json(&message.stats)?,
         timeline: None,
@@ -37,6 +48,13 @@ pub(super) fn decode(message: messages::Profile) -> Result<Profile, Error> {
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::malformed(format!("its description: {error}")))
+}
+
+fn markers(text: &str) -> Result<Vec<Marker>, Error> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    json::<AtMost<Marker, MOST_MARKERS>>(text).map(|it| it.0)
 }
 
 fn sample_types(message: &messages::Profile, strings: &Strings<'_>) -> Result<Vec<SampleType>, Error> {
@@ -53,7 +71,11 @@ fn sample_types(message: &messages::Profile, strings: &Strings<'_>) -> Result<Ve
     Ok(types)
 }
 
-fn functions(message: &messages::Profile, strings: &Strings<'_>) -> Result<Vec<Function>, Error> {
+fn functions(
+    message: &messages::Profile,
+    strings: &Strings<'_>,
+    budget: &mut Budget,
+) -> Result<Vec<Function>, Error> {
     let rows = message.function.len();
     if message.function_class_name.len() != rows || message.function_method_name.len() != rows {
         return Err(Error::malformed("it does not name each function"));
@@ -63,10 +85,10 @@ fn functions(message: &messages::Profile, strings: &Strings<'_>) -> Result<Vec<F
     for (row, (class_name, method_name)) in message.function.iter().zip(names) {
         in_sequence("function", row.id, functions.len())?;
         functions.push(Function {
-            name: strings.get(row.name)?.into(),
-            class_name: strings.get(*class_name)?.into(),
-            method_name: strings.get(*method_name)?.into(),
-            path: strings.get(row.filename)?.into(),
+            name: budget.copy(strings.get(row.name)?)?,
+            class_name: budget.copy(strings.get(*class_name)?)?,
+            method_name: budget.copy(strings.get(*method_name)?)?,
+            path: budget.copy(strings.get(row.filename)?)?,
             first_line: line(row.start_line)?,
         });
     }
@@ -91,6 +113,7 @@ fn samples(
     strings: &Strings<'_>,
     types: &[SampleType],
     stacks: &mut Interner<Node, StackId>,
+    budget: &mut Budget,
 ) -> Result<Vec<Sample>, Error> {
     if message.sample_thread.len() != message.sample.len() {
         return Err(Error::malformed("it does not name the thread of each sample"));
@@ -100,11 +123,17 @@ fn samples(
     for (row, thread) in message.sample.iter().zip(&message.sample_thread) {
         let thread = usize::try_from(*thread).ok().filter(|it| *it < message.thread.len());
         let mut stack = None;
+        if row.location_id.len() > MOST_FRAMES as usize {
+            return Err(Error::malformed(format!("a stack has more than {MOST_FRAMES} frames")));
+        }
         for id in row.location_id.iter().rev() {
             let frame = FrameId::from_index(place("location", *id, message.location.len())?);
             stack = Some(stacks.intern(Node { parent: stack, frame }));
         }
-        let (state, labels) = labels(row, strings)?;
+        if stacks.rows().len() > MOST_NODES {
+            return Err(Error::malformed(format!("its stacks have more than {MOST_NODES} different places")));
+        }
+        let (state, labels) = labels(row, strings, budget)?;
         samples.push(Sample {
             stack: stack.ok_or_else(|| Error::malformed("a sample has no stack"))?,
             thread: thread.ok_or_else(|| Error::malformed("a sample is of no thread"))?,
@@ -134,7 +163,11 @@ fn weights(row: &messages::Sample, types: &[SampleType], totals: &mut Weights) -
 
 type Labels = Vec<(String, String)>;
 
-fn labels(row: &messages::Sample, strings: &Strings<'_>) -> Result<(State, Labels), Error> {
+fn labels(
+    row: &messages::Sample,
+    strings: &Strings<'_>,
+    budget: &mut Budget,
+) -> Result<(State, Labels), Error> {
     let mut state = None;
     let mut labels = Vec::new();
     for label in &row.label {
@@ -142,7 +175,7 @@ fn labels(row: &messages::Sample, strings: &Strings<'_>) -> Result<(State, Label
         if name == STATE {
             state = State::ALL.into_iter().find(|it| it.name() == text);
         } else if !is_ours(name) {
-            labels.push((unescape(name).into(), text.into()));
+            labels.push((budget.copy(unescape(name))?, budget.copy(text)?));
         }
     }
     Ok((state.ok_or_else(|| Error::malformed("a sample has no state that we know"))?, labels))

@@ -10,6 +10,9 @@ use crate::ids::{FrameId, FunctionId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
 use crate::sample::State;
 
+/// The most sample types; what is measured of a program has a dozen.
+const MOST_COLUMNS: usize = 1_000;
+
 /// A column of values: which it is with us, and how much one counts.
 struct Column {
     place: usize,
@@ -17,20 +20,21 @@ struct Column {
     scale: u64,
 }
 
-pub(super) fn decode(message: &messages::Profile) -> Result<Profile, Error> {
+/// Of a message of so many bytes.
+pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let text = |it: Text| {
         let found = usize::try_from(it).ok().and_then(|place| message.string_table.get(place));
         let missing = || Error::malformed(format!("string {it} of {}", message.string_table.len()));
         found.map(String::as_str).ok_or_else(missing)
     };
     let mut notes = vec!["read from a pprof that another program wrote".to_owned()];
-    let columns = columns(message, &text, &mut notes)?;
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(bytes);
+    let columns = columns(message, &text, &mut notes, &mut builder)?;
 
     let mut functions: HashMap<u64, FunctionId> = HashMap::new();
     for it in &message.function {
         let line = u32::try_from(it.start_line).unwrap_or(0);
-        functions.insert(it.id, builder.function(text(it.name)?, text(it.filename)?, line));
+        functions.insert(it.id, builder.function(text(it.name)?, text(it.filename)?, line)?);
     }
     let mut locations: HashMap<u64, Vec<FrameId>> = HashMap::new();
     for it in &message.location {
@@ -72,7 +76,7 @@ fn frames(
     builder: &mut Builder,
 ) -> Result<Vec<FrameId>, Error> {
     if it.line.is_empty() {
-        let function = builder.function(&format!("0x{:x}", it.address), "", 0);
+        let function = builder.function(&format!("0x{:x}", it.address), "", 0)?;
         return Ok(vec![builder.frame(function, 0)]);
     }
     let mut frames = Vec::with_capacity(it.line.len());
@@ -88,11 +92,15 @@ fn columns<'message>(
     message: &'message messages::Profile,
     text: &impl Fn(Text) -> Result<&'message str, Error>,
     notes: &mut Vec<String>,
+    builder: &mut Builder,
 ) -> Result<Vec<Column>, Error> {
     let mut columns: Vec<Column> = Vec::new();
     let mut left = Vec::new();
     for (place, it) in message.sample_type.iter().enumerate() {
         let (name, unit) = (text(it.r#type)?, text(it.unit)?);
+        if place == MOST_COLUMNS {
+            return Err(Error::malformed(format!("it has more than {MOST_COLUMNS} sample types")));
+        }
         let (kind, scale) = kind(unit);
         match by_name(name, kind).filter(|of| columns.iter().all(|it| it.of != *of)) {
             Some(of) => columns.push(Column { place, of, scale }),
@@ -100,6 +108,8 @@ fn columns<'message>(
         }
     }
     for (place, name, unit, kind, scale) in left {
+        builder.budget.text(name)?;
+        builder.budget.text(unit)?;
         let may = match kind {
             Kind::Time => &[SampleType::Wall, SampleType::Cpu][..],
             Kind::Bytes => &[SampleType::AllocSpace, SampleType::InuseSpace],
@@ -174,6 +184,8 @@ fn labelled<'message>(
     let mut labels: Vec<(String, String)> = Vec::new();
     for label in &row.label {
         let (name, value) = (text(label.key)?, text(label.str)?);
+        builder.budget.text(name)?;
+        builder.budget.text(value)?;
         let known = State::ALL.into_iter().find(|it| it.name() == value);
         match (name, known) {
             (THREAD_ID | "thread_id", _) if label.num > 0 => native_id = label.num as u64,
@@ -186,5 +198,5 @@ fn labelled<'message>(
     // Of many values of one name the first is kept.
     labels.sort();
     labels.dedup_by(|one, other| one.0 == other.0);
-    Ok(Row { stack, thread: builder.thread(native_id, thread), state, labels })
+    Ok(Row { stack, thread: builder.thread(native_id, thread)?, state, labels })
 }

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::Budget;
 use crate::error::Error;
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
 use crate::profile::{Frame, Function, Meta, Node, Profile, Sample, SampleType, Thread, Weights};
@@ -12,10 +13,7 @@ use crate::sample::State;
 const MOST_NODES: usize = 4_000_000;
 
 /// The most frames of a stack; Ruby itself gives up at some 12,000.
-const MOST_FRAMES: u32 = 100_000;
-
-/// The most frames of all rows together, as whatever is asked of a profile goes through all of them.
-const MOST_STEPS: u64 = 500_000_000;
+pub(in crate::format) const MOST_FRAMES: u32 = 100_000;
 
 /// Whose a weight is.
 pub(in crate::format) struct Row {
@@ -26,8 +24,8 @@ pub(in crate::format) struct Row {
     pub(in crate::format) labels: Vec<(String, String)>,
 }
 
-#[derive(Default)]
 pub(in crate::format) struct Builder {
+    pub(in crate::format) budget: Budget,
     functions: Interner<Function, FunctionId>,
     frames: Interner<Frame, FrameId>,
     stacks: Interner<Node, StackId>,
@@ -37,25 +35,45 @@ pub(in crate::format) struct Builder {
     samples: Vec<Sample>,
     places: HashMap<(StackId, ThreadId, State, LabelSetId), usize, FxBuildHasher>,
     totals: Weights,
-    steps: u64,
 }
 
 impl Builder {
+    /// For an unpacked file of so many bytes.
+    pub(in crate::format) fn new(bytes: usize) -> Self {
+        Self {
+            budget: Budget::of(bytes),
+            functions: Interner::default(),
+            frames: Interner::default(),
+            stacks: Interner::default(),
+            depths: Vec::new(),
+            threads: Interner::default(),
+            labels: Interner::default(),
+            samples: Vec::new(),
+            places: HashMap::default(),
+            totals: Weights::default(),
+        }
+    }
+
     /// A function of another program's: what its name says is all that is known of class and method.
-    pub(in crate::format) fn function(&mut self, name: &str, path: &str, first_line: u32) -> FunctionId {
+    pub(in crate::format) fn function(
+        &mut self,
+        name: &str,
+        path: &str,
+        first_line: u32,
+    ) -> Result<FunctionId, Error> {
         let (class_name, method_name) = match name.rsplit_once(['#', '.']) {
             Some((class, method)) if is_method(class, method) => (class, method),
             _ => ("", ""),
         };
         // What has a name of ours and no file, we made up; of others that is just not known.
         let path = if path.is_empty() && !name.starts_with('(') { "(unknown)" } else { path };
-        self.functions.intern(Function {
-            name: name.into(),
-            class_name: class_name.into(),
-            method_name: method_name.into(),
-            path: path.into(),
+        Ok(self.functions.intern(Function {
+            name: self.budget.copy(name)?,
+            class_name: self.budget.copy(class_name)?,
+            method_name: self.budget.copy(method_name)?,
+            path: self.budget.copy(path)?,
             first_line,
-        })
+        }))
     }
 
     pub(in crate::format) fn frame(&mut self, function: FunctionId, line: u32) -> FrameId {
@@ -68,6 +86,7 @@ impl Builder {
         caller: Option<StackId>,
         frame: FrameId,
     ) -> Result<StackId, Error> {
+        self.budget.step(1)?;
         let stack: StackId = self.stacks.intern(Node { parent: caller, frame });
         if stack.index() == self.depths.len() {
             let depth = caller.and_then(|it| self.depths.get(it.index())).map_or(1, |it| it + 1);
@@ -89,8 +108,8 @@ impl Builder {
         self.stacks.get(stack).copied()
     }
 
-    pub(in crate::format) fn thread(&mut self, native_id: u64, name: &str) -> ThreadId {
-        self.threads.intern(Thread { native_id, name: name.into() })
+    pub(in crate::format) fn thread(&mut self, native_id: u64, name: &str) -> Result<ThreadId, Error> {
+        Ok(self.threads.intern(Thread { native_id, name: self.budget.copy(name)? }))
     }
 
     /// Adds to a row.
@@ -106,10 +125,8 @@ impl Builder {
             sample.weights.add(weights);
             return Ok(());
         }
-        self.steps += u64::from(self.depths.get(row.stack.index()).copied().unwrap_or(0));
-        if self.steps > MOST_STEPS {
-            return Err(Error::malformed(format!("its rows have more than {MOST_STEPS} frames")));
-        }
+        // Whatever is asked of the profile goes through the frames of all rows.
+        self.budget.step(u64::from(self.depths.get(row.stack.index()).copied().unwrap_or(0)))?;
         let labels = self.labels.get(key.3).cloned().unwrap_or_default();
         let (stack, thread, state) = (row.stack, row.thread.index(), row.state);
         self.samples.push(Sample { stack, thread, state, labels, weights: *weights });

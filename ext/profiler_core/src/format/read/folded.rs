@@ -8,8 +8,8 @@ use crate::profile::{Meta, Profile, SampleType, Weights};
 use crate::sample::State;
 
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
-    let mut builder = Builder::default();
-    let thread = builder.thread(0, "");
+    let mut builder = Builder::new(text.len());
+    let thread = builder.thread(0, "")?;
     for (place, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with("# ") {
@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         };
         let mut node = None;
         for name in stack.split(';') {
-            let function = builder.function(name.trim(), "", 0);
+            let function = builder.function(name.trim(), "", 0)?;
             let frame = builder.frame(function, 0);
             node = Some(builder.call(node, frame)?);
         }

@@ -1,17 +1,14 @@
 //! Which of the formats that are JSON it is.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 use super::{speedscope, stackprof};
 use crate::error::Error;
 use crate::profile::Profile;
 
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
-    let fields: HashMap<Cow<'_, str>, IgnoredAny> = parse(text)?;
-    let has = |names: &[&str]| names.iter().all(|it| fields.contains_key(*it));
+    let Fields(fields) = parse(text)?;
+    let has = |names: &[&str]| names.iter().all(|it| fields.contains(it));
     if has(&["shared", "profiles"]) {
         speedscope::read(text)
     } else if has(&["frames", "mode"]) {
@@ -31,4 +28,31 @@ pub(super) fn parse<'text, T: serde::Deserialize<'text>>(text: &'text str) -> Re
         true => Error::Truncated,
         false => Error::malformed(format!("its JSON: {error}")),
     })
+}
+
+/// The fields by which the formats are known, as far as the object has them. It can have millions of others.
+struct Fields(Vec<&'static str>);
+
+const KNOWN: [&str; 8] = ["shared", "profiles", "frames", "mode", "meta", "threads", "nodes", "samples"];
+
+impl<'de> serde::Deserialize<'de> for Fields {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = Fields;
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+                    let known = KNOWN.into_iter().find(|it| *it == name);
+                    fields.extend(known.filter(|it| !fields.contains(it)));
+                    map.next_value::<IgnoredAny>()?;
+                }
+                Ok(Fields(fields))
+            }
+        }
+        from.deserialize_map(Names)
+    }
 }

@@ -4,17 +4,23 @@ use serde::de::{SeqAccess, Visitor};
 use serde::Deserialize;
 
 use super::json::parse;
-use super::{Builder, Row};
+use super::{AtMost, Builder, Row};
 use crate::error::Error;
 use crate::format::speedscope::{BETWEEN, EXPORTER};
 use crate::ids::{FrameId, StackId, ThreadId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
 use crate::sample::State;
 
+/// The most profiles of a file: one for each thread and sample type.
+const MOST_PROFILES: usize = 100_000;
+
+/// The most functions.
+const MOST_FUNCTIONS: usize = 4_000_000;
+
 #[derive(Deserialize)]
 struct File {
     shared: Shared,
-    profiles: Vec<One>,
+    profiles: AtMost<One, MOST_PROFILES>,
     #[serde(default)]
     exporter: String,
     name: Option<String>,
@@ -22,7 +28,7 @@ struct File {
 
 #[derive(Deserialize)]
 struct Shared {
-    frames: Vec<Frame>,
+    frames: AtMost<Frame, MOST_FUNCTIONS>,
 }
 
 #[derive(Deserialize)]
@@ -112,20 +118,22 @@ impl<'de> Deserialize<'de> for Stacks {
 
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let file: File = parse(text)?;
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(text.len());
     let line = |it: Option<f64>| it.filter(|it| *it >= 1.0).map_or(0, |it| it as u32);
     let frames: Vec<FrameId> = file
         .shared
         .frames
+        .0
         .iter()
         .map(|it| {
-            let function = builder.function(&it.name, it.file.as_deref().unwrap_or_default(), line(it.line));
-            builder.frame(function, 0)
+            let function =
+                builder.function(&it.name, it.file.as_deref().unwrap_or_default(), line(it.line))?;
+            Ok(builder.frame(function, 0))
         })
-        .collect();
+        .collect::<Result<_, Error>>()?;
     let ours = file.exporter.starts_with(EXPORTER);
     let mut types = Vec::new();
-    for one in &file.profiles {
+    for one in &file.profiles.0 {
         let named = one.name.rsplit_once(BETWEEN).filter(|_| ours);
         let known = |name: &str| SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
         let (thread, of) = match named.and_then(|(thread, name)| Some((thread, known(name)?))) {
@@ -133,7 +141,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
             None => (one.name.as_str(), of_unit(&one.unit)?),
         };
         types.push(of);
-        let thread = builder.thread(0, thread);
+        let thread = builder.thread(0, thread)?;
         let mut sink = Sink { builder: &mut builder, frames: &frames, thread, of, scale: scale(&one.unit) };
         match one.r#type.as_str() {
             "sampled" => sink.sampled(one)?,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::de::{MapAccess, Visitor};
 use serde::Deserialize;
 
 use super::json::parse;
@@ -16,13 +17,42 @@ struct File {
     mode: String,
     #[serde(default)]
     interval: Option<f64>,
-    frames: HashMap<String, Frame>,
+    frames: Frames,
     #[serde(default)]
     raw: Vec<u64>,
     #[serde(default)]
     raw_lines: Vec<u64>,
     #[serde(default)]
     raw_timestamp_deltas: Vec<u64>,
+}
+
+/// The most functions.
+const MOST_FUNCTIONS: usize = 4_000_000;
+
+/// Numbers and functions, in the order of the file.
+struct Frames(Vec<(String, Frame)>);
+
+impl<'de> Deserialize<'de> for Frames {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Frames;
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(to, "an object of at most {MOST_FUNCTIONS} frames")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frames, A::Error> {
+                let mut frames = Vec::new();
+                while let Some(frame) = map.next_entry()? {
+                    if frames.len() == MOST_FUNCTIONS {
+                        return Err(serde::de::Error::invalid_length(MOST_FUNCTIONS + 1, &self));
+                    }
+                    frames.push(frame);
+                }
+                Ok(Frames(frames))
+            }
+        }
+        from.deserialize_map(Entries)
+    }
 }
 
 #[derive(Deserialize)]
@@ -52,12 +82,12 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         "object" => Unit { of: SampleType::AllocObjects, each: interval_us },
         _ => Unit { of: SampleType::Samples, each: 1 },
     };
-    let mut builder = Builder::default();
-    let thread = builder.thread(0, "");
+    let mut builder = Builder::new(text.len());
+    let thread = builder.thread(0, "")?;
     let mut functions = HashMap::new();
     // A map has no order of its own, and the same file is to give the same profile.
     let mut ids: Vec<(u64, &Frame)> = Vec::new();
-    for (id, frame) in &file.frames {
+    for (id, frame) in &file.frames.0 {
         let number = id.parse().map_err(|_| Error::malformed(format!("a frame has the number {id:?}")))?;
         ids.push((number, frame));
     }
@@ -65,7 +95,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     for (id, frame) in &ids {
         let name = frame.name.as_deref().unwrap_or("(unknown)");
         let path = frame.file.as_deref().unwrap_or_default();
-        functions.insert(*id, builder.function(name, path, frame.line.unwrap_or(0)));
+        functions.insert(*id, builder.function(name, path, frame.line.unwrap_or(0))?);
     }
     let mut notes = vec!["read from stackprof's JSON, where a sample stands for one interval".to_owned()];
     if file.raw.is_empty() {

@@ -4,6 +4,8 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
+mod bombs;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 use std::path::Path;
@@ -100,6 +102,7 @@ fn corpus() -> Vec<Vec<u8>> {
     ]
     .concat();
     files.push(foreign);
+    files.push(bombs::foreign(3, 2, 2, 8));
     files.push(
         br#"{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"evented","name":"x","unit":"seconds","startValue":0,"endValue":2,"events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":2}]}]}"#.to_vec(),
     );
@@ -240,49 +243,4 @@ fn damaged_files() {
         }
     }
     println!("{} inputs", INPUTS.swap(OVER, Relaxed));
-}
-
-#[test]
-fn bombs() {
-    let _turn = TURN.lock();
-    let many = 64 << 20;
-    let message = |it: &[u8]| it.repeat(many / it.len());
-    let text = |begin: &str, it: &str, end: &str| {
-        format!("{begin}{}{end}", it.repeat(many / 4 / it.len())).into_bytes()
-    };
-    for (name, bomb) in [
-        ("zeros", vec![0; 257 << 20]),
-        ("samples", message(&[0x12, 0])),
-        ("lines", message(&[0x22, 2, 0x22, 0])),
-        ("strings", [&[0x0a, 0][..], &message(&[0x32, 0])].concat()),
-        ("brackets", text("{\"profiles\":", "[", "")),
-        (
-            "stacks",
-            text(
-                "{\"shared\":{\"frames\":[]},\"profiles\":[{\"type\":\"sampled\",\"samples\":[[]",
-                ",[]",
-                "],\"weights\":[]}]}",
-            ),
-        ),
-        ("raw", text("{\"mode\":\"cpu\",\"frames\":{\"1\":{\"name\":\"a\"}},\"raw\":[1", ",1", "]}")),
-        ("deep", text("a", ";a", " 1")),
-        ("deep and wide", text("a 1\n", "b;c 1\na;b;c;d;e;f;g 1\n", "")),
-    ] {
-        MOST.store(NOW.load(Relaxed), Relaxed);
-        let began = Instant::now();
-        let packed = gzip(&bomb);
-        drop(bomb);
-        MOST.store(NOW.load(Relaxed), Relaxed);
-        let said = read(&packed).map(|it| it.samples.len()).map_err(|it| it.to_string());
-        let most = MOST.load(Relaxed);
-        println!(
-            "{name}: {} KiB packed, {} MiB taken, {:?}: {said:?}",
-            packed.len() >> 10,
-            most >> 20,
-            began.elapsed()
-        );
-        assert!(most < MOST_BYTES, "{name} took {most} bytes");
-        // Large, and profiles all the same: one stack millions of times, and few stacks on millions of lines.
-        assert_eq!(said.is_ok(), ["raw", "deep and wide"].contains(&name), "{name}");
-    }
 }

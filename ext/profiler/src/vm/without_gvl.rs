@@ -1,0 +1,178 @@
+//! Work without the GVL that an interrupt can always end: files, and what takes long to compute.
+//!
+//! The work runs on a native thread of its own, and the Ruby thread that asked for it waits without the GVL. A write to a
+//! disk that does not answer cannot be interrupted, but waiting for it can. Whoever gets an interrupt then leaves at once,
+//! and the work ends alone: so it owns all that it needs, and nothing of Ruby is in it.
+
+use std::cell::UnsafeCell;
+use std::os::raw::c_void;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use magnus::{rb_sys::protect, Error, Ruby};
+
+use crate::capture::sigaction;
+use crate::errors::error;
+
+/// The name of the thread, of at most 15 bytes.
+const NAME: &str = "profiler work";
+
+/// The VM's own way to interrupt a system call: it sends the thread a signal until that is back. `RUBY_UBF_IO` in C.
+const UBF_IO: usize = usize::MAX;
+
+/// Tells the work that nobody waits for it any more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Abandoned(Arc<AtomicBool>);
+
+impl Abandoned {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+type Work<T> = Box<dyn FnOnce(&Abandoned) -> T + Send>;
+
+/// What the two threads share. Both hold on to it, so it is there for as long as either uses it.
+struct Shared<T> {
+    abandoned: Abandoned,
+    work: Mutex<Option<Work<T>>>,
+    /// The result, or the panic that came in its place.
+    result: Mutex<Option<std::thread::Result<T>>>,
+    done: AtomicBool,
+    semaphore: UnsafeCell<libc::sem_t>,
+}
+
+// SAFETY: a semaphore is made for several threads; all else is behind a lock or atomic, and `T` crosses once.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn new(work: Work<T>) -> Arc<Self> {
+        // SAFETY: a semaphore is plain memory until it is initialised below.
+        let semaphore = UnsafeCell::new(unsafe { std::mem::zeroed() });
+        let shared = Arc::new(Self {
+            abandoned: Abandoned::default(),
+            work: Mutex::new(Some(work)),
+            result: Mutex::new(None),
+            done: AtomicBool::new(false),
+            semaphore,
+        });
+        // SAFETY: it has its place in memory now, where it stays; nobody waits for it yet.
+        unsafe { libc::sem_init(shared.semaphore.get(), 0, 0) };
+        shared
+    }
+
+    /// Does the work. The second time it is done already.
+    fn run(&self) {
+        let Some(work) = self.work.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let result = catch_unwind(AssertUnwindSafe(|| work(&self.abandoned)));
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        // Release pairs with the Acquire of those who wait.
+        self.done.store(true, Ordering::Release);
+        // SAFETY: the semaphore is initialised, and lives as long as `self`.
+        unsafe { libc::sem_post(self.semaphore.get()) };
+    }
+
+    fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// Waits until the work is done or a signal arrives.
+    fn wait(&self) {
+        // SAFETY: as in `run`.
+        while !self.is_done() && unsafe { libc::sem_wait(self.semaphore.get()) } == 0 {}
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: both threads have let go of it, so nobody waits for it.
+        unsafe { libc::sem_destroy(self.semaphore.get()) };
+    }
+}
+
+/// Calls `function` without the GVL, unless an interrupt is pending. `unblock` is null or [`UBF_IO`].
+///
+/// # Safety
+/// The caller holds the GVL. The function uses nothing of Ruby and does not unwind.
+unsafe fn call<F: FnMut()>(mut function: F, unblock: usize) {
+    unsafe extern "C" fn enter<F: FnMut()>(data: *mut c_void) -> *mut c_void {
+        // SAFETY: `data` is the address of the function, which outlives the call.
+        let function = unsafe { &mut *data.cast::<F>() };
+        function();
+        std::ptr::null_mut()
+    }
+    // SAFETY: the VM compares the address with its constant and does not call it; null is `None`.
+    let unblock = unsafe { std::mem::transmute::<usize, rb_sys::rb_unblock_function_t>(unblock) };
+    // SAFETY: as promised. This variant raises nothing: it does not check interrupts itself.
+    unsafe {
+        rb_sys::rb_thread_call_without_gvl2(
+            Some(enter::<F>),
+            (&raw mut function).cast(),
+            unblock,
+            std::ptr::null_mut(),
+        );
+    }
+}
+
+/// Lets in what waits for this thread: interrupts, and other threads whose turn it is.
+///
+/// # Errors
+/// Whatever interrupts the thread. It goes on to the caller.
+pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
+    let checked = protect(|| {
+        // SAFETY: the `Ruby` says that we hold the GVL. It may raise, for which it is protected; nothing is alive in here that has
+        // a destructor.
+        unsafe { rb_sys::rb_thread_check_ints() };
+        rb_sys::Qnil as rb_sys::VALUE
+    });
+    checked.map(drop)
+}
+
+/// Does `work` without the GVL and gives what it gave. A panic in it goes on here.
+///
+/// # Errors
+/// Whatever interrupts the thread: an exception of a signal or another thread, its end, or a throw out of a trap. The work
+/// is then told that it is [`Abandoned`], and its result is dropped. In a process that was forked by a trap meanwhile
+/// `Profiler::Error`: the work is the parent's.
+pub(crate) fn without_gvl<T: Send + 'static>(
+    ruby: &Ruby,
+    work: impl FnOnce(&Abandoned) -> T + Send + 'static,
+) -> Result<T, Error> {
+    let shared = Shared::new(Box::new(work));
+    let process = std::process::id();
+    let worker = Arc::clone(&shared);
+    let thread = sigaction::without_signals(|| {
+        std::thread::Builder::new().name(NAME.into()).spawn(move || worker.run())
+    });
+    let spawned = thread.is_ok();
+    while !shared.is_done() {
+        // SAFETY: we are called by Ruby, so we hold the GVL, and nothing of Ruby is in there.
+        unsafe {
+            match spawned {
+                true => call(|| shared.wait(), UBF_IO),
+                // Where the system gives no thread, it is done here: then interrupts wait for it.
+                false => call(|| shared.run(), 0),
+            }
+        }
+        if shared.is_done() {
+            break;
+        }
+        if let Err(interrupt) = check_interrupts(ruby) {
+            shared.abandoned.0.store(true, Ordering::Relaxed);
+            return Err(interrupt);
+        }
+        if std::process::id() != process {
+            let message = "the process was forked while this was written or computed";
+            return Err(error(ruby, "Error", message));
+        }
+    }
+    let result = shared.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match result {
+        Some(Ok(result)) => Ok(result),
+        Some(Err(panic)) => resume_unwind(panic),
+        None => Err(error(ruby, "Error", "the work was done and gave nothing (please report this)")),
+    }
+}

@@ -1,0 +1,64 @@
+//! How long a text gets in which each stack is written out, found out before it is written.
+//!
+//! A frame takes a byte in a file that is read, but a name can have millions: without a limit a small file would fill a disk.
+
+use crate::error::Error;
+use crate::ids::{FunctionId, Id, StackId};
+use crate::profile::Profile;
+
+/// The most bytes of a text that goes to a file.
+pub(super) const IN_A_FILE: u64 = 16 << 30;
+
+/// The most bytes of a text that is held in memory.
+pub(super) const IN_MEMORY: u64 = 2 << 30;
+
+/// What a frame takes in memory beside its name.
+const A_FRAME: u64 = 16;
+
+/// The lengths of stacks by place, with all names of their frames.
+pub(super) struct Lengths(Vec<u64>);
+
+impl Lengths {
+    pub(super) fn of_stacks(profile: &Profile) -> Self {
+        let function = |it: &crate::profile::Node| profile.frame(it.frame).map(|it| it.function);
+        let stacks = profile.stacks.iter();
+        Self::new(profile, stacks.map(|it| (it.parent.map(StackId::index), function(it))))
+    }
+
+    /// Of stacks by their callers' places, which are smaller ones, and functions.
+    pub(super) fn new(
+        profile: &Profile,
+        stacks: impl Iterator<Item = (Option<usize>, Option<FunctionId>)>,
+    ) -> Self {
+        let mut lengths: Vec<u64> = Vec::new();
+        for (caller, function) in stacks {
+            let caller = caller.and_then(|it| lengths.get(it).copied()).unwrap_or(0);
+            lengths.push(caller.saturating_add(name(profile, function)).saturating_add(A_FRAME));
+        }
+        Self(lengths)
+    }
+
+    /// Whether the stacks at these places have a length of at most `most` together.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`].
+    pub(super) fn check(&self, places: impl Iterator<Item = usize>, most: u64) -> Result<(), Error> {
+        check(places.map(|it| self.0.get(it).copied().unwrap_or(0)), most)
+    }
+}
+
+fn name(profile: &Profile, function: Option<FunctionId>) -> u64 {
+    function.and_then(|it| profile.function(it)).map_or(0, |it| it.name.len() as u64)
+}
+
+/// Whether lengths are at most `most` together.
+///
+/// # Errors
+/// [`Error::TooLong`].
+pub(super) fn check(lengths: impl Iterator<Item = u64>, most: u64) -> Result<(), Error> {
+    let length = lengths.fold(0_u64, u64::saturating_add);
+    if length > most {
+        return Err(Error::TooLong { bytes: length, limit: most });
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! What reading a file may cost, by its size: in a few bytes a file can name the same long text, or the same thousands of inlined
+//! calls, again and again.
+//!
+//! Real files stay far below. A frame of a stack takes a byte of its file at least, and has names of a hundred bytes.
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+
+use crate::error::Error;
+
+/// Steps for a byte of the file, beside some for any file, and the most.
+const STEPS_A_BYTE: u64 = 16;
+const STEPS: u64 = 10_000_000;
+const MOST_STEPS: u64 = 200_000_000;
+
+/// Bytes of text for a byte of the file, beside some for any file, and the most.
+const TEXT_A_BYTE: u64 = 64;
+const TEXT: u64 = 64 << 20;
+const MOST_TEXT: u64 = 1 << 30;
+
+/// See the module.
+pub(in crate::format) struct Budget {
+    bytes: u64,
+    steps: u64,
+    text: u64,
+}
+
+impl Budget {
+    /// For an unpacked file of so many bytes.
+    pub(in crate::format) fn of(bytes: usize) -> Self {
+        let bytes = bytes as u64;
+        Self {
+            bytes,
+            steps: bytes.saturating_mul(STEPS_A_BYTE).saturating_add(STEPS).min(MOST_STEPS),
+            text: bytes.saturating_mul(TEXT_A_BYTE).saturating_add(TEXT).min(MOST_TEXT),
+        }
+    }
+
+    /// Takes steps: a frame of a stack that is gone through, now or by whatever is asked of the profile later.
+    pub(in crate::format) fn step(&mut self, steps: u64) -> Result<(), Error> {
+        let bytes = self.bytes;
+        let too_many = || Error::malformed(format!("its stacks have too many frames for {bytes} bytes"));
+        self.steps = self.steps.checked_sub(steps).ok_or_else(too_many)?;
+        Ok(())
+    }
+
+    /// A copy of a text.
+    pub(in crate::format) fn copy(&mut self, text: &str) -> Result<String, Error> {
+        self.text(text)?;
+        Ok(text.to_owned())
+    }
+
+    /// Takes the length of a text that is going to be copied or compared.
+    pub(in crate::format) fn text(&mut self, text: &str) -> Result<(), Error> {
+        let bytes = self.bytes;
+        let too_much =
+            || Error::malformed(format!("its names and labels are too long together for {bytes} bytes"));
+        self.text = self.text.checked_sub(text.len() as u64).ok_or_else(too_much)?;
+        Ok(())
+    }
+}
+
+/// A list of JSON with at most so many items, each of which can take a hundred times more memory than text.
+#[derive(Debug)]
+pub(in crate::format) struct AtMost<T, const MOST: usize>(pub(in crate::format) Vec<T>);
+
+impl<T, const MOST: usize> Default for AtMost<T, MOST> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for AtMost<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Items<T, const MOST: usize>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
+            type Value = Vec<T>;
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(to, "an array of at most {MOST}")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    if items.len() == MOST {
+                        return Err(serde::de::Error::invalid_length(MOST + 1, &self));
+                    }
+                    items.push(item);
+                }
+                Ok(items)
+            }
+        }
+        from.deserialize_seq(Items::<T, MOST>(std::marker::PhantomData)).map(Self)
+    }
+}
