@@ -98,7 +98,9 @@ module Profiler
     #
     # @return [Profile]
     # @raise [NotRunning]
+    # @raise [Unsupported] in a Ractor that is not the main one
     def stop
+      Platform.demand_main_ractor
       session = Session.newest if defined?(Session)
       raise NotRunning, "no session is running in this process" unless session
 
@@ -198,9 +200,9 @@ module Profiler
       Leaks.find(rounds, warm_up, every, &block)
     end
 
-    # Whether a session runs in this process.
+    # Whether a session runs in this process. Always false in a Ractor that is not the main one, of which no session knows.
     def running?
-      defined?(Session) ? Session.any_running? : false
+      defined?(Session) && Platform.ractor_reason.nil? ? Session.any_running? : false
     end
 
     # Whether this process can be profiled now.
@@ -212,7 +214,7 @@ module Profiler
     #
     # @return [String, nil]
     def unsupported_reason
-      Platform.unsupported_reason || Session.send(:_refusal)
+      Platform.unsupported_reason || Platform.ractor_reason || Session.send(:_refusal)
     end
 
     private
@@ -226,6 +228,8 @@ module Profiler
     def ensure_supported
       reason = Platform.unsupported_reason # the rest is for the session itself to say
       raise Unsupported, reason if reason
+
+      Platform.demand_main_ractor
     end
 
     def finish(session, output, value)

@@ -111,6 +111,9 @@ const MAX_MARKERS: usize = 10_000;
 /// Notes that the thread that we are on did what it calls `name` since `started_ns` on the monotonic clock,
 /// for the sessions that look at it. `info` says how the thread is called.
 pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
+    if !vm::process::on_main_ractor() {
+        return; // no session looks at its threads, and whoever holds the lock may wait for all Ractors to stand still
+    }
     let mut sampler = lock();
     if sampler.sessions.is_empty() {
         return;
