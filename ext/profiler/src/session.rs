@@ -189,9 +189,14 @@ fn give_up_objects(ruby: &Ruby) -> bool {
 }
 
 /// `Session._give_up`: the app takes SIGPROF.
-fn give_up() {
+fn give_up(ruby: &Ruby) -> Result<(), Error> {
+    const WHY: &str = "the app trapped SIGPROF";
+    if !vm::process::on_main_ractor() {
+        return sampler::give_up_elsewhere(ruby, WHY);
+    }
     fork::catch_up();
-    sampler::give_up("the app trapped SIGPROF");
+    sampler::give_up(WHY);
+    Ok(())
 }
 
 fn over(ruby: &Ruby) -> Error {

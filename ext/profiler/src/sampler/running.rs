@@ -11,7 +11,7 @@ use crate::capture::engine::Engine;
 use crate::capture::{clock, made, waits, CAPTURE};
 use crate::threads::{self, Registry};
 use crate::vm::threads::RubyThread;
-use crate::{arming, fork, vm};
+use crate::{arming, vm};
 
 /// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
@@ -226,24 +226,6 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
         }
     }
     sampler.look_at_objects();
-}
-
-/// No timer fires while this process may turn into another program, which it would kill.
-pub(crate) fn disarm_for_exec() {
-    let _sampler = lock();
-    quiet();
-}
-
-/// It has not come to that: timers fire again.
-pub(crate) fn rearm_after_exec() {
-    fork::catch_up();
-    let sampler = lock();
-    let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
-    if looking {
-        // A thread that gets no timer is counted; the others go on.
-        let _ = arming::rearm(&sampler);
-        sampler.wake();
-    }
 }
 
 /// Sends the collector to rest while a session runs, or back to work.

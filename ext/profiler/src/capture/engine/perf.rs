@@ -51,6 +51,9 @@ struct Owner {
 /// # Errors
 /// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to be had.
 pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if super::is_halted() {
+        return Ok(());
+    }
     if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
         return set_period(fd, interval_ns);
     }

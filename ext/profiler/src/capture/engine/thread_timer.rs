@@ -16,6 +16,9 @@ use crate::threads::ThreadState;
 /// # Errors
 /// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if super::is_halted() {
+        return Ok(());
+    }
     if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
         if state.timer_ns.load(Ordering::Relaxed) != interval_ns {
             set(timer as ::libc::timer_t, interval_ns)?;
