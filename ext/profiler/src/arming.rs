@@ -125,7 +125,7 @@ fn is_gone(state: &ThreadState) -> bool {
 }
 
 fn has_timer(state: &ThreadState) -> bool {
-    state.timer.load(Ordering::Relaxed) != 0 || perf::is_armed(state)
+    state.timer.is_there() || perf::is_armed(state)
 }
 
 fn arm_process(interval_ns: u64) -> Result<(), i32> {
@@ -168,7 +168,7 @@ pub(crate) fn refine() -> Duration {
     let Some(_sampler) = sampler::try_lock() else { return SOON };
     let mut again = BORN;
     let now_ns = clock::monotonic_ns();
-    for state in threads::live().filter(|it| it.timer.load(Ordering::Relaxed) != 0) {
+    for state in threads::live().filter(|it| it.timer.is_there()) {
         let interval_ns = state.interval_ns.load(Ordering::Relaxed);
         if interval_ns == 0 {
             continue;

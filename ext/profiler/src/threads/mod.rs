@@ -18,6 +18,7 @@ use profiler_core::hub::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 
 use crate::capture::clock;
+use crate::capture::engine::thread_timer;
 
 mod own;
 mod state;
@@ -105,7 +106,7 @@ pub(crate) fn register(
     state.native_id.store(native_id, Relaxed);
     state.pthread.store(pthread, Relaxed);
     state.born_cpu_ns.store(cpu_ns, Relaxed);
-    state.timer.store(0, Relaxed);
+    thread_timer::disarm(state); // of the life before, had it been armed just as its thread ended
     state.perf.store(0, Relaxed);
     state.reset_refining();
     state.interval_ns.store(0, Relaxed);
@@ -182,7 +183,7 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
 /// Forgets everybody: no session runs any more.
 pub(crate) fn clear() {
     for state in used() {
-        state.timer.store(0, Relaxed);
+        state.timer.forget();
         state.phase.store(FREE, Release);
     }
 }
