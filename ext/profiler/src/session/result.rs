@@ -9,7 +9,7 @@ use profiler_core::names::Names;
 use profiler_core::profile::{Meta, SampleType, Stats};
 
 use super::Running;
-use crate::capture::engine::Engine;
+use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, CAPTURE};
 use crate::config::{self, Threads};
 use crate::names::VmNames;
@@ -70,6 +70,9 @@ impl Running {
             _ => notes.push(format!(
                 "engine {engine_name}, not {chosen}: other sessions had it, or the system refused"
             )),
+        }
+        if engine == Engine::Perf && perf::was_short_since(start.monotonic_ns) {
+            notes.push(perf::SHORT_NOTE.into());
         }
         if labels_refused > 0 {
             notes.push(format!(

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "json"
+
+RSpec.describe "What a session takes from its process" do
+  include_context "with a program"
+
+  it "is an eighth of the file descriptors at most, and none of the last ones" do
+    skip "the engine is given" if ENV["SPEC_ENGINE"]
+    skip "there is no perf here" unless Perf.available?
+    code = <<~RUBY
+      require "json"
+      require "profiler"
+      def cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+      limit, threads, taken = ARGV.map { |it| Integer(it) }
+      Process.setrlimit(:NOFILE, limit, limit)
+      counters = -> { Dir["/proc/self/fd/*"].count { |it| File.readlink(it).include?("perf_event") rescue false } }
+      before = Array.new(taken) { File.open("/dev/null") }
+      Array.new(threads) { Thread.new { loop { 300.times { |it| it.to_s }; sleep 0.02 } } }
+      session = Profiler.start(engine: :perf)
+      till = cpu + 0.1 # counters come after 5 ms, and timers tick each 4 to 10
+      300.times { |it| it.to_s } while cpu < till
+      sleep 0.4
+      own = counters.call
+      files = 0
+      begin
+        loop { before << File.open("/dev/null"); files += 1 }
+      rescue Errno::EMFILE
+        before.each(&:close)
+      end
+      profile = session.stop
+      puts JSON.generate(own: own, left: limit - taken - own - files, refused: profile.stats[:threads_refused],
+                         notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call,
+                         captured: profile.stats[:captured].positive?)
+    RUBY
+    # A limit, threads, files that are open already.
+    outcomes = [[1024, 200, 0], [64, 30, 0], [256, 10, 225], [1024, 10, 0]].map do |figures|
+      result = ruby_child("-e", code, *figures.map(&:to_s))
+      expect(result.status).to be_success, result.err
+      JSON.parse(result.out)
+    end
+    # Ruby has some of its own, 10 at most.
+    expect(outcomes).to match(
+      [[128, 1], [8, 1], [be < 8, 1], [11, 0]].map do |own, notes|
+        { "own" => own, "left" => be < 13, "refused" => 0, "notes" => notes, "after" => 0, "captured" => true }
+      end
+    )
+  end
+end
