@@ -108,7 +108,7 @@ module Profiler
     end
 
     # Tells the sessions that look at this thread what it did: in the block, or at this moment. A session
-    # keeps 10,000 markers, see {Profile#markers}.
+    # keeps 10,000 markers, and 256 bytes of each name, see {Profile#markers}.
     #
     #   Profiler.marker("import") { import }
     #

@@ -46,4 +46,22 @@ RSpec.describe "What a session takes from its process" do
       end
     )
   end
+
+  it "does not grow with the length of the names that an app gives to markers and threads" do
+    expect(run(<<~RUBY)).to eq("true\n[256]\n[256]\n[true]\n[\"x\", \"#{"y" * 256}\"]\n")
+      rss = -> { File.read("/proc/self/statm").split[1].to_i * 4096 >> 20 }
+      session = Profiler.start
+      long = "é" * 500_000
+      Thread.current.name = "n" * 500_000
+      Profiler.marker(long)
+      GC.start
+      before = rss.call
+      300.times { Profiler.marker(long) { } } # 300 MB, with the thread's
+      GC.start
+      p rss.call - before < 100
+      markers = session.stop.markers
+      p markers.map { |it| it.name.bytesize }.uniq, markers.map { |it| it.thread_name.bytesize }.uniq, markers.map { |it| it.name.valid_encoding? }.uniq
+      p Profiler.run { Profiler.marker("x"); Profiler.marker("y" * 256 + "é") }.markers.map(&:name)
+    RUBY
+  end
 end

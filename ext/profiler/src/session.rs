@@ -14,7 +14,7 @@ use crate::errors::{argument_error, error};
 use crate::profile::Profile;
 use crate::sampler::{self, Refusal};
 use crate::vm::asked::define_class;
-use crate::{arming, fork, threads, vm};
+use crate::{arming, fork, labels, threads, vm};
 
 mod result;
 
@@ -162,7 +162,10 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     }
     let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
     // SAFETY: nothing of Ruby runs while the slice is read.
-    let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
+    let name = unsafe { name.as_slice() };
+    // Not all of a long one is copied: a character has 4 bytes at most.
+    let start = name.get(..labels::MAX_BYTES + 4).unwrap_or(name);
+    let name = labels::cut(String::from_utf8_lossy(start).into_owned());
     sampler::mark(&name, started_ns, || arming::me().map(|state| threads::info(state, me.name)));
     Ok(())
 }

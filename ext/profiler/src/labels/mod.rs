@@ -33,7 +33,7 @@ mod object;
 mod words;
 use object::{labels_of, Labels};
 use words::pairs;
-pub(crate) use words::set_from;
+pub(crate) use words::{cut, set_from, MAX_BYTES};
 
 /// Labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;

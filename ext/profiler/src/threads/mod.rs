@@ -19,6 +19,7 @@ use profiler_core::profile::Thread;
 
 use crate::capture::clock;
 use crate::capture::engine::thread_timer;
+use crate::labels::cut;
 
 mod own;
 mod state;
@@ -213,7 +214,7 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
     ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
-/// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.
+/// What reports call a thread that lives: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let native_name = || {
         if state.pthread.load(Relaxed) == clock::pthread_self() {
@@ -224,7 +225,7 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
             .map(|name| String::from_utf8_lossy(&name).trim_end().to_owned())
             .unwrap_or_default()
     };
-    Thread { native_id: native_id(state), name: ruby_name.unwrap_or_else(native_name) }
+    Thread { native_id: native_id(state), name: cut(ruby_name.unwrap_or_else(native_name)) }
 }
 
 /// What reports call a thread that is gone: the name that was kept.
