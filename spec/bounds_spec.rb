@@ -64,4 +64,34 @@ RSpec.describe "What a session takes from its process" do
       p Profiler.run { Profiler.marker("x"); Profiler.marker("y" * 256 + "é") }.markers.map(&:name)
     RUBY
   end
+
+  it "visits the threads that live, not all that there ever were" do
+    figures = JSON.parse(run(<<~RUBY, timeout: 120))
+      require "json"
+      visited = -> { Profiler::Testing.states_visited }
+      during = lambda do |number|
+        queue = Queue.new
+        threads = Array.new(number) { Thread.new { queue.pop } }
+        Thread.pass until threads.all?(&:stop?)
+        count = visited.call
+        kept = Thread.new { sleep }
+        Thread.pass until kept.stop?
+        queue.close
+        threads.each(&:join)
+        [count, kept]
+      end
+      session = Profiler.start(engine: :thread_timer)
+      before = visited.call
+      many, kept = during.(1_000)
+      after = visited.call until session.snapshot && after == 2 # Ruby 3.1 may say of the last ones a little late that they have ended
+      again, = during.(100)
+      own = Thread.new { burn; session.snapshot }.value.samples.sum(&:cpu)
+      taken = session.stop.stats
+      puts JSON.generate(before: before, many: many, after: after, again: again, handled: taken[:handler_ns] > 0, over: visited.call,
+                         refused: taken[:threads_refused], own: own > 50_000_000, next: Profiler.run { burn }.stats[:handler_ns].between?(1, 60_000_000))
+    RUBY
+    # The thread that is kept has the last place of all.
+    expect(figures).to eq("before" => 1, "many" => 1_001, "after" => 2, "again" => 102, "handled" => true, "over" => 0,
+                          "refused" => 0, "own" => true, "next" => true)
+  end
 end

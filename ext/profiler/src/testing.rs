@@ -92,6 +92,11 @@ fn late() -> u64 {
     CAPTURE.hub().map_or(0, |hub| hub.counters.read().late)
 }
 
+/// How many states of threads are visited by whoever goes through those that live.
+fn states_visited() -> usize {
+    threads::in_use().count()
+}
+
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let testing = profiler.define_module("Testing")?;
@@ -100,6 +105,7 @@ pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
     testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
     testing.define_singleton_method("hammer", function!(hammer, 1))?;
+    testing.define_singleton_method("states_visited", function!(states_visited, 0))?;
     testing.define_singleton_method("late", function!(late, 0))?;
     testing.define_singleton_method("slow_ticks", function!(slow_ticks, 1))?;
     Ok(())

@@ -77,6 +77,8 @@ pub(crate) struct ThreadState {
     /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
     /// states only grows.
     pub(super) handler_ns: AtomicU64,
+    /// As much of that as was counted when its former lives ended, ns.
+    pub(super) gone_handler_ns: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
     pub(crate) stamped_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
@@ -119,6 +121,7 @@ impl ThreadState {
             labels_object: AtomicU64::new(0),
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
+            gone_handler_ns: AtomicU64::new(0),
             stamped_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
             met: AtomicU32::new(0),
