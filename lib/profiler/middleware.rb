@@ -51,11 +51,15 @@ module Profiler
 
     def call(env)
       words = @asked.in(env)
-      return ask_inside(words, env) if words && @permit_inside
-      return answer(words, env, @app) if words && permitted?(env)
+      return @app.call(env) if @idle && !words
 
-      recording = @policy.by_chance unless @idle
-      recording ? serve(env, recording, @app) : @app.call(env)
+      @policy.guarded do
+        next ask_inside(words, env) if words && @permit_inside
+        next answer(words, env, @app) if words && permitted?(env)
+
+        recording = @policy.by_chance unless @idle
+        recording ? serve(env, recording, @app) : @app.call(env)
+      end
     end
 
     # What {OnDemand} does for a request that asks.

@@ -47,14 +47,16 @@ module Profiler
     def call(_worker, job, queue, &work)
       labels = { job: name_of(job), queue: queue.to_s }
       policy = self.class.policy
-      recording = policy.quietly { begin_one(policy, job) }
-      Profiler.label(labels) do
-        next yield unless recording
+      policy.guarded do
+        recording = policy.quietly { begin_one(policy, job) }
+        Profiler.label(labels) do
+          next yield unless recording
 
-        begin
-          recording.inside(&work)
-        ensure
-          policy.quietly { recording.finish(labels) }
+          begin
+            recording.inside(&work)
+          ensure
+            policy.quietly { recording.finish(labels) }
+          end
         end
       end
     end

@@ -23,6 +23,9 @@ module Profiler
         @thread = Thread.new { watch } unless @thread&.alive?
       end
 
+      # Whether it is there.
+      def include?(recording) = @open.key?(recording)
+
       # @return [Float, nil] when it would have been; nil for what was not, or no longer, there
       def delete(recording)
         @open.delete(recording)

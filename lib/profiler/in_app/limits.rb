@@ -15,30 +15,34 @@ module Profiler
         start_over
       end
 
-      # Takes a place, which {leave} gives back.
+      # Takes a place for +holder+, which {leave} gives back. An exception that arrives may keep it from being given back, so one
+      # whose holder is over counts no more.
       #
+      # @param holder [#over?] by its identity
       # @return [nil, String] why there is none
-      def enter
+      def enter(holder)
         @mutex.synchronize do
-          return "#{@concurrency} are being profiled at once" if @inside >= @concurrency
+          @inside.delete_if { |it, _| it.over? }
+          return "#{@concurrency} are being profiled at once" if @inside.size >= @concurrency
           return "#{@rate} were profiled within a minute" unless room?
 
           @times << now
-          @inside += 1
+          @inside[holder] = true
           nil
         end
       end
 
-      def leave
-        @mutex.synchronize { @inside -= 1 if @inside.positive? }
+      # Gives back what +holder+ has. It may be said more than once.
+      def leave(holder)
+        @inside.delete(holder)
       end
 
       # Whether a place is taken.
-      def any? = @inside.positive?
+      def any? = @inside.each_key.any? { |it| !it.over? }
 
       # In a forked child: the places in use are the parent's.
       def start_over
-        @inside = 0
+        @inside = {}.compare_by_identity
         @times = []
       end
 

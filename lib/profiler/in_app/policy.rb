@@ -51,6 +51,8 @@ module Profiler
         @limits = Limits.new(concurrency, rate)
         @kept = Limits.new(WATCHED, rate)
         @deadlines = Deadlines.new(duration)
+        # By fiber, what was begun there and not entered yet.
+        @entering = {}.compare_by_identity
         @forking = Mutex.new
         @pid = Process.pid
         @told = {}
@@ -85,6 +87,23 @@ module Profiler
         lost(e)
       end
 
+      # Runs the block, which begins a recording and enters it. One that an exception, as Timeout sends it, kept from being entered
+      # is abandoned.
+      #
+      # @return what the block returns
+      def guarded
+        yield
+      ensure
+        @entering.delete(Fiber.current)&.abandon
+      end
+
+      # The work of +recording+ begins.
+      #
+      # @api private
+      def entered(recording)
+        @entering.delete(Fiber.current) if @entering[Fiber.current].equal?(recording)
+      end
+
       # Whether there is anything to do where nobody asks.
       def idle?
         !@slower_than && !@sample_rate.positive?
@@ -98,11 +117,11 @@ module Profiler
       end
 
       # @api private
-      def keeps?(reason, seconds)
-        return true unless reason == :slow
-        return false if seconds < @slower_than || @kept.enter
+      def keeps?(recording, seconds)
+        return true unless recording.reason == :slow
+        return false if seconds < @slower_than || @kept.enter(recording)
 
-        @kept.leave
+        @kept.leave(recording)
         true
       end
 
@@ -119,12 +138,19 @@ module Profiler
         @deadlines.delete(recording) ? true : false
       end
 
+      # Whether it was begun and nobody has said that it is over.
+      #
+      # @api private
+      def open?(recording)
+        @deadlines.include?(recording)
+      end
+
       # It gives back what it took: its profile is where it belongs, or there is none.
       #
       # @return [nil]
       # @api private
       def leaves(recording)
-        @limits.leave unless recording.reason == :slow
+        @limits.leave(recording)
         nil
       end
 
@@ -166,22 +192,25 @@ module Profiler
       private
 
       def begin_limited(reason, asked)
-        start_over unless @pid == Process.pid
-        why = Platform.unsupported_reason || @limits.enter
-        raise Refused, why if why
-
-        begin
-          recording = begin_one(reason, @asked_options.merge(asked))
-        ensure
-          @limits.leave unless recording
+        begin_one(reason, @asked_options.merge(asked)) do |recording|
+          why = Platform.unsupported_reason || @limits.enter(recording)
+          raise Refused, why if why
         end
       end
 
+      # @yield [Recording] before it begins
       def begin_one(reason, options)
         start_over unless @pid == Process.pid
-        recording = Recording.new(self, options, reason)
-        @deadlines.add(recording)
-        recording
+        fiber = Fiber.current
+        @entering.delete(fiber)&.abandon # of the request before, where not even {guarded} came to it
+        recording = @entering[fiber] = Recording.new(self, reason)
+        begin
+          yield recording if block_given?
+          recording.start(options) { @deadlines.add(recording) }
+          begun = recording
+        ensure
+          recording.abandon unless begun
+        end
       rescue ArgumentError, Unsupported => e
         raise Refused, e.message
       end
@@ -192,6 +221,7 @@ module Profiler
           next if @pid == Process.pid
 
           [@limits, @kept, @deadlines].each(&:start_over)
+          @entering.clear
           @pid = Process.pid
         end
       end

@@ -16,14 +16,27 @@ module Profiler
       attr_reader :began
 
       # @param policy [Policy]
-      # @param options [Hash, Session::Prepared] as for {Profiler.start}, or {Session.prepared}
-      def initialize(policy, options, reason)
+      def initialize(policy, reason)
         @policy = policy
         @reason = reason
         @thread = Thread.current
         @scope = Labels.new_scope
-        @session = Session.begin(options, bound: true, scope: @scope)
+        # :beginning, :open, :ending or :over. Set where nothing can arrive between what it says and the change.
+        @phase = :beginning
+      end
+
+      # @param options [Hash, Session::Prepared] as for {Profiler.start}, or {Session.prepared}
+      # @yield when it has begun, to make it known
+      def start(options)
+        Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
         @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        yield
+        @phase = :open
+      end
+
+      # Whether nothing of it is left to be done.
+      def over?
+        @phase == :over || (@phase == :open && !@policy.open?(self))
       end
 
       # Its name in the store, before it is there.
@@ -33,6 +46,7 @@ module Profiler
 
       # What the block does is part of it. On whatever thread, as often as it takes.
       def inside
+        @policy.entered(self)
         join unless Thread.current.equal?(@thread)
         # What enter_scope raises may have arrived when it was done, so leave undoes it in any case.
         before = Labels.current
@@ -56,16 +70,15 @@ module Profiler
       def finish(labels = {})
         took = seconds
         session = take or return
-        return session.discard unless @policy.keeps?(@reason, took)
+        @phase = :ending
+        return session.discard unless @policy.keeps?(self, took)
 
-        begin
-          profile = session.stop
-          labels = (block_given? ? yield : labels).compact
-          profile = profile.send(:_with_labels, labels) unless labels.empty?
-          @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
-        ensure
-          @policy.leaves(self)
-        end
+        profile = session.stop
+        labels = (block_given? ? yield : labels).compact
+        profile = profile.send(:_with_labels, labels) unless labels.empty?
+        @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
+      ensure
+        leave if session
       end
 
       # It never was.
@@ -73,7 +86,20 @@ module Profiler
         session = take or return
         @discarded = true
         session.discard
-        @policy.leaves(self)
+      ensure
+        leave if session
+      end
+
+      # It was not to begin, or nobody can enter it any more.
+      #
+      # @return [nil]
+      def abandon
+        @phase = :over
+        @policy.ends?(self)
+        @session&.discard
+        nil
+      ensure
+        leave
       end
 
       def discarded? = @discarded ? true : false
@@ -85,12 +111,19 @@ module Profiler
 
       private
 
+      # For the first that ends it.
       def take
         return unless @policy.ends?(self)
 
         session = @session
         @session = nil
         session
+      end
+
+      def leave
+        @phase = :over
+        @session = nil
+        @policy.leaves(self)
       end
 
       def join

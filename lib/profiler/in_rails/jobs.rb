@@ -26,13 +26,17 @@ module Profiler
       # The block, profiled if the job's class asks for it.
       def self.perform(job)
         policy = job.class.profiler_policy if enabled
-        recording = policy&.quietly { policy.idle? ? policy.on_demand : policy.by_chance }
-        return yield unless recording
+        return yield unless policy
 
-        begin
-          recording.inside { yield }
-        ensure
-          policy.quietly { recording.finish(job: job.class.name, queue: job.queue_name) }
+        policy.guarded do
+          recording = policy.quietly { policy.idle? ? policy.on_demand : policy.by_chance }
+          next yield unless recording
+
+          begin
+            recording.inside { yield }
+          ensure
+            policy.quietly { recording.finish(job: job.class.name, queue: job.queue_name) }
+          end
         end
       end
 
