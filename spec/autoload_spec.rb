@@ -97,6 +97,11 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect([app("Process.kill(:KILL, $$); sleep").code, files]).to eq [137, []]
     end
 
+    it "calls no == that the app has defined for numbers" do
+      result = app("class Integer; alias same ==; def ==(other) = (STDOUT.write('!'); same(other)); end; STDOUT.write('end')", OUT: "a.pb.gz")
+      expect([result.code, result.out, files]).to eq [0, "end", ["a.pb.gz"]]
+    end
+
     it "tells of a place that went away" do
       Dir.mkdir(in_box("sub"))
       result = app("Dir.rmdir('sub'); puts 1; exit 8", OUT: "sub/a.svg\nb.svg")

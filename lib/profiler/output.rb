@@ -31,7 +31,7 @@ module Profiler
     #
     # @return [String] the path
     def write(profile)
-      @path = FileName.with_pid(@path) unless @pid == Process.pid
+      @path = FileName.with_pid(@path) unless @pid.equal?(Process.pid) # not ==, which an app may have defined anew
       replace { |path| profile.write_into(path, @format, gzip: Profile.send(:_packs, @path, @format), **@options) }
     end
 

@@ -44,7 +44,7 @@ module Profiler
 
       # Whether this process is a forked child of the one that started the recording.
       def child?
-        @pid != Process.pid
+        !@pid.equal?(Process.pid) # not ==, which an app may have defined anew
       end
 
       # Stops the session and writes the files; those of a forked child carry its pid. Does nothing the
@@ -187,7 +187,7 @@ module Profiler
       end
 
       def counted(number, noun)
-        "#{number} #{noun}#{"s" unless number == 1}"
+        "#{number} #{noun}#{"s" unless number.equal?(1)}"
       end
     end
   end
