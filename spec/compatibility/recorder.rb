@@ -59,11 +59,11 @@ module CompatibilityRecorder
     end
   end
 
-  # Of minitest 5 and 6.
-  module MinitestTest
-    def run
-      test = "#{self.class}##{name}"
-      return Minitest::Result.from(self) unless CompatibilityRecorder.wanted?(test)
+  # Of minitest 5. Not Minitest::Test#run, which suites replace (Puma's does).
+  module MinitestRun
+    def run_one_method(suite, name)
+      test = "#{suite}##{name}"
+      return Minitest::Result.from(suite.new(name)) unless CompatibilityRecorder.wanted?(test)
 
       result = CompatibilityRecorder.around(test) { super }
       CompatibilityRecorder.record(test, result.skipped? ? "skipped" : (result.passed? ? "passed" : "failed"))
@@ -101,7 +101,7 @@ module CompatibilityRecorder
       Test::Unit::Runner.prepend(OwnRunner)
     when "minitest"
       require "minitest"
-      Minitest::Test.prepend(MinitestTest)
+      Minitest.singleton_class.prepend(MinitestRun)
     when "test-unit"
       require "test/unit"
       Test::Unit::TestCase.prepend(TestUnitTest)

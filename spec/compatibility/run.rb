@@ -54,6 +54,7 @@ module Compatibility
     def try(item)
       @tried += 1
       plain = trial(item, PLAIN).run
+      say("#{item.name}: no test ran") if plain.tests.one?
       count(PLAIN, plain)
       line = [item.name, plain.tests.size - 1]
       line << plain.ended unless plain.ended == "ended"
