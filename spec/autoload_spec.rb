@@ -102,6 +102,11 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect([result.code, result.out, files]).to eq [0, "end", ["a.pb.gz"]]
     end
 
+    it "is that of the settings at the start, whatever became of the environment" do
+      result = app("ENV.clear", OUT: "a.data", FORMAT: "pprof", QUIET: "1")
+      expect([result.code, result.err, files]).to eq [0, "", ["a.data"]]
+    end
+
     it "tells of a place that went away" do
       Dir.mkdir(in_box("sub"))
       result = app("Dir.rmdir('sub'); puts 1; exit 8", OUT: "sub/a.svg\nb.svg")

@@ -67,12 +67,11 @@ module Compatibility
     def compare(item, way, plain, line)
       ours = trial(item, way).run
       count(way, ours)
-      ours.said.uniq.each { |said| say("#{item.name} #{way.name} said: #{said}") }
+      ours.said.map { |said| said.gsub(/\d+/, "N") }.tally.each { |said, times| say("#{item.name} #{way.name} said #{times} times: #{said}") }
       problem("#{item.name}: no profile of the process in #{way.name}") if way.profiled? && ours.ended == "ended" && !ours.main
-      Judge.new(item) { |it, its| trial(it, its) }.verdicts(way, plain, ours).each do |verdict|
-        line << verdict.kind
-        note(way, verdict)
-      end
+      verdicts = Judge.new(item) { |it, its| trial(it, its) }.verdicts(way, plain, ours)
+      verdicts.each { |verdict| note(way, verdict) }
+      line.concat(verdicts.map(&:kind).tally.map { |kind, times| "#{way.name}: #{kind} #{times}" })
     end
 
     def note(way, verdict)

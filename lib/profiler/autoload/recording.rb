@@ -20,7 +20,8 @@ module Profiler
         raise Unsupported, reason if reason
 
         require_relative "../../profiler"
-        new(Settings.new(env), Claim.new(env))
+        # A copy of the settings: an app may clear its environment. The claim is for those that inherit it.
+        new(Settings.new(env.to_h), Claim.new(env))
       end
 
       def initialize(settings, claim)
