@@ -102,6 +102,11 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect([result.code, result.out, files]).to eq [0, "end", ["a.pb.gz"]]
     end
 
+    it "asks nothing of a method_missing that the app has defined for all objects" do
+      result = app("$VERBOSE = nil; class Object; def method_missing(name, *) = STDOUT.puts(name); end", OUT: "a.pb.gz")
+      expect([result.code, result.out, files]).to eq [0, "", ["a.pb.gz"]]
+    end
+
     it "is that of the settings at the start, whatever became of the environment" do
       result = app("ENV.clear", OUT: "a.data", FORMAT: "pprof", QUIET: "1")
       expect([result.code, result.err, files]).to eq [0, "", ["a.data"]]

@@ -17,7 +17,7 @@ module Profiler
       @path = File.expand_path(path.to_s)
       @format = (format || Profile.send(:_format_of, @path)).to_s
       Profile.send(:_check_format, @format)
-      raise Errno::EISDIR, @path if File.directory?(@path)
+      raise Errno::EISDIR, @path if directory?
 
       @pid = Process.pid
       open_beside
@@ -52,6 +52,13 @@ module Profiler
     end
 
     private
+
+    # File.directory? would ask the String for to_io first, and so the method_missing of an app that has one for all objects.
+    def directory?
+      File.stat(@path).directory?
+    rescue SystemCallError
+      false
+    end
 
     # Leaves nothing behind, unless it was written.
     def discard

@@ -171,7 +171,7 @@ module Profiler
         stats = profile.stats
         files = written.map { |path| path.start_with?(@directory) ? path[@directory.length..-1] : path }
         format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
-               profile.meta[:modes].join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
+               profile.meta[:modes].map(&:to_s).join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
       end
 
