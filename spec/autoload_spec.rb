@@ -112,6 +112,12 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect([result.code, result.err, files]).to eq [0, "", ["a.data"]]
     end
 
+    it "is written where it was asked for, though the app's own directory is no more" do
+      command = [RbConfig.ruby, "-I", Child::LIB, "-rprofiler/autoload", "-e", "puts 1"]
+      result = command_child("sh", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "sh", *command, env: { "PROFILER_OUT" => in_box("a.pb.gz") }, chdir: box)
+      expect([result.code, result.out, files]).to eq [0, "1\n", ["a.pb.gz"]]
+    end
+
     it "tells of a place that went away" do
       Dir.mkdir(in_box("sub"))
       result = app("Dir.rmdir('sub'); puts 1; exit 8", OUT: "sub/a.svg\nb.svg")

@@ -24,11 +24,18 @@ module Profiler
         new(Settings.new(env.to_h), Claim.new(env))
       end
 
+      # Where the process stands, with a slash at the end; nil if that directory is no more.
+      def self.directory
+        File.join(Dir.pwd, "")
+      rescue SystemCallError
+        nil
+      end
+
       def initialize(settings, claim)
         @settings = settings
         @claim = claim
         settings.check
-        @directory = File.join(Dir.pwd, "")
+        @directory = Recording.directory
         # Not Profiler.start: the app's own Profiler.stop is not about this session.
         @session = Session.start(**settings.session)
         @session.pause if settings.start_paused?
@@ -169,7 +176,7 @@ module Profiler
 
       def summary(profile, written)
         stats = profile.stats
-        files = written.map { |path| path.start_with?(@directory) ? path[@directory.length..-1] : path }
+        files = written.map { |path| @directory && path.start_with?(@directory) ? path[@directory.length..-1] : path }
         format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
                profile.meta[:modes].map(&:to_s).join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
