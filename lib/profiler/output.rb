@@ -53,11 +53,10 @@ module Profiler
 
     private
 
-    # File.directory? would ask the String for to_io first, and so the method_missing of an app that has one for all objects.
+    # File.directory? would ask the String for to_io first, and so the method_missing of an app that has one for all objects;
+    # and an exception that is rescued shows where ruby -d runs.
     def directory?
-      File.stat(@path).directory?
-    rescue SystemCallError
-      false
+      Dir.glob(["."], base: @path) != []
     end
 
     # Leaves nothing behind, unless it was written.

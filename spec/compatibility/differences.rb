@@ -10,7 +10,24 @@ module Compatibility
     end
   end
 
+  SIGNALS = "before Ruby 3.3 :wall interrupts those that wait: IO#sysread of an empty pipe raises EAGAIN then, and a buffer is unlocked for a moment"
+  DEBUGGED = "ruby -d shows every exception that a library raises and rescues, ours too"
+
   DIFFERENCES = [
+    *%w[test_sysread_locktmp test_sysread_unlocktmp_ensure test_readpartial_locktmp test_sysread_with_not_empty_buffer].map do |test|
+      Difference.new(suite: "ruby", test: "TestIO##{test}", ways: %w[time labels], rubies: "< 3.3", reason: SIGNALS)
+    end,
+    *%w[test_debug test_frozen_string_literal_debug].map do |test|
+      Difference.new(suite: "ruby", test: "TestRubyOptions##{test}", reason: DEBUGGED)
+    end,
+    Difference.new(
+      suite: "ruby", test: "TestIO#test_dup_many",
+      reason: "leaves no descriptor at all, so the profile of that process cannot be written, which a line on stderr says"
+    ),
+    Difference.new(
+      suite: "ruby", test: "TestProcess#test_daemon_no_threads",
+      reason: "counts the native threads of a daemon, of which our collector is one"
+    ),
     Difference.new(
       suite: "ruby", test: "Fiddle::TestFunction#test_nogvl_poll", ways: %w[time labels], rubies: "< 3.3",
       reason: "before Ruby 3.3 :wall interrupts those that wait, and poll(2), called without Ruby, returns EINTR and not 0"
