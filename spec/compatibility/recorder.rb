@@ -29,8 +29,9 @@ module CompatibilityRecorder
   def self.around(test)
     return yield unless LABELS
 
-    before = Profiler::Labels.enter_scope(Profiler::Labels.new_scope)
+    before = Profiler::Labels.current
     begin
+      Profiler::Labels.enter_scope(before, Profiler::Labels.new_scope)
       Profiler.label(test: test) do
         yield.tap { record("(label of) #{test}", "lost") unless Profiler.labels[:test] == test.byteslice(0, 256) }
       end
