@@ -60,15 +60,26 @@ module CompatibilityRecorder
     end
   end
 
+  # See MinitestRun.
+  def self.minitest(test, instance)
+    return Minitest::Result.from(instance.call) unless wanted?(test)
+
+    result = around(test) { yield }
+    record(test, result.skipped? ? "skipped" : (result.passed? ? "passed" : "failed"))
+    result
+  end
+
   # Of minitest 5. Not Minitest::Test#run, which suites replace (Puma's does).
   module MinitestRun
     def run_one_method(suite, name)
-      test = "#{suite}##{name}"
-      return Minitest::Result.from(suite.new(name)) unless CompatibilityRecorder.wanted?(test)
+      CompatibilityRecorder.minitest("#{suite}##{name}", -> { suite.new(name) }) { super }
+    end
+  end
 
-      result = CompatibilityRecorder.around(test) { super }
-      CompatibilityRecorder.record(test, result.skipped? ? "skipped" : (result.passed? ? "passed" : "failed"))
-      result
+  # Of minitest 6, which has no such method.
+  module MinitestTest
+    def run
+      CompatibilityRecorder.minitest("#{self.class}##{name}", -> { self }) { super }
     end
   end
 
@@ -102,7 +113,7 @@ module CompatibilityRecorder
       Test::Unit::Runner.prepend(OwnRunner)
     when "minitest"
       require "minitest"
-      Minitest.singleton_class.prepend(MinitestRun)
+      Minitest.respond_to?(:run_one_method) ? Minitest.singleton_class.prepend(MinitestRun) : Minitest::Test.prepend(MinitestTest)
     when "test-unit"
       require "test/unit"
       Test::Unit::TestCase.prepend(TestUnitTest)

@@ -39,6 +39,7 @@ module Compatibility
       queue.close
       trap(:INT) { Thread.new { queue.clear } } # what runs comes to its end, and the table is of what ran
       Array.new(@jobs) { Thread.new { work(queue) } }.each(&:join)
+      @problems << "#{@suite}: no test ran" if @tallies.fetch("plain").tests.zero?
       report
       @problems.empty? && @tallies.values.all? { |tally| tally.differ.empty? }
     end
