@@ -17,6 +17,7 @@ module Compatibility
     *%w[test_sysread_locktmp test_sysread_unlocktmp_ensure test_readpartial_locktmp test_sysread_with_not_empty_buffer].map do |test|
       Difference.new(suite: "ruby", test: "TestIO##{test}", ways: %w[time labels], rubies: "< 3.3", reason: SIGNALS)
     end,
+    Difference.new(suite: "ruby", test: "TestSignal#test_exit_action", ways: %w[time labels], rubies: "< 3.3", reason: SIGNALS),
     *%w[test_debug test_frozen_string_literal_debug].map do |test|
       Difference.new(suite: "ruby", test: "TestRubyOptions##{test}", reason: DEBUGGED)
     end,
