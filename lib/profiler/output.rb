@@ -56,7 +56,7 @@ module Profiler
     # File.directory? would ask the String for to_io first, and so the method_missing of an app that has one for all objects;
     # and an exception that is rescued shows where ruby -d runs.
     def directory?
-      Dir.glob(["."], base: @path) != []
+      !Dir.glob(["."], base: @path).empty?
     end
 
     # Leaves nothing behind, unless it was written.
@@ -65,7 +65,7 @@ module Profiler
 
       @file&.close # nil if an exception came in just before it was there
       # In a child that a trap has forked meanwhile, it is the parent's, which is writing it.
-      File.delete(@temporary) if Process.pid == @writer
+      File.delete(@temporary) if @writer.equal?(Process.pid)
     rescue SystemCallError
       nil # the directory is gone, or is no longer ours: there is nothing more to tidy
     ensure
