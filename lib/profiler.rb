@@ -98,7 +98,9 @@ module Profiler
     #
     # @return [Profile]
     # @raise [NotRunning]
+    # @raise [Unsupported] in a Ractor that is not the main one
     def stop
+      Platform.demand_main_ractor
       session = Session.newest if defined?(Session)
       raise NotRunning, "no session is running in this process" unless session
 
@@ -106,7 +108,7 @@ module Profiler
     end
 
     # Tells the sessions that look at this thread what it did: in the block, or at this moment. A session
-    # keeps 10,000 markers, see {Profile#markers}.
+    # keeps 10,000 markers, and 256 bytes of each name, see {Profile#markers}.
     #
     #   Profiler.marker("import") { import }
     #
@@ -200,9 +202,9 @@ module Profiler
       Leaks.find(rounds, warm_up, every, &block)
     end
 
-    # Whether a session runs in this process.
+    # Whether a session runs in this process. Always false in a Ractor that is not the main one, of which no session knows.
     def running?
-      defined?(Session) ? Session.any? : false
+      defined?(Session) && Session.any?
     end
 
     # Whether this process can be profiled now.
@@ -214,7 +216,7 @@ module Profiler
     #
     # @return [String, nil]
     def unsupported_reason
-      Platform.unsupported_reason || Session.send(:_refusal)
+      Platform.unsupported_reason || Platform.ractor_reason || Session.send(:_refusal)
     end
 
     private
@@ -228,6 +230,8 @@ module Profiler
     def ensure_supported
       reason = Platform.unsupported_reason # the rest is for the session itself to say
       raise Unsupported, reason if reason
+
+      Platform.demand_main_ractor
     end
 
     # Whether it runs, or has a profile that an exception kept from being handed over.

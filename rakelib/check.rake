@@ -3,10 +3,10 @@
 # The slower guards, one command each. A guard that cannot run here fails and says what it lacks.
 
 namespace :check do
-  desc "Try every interleaving of the ring (loom)"
+  desc "Try every interleaving of the ring and of claims on timers (loom)"
   task :loom do
     env = { "RUSTFLAGS" => "#{ENV["RUSTFLAGS"]} --cfg loom".strip, "CARGO_TARGET_DIR" => "#{ROOT}/tmp/loom" }
-    cargo_test(env, "cargo", "test", "--locked", "--release", "--package", "profiler_core", "--test", "ring_loom")
+    cargo_test(env, "cargo", "test", "--locked", "--release", "--package", "profiler_core", "--test", "ring_loom", "--test", "claim_loom")
   end
 
   desc "Run the ring's tests under Miri, whose scheduler tries orders that no machine does (TEST=another test file)"

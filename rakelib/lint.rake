@@ -22,6 +22,13 @@ def here?(*command)
   system(*command, out: File::NULL, err: File::NULL)
 end
 
+# Clippy of Rust 1.85 warns of what later ones have taken back: shifts beside `|` without parentheses, and a String
+# collected from format!. Older than the one that we write for, it would fail a checkout in which nothing is wrong.
+def clippy_allows
+  minor = IO.popen(%w[cargo clippy --version], &:read)[/\b0\.1\.(\d+)/, 1].to_i
+  minor <= 85 ? %w[-A clippy::precedence -A clippy::format_collect] : []
+end
+
 desc "Run every linter"
 task lint: %w[lint:fmt lint:clippy lint:ruby lint:shell lint:rbs]
 
@@ -38,7 +45,7 @@ namespace :lint do
     next left_out("cargo clippy", "not installed") unless here?("cargo", "clippy", "--version")
 
     [[], ["--all-features"]].each do |features|
-      sh({ "RUBY" => RUBY }, "cargo", "clippy", "--locked", "--quiet", "--workspace", "--all-targets", *features, "--", "-D", "warnings")
+      sh({ "RUBY" => RUBY }, "cargo", "clippy", "--locked", "--quiet", "--workspace", "--all-targets", *features, "--", "-D", "warnings", *clippy_allows)
     end
   end
 

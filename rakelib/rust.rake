@@ -14,6 +14,21 @@ def cargo_test(env, *command)
   abort "#{command.join(" ")} ran no test" if ran.zero?
 end
 
+OLDEST_RUST = File.read("#{ROOT}/Cargo.toml")[/^rust-version = "([\d.]+)"/, 1] || abort("Cargo.toml has no rust-version")
+
+namespace :check do
+  # With another Rust this would prove nothing.
+  desc "Compile everything, tests too, with the oldest Rust that is allowed; there must be no other (bin/in-root trixie has it)"
+  task :oldest_rust do
+    here = IO.popen(%w[rustc --version], &:read)
+    abort "check:oldest_rust: #{here.strip} is not Rust #{OLDEST_RUST}" unless here.start_with?("rustc #{OLDEST_RUST}.")
+
+    puts here
+    env = { "RUBY" => RUBY, "CARGO_TARGET_DIR" => File.join(BUILD, "oldest_rust") }
+    sh env, "cargo", "check", "--locked", "--quiet", "--workspace", "--all-targets", "--all-features"
+  end
+end
+
 namespace :test do
   desc "Run the tests of profiler_core, which need no Ruby (TEST=part of a name)"
   task :rust do

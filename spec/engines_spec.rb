@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "support/other_user"
+
 # What ticks where the system refuses what would be best.
 RSpec.describe "An engine", :measured do
+  include OtherUser
+
   it "falls back to the timer of the process where the system gives none for a thread, and says so" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
-    skip "needs root and setpriv" unless Process.uid.zero? && system("command -v setpriv prlimit > /dev/null")
     code = <<~RUBY
       require "profiler"
       work = -> { 400_000.times { |it| it.to_s } }
@@ -14,23 +17,19 @@ RSpec.describe "An engine", :measured do
       %i[perf ticker].each do |engine|
         profile = Profiler.run(engine: engine) { work.call }
         puts profile.stats[:samples] > 10, profile.stats[:foreign]
-      rescue Profiler::Unsupported
-        puts "true\n0" # perf may be refused
+      rescue Profiler::Unsupported => e
+        puts "refused", e.message[/perf/]
       end
       p Profiler.run(engine: :setitimer) { }.meta[:notes]
       begin; Profiler.run(engine: :thread_timer) { }; rescue Profiler::Unsupported => e; puts e.message; end
       p Profiler.running?
     RUBY
-    Dir.mktmpdir do |home|
-      File.write("#{home}/code.rb", code)
-      File.chmod(0o755, home)
-      command = "exec prlimit --sigpending=0 setpriv --reuid 65534 --regid 65534 --clear-groups #{RbConfig.ruby} -I #{Child::LIB} #{home}/code.rb"
-      result = command_child("sh", "-c", command, env: { "HOME" => home })
-      skip "the checkout cannot be read by others" if result.err.include?("cannot load such file") || result.err.include?("Permission")
-      expect(result.out).to eq("setitimer\nthe system gave no timer for each thread, so setitimer was used\n#{"true\n0\n" * 2}[]\n" \
-                               "the system gives no timer: Resource temporarily unavailable (os error 11); " \
-                               "the quota of pending signals is used up: see ulimit -i\nfalse\n"), result.err
-    end
+    result = other_user_child("-e", code, limits: ["--sigpending=0"])
+    unprivileged = Perf.available? && Integer(File.read("/proc/sys/kernel/perf_event_paranoid")) <= 2
+    expect(result.out).to eq("setitimer\nthe system gave no timer for each thread, so setitimer was used\n" \
+                             "#{unprivileged ? "true\n0\n" : "refused\nperf\n"}true\n0\n[]\n" \
+                             "the system gives no timer: Resource temporarily unavailable (os error 11); " \
+                             "the quota of pending signals is used up: see ulimit -i\nfalse\n"), result.err
   end
 
   it "sees waits, whichever it is, also of a session that starts while another has it" do
@@ -133,12 +132,10 @@ RSpec.describe "An engine", :measured do
 
   it "has the ticker where perf may not count time in the kernel, and says so to who asks for it or for the doctor" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
-    skip "only root can become somebody else" unless Process.uid.zero?
-    level = Integer(File.read("/proc/sys/kernel/perf_event_paranoid"))
-    skip "perf is for everybody here, or for nobody" unless level == 2 && Perf.available?
-    result = ruby_child("-e", <<~RUBY)
+    level = Perf.available? && Integer(File.read("/proc/sys/kernel/perf_event_paranoid"))
+    skip "perf is for everybody here, or for nobody" unless level == 2
+    result = other_user_child("-e", <<~RUBY)
       require "profiler"
-      Process::Sys.setuid(65_534)
       puts Profiler.run { }.meta.values_at(:engine, :notes).inspect, Profiler.run(engine: :perf) { }.meta.values_at(:engine, :notes).inspect
       require "profiler/doctor"
       puts Profiler::Doctor.examine[:engines].find { |it| it[:name] == "perf" }.values_at(:available, :note).inspect

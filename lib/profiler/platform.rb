@@ -12,6 +12,19 @@ module Profiler
       @unsupported_reason = find_reason
     end
 
+    # @return [String, nil] why this Ractor cannot profile
+    def self.ractor_reason
+      return if !defined?(Ractor) || Ractor.current.equal?(Ractor.main)
+
+      "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
+    end
+
+    # @raise [Unsupported] in a Ractor that is not the main one
+    def self.demand_main_ractor
+      reason = ractor_reason
+      raise Unsupported, reason if reason
+    end
+
     def self.find_reason
       if RUBY_ENGINE != "ruby"
         "#{RUBY_ENGINE} is not CRuby: its stacks cannot be read"

@@ -25,6 +25,7 @@ module Profiler
       # @param scope [Integer, nil] only what happens inside this one, of those that +Labels.new_scope+ gives
       # @api private
       def begin(options, starter: nil, bound: false, scope: nil)
+        Platform.demand_main_ractor
         Manners.watch
         options = ready(options) unless options.instance_of?(Prepared)
         # It is made before it begins: whatever arrives from outside meanwhile, somebody has it and ends it.

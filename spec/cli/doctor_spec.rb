@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
-require "pty"
+require_relative "../support/other_user"
+require_relative "../support/terminal"
 
 RSpec.describe "profiler doctor" do
+  include OtherUser
+  include Terminal
   include_context "with a box"
 
   let(:keys) do
@@ -17,14 +20,7 @@ RSpec.describe "profiler doctor" do
 
   # What it prints when its stdout is a terminal.
   def on_terminal(env = {})
-    output, _input, pid = PTY.spawn(Child::CLEAN.merge("TERM" => "xterm", **env), RbConfig.ruby, Child::EXE, "doctor")
-    text = +""
-    begin
-      loop { text << output.readpartial(4096) }
-    rescue Errno::EIO, EOFError
-      Process.wait(pid)
-    end
-    text
+    terminal_child(RbConfig.ruby, Child::EXE, "doctor", env: env).first
   end
 
   # What the line about +name+ says, with its mark.
@@ -127,10 +123,7 @@ RSpec.describe "profiler doctor" do
   end
 
   it "knows when the system gives no timer for a thread, and which engine is left" do
-    skip "needs root and setpriv" unless Process.uid.zero? && system("command -v setpriv prlimit > /dev/null")
-    command = "exec prlimit --sigpending=0 setpriv --reuid 65534 --regid 65534 --clear-groups #{RbConfig.ruby} #{Child::EXE} doctor"
-    result = command_child("sh", "-c", command)
-    skip "the checkout cannot be read by others" if result.err.include?("cannot load such file") || result.err.include?("Permission")
+    result = other_user_child("EXE", "doctor", limits: ["--sigpending=0"])
     expect(line(result.out, "thread_timer")).to start_with("! ").and include("not available: the system gives no timer", "ulimit -i")
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
     expect(line(result.out, "setitimer")).to match(/ available(, chosen)?\z/)

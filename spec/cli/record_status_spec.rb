@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-require "pty"
+require_relative "../support/terminal"
 
 RSpec.describe "profiler record, between the command and who started it" do
+  include Terminal
   include_context "with a box"
 
   def record(*command, **options, &block)
@@ -90,14 +91,9 @@ RSpec.describe "profiler record, between the command and who started it" do
       exit 3
     RUBY
     Dir.chdir(box) do
-      output, input, pid = PTY.spawn(Child::CLEAN, ruby, Child::EXE, "record", "--quiet", "--out", "a.svg", "--", ruby, path)
-      once_ready
-      input.write("\x03")
-      text = +""
-      begin
-        loop { text << output.readpartial(4096) }
-      rescue Errno::EIO, EOFError
-        _pid, status = Process.wait2(pid)
+      text, status = terminal_child(ruby, Child::EXE, "record", "--quiet", "--out", "a.svg", "--", ruby, path) do |keyboard|
+        once_ready
+        keyboard.write("\x03")
       end
       expect([text[/INT: \d+/], status.exitstatus]).to eq ["INT: 1", 3]
     end

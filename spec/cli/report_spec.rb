@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-require "pty"
+require_relative "../support/terminal"
 
 RSpec.describe "profiler report" do
+  include Terminal
   include_context "with a box"
 
   # One recording for all: the file is only read.
@@ -84,15 +85,7 @@ RSpec.describe "profiler report" do
   describe "colour" do
     # What it prints when its stdout is a terminal.
     def on_terminal(*args, env: {})
-      env = Child::CLEAN.merge("TERM" => "xterm").merge(env)
-      output, _input, pid = PTY.spawn(env, RbConfig.ruby, Child::EXE, "report", recorded, *args)
-      text = +""
-      begin
-        loop { text << output.readpartial(4096) }
-      rescue Errno::EIO, EOFError
-        Process.wait(pid)
-      end
-      text
+      terminal_child(RbConfig.ruby, Child::EXE, "report", recorded, *args, env: env).first
     end
 
     it "is on on a terminal, unless NO_COLOR, TERM=dumb or --color=never are against it" do

@@ -124,7 +124,7 @@ fn is_gone(state: &ThreadState) -> bool {
 }
 
 fn has_timer(state: &ThreadState) -> bool {
-    state.timer.load(Ordering::Relaxed) != 0 || perf::is_armed(state)
+    state.timer.is_there() || perf::is_armed(state)
 }
 
 fn arm_process(interval_ns: u64) -> Result<(), i32> {
@@ -165,9 +165,9 @@ pub(crate) fn refine() -> Duration {
     }
     // Held, so that no session starts or stops meanwhile, and no process forks.
     let Some(_sampler) = sampler::try_lock() else { return SOON };
-    let mut again = BORN;
+    let (mut again, mut room) = (BORN, true);
     let now_ns = clock::monotonic_ns();
-    for state in threads::live().filter(|it| it.timer.load(Ordering::Relaxed) != 0) {
+    for state in threads::live().filter(|it| it.timer.is_there()) {
         let interval_ns = state.interval_ns.load(Ordering::Relaxed);
         if interval_ns == 0 {
             continue;
@@ -176,12 +176,17 @@ pub(crate) fn refine() -> Duration {
             again = SOON;
             continue;
         }
+        if !room {
+            continue;
+        }
         state.refine(|| {
-            let armed = state.is_live() && perf::arm(state, interval_ns).is_ok();
-            if armed {
+            let armed = if state.is_live() { perf::arm(state, interval_ns) } else { Err(libc::ESRCH) };
+            room = armed != Err(libc::EMFILE);
+            if armed.is_ok() {
                 thread_timer::disarm(state);
             }
-            armed
+            // Without a descriptor to spare, the thread keeps its timer, and is asked about again.
+            armed.is_ok() || !room
         });
     }
     again

@@ -13,11 +13,11 @@ use profiler_core::ids::ScopeId;
 use crate::capture::clock;
 use crate::config::{Bounds, Config, Prepared};
 use crate::errors::error;
-use crate::fork;
 use crate::profile::Profile;
 use crate::sampler;
 use crate::vm::asked::define_class;
 use crate::vm::threads::RubyThread;
+use crate::{fork, vm};
 
 mod app;
 mod refusal;
@@ -244,6 +244,9 @@ impl Session {
 
 /// `Session.any?`: whether there is one in this process.
 fn any() -> bool {
+    if !vm::process::on_main_ractor() {
+        return false; // no session knows of another Ractor
+    }
     fork::catch_up();
     sampler::any()
 }

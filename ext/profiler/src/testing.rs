@@ -1,7 +1,7 @@
 //! `Profiler::Testing`, through which the specs poke at the inside. Compiled only with the feature
 //! `testing`, which no built gem has.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use magnus::{function, prelude::*, Error, RModule};
@@ -84,6 +84,29 @@ fn handler_ns(times: usize) -> u64 {
     rounds.get(rounds.len() / 2).copied().unwrap_or(0)
 }
 
+/// How long the ticker takes from its decision for a tick to sending it, us.
+static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
+
+/// Has the ticker take so long from each decision for a tick to sending it.
+fn slow_ticks(us: u64) {
+    SLOW_TICKS_US.store(us, Ordering::Relaxed);
+}
+
+/// Called by the ticker between the two.
+pub(crate) fn before_tick() {
+    std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
+}
+
+/// Ticks that came when nobody wanted them any more.
+fn late() -> u64 {
+    CAPTURE.hub().map_or(0, |hub| hub.counters.read().late)
+}
+
+/// How many states of threads are visited by whoever goes through those that live.
+fn states_visited() -> usize {
+    threads::in_use().count()
+}
+
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let testing = profiler.define_module("Testing")?;
@@ -94,5 +117,8 @@ pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
     testing.define_singleton_method("sessions", function!(sessions, 0))?;
     testing.define_singleton_method("hammer", function!(hammer, 1))?;
+    testing.define_singleton_method("states_visited", function!(states_visited, 0))?;
+    testing.define_singleton_method("late", function!(late, 0))?;
+    testing.define_singleton_method("slow_ticks", function!(slow_ticks, 1))?;
     Ok(())
 }

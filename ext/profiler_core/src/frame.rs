@@ -100,6 +100,8 @@ impl Synthetic {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use ::core::assert_eq;
+
     use super::*;
 
     #[test]

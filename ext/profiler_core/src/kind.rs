@@ -1,5 +1,6 @@
 //! What a record says, and what its thread was doing.
 
+use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::prelude::rust_2021::*;
 
 use crate::class::Class;

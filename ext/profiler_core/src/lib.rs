@@ -32,6 +32,8 @@ pub mod weights;
 #[no_implicit_prelude]
 pub mod blocks;
 #[no_implicit_prelude]
+pub mod claim;
+#[no_implicit_prelude]
 pub mod class;
 #[no_implicit_prelude]
 pub mod counters;

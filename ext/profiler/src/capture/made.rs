@@ -9,6 +9,7 @@
 
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
+use ::core::matches;
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{addr_of, addr_of_mut};
 

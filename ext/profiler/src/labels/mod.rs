@@ -7,6 +7,8 @@
 //! A fiber inherits the labels under which it was made; before Ruby 3.2, where nothing tells us of that
 //! moment, those of the fiber that first resumed it. A thread inherits none.
 //!
+//! Other Ractors than the main one can set labels too, but no session sees them.
+//!
 //! The scope, which says to which request a record belongs, goes the same way in the same object. It is a number and
 //! no label, so that there can be as many as there are requests.
 
@@ -31,7 +33,7 @@ mod object;
 mod words;
 use object::{labels_of, Labels};
 use words::pairs;
-pub(crate) use words::set_from;
+pub(crate) use words::{cut, set_from, MAX_BYTES};
 
 /// Labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;
@@ -132,9 +134,8 @@ fn new_scope() -> u32 {
 }
 
 fn use_from_now(ruby: &Ruby, labels: Obj<Labels>) -> Result<(), Error> {
-    if !USED.swap(true, Ordering::Relaxed) {
-        hook();
-    }
+    USED.store(true, Ordering::Relaxed);
+    hook(); // each time, as the first may have been another Ractor's
     put(ruby, Some(labels))
 }
 
@@ -161,7 +162,8 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
     unsafe { fibers::set_local(thread, value) };
-    if let (true, Some(hub)) = (RUNNING.load(Ordering::Relaxed), CAPTURE.hub()) {
+    let running = RUNNING.load(Ordering::Relaxed) && vm::process::on_main_ractor(); // others are not in the registry
+    if let (true, Some(hub)) = (running, CAPTURE.hub()) {
         if let Some(state) = arming::me() {
             set_on(hub, state, labels);
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
@@ -258,10 +260,11 @@ pub(crate) fn sessions_begin() {
     hook();
 }
 
-/// The hook comes, where there is a use for it.
+/// Adds the hook where there is a use for it. The VM adds it to the Ractor that asks, so only the main one may: threads of
+/// others are not profiled, and none of them could remove it again.
 fn hook() {
     let useful = RUNNING.load(Ordering::Relaxed) && USED.load(Ordering::Relaxed);
-    if useful && !HOOKED.swap(true, Ordering::Relaxed) {
+    if useful && vm::process::on_main_ractor() && !HOOKED.swap(true, Ordering::Relaxed) {
         threads::live().for_each(|state| state.fiber.store(0, Ordering::Relaxed));
         CAPTURE.fibers_watched.store(true, Ordering::Relaxed);
         // SAFETY: sessions start and labels are set with the GVL.
@@ -269,10 +272,10 @@ fn hook() {
     }
 }
 
-/// There is no session any more: the hook goes.
+/// There is no session any more: the main Ractor removes the hook.
 pub(crate) fn sessions_end() {
     RUNNING.store(false, Ordering::Relaxed);
-    if HOOKED.swap(false, Ordering::Relaxed) {
+    if vm::process::on_main_ractor() && HOOKED.swap(false, Ordering::Relaxed) {
         CAPTURE.fibers_watched.store(false, Ordering::Relaxed);
         // SAFETY: sessions stop with the GVL, and never inside the hook.
         unsafe { fibers::off_switch(on_fiber_switch) };

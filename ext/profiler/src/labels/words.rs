@@ -7,7 +7,7 @@ use crate::errors::wrong_value;
 use crate::vm::door::inspect;
 
 /// Bytes of a label's name or value that are kept.
-const MAX_BYTES: usize = 256;
+pub(crate) const MAX_BYTES: usize = 256;
 
 /// Name and value of each; nothing as a value takes the label away.
 pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
@@ -65,8 +65,8 @@ fn lossy(text: &magnus::RString) -> String {
     String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
 }
 
-/// The first bytes, whole characters.
-fn cut(mut text: String) -> String {
+/// The first bytes, whole characters. Also for other names that an app gives: it may keep many of them.
+pub(crate) fn cut(mut text: String) -> String {
     let mut end = text.len().min(MAX_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;

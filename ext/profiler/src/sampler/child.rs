@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use profiler_core::hub::{Hub, SessionId};
 use profiler_core::ids::ThreadId;
 
-use super::{Active, Sampler, Start, COLLECTOR_NS};
+use super::{exec, Active, Sampler, Start, COLLECTOR_NS};
 use crate::arming;
 use crate::capture::clock;
 
@@ -26,6 +26,7 @@ impl Sampler {
         std::mem::forget(self.collector.take());
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         self.starting = 0;
+        exec::forget();
         for session in &mut self.sessions {
             session.bound_to = session.bound_to.map(|_| clock::native_id());
             let Some(ids) = &mut session.threads else { continue };

@@ -26,16 +26,18 @@ use crate::{arming, fork, labels, vm};
 mod active;
 mod begin;
 mod child;
+mod exec;
 mod linger;
 mod running;
 pub(crate) use active::Active;
 pub(crate) use begin::{join, start};
+pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
 pub(crate) use linger::let_go;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, disarm_for_exec, discard, give_up, give_up_objects, is_paused, is_running, mark, pause,
-    rearm_after_exec, resume, snapshot, stop,
+    abandon, any, discard, give_up, give_up_objects, is_paused, is_running, mark, pause, resume, snapshot,
+    stop,
 };
 
 /// 512 KiB: some 1,100 records of 50 frames.

@@ -113,6 +113,9 @@ const MAX_MARKERS: usize = 10_000;
 /// Notes that the thread that we are on did what it calls `name` since `started_ns` on the monotonic clock,
 /// for the sessions that look at it. `info` says how the thread is called.
 pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
+    if !vm::process::on_main_ractor() {
+        return; // no session looks at its threads, and whoever holds the lock may wait for all Ractors to stand still
+    }
     let mut sampler = lock();
     if sampler.sessions.is_empty() {
         return;
@@ -251,24 +254,6 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
         }
     }
     sampler.look_at_objects();
-}
-
-/// No timer fires while this process may turn into another program, which it would kill.
-pub(crate) fn disarm_for_exec() {
-    let _sampler = lock();
-    quiet();
-}
-
-/// It has not come to that: timers fire again.
-pub(crate) fn rearm_after_exec() {
-    fork::catch_up();
-    let sampler = lock();
-    let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
-    if looking {
-        // A thread that gets no timer is counted; the others go on.
-        let _ = arming::rearm(&sampler);
-        sampler.wake();
-    }
 }
 
 /// Sends the collector to rest while a session runs, or back to work.

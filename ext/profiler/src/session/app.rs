@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use magnus::{Error, RString, Ruby};
 
 use crate::capture::{made, CAPTURE};
-use crate::{arming, fork, sampler, threads, vm};
+use crate::{arming, fork, labels, sampler, threads, vm};
 
 /// `Session._mark(name, started_ns)`: see `Profiler.marker`.
 pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
@@ -15,7 +15,10 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Er
     }
     let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
     // SAFETY: nothing of Ruby runs while the slice is read.
-    let name = String::from_utf8_lossy(unsafe { name.as_slice() }).into_owned();
+    let name = unsafe { name.as_slice() };
+    // Not all of a long one is copied: a character has 4 bytes at most.
+    let start = name.get(..labels::MAX_BYTES + 4).unwrap_or(name);
+    let name = labels::cut(String::from_utf8_lossy(start).into_owned());
     sampler::mark(&name, started_ns, || arming::me().map(|state| threads::info(state, me.name)));
     Ok(())
 }
@@ -42,7 +45,12 @@ pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
 }
 
 /// `Session._give_up`: the app takes SIGPROF.
-pub(super) fn give_up() {
+pub(super) fn give_up(ruby: &Ruby) -> Result<(), Error> {
+    const WHY: &str = "the app trapped SIGPROF";
+    if !vm::process::on_main_ractor() {
+        return sampler::give_up_elsewhere(ruby, WHY);
+    }
     fork::catch_up();
-    sampler::give_up("the app trapped SIGPROF");
+    sampler::give_up(WHY);
+    Ok(())
 }

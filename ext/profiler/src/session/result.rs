@@ -8,7 +8,7 @@ use profiler_core::analysis::trim::trim;
 use profiler_core::blocks::Distance;
 use profiler_core::profile::{Function, Meta, SampleType, Stats};
 
-use crate::capture::engine::Engine;
+use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, CAPTURE};
 use crate::config::{self, Config, Threads};
 use crate::names;
@@ -111,6 +111,9 @@ impl Stopped {
             _ => notes.push(format!(
                 "engine {engine_name}, not {chosen}: other sessions had it, or the system refused"
             )),
+        }
+        if engine == Engine::Perf && perf::was_short_since(start.monotonic_ns) {
+            notes.push(perf::SHORT_NOTE.into());
         }
         if labels_refused > 0 {
             notes.push(format!(

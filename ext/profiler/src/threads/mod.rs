@@ -4,12 +4,14 @@
 //! the session, is gone. So a state stays readable for ever, says in which phase of its life it is, and whose.
 //!
 //! ```text
-//! Free -> Claimed -> Live -> Ended -> Free
+//! Free -> Claimed -> Live -> Ended -> Taken -> Free
 //!      register()        retire()   take_ended(), by whoever drains
 //! ```
+//!
+//! Whoever goes through the states visits those alone that are not free: a bit for each says so (`slab.rs`).
 
 use std::sync::atomic::{
-    AtomicU32, AtomicUsize,
+    AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
@@ -18,42 +20,28 @@ use profiler_core::hub::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 
 use crate::capture::clock;
+use crate::capture::engine::thread_timer;
+use crate::labels::cut;
 
 pub(crate) mod exits;
 mod own;
+mod slab;
 mod state;
 mod walls;
 pub(crate) use own::{call_at_native_end, forget_native_id, here, mine, own, own_native_id, remember_own};
+#[cfg(feature = "testing")]
+pub(crate) use slab::in_use;
+pub(crate) use slab::{at, handler_ns};
 pub(crate) use state::ThreadState;
 pub(crate) use walls::look_again;
-
-/// Threads that can be profiled at once. The slab is zeroed memory, given page by page: what is not used is free.
-const CAPACITY: usize = 8192;
 
 const FREE: u8 = 0;
 const CLAIMED: u8 = 1;
 const LIVE: u8 = 2;
 const ENDED: u8 = 3;
+const TAKEN: u8 = 4;
 
-static SLAB: [ThreadState; CAPACITY] = [const { ThreadState::new() }; CAPACITY];
-/// States from here on were never used.
-static USED: AtomicUsize = AtomicUsize::new(0);
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
-
-fn used() -> &'static [ThreadState] {
-    SLAB.get(..USED.load(Acquire)).unwrap_or(&[])
-}
-
-/// The state at an address that a signal brought, if it is one of ours.
-///
-/// # Signal safety
-/// Three comparisons.
-#[inline]
-pub(crate) fn at(address: usize) -> Option<&'static ThreadState> {
-    let offset = address.checked_sub(SLAB.as_ptr() as usize)?;
-    let place = offset / size_of::<ThreadState>();
-    (offset % size_of::<ThreadState>() == 0).then(|| SLAB.get(place))?
-}
 
 /// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
 pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
@@ -63,19 +51,17 @@ pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
     clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
 }
 
-/// Time spent in signal handlers since the process began, all threads, ns.
-pub(crate) fn handler_ns() -> u64 {
-    used().iter().map(|state| state.handler_ns.load(Relaxed)).fold(0, u64::wrapping_add)
-}
-
 /// The id that the next thread to be registered gets.
 pub(crate) fn next_id() -> u32 {
     NEXT_ID.load(Relaxed)
 }
 
-/// All threads that live.
+/// All threads that live. Visits states in use alone, however many there once were.
+///
+/// # Signal safety
+/// Loads.
 pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
-    used().iter().filter(|state| state.is_live())
+    slab::in_use().filter(|state| state.is_live())
 }
 
 /// Puts a thread into the registry; one that is there already stays what it is. Nothing when there
@@ -97,22 +83,13 @@ pub(crate) fn register(
         }
         return Some(state);
     }
-    let claim = |state: &&ThreadState| state.phase.compare_exchange(FREE, CLAIMED, AcqRel, Relaxed).is_ok();
-    let state = match used().iter().find(claim) {
-        Some(state) => state,
-        None => {
-            let place = USED.load(Relaxed);
-            let state = SLAB.get(place).filter(claim)?;
-            USED.store(place + 1, Release);
-            state
-        }
-    };
+    let state = slab::claim()?;
     state.id.store(NEXT_ID.fetch_add(1, Relaxed), Relaxed);
     state.object.store(object, Relaxed);
     state.native_id.store(native_id, Relaxed);
     state.pthread.store(pthread, Relaxed);
     state.born_cpu_ns.store(cpu_ns, Relaxed);
-    state.timer.store(0, Relaxed);
+    thread_timer::disarm(state); // of the life before, had it been armed just as its thread ended
     state.perf.store(0, Relaxed);
     state.reset_refining();
     state.interval_ns.store(0, Relaxed);
@@ -188,9 +165,13 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
 
 /// Forgets everybody: no session runs any more.
 pub(crate) fn clear() {
-    for state in used() {
-        state.timer.store(0, Relaxed);
-        state.phase.store(FREE, Release);
+    for state in slab::in_use() {
+        let is = |phase| state.phase.compare_exchange(phase, CLAIMED, AcqRel, Relaxed).is_ok();
+        // Who was taken is freed by whoever drains.
+        if is(LIVE) || is(ENDED) {
+            state.timer.forget();
+            slab::free(state);
+        }
     }
 }
 
@@ -200,11 +181,14 @@ pub(crate) struct Registry;
 
 impl ThreadRegistry for Registry {
     fn take_ended(&self, into: &mut Vec<ThreadLife>) {
-        // Acquire pairs with the Release in `retire`.
-        for state in used().iter().filter(|state| state.phase.load(Acquire) == ENDED) {
+        // Acquire pairs with the Release in `retire`. Taken before it is read, as `clear` may free it otherwise, and a next
+        // thread begin in it.
+        let take =
+            |state: &&ThreadState| state.phase.compare_exchange(ENDED, TAKEN, Acquire, Relaxed).is_ok();
+        for state in slab::in_use().filter(take) {
             let (cpu_ns, ended_ns) = (state.ended_cpu_ns.load(Relaxed), state.ended_ns.load(Relaxed));
             into.push(life_until(state, cpu_ns, ended_ns, kept_info(state)));
-            state.phase.store(FREE, Release);
+            slab::free(state);
         }
     }
 }
@@ -219,7 +203,7 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
     ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
-/// What reports call a thread that lives: `ruby_name` if it has one, else the operating system's name.
+/// What reports call a thread that lives: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let native_name = || {
         if state.pthread.load(Relaxed) == clock::pthread_self() {
@@ -230,7 +214,7 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
             .map(|name| String::from_utf8_lossy(&name).trim_end().to_owned())
             .unwrap_or_default()
     };
-    Thread { native_id: native_id(state), name: ruby_name.unwrap_or_else(native_name) }
+    Thread { native_id: native_id(state), name: cut(ruby_name.unwrap_or_else(native_name)) }
 }
 
 /// What reports call a thread that is gone: the name that was kept.

@@ -5,6 +5,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
+use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::sampled::SampledWalls;
 use profiler_core::view::ThreadNow;
@@ -43,8 +44,8 @@ pub(crate) struct ThreadState {
     pub(super) ended_cpu_ns: AtomicU64,
     /// When it ended, on the monotonic clock, ns.
     pub(super) ended_ns: AtomicU64,
-    /// The engine's timer plus one; 0 when there is none.
-    pub(crate) timer: AtomicUsize,
+    /// The kernel's number of its timer.
+    pub(crate) timer: Claimable,
     /// The interval at which that ticks, ns.
     pub(crate) timer_ns: AtomicU64,
     /// The descriptor of its perf counter plus one; 0 when there is none.
@@ -76,6 +77,8 @@ pub(crate) struct ThreadState {
     /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
     /// states only grows.
     pub(super) handler_ns: AtomicU64,
+    /// As much of that as was counted when its former lives ended, ns.
+    pub(super) gone_handler_ns: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
     pub(crate) stamped_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
@@ -102,7 +105,7 @@ impl ThreadState {
             born_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
-            timer: AtomicUsize::new(0),
+            timer: Claimable::new(),
             timer_ns: AtomicU64::new(0),
             perf: AtomicI32::new(0),
             refining: AtomicU8::new(IDLE),
@@ -118,6 +121,7 @@ impl ThreadState {
             labels_object: AtomicU64::new(0),
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
+            gone_handler_ns: AtomicU64::new(0),
             stamped_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
             met: AtomicU32::new(0),

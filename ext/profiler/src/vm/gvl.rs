@@ -27,6 +27,33 @@ pub(crate) enum GvlEvent {
 /// scheduler, so it must not allocate, wait, or call the VM beyond a walk, [`tag`] and [`tag_of`].
 pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
 
+/// Runs `work` without the GVL, for what can wait for a thread that has it. What arrives meanwhile (an exception from outside,
+/// a kill) is passed on once `work` is done.
+///
+/// # Errors
+/// What arrived meanwhile; whether `work` ran, it says itself.
+pub(crate) fn without_gvl(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), magnus::Error> {
+    unsafe extern "C" fn run<F: FnOnce()>(work: *mut c_void) -> *mut c_void {
+        // SAFETY: the address of the closure below, which outlives the call.
+        let work = unsafe { &mut *work.cast::<Option<F>>() };
+        if let Some(work) = work.take() {
+            // A panic must not run into the VM.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        }
+        core::ptr::null_mut()
+    }
+    fn start<F: FnOnce()>(work: &mut Option<F>) -> Result<(), magnus::Error> {
+        let work = core::ptr::from_mut(work).cast::<c_void>();
+        magnus::rb_sys::protect(|| {
+            // SAFETY: a `Ruby` proved that the GVL is held; nothing with a destructor is alive here when this raises.
+            unsafe { rb_sys::rb_thread_call_without_gvl(Some(run::<F>), work, None, core::ptr::null_mut()) };
+            rb_sys::Qnil as rb_sys::VALUE
+        })
+        .map(drop)
+    }
+    start(&mut Some(work))
+}
+
 #[cfg(ruby_gte_3_3)]
 mod raw {
     use super::*;

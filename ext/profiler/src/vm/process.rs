@@ -1,6 +1,7 @@
 //! What this process is: the Ruby it runs, its JIT, its program.
 
 use std::ffi::CStr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::OnceLock;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
@@ -92,11 +93,31 @@ pub(crate) fn program(_gvl: &Ruby) -> String {
     }
 }
 
+/// The VM's key under which the main Ractor has something and every other one has nothing. Null until the extension is loaded.
+static MAIN_RACTOR: AtomicPtr<rb_sys::rb_ractor_local_key_struct> = AtomicPtr::new(std::ptr::null_mut());
+
 /// Lets the extension's methods run in any Ractor: the machine is guarded by locks of its own. For
-/// the function that Ruby calls when it loads the extension.
+/// the function that Ruby calls when it loads the extension, which the main Ractor does.
 pub(crate) fn allow_ractors(_gvl: &Ruby) {
-    // SAFETY: a `Ruby` proves that the GVL is held; the call only sets a flag of the loading thread.
-    unsafe { rb_sys::rb_ext_ractor_safe(true) };
+    // SAFETY: a `Ruby` proves that the GVL is held. The first call only sets a flag of the loading thread; a key without a
+    // type keeps a pointer and never follows it.
+    let key = unsafe {
+        rb_sys::rb_ext_ractor_safe(true);
+        let key = rb_sys::rb_ractor_local_storage_ptr_newkey(std::ptr::null());
+        rb_sys::rb_ractor_local_storage_ptr_set(key, std::ptr::from_ref(&MAIN_RACTOR).cast_mut().cast());
+        key
+    };
+    // Release pairs with the Acquire in `on_main_ractor`.
+    MAIN_RACTOR.store(key, Ordering::Release);
+}
+
+/// Whether the thread that we are on belongs to the main Ractor. The GVL that guards most of our state is that Ractor's, and
+/// it alone has our hooks on threads and fibers. A few reads there, a look-up in a table elsewhere.
+pub(crate) fn on_main_ractor() -> bool {
+    // Acquire pairs with the Release in `allow_ractors`.
+    let key = MAIN_RACTOR.load(Ordering::Acquire);
+    // SAFETY: the callers run Ruby, and the VM made the key.
+    !key.is_null() && unsafe { !rb_sys::rb_ractor_local_storage_ptr(key).is_null() }
 }
 
 fn jit(ruby: &Ruby, name: &CStr) -> Result<bool, Error> {

@@ -3,7 +3,7 @@
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
-use ::core::sync::atomic::Ordering;
+use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use super::{clock, CAPTURE};
 use crate::threads::ThreadState;
@@ -60,8 +60,22 @@ pub(crate) fn let_run(state: &ThreadState, run_ns: u64) -> bool {
     CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
 }
 
-/// Takes a SIGPROF that waits for the end of this handler.
-fn take_pending() -> bool {
+/// Nothing is armed: see [`halt`].
+static HALTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether no engine arms anything from now on, as the process may turn into another program. Those who ask for a timer are told
+/// that they have one; whoever ends this has all of them armed again. With the GVL and the lock of the sampler.
+pub(crate) fn halt(halted: bool) {
+    HALTED.store(halted, Ordering::Relaxed);
+}
+
+/// Whether that is so. Relaxed: whoever arms has the GVL or the lock of the sampler.
+fn is_halted() -> bool {
+    HALTED.load(Ordering::Relaxed)
+}
+
+/// Takes a SIGPROF that is pending for the thread that we are on or for the process, as in a handler or where it is blocked.
+pub(crate) fn take_pending() -> bool {
     let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.
     unsafe {

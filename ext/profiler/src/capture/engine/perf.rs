@@ -6,7 +6,7 @@
 //! for them by name.
 
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::{AtomicI32, Ordering};
+use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::capture::clock;
 use crate::threads::ThreadState;
@@ -49,12 +49,20 @@ struct Owner {
 /// Has the counter of `state` tick at that interval; makes it if there is none.
 ///
 /// # Errors
-/// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to be had.
+/// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to spare.
 pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if super::is_halted() {
+        return Ok(());
+    }
     if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
         return set_period(fd, interval_ns);
     }
+    if !has_room() {
+        REFUSED_NS.store(clock::monotonic_ns(), Ordering::Relaxed);
+        return Err(::libc::EMFILE);
+    }
     let fd = open(state.native_id(), interval_ns)?;
+    OPEN.fetch_add(1, Ordering::Relaxed);
     // Before the first tick: the handler asks whose it is.
     state.perf.store(fd + 1, Ordering::Release);
     let owner = Owner { kind: 0, id: state.native_id() };
@@ -70,9 +78,46 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     }
     let failure = super::errno();
     state.perf.store(0, Ordering::Release);
+    OPEN.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: it was just opened.
     unsafe { ::libc::close(fd) };
     Err(failure)
+}
+
+/// Counters that are there.
+static OPEN: AtomicU64 = AtomicU64::new(0);
+/// When a thread was last left without one for the sake of the app's own descriptors, on the monotonic clock, ns; 0 is never.
+static REFUSED_NS: AtomicU64 = AtomicU64::new(0);
+/// Counters take one in so many of the descriptors that a process may have.
+const SHARE: u64 = 8;
+/// At most so many of the highest descriptors have to be free.
+const SPARE: u64 = 16;
+
+/// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`): counters together take an eighth of
+/// them, and none where few are left. The system gives the lowest one that is free, so the highest are the last to go: they are
+/// asked for, rather than taken to see what comes, which could be the one that the app needs at that moment.
+fn has_room() -> bool {
+    let mut limit = ::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills what it is handed.
+    let known = unsafe { ::libc::getrlimit(::libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    let most = limit.rlim_cur;
+    // More than there are numbers is no limit.
+    if !known || i32::try_from(most).is_err() {
+        return true;
+    }
+    let spare = SPARE.min(u64::div_ceil(most, SHARE));
+    // SAFETY: asks about a number.
+    let is_free = |fd: u64| unsafe { ::libc::fcntl(fd as ::libc::c_int, ::libc::F_GETFD) } < 0;
+    OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(spare)..most).all(is_free)
+}
+
+/// What has to be known where threads were left without counters.
+pub(crate) const SHORT_NOTE: &str =
+    "file descriptors are few (ulimit -n), so some threads had the kernel's timers in place of perf, which tick less often";
+
+/// Whether a thread was left without a counter since then, as descriptors are few.
+pub(crate) fn was_short_since(monotonic_ns: u64) -> bool {
+    REFUSED_NS.load(Ordering::Relaxed) > monotonic_ns
 }
 
 /// Has the counter of `state`, if it has one, begin its interval anew.
@@ -195,7 +240,11 @@ pub(crate) fn is_armed(state: &ThreadState) -> bool {
 /// what it has inherited: to close a descriptor there is the child's own.
 pub(crate) fn disarm(state: &ThreadState) {
     let fd = state.perf.swap(0, Ordering::AcqRel) - 1;
-    if fd >= 0 && is_ours(fd) {
+    if fd < 0 {
+        return;
+    }
+    OPEN.fetch_sub(1, Ordering::Relaxed);
+    if is_ours(fd) {
         // SAFETY: it is ours, and whoever swaps it out is the only one to close it.
         unsafe { ::libc::close(fd) };
     }

@@ -13,6 +13,9 @@ use ::core::prelude::rust_2021::*;
 /// # Errors
 /// The errno.
 pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
+    if interval_ns > 0 && super::is_halted() {
+        return Ok(());
+    }
     // A first tick after a random part, so that a program cannot fall into step with us.
     let first_ns = if interval_ns == 0 { 0 } else { 1_000 + super::random() % interval_ns };
     let times = ::libc::itimerval { it_interval: timeval(interval_ns), it_value: timeval(first_ns) };

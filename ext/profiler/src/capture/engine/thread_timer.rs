@@ -3,6 +3,10 @@
 //! It ticks only while its thread uses CPU, so a thread that waits gets no EINTR from us. It fires at
 //! most once per tick of the kernel (250 a second at CONFIG_HZ=250); what it skipped, it reports as
 //! overrun. It is gone at exec and in a forked child.
+//!
+//! The kernel names a timer by a number, which is another timer's once this one is deleted: the app's own, or that of the next
+//! thread in this state. Threads end without the lock of the sampler, and on Ruby 3.1 without the GVL. So nobody touches a timer
+//! but under a claim (`core/claim.rs`).
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
@@ -16,21 +20,27 @@ use crate::threads::ThreadState;
 /// # Errors
 /// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
-    if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
-        if state.timer_ns.load(Ordering::Relaxed) != interval_ns {
-            set(timer as ::libc::timer_t, interval_ns)?;
+    if super::is_halted() {
+        return Ok(());
+    }
+    if state.timer.is_there() {
+        // One that is claimed or gone by now is that of a thread that ends.
+        let Some(claim) = state.timer.claim() else { return Ok(()) };
+        let as_ever = state.timer_ns.load(Ordering::Relaxed) == interval_ns;
+        let armed = if as_ever { Ok(()) } else { set(native(claim.number()), interval_ns) };
+        if armed.is_ok() {
             state.timer_ns.store(interval_ns, Ordering::Relaxed);
         }
-        return Ok(());
+        delete(claim.give_back());
+        return armed;
     }
     let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
     if let Err(failure) = set(timer, interval_ns) {
-        // SAFETY: the timer was just made.
-        unsafe { ::libc::timer_delete(timer) };
+        delete(Some(timer as u64));
         return Err(failure);
     }
     state.timer_ns.store(interval_ns, Ordering::Relaxed);
-    state.timer.store(timer as usize + 1, Ordering::Release);
+    state.timer.give(timer as u64);
     Ok(())
 }
 
@@ -40,8 +50,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
 /// As for [`arm`].
 pub(crate) fn probe() -> Result<(), i32> {
     let timer = create(clock::native_id(), ::core::ptr::null_mut())?;
-    // SAFETY: the timer was just made.
-    unsafe { ::libc::timer_delete(timer) };
+    delete(Some(timer as u64));
     Ok(())
 }
 
@@ -76,37 +85,36 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
 
 /// The timer of `state`, if it has one, ticks no more until it is armed again.
 pub(crate) fn stand_still(state: &ThreadState) {
-    if let Some(timer) = state.timer.load(Ordering::Relaxed).checked_sub(1) {
-        if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
-            // SAFETY: all zeros are one, which stops a timer; the timer is ours and exists.
-            unsafe {
-                ::libc::timer_settime(
-                    timer as ::libc::timer_t,
-                    0,
-                    &::core::mem::zeroed(),
-                    ::core::ptr::null_mut(),
-                )
-            };
-        }
+    let Some(claim) = state.timer.claim() else { return };
+    if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
+        // SAFETY: all zeros are one, which stops a timer; the timer is claimed.
+        unsafe {
+            let zero = ::core::mem::zeroed();
+            ::libc::timer_settime(native(claim.number()), 0, &raw const zero, ::core::ptr::null_mut())
+        };
     }
+    delete(claim.give_back());
 }
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
-    delete(state.timer.swap(0, Ordering::AcqRel));
+    delete(state.timer.take());
 }
 
-/// The same, for who has not the GVL: if it is `unused`, and still that which it was when that was asked.
+/// The same, for who has not the GVL: if it is `unused`, which is asked once nobody else can end it.
 pub(crate) fn disarm_if(state: &ThreadState, unused: impl FnOnce() -> bool) {
-    let timer = state.timer.load(Ordering::Acquire);
-    if unused() && state.timer.compare_exchange(timer, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-        delete(timer);
+    if let Some(claim) = state.timer.claim() {
+        delete(if unused() { Some(claim.take()) } else { claim.give_back() });
     }
 }
 
-fn delete(timer_plus_one: usize) {
-    if let Some(timer) = timer_plus_one.checked_sub(1) {
-        // SAFETY: the timer is ours, and whoever takes it out of its state is the only one to delete it.
-        unsafe { ::libc::timer_delete(timer as ::libc::timer_t) };
+fn native(number: u64) -> ::libc::timer_t {
+    number as ::libc::timer_t
+}
+
+fn delete(number: Option<u64>) {
+    if let Some(number) = number {
+        // SAFETY: the timer is ours, and whoever took its number out is the only one to delete it.
+        unsafe { ::libc::timer_delete(native(number)) };
     }
 }

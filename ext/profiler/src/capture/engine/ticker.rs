@@ -9,10 +9,10 @@
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
-use ::core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use ::core::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use ::std::boxed::Box;
 use ::std::io;
-use ::std::thread::{park, park_timeout, Builder, Thread};
+use ::std::thread::{park, park_timeout, yield_now, Builder, Thread};
 use ::std::time::Duration;
 
 use ::profiler_core::counters::add;
@@ -43,6 +43,8 @@ pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 /// Who it is, once it was needed: leaked, for those who may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+/// It is sending ticks.
+static IN_ROUND: AtomicBool = AtomicBool::new(false);
 /// It sleeps until somebody runs.
 static IDLE: AtomicBool = AtomicBool::new(false);
 /// How long nobody must have been seen to run before it does that, ns. To be woken takes a while on a busy machine, and is
@@ -56,6 +58,9 @@ const LONGEST_IDLE: Duration = Duration::from_millis(50);
 /// # Errors
 /// The errno, when there is no thread to be had.
 pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
+    if interval_ns > 0 && super::is_halted() {
+        return Ok(());
+    }
     if INTERVAL_NS.swap(interval_ns, Ordering::Relaxed) == interval_ns {
         return Ok(());
     }
@@ -76,6 +81,33 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
 fn thread() -> Option<&'static Thread> {
     // SAFETY: it is null, or was leaked; Acquire pairs with the Release in `arm`, which the sampler lock lets in one at a time.
     unsafe { TICKER.load(Ordering::Acquire).as_ref() }
+}
+
+/// A round, until it is dropped.
+struct Round;
+
+impl Round {
+    fn begin() -> Self {
+        IN_ROUND.store(true, Ordering::Relaxed);
+        // Pairs with the one in `wait_for_round`: either the round sees that the ticker is to rest, or it is waited for.
+        fence(Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        // Release pairs with the Acquire in `wait_for_round`: what was sent, was sent before.
+        IN_ROUND.store(false, Ordering::Release);
+    }
+}
+
+/// Waits until the ticker, which was sent to rest, sends no tick any more. That is as long as a round takes: it waits for nobody.
+pub(crate) fn wait_for_round() {
+    fence(Ordering::SeqCst);
+    while IN_ROUND.load(Ordering::Acquire) {
+        yield_now();
+    }
 }
 
 /// A thread runs: if the ticker waits for that, it goes round again.
@@ -104,6 +136,7 @@ pub(crate) fn forget() {
     NATIVE_ID.store(0, Ordering::Relaxed);
     TICKER.store(null_mut(), Ordering::Relaxed);
     IDLE.store(false, Ordering::Relaxed);
+    IN_ROUND.store(false, Ordering::Relaxed);
 }
 
 fn work() {
@@ -142,9 +175,11 @@ fn work() {
         sleep_until(first_ns + chance % room_ns, interval_ns);
         let now_ns = clock::monotonic_ns();
         went_ns = now_ns;
-        if CAPTURE.enabled.load(Ordering::Relaxed) {
+        let round = Round::begin();
+        if CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0 {
             threads::live().for_each(|state| visit(state, slot_ns, now_ns));
         }
+        drop(round);
         slot_ns += interval_ns;
         let missed = now_ns.saturating_sub(slot_ns) / interval_ns;
         if let (1.., Some(hub)) = (missed, CAPTURE.hub()) {
@@ -207,6 +242,8 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     }
     state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
     state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+    #[cfg(feature = "testing")]
+    crate::testing::before_tick();
     tick(state);
 }
 

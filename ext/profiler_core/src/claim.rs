@@ -1,0 +1,153 @@
+//! A number that the system gives out again once it was deleted, as the kernel does with those of timers.
+//!
+//! Several threads may want to use it and to delete it. Who uses a number that another one deletes meanwhile may meet something
+//! else by that number. So it is used under a claim only, and deleted once, by whoever took it out:
+//!
+//! * 0: there is none.
+//! * the number plus one: whoever swaps it out deletes it.
+//! * the same and [`CLAIMED`]: whoever claimed it uses it. Others swap it out all the same, and do not wait; the claimant then
+//!   finds it gone, and deletes it. Until then the number is not given out again, so the same word cannot come back.
+
+use ::core::prelude::rust_2021::*;
+
+use crate::sync::{AtomicU64, Ordering};
+
+const CLAIMED: u64 = 1 << 63;
+
+/// See the module. All functions but [`Claimable::give`] and [`Claimable::forget`] may meet each other on several threads.
+#[derive(Debug)]
+pub struct Claimable(AtomicU64);
+
+impl Claimable {
+    /// None yet.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// None yet.
+    #[cfg(loom)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Whether there is one, claimed or not.
+    #[inline]
+    pub fn is_there(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Puts one in, which is below 2^63 - 1. There is none, and nobody else puts one in meanwhile.
+    pub fn give(&self, number: u64) {
+        // Release pairs with the Acquire in `claim` and `take`.
+        self.0.store(number + 1, Ordering::Release);
+    }
+
+    /// Takes it out, for the caller to delete. Nothing if there is none, or if it is claimed: then the claimant deletes it.
+    #[must_use]
+    pub fn take(&self) -> Option<u64> {
+        let word = self.0.swap(0, Ordering::AcqRel);
+        if word & CLAIMED == 0 {
+            word.checked_sub(1)
+        } else {
+            None
+        }
+    }
+
+    /// Forgets it, as it is gone already.
+    pub fn forget(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Claims it, for the caller to use. Nothing if there is none, or somebody else has claimed it.
+    pub fn claim(&self) -> Option<Claim<'_>> {
+        let word = self.0.load(Ordering::Acquire);
+        let free = word != 0 && word & CLAIMED == 0;
+        let swap = || self.0.compare_exchange(word, word | CLAIMED, Ordering::AcqRel, Ordering::Relaxed);
+        (free && swap().is_ok()).then_some(Claim { claimable: self, word })
+    }
+}
+
+impl Default for Claimable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The right to use a number, until it ends by one of these.
+#[derive(Debug)]
+#[must_use = "the number stays claimed for ever"]
+pub struct Claim<'a> {
+    claimable: &'a Claimable,
+    word: u64,
+}
+
+impl Claim<'_> {
+    /// The number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.word - 1
+    }
+
+    /// Puts the number back. Gives it if it was taken out meanwhile: then it is the caller's to delete.
+    #[must_use]
+    pub fn give_back(self) -> Option<u64> {
+        self.swap(self.word).then_some(self.word - 1)
+    }
+
+    /// Takes the number out, for the caller to delete.
+    #[must_use]
+    pub fn take(self) -> u64 {
+        self.swap(0); // or it is out already
+        self.word - 1
+    }
+
+    /// Whether it was taken out meanwhile.
+    fn swap(&self, to: u64) -> bool {
+        let claimed = self.word | CLAIMED;
+        self.claimable.0.compare_exchange(claimed, to, Ordering::AcqRel, Ordering::Relaxed).is_err()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_takes_it_out_deletes_it_once() {
+        let timer = Claimable::new();
+        assert!(!timer.is_there() && timer.take().is_none() && timer.claim().is_none());
+        timer.give(0);
+        assert!(timer.is_there());
+        assert_eq!((timer.take(), timer.take()), (Some(0), None));
+    }
+
+    #[test]
+    fn a_claim_is_for_one_and_is_given_back() {
+        let timer = Claimable::new();
+        timer.give(7);
+        let claim = timer.claim().unwrap();
+        assert_eq!(claim.number(), 7);
+        assert!(timer.is_there() && timer.claim().is_none());
+        assert_eq!(claim.give_back(), None);
+        assert_eq!(timer.claim().unwrap().take(), 7);
+        assert!(!timer.is_there());
+    }
+
+    #[test]
+    fn what_is_taken_out_of_a_claim_is_the_claimants_to_delete() {
+        let timer = Claimable::new();
+        timer.give(7);
+        let claim = timer.claim().unwrap();
+        assert_eq!(timer.take(), None);
+        timer.give(8); // that of a next life
+        assert_eq!(claim.give_back(), Some(7));
+        let claim = timer.claim().unwrap();
+        assert_eq!(timer.take(), None);
+        timer.give(9);
+        assert_eq!(claim.take(), 8);
+        assert_eq!(timer.take(), Some(9));
+    }
+}

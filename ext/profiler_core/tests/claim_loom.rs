@@ -1,0 +1,91 @@
+//! A claimable number under every order of events that the memory model allows.
+#![cfg(loom)]
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::{Arc, Mutex};
+use profiler_core::claim::Claimable;
+
+/// Gives out the lowest number that is free, so that one comes back as soon as it can.
+#[derive(Default)]
+struct Kernel(Mutex<[Option<&'static str>; 4]>);
+
+impl Kernel {
+    fn create(&self, owner: &'static str) -> u64 {
+        let mut timers = self.0.lock().unwrap();
+        let number = timers.iter().position(Option::is_none).unwrap();
+        timers[number] = Some(owner);
+        number as u64
+    }
+
+    fn delete(&self, number: u64, owner: &'static str) {
+        assert_eq!(self.0.lock().unwrap()[number as usize].take(), Some(owner));
+    }
+
+    fn owner(&self, number: u64) -> Option<&'static str> {
+        self.0.lock().unwrap()[number as usize]
+    }
+}
+
+/// One sets the timer of a thread that ends, while the app makes a timer of its own.
+#[test]
+fn nobody_sets_a_timer_of_somebody_else() {
+    loom::model(|| {
+        let shared = Arc::new((Kernel::default(), Claimable::new()));
+        shared.1.give(shared.0.create("ours"));
+        let ends = {
+            let shared = shared.clone();
+            loom::thread::spawn(move || {
+                let (kernel, timer) = &*shared;
+                if let Some(number) = timer.take() {
+                    kernel.delete(number, "ours");
+                }
+                kernel.create("the app's");
+            })
+        };
+        let (kernel, timer) = &*shared;
+        if let Some(claim) = timer.claim() {
+            assert_eq!(kernel.owner(claim.number()), Some("ours"));
+            if let Some(number) = claim.give_back() {
+                kernel.delete(number, "ours");
+            }
+        }
+        ends.join().unwrap();
+        let left = kernel.0.lock().unwrap().iter().flatten().copied().collect::<Vec<_>>();
+        assert_eq!(left, ["the app's"]);
+    });
+}
+
+/// One ends a timer that is unused, while its thread ends and another one begins in its place.
+#[test]
+fn the_timer_of_a_next_life_stays() {
+    loom::model(|| {
+        let shared = Arc::new((Kernel::default(), Claimable::new(), AtomicU64::new(1)));
+        shared.1.give(shared.0.create("first"));
+        let lives = {
+            let shared = shared.clone();
+            loom::thread::spawn(move || {
+                let (kernel, timer, life) = &*shared;
+                if let Some(number) = timer.take() {
+                    kernel.delete(number, "first");
+                }
+                life.store(2, Ordering::Release);
+                timer.give(kernel.create("second"));
+            })
+        };
+        let (kernel, timer, life) = &*shared;
+        if let Some(claim) = timer.claim() {
+            // Only that of the first life is unused.
+            let unused = life.load(Ordering::Acquire) == 1;
+            let gone = if unused { Some(claim.take()) } else { claim.give_back() };
+            if let Some(number) = gone {
+                kernel.delete(number, "first");
+            }
+        }
+        lives.join().unwrap();
+        let number = timer.take().unwrap();
+        assert_eq!(kernel.owner(number), Some("second"));
+        kernel.delete(number, "second");
+        assert!(kernel.0.lock().unwrap().iter().all(Option::is_none));
+    });
+}
