@@ -97,6 +97,27 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect([app("Process.kill(:KILL, $$); sleep").code, files]).to eq [137, []]
     end
 
+    it "calls no == that the app has defined for numbers" do
+      result = app("class Integer; alias same ==; def ==(other) = (STDOUT.write('!'); same(other)); end; STDOUT.write('end')", OUT: "a.pb.gz")
+      expect([result.code, result.out, files]).to eq [0, "end", ["a.pb.gz"]]
+    end
+
+    it "asks nothing of a method_missing that the app has defined for all objects" do
+      result = app("$VERBOSE = nil; class Object; def method_missing(name, *) = STDOUT.puts(name); end", OUT: "a.pb.gz")
+      expect([result.code, result.out, files]).to eq [0, "", ["a.pb.gz"]]
+    end
+
+    it "is that of the settings at the start, whatever became of the environment" do
+      result = app("ENV.clear", OUT: "a.data", FORMAT: "pprof", QUIET: "1")
+      expect([result.code, result.err, files]).to eq [0, "", ["a.data"]]
+    end
+
+    it "is written where it was asked for, though the app's own directory is no more" do
+      command = [RbConfig.ruby, "-I", Child::LIB, "-rprofiler/autoload", "-e", "puts 1"]
+      result = command_child("sh", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "sh", *command, env: { "PROFILER_OUT" => in_box("a.pb.gz") }, chdir: box)
+      expect([result.code, result.out, files]).to eq [0, "1\n", ["a.pb.gz"]]
+    end
+
     it "tells of a place that went away" do
       Dir.mkdir(in_box("sub"))
       result = app("Dir.rmdir('sub'); puts 1; exit 8", OUT: "sub/a.svg\nb.svg")

@@ -17,7 +17,7 @@ module Profiler
       @path = File.expand_path(path.to_s)
       @format = (format || Profile.send(:_format_of, @path)).to_s
       Profile.send(:_check_format, @format)
-      raise Errno::EISDIR, @path if File.directory?(@path)
+      raise Errno::EISDIR, @path if directory?
 
       @pid = Process.pid
       open_beside
@@ -31,7 +31,7 @@ module Profiler
     #
     # @return [String] the path
     def write(profile)
-      @path = FileName.with_pid(@path) unless @pid == Process.pid
+      @path = FileName.with_pid(@path) unless @pid.equal?(Process.pid) # not ==, which an app may have defined anew
       replace { |path| profile.write_into(path, @format, gzip: Profile.send(:_packs, @path, @format), **@options) }
     end
 
@@ -53,13 +53,19 @@ module Profiler
 
     private
 
+    # File.directory? would ask the String for to_io first, and so the method_missing of an app that has one for all objects;
+    # and an exception that is rescued shows where ruby -d runs.
+    def directory?
+      !Dir.glob(["."], base: @path).empty?
+    end
+
     # Leaves nothing behind, unless it was written.
     def discard
       return unless @temporary
 
       @file&.close # nil if an exception came in just before it was there
       # In a child that a trap has forked meanwhile, it is the parent's, which is writing it.
-      File.delete(@temporary) if Process.pid == @writer
+      File.delete(@temporary) if @writer.equal?(Process.pid)
     rescue SystemCallError
       nil # the directory is gone, or is no longer ours: there is nothing more to tidy
     ensure

@@ -20,14 +20,22 @@ module Profiler
         raise Unsupported, reason if reason
 
         require_relative "../../profiler"
-        new(Settings.new(env), Claim.new(env))
+        # A copy of the settings: an app may clear its environment. The claim is for those that inherit it.
+        new(Settings.new(env.to_h), Claim.new(env))
+      end
+
+      # Where the process stands, with a slash at the end; nil if that directory is no more.
+      def self.directory
+        File.join(Dir.pwd, "")
+      rescue SystemCallError
+        nil
       end
 
       def initialize(settings, claim)
         @settings = settings
         @claim = claim
         settings.check
-        @directory = File.join(Dir.pwd, "")
+        @directory = Recording.directory
         # Not Profiler.start: the app's own Profiler.stop is not about this session.
         @session = Session.start(**settings.session)
         @session.pause if settings.start_paused?
@@ -44,7 +52,7 @@ module Profiler
 
       # Whether this process is a forked child of the one that started the recording.
       def child?
-        @pid != Process.pid
+        !@pid.equal?(Process.pid) # not ==, which an app may have defined anew
       end
 
       # Stops the session and writes the files; those of a forked child carry its pid. Does nothing the
@@ -168,9 +176,9 @@ module Profiler
 
       def summary(profile, written)
         stats = profile.stats
-        files = written.map { |path| path.start_with?(@directory) ? path[@directory.length..-1] : path }
+        files = written.map { |path| @directory && path.start_with?(@directory) ? path[@directory.length..-1] : path }
         format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
-               profile.meta[:modes].join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
+               profile.meta[:modes].map(&:to_s).join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
       end
 
@@ -187,7 +195,7 @@ module Profiler
       end
 
       def counted(number, noun)
-        "#{number} #{noun}#{"s" unless number == 1}"
+        "#{number} #{noun}#{"s" unless number.equal?(1)}"
       end
     end
   end
