@@ -26,6 +26,10 @@ module Profiler
   MOMENT = (2**63) - 1
   private_constant :MOMENT
 
+  # What our own work can raise where an app goes on without it: all else that is raised there came from outside.
+  OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
+  private_constant :OWN_TROUBLE
+
   # What {Profiler.run} has to write, should a forked child end inside the block.
   @unwritten = {}.compare_by_identity
 
@@ -253,10 +257,10 @@ module Profiler
       @at_exit ||= at_exit { @unwritten.each { |it, file| finish_quietly(it, file) } } || true
     end
 
-    # The user's own exception goes on, whatever becomes of ours.
+    # The user's own exception goes on, whatever becomes of ours. What arrives from outside goes on as well.
     def finish_quietly(session, output)
       finish(session, output, nil)
-    rescue StandardError => e
+    rescue *OWN_TROUBLE => e
       warn "[profiler] the profile was lost: #{e.message}"
     end
   end

@@ -47,6 +47,7 @@ module Profiler
       @policy = InApp::Policy.new(**options)
       @shown = Shown.new(@policy)
       @idle = @policy.idle?
+      [Body, Hijack, Shown] # loaded now: to load in a request is to be interrupted in the middle of it
     end
 
     def call(env)
@@ -107,12 +108,12 @@ module Profiler
       return [@shown.response(words)] if named
 
       [nil, @policy.on_demand(@asked.parse(words))]
-    rescue StandardError => e
+    rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end
 
     def permitted?(env)
-      @policy.quietly { @permission.given?(env) }
+      @policy.calling { @permission.given?(env) }
     end
 
     def serve(env, recording, app, question = nil)
@@ -159,7 +160,7 @@ module Profiler
     def finish(recording, env, status)
       @policy.quietly do
         # Whatever becomes of these, the profile is kept.
-        recording.finish { @policy.quietly { @route.labels(env, status) } || {} }
+        recording.finish { @policy.calling { @route.labels(env, status) } || {} }
       end
     end
 

@@ -66,7 +66,7 @@ module Profiler
     def begin_one(policy, job)
       asked = job[OPTION]
       permit = self.class.permit
-      return policy.by_chance unless asked && (permit.nil? || permit.call(job))
+      return policy.by_chance unless asked && (permit.nil? || policy.calling { permit.call(job) })
 
       policy.on_demand(asked == true ? {} : Middleware::Asked.new(nil).parse(asked.to_s))
     end

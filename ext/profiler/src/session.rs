@@ -16,6 +16,7 @@ use crate::errors::error;
 use crate::profile::Profile;
 use crate::sampler;
 use crate::vm::asked::define_class;
+use crate::vm::door;
 use crate::vm::threads::RubyThread;
 use crate::{fork, vm};
 
@@ -84,6 +85,7 @@ impl Session {
         bound: bool,
         scope: Option<u32>,
     ) -> Result<(), Error> {
+        enter(ruby)?;
         let config = match Prepared::of(options) {
             Some(prepared) => prepared.config(ruby)?,
             None => Arc::new(Config::from_ruby(ruby, RArray::try_convert(options)?)?),
@@ -103,7 +105,7 @@ impl Session {
 
     /// `session._stop`: a Profile. Where it raises what arrived meanwhile, the next call goes on.
     fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
-        fork::catch_up();
+        enter(ruby)?;
         if let Some(running) = session.running() {
             session.collect(ruby);
             let threads = sampler::named(ruby, running.id)?;
@@ -166,7 +168,7 @@ impl Session {
 
     /// `session.snapshot`: a Profile of what was seen so far.
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
-        fork::catch_up();
+        enter(ruby)?;
         let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
         session.collect(ruby);
         let threads = sampler::named(ruby, id)?;
@@ -189,31 +191,32 @@ impl Session {
 
     /// `session.join`: one that was started with a scope looks at this thread as well.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        fork::catch_up();
+        enter(ruby)?;
         sampler::join(ruby, session.id(ruby)?)
     }
 
     /// `session.pause`.
     fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        fork::catch_up();
+        enter(ruby)?;
         sampler::pause(session.id(ruby)?);
         Ok(())
     }
 
     /// `session.resume`.
     fn resume(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        fork::catch_up();
+        enter(ruby)?;
         sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
     /// `session._discard`: ends it without a Profile. Does nothing when it is over.
-    fn discard(&self) {
-        fork::catch_up();
-        match std::mem::replace(&mut *self.lock(), Life::Over) {
+    fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        enter(ruby)?;
+        match std::mem::replace(&mut *session.lock(), Life::Over) {
             Life::Running(running) => sampler::discard(running.id),
             Life::Stopped(stopped) => stopped.abandon(),
             Life::New | Life::Finished(_) | Life::Over => {}
         }
+        Ok(())
     }
 
     /// `session.running?`: also while it is paused.
@@ -240,6 +243,16 @@ impl Session {
     fn lock(&self) -> MutexGuard<'_, Life> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Each call begins here: in a forked child its sessions go on, and there is stack enough for what follows.
+///
+/// # Errors
+/// SystemStackError.
+fn enter(ruby: &Ruby) -> Result<(), Error> {
+    door::demand_stack(ruby)?;
+    fork::catch_up();
+    Ok(())
 }
 
 /// `Session.any?`: whether there is one in this process.

@@ -83,7 +83,7 @@ module Profiler
         end
       rescue Refused
         nil # and the next one will do
-      rescue StandardError => e
+      rescue *OWN_TROUBLE => e
         lost(e)
       end
 
@@ -156,12 +156,14 @@ module Profiler
 
       # @api private
       def store(result)
-        if @store.respond_to?(:store)
-          result.location = @store.store(result)
-        else
-          @store.call(result)
+        calling do
+          if @store.respond_to?(:store)
+            result.location = @store.store(result)
+          else
+            @store.call(result)
+          end
+          result
         end
-        result
       end
 
       # @param name [String, nil] an id; nil: the newest
@@ -183,10 +185,21 @@ module Profiler
       end
 
       # The app's work goes on, whatever becomes of ours. Each kind of trouble is told once.
+      #
+      # What an exception of another kind tells is not ours: it arrived from outside, and goes on.
       def quietly
         yield
-      rescue StandardError, ScriptError, SystemStackError => e # NotImplementedError and LoadError are of the second kind
+      rescue *OWN_TROUBLE => e
         lost(e)
+      end
+
+      # The same for what the app gave us to call, which may raise anything. What other threads raise meanwhile waits for its end.
+      def calling
+        Thread.handle_interrupt(StandardError => :never) do
+          yield
+        rescue StandardError, ScriptError, SystemStackError => e # NotImplementedError and LoadError are of the second kind
+          lost(e)
+        end
       end
 
       private

@@ -71,6 +71,34 @@ pub(crate) fn cpu_ns_of(native_id: i32) -> Option<u64> {
     read(cpu_clock_of(native_id))
 }
 
+/// Whether the kernel says that a thread of this process waits, be it with the GVL or without. Not for handlers.
+pub(crate) fn is_asleep(native_id: i32) -> bool {
+    /// The name in it, in parentheses, has 15 bytes at most; the state is what follows.
+    const ENOUGH: usize = 64;
+    let mut path = [0_u8; 64];
+    let mut text = [0_u8; ENOUGH];
+    // SAFETY: the path is written with its end, and a descriptor that was got is closed.
+    let read = unsafe {
+        ::libc::snprintf(
+            path.as_mut_ptr().cast(),
+            path.len(),
+            c"/proc/self/task/%d/stat".as_ptr(),
+            native_id,
+        );
+        let file = ::libc::open(path.as_ptr().cast(), ::libc::O_RDONLY | ::libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let read = ::libc::read(file, text.as_mut_ptr().cast(), ENOUGH);
+        ::libc::close(file);
+        read
+    };
+    let text = text.get(..read.max(0) as usize).unwrap_or(&[]);
+    let name_ends = text.iter().rposition(|byte| *byte == b')');
+    let state = name_ends.and_then(|at| text.get(at + 2));
+    state.is_some_and(|state| matches!(state, b'S' | b'D'))
+}
+
 /// The kernel's id of a thread's CPU clock: the thread's id, inverted, above three bits that say
 /// "one thread" (4) and "as the scheduler counts" (2).
 pub(crate) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {

@@ -98,6 +98,7 @@ pub(crate) fn register(
     state.run_ns.store(0, Relaxed);
     state.stamped_cpu_ns.store(cpu_ns, Relaxed);
     state.ticked_cpu_ns.store(0, Relaxed);
+    state.visited_cpu_ns.store(0, Relaxed);
     state.next_tick_ns.store(0, Relaxed);
     state.labels.store(0, Relaxed);
     state.fiber.store(0, Relaxed);

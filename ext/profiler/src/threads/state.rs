@@ -62,8 +62,9 @@ pub(crate) struct ThreadState {
     pub(super) handled_ns: AtomicU64,
     /// How long it is to run before its next tick, ns, where that is not the interval; else 0.
     pub(super) run_ns: AtomicU64,
-    /// For the ticker: where its CPU clock stood at its last tick, and before when no other is due, ns.
+    /// For the ticker: where its CPU clock stood at its last tick and at the last round, and before when no other is due, ns.
     pub(crate) ticked_cpu_ns: AtomicU64,
+    pub(crate) visited_cpu_ns: AtomicU64,
     pub(crate) next_tick_ns: AtomicU64,
     /// Labels that the handler puts on records.
     pub(crate) labels: AtomicU32,
@@ -115,6 +116,7 @@ impl ThreadState {
             handled_ns: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),
             ticked_cpu_ns: AtomicU64::new(0),
+            visited_cpu_ns: AtomicU64::new(0),
             next_tick_ns: AtomicU64::new(0),
             labels: AtomicU32::new(0),
             fiber: AtomicU64::new(0),

@@ -71,6 +71,19 @@ pub(crate) fn inspect(value: Value) -> Result<String, Error> {
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
 }
 
+/// An error if the machine stack is almost at its end. Ruby jumps out of whatever runs into it, and what was locked there would
+/// stay locked for ever.
+///
+/// # Errors
+/// SystemStackError.
+pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
+    // SAFETY: a `Ruby` proves that this is a Ruby thread; the call compares two addresses.
+    if unsafe { rb_sys::ruby_stack_check() } == 0 {
+        return Ok(());
+    }
+    Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
+}
+
 /// Asks what may have no answer, which Ruby tells by a NameError. Nothing then.
 ///
 /// # Errors

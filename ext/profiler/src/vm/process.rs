@@ -19,6 +19,10 @@ use super::door::{call, quietly, Name};
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
     static ANSWER: Asked<(bool, Option<String>)> =
         Asked::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
+    // `callcc` copies a stack over the one that runs, and a walk in the middle of that dies. It comes with a library.
+    if constant(ruby, &[c"Continuation"]).is_some() {
+        return Ok(Some("a continuation (callcc) replaces the stack while it may be walked".into()));
+    }
     match ANSWER.get(ruby)? {
         // A program can turn ZJIT on by itself.
         (true, _) => why_unsafe(ruby),

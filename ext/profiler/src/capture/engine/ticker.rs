@@ -1,8 +1,8 @@
 //! A native thread that sends each thread that runs a tick, at a random moment of each interval, as fine as is asked.
 //!
-//! It spares whoever does not run: a thread that blocks, where that is known, and one whose CPU clock stands still
-//! since its last tick. A signal there would say nothing, and end a system call with EINTR. It asks the kernel for one
-//! clock a thread and tick. A forked child has no such thread, and gets one of its own.
+//! It spares whoever does not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
+//! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. It asks the kernel for two
+//! clocks a thread and tick. A forked child has no such thread, and gets one of its own.
 //!
 //! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
 //! too, but seldom (`core/sampled.rs`).
@@ -237,7 +237,14 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
         return;
     }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
+    if state.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
+        return; // it has not run since the last round
+    }
     if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < enough_ns(interval_ns) {
+        return;
+    }
+    // One that has run and is asleep by now is caught another time: its next sample has what it ran.
+    if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
         return;
     }
     state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
