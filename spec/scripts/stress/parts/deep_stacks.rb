@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+# Machine stacks at their end, in Ruby and in C, on main, threads and fibers, while ticks come every 50 us.
+#
+# A tick there must not end the process, and must leave the thread as it was: a SIGPROF that stays blocked is no tick ever after.
+module Stress
+  DEPTH = 100_000
+  NESTED = DEPTH.times.inject([]) { |inner, _number| [inner] }
+  LINKED = Struct.new(:next)
+  CHAIN = DEPTH.times.inject(nil) { |inner, _number| LINKED.new(inner) }
+
+  def self.recurse(level = 0) = recurse(level + 1) + 1
+
+  def self.recurse_by_blocks(level = 0) = [level].each { |number| recurse_by_blocks(number + 1) }
+
+  def self.recurse_by_format(level = 0)
+    named = Object.new
+    named.define_singleton_method(:to_s) { Stress.recurse_by_format(level + 1) }
+    "#{named} #{level}"
+  end
+
+  ENDS = {
+    "Marshal.dump" => -> { Marshal.dump(NESTED) },
+    "Marshal.dump of structs" => -> { Marshal.dump(CHAIN) },
+    "inspect" => -> { NESTED.inspect },
+    "hash" => -> { NESTED.hash },
+    "compare" => -> { NESTED == [NESTED] },
+    "recursion" => -> { recurse },
+    "recursion by blocks" => -> { recurse_by_blocks },
+    "recursion by methods of C" => -> { recurse_by_format },
+    "sort" => -> { [NESTED, [NESTED]].sort }
+  }.freeze
+
+  def self.reach_the_end
+    name, call = ENDS.to_a.sample
+    begin
+      call.call
+    rescue SystemStackError
+      count(:stack_errors)
+    end
+    count(name)
+    check_signals(name)
+  end
+
+  # No thread blocks SIGPROF, but those of ours.
+  def self.check_signals(name)
+    status = File.read("/proc/thread-self/status")
+    blocked = status[/^SigBlk:\s*(\h+)/, 1].to_i(16)
+    wrong("a blocked SIGPROF", "after #{name} on #{Thread.current.inspect}") if blocked[Signal.list["PROF"] - 1] == 1
+  end
+
+  worker("the end of a thread's stack") do
+    Thread.new { reach_the_end }.join
+  end
+  worker("the end of a fiber's stack") do
+    Fiber.new { reach_the_end }.resume
+  end
+  worker("collections at the end of stacks") do
+    GC.start(full_mark: false)
+    sleep(0.01)
+  end
+  worker("sessions over stacks") do
+    next sleep(0.1) unless PROFILED
+
+    view = { mode: MODES.sample }
+    view[:interval] = 50 if (Array(view[:mode]) & %i[cpu wall]).any?
+    session = Profiler::Session.start(depth: [128, 2_048, 10_000].sample, **view)
+    sleep(rand * 0.5)
+    session.stop
+    count(:sessions)
+  end
+  on_main { reach_the_end }
+end
