@@ -89,8 +89,7 @@ module Stress
     def main(title)
       srand(SEED)
       Thread.report_on_exception = false
-      # The hammer finds threads at worse moments than any timer does.
-      Profiler::Testing.hammer(500) if PROFILED && ENV["STRESS_HAMMER"] != "0"
+      hammer if PROFILED && MODE != "objects"
       threads = @workers.map { |name, worker| [name, Thread.new { run_worker(name, worker) }] }
       beat
       began = now
@@ -104,6 +103,12 @@ module Stress
     end
 
     private
+
+    # Ticks at worse moments than any timer finds. The first session of time has a handler installed, which stays.
+    def hammer
+      Profiler.run(mode: :cpu) { work }
+      Profiler::Testing.hammer(500) unless ENV["STRESS_HAMMER"] == "0"
+    end
 
     def run_worker(name, worker)
       Thread.current.thread_variable_set(:stress_worker, worker)

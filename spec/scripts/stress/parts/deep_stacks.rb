@@ -19,6 +19,29 @@ module Stress
     "#{named} #{level}"
   end
 
+  # Calls +call+ at every level of a recursion that uses the machine stack, from +from+ on.
+  def self.call_from(from, call, level = 0)
+    call.call if level >= from
+    [level].each { |number| @deepest = number; call_from(from, call, number + 1) }
+  end
+
+  # The same, on the last levels of this stack alone.
+  def self.call_at_the_end(call)
+    begin
+      call_from(Float::INFINITY, call)
+    rescue SystemStackError
+      nil
+    end
+    call_from(@deepest - rand(5..60), call)
+  end
+
+  OURS = PROFILED ? {
+    "labels at the end" => -> { call_at_the_end(-> { Profiler.label(deep: rand(100)) { Profiler.labels } }) },
+    "sessions at the end" => -> { call_at_the_end(-> { Profiler::Session.start(**view).discard }) },
+    "results at the end" => -> { call_at_the_end(-> { Profiler.run(**view) { work(2) }.samples }) },
+    "files at the end" => -> { (@result ||= Profiler.run(mode: :cpu) { work(2_000) }) && call_at_the_end(-> { @result.to_pprof }) }
+  } : {}
+
   ENDS = {
     "Marshal.dump" => -> { Marshal.dump(NESTED) },
     "Marshal.dump of structs" => -> { Marshal.dump(CHAIN) },
@@ -28,11 +51,12 @@ module Stress
     "recursion" => -> { recurse },
     "recursion by blocks" => -> { recurse_by_blocks },
     "recursion by methods of C" => -> { recurse_by_format },
-    "sort" => -> { [NESTED, [NESTED]].sort }
+    "sort" => -> { [NESTED, [NESTED]].sort },
+    **OURS
   }.freeze
 
   def self.reach_the_end
-    name, call = ENDS.to_a.sample
+    name, call = ENDS.slice(*(ENV["STRESS_ENDS"]&.split(",") || ENDS.keys)).to_a.sample
     begin
       call.call
     rescue SystemStackError
