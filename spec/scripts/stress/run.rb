@@ -24,6 +24,12 @@ if ENV["STRESS_BEATS"]
   return
 end
 
+# With STRESS_LIB, another build of the extension; with STRESS_PRELOAD, a library that it needs before Ruby; with
+# STRESS_WRAPPER, a program that runs the child's Ruby.
+LIB = ENV.fetch("STRESS_LIB", File.expand_path("../../../lib", __dir__))
+CHILD_ENV = { "LD_PRELOAD" => ENV["STRESS_PRELOAD"] }.compact.freeze
+WRAPPER = ENV["STRESS_WRAPPER"].to_s.split.freeze
+
 TURN = 0.1
 HANG = Integer(ENV.fetch("STRESS_HANG", "20"))
 
@@ -37,8 +43,7 @@ def native_stacks(pid)
 end
 
 beats, beats_of_child = IO.pipe
-pid = spawn({ "STRESS_BEATS" => beats_of_child.fileno.to_s }, RbConfig.ruby, *ENV["STRESS_RUBY_OPTIONS"].to_s.split, "-I#{File.expand_path("../../../lib", __dir__)}",
-            __FILE__, *names, beats_of_child => beats_of_child, pgroup: true)
+pid = spawn(CHILD_ENV.merge("STRESS_BEATS" => beats_of_child.fileno.to_s), *WRAPPER, RbConfig.ruby, "-I#{LIB}", __FILE__, *names, beats_of_child => beats_of_child, pgroup: true)
 beats_of_child.close
 %w[INT TERM].each { |signal| trap(signal) { Process.kill(:KILL, -pid) } }
 silent = 0
