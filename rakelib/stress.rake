@@ -1,18 +1,46 @@
 # frozen_string_literal: true
 
-# Crashes do not show in a minute. What is run, and why each part of it is there, stands in spec/scripts/stress.rb.
+require "json"
 
-# The same program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
+# Crashes do not show in a minute. The heap program, spec/scripts/stress.rb, makes and collects code and objects; the parts in
+# spec/scripts/stress/parts each do one thing that harms a profiled process. Why each is there stands in its file.
+
+# The heap program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
 # points; and one thread that collects at every allocation.
-STRESS = {
-  "threads" => { share: 0.7, env: {} },
-  "objects" => { share: 0.1, env: { "OBJECTS_ALONE" => "1" } },
-  "alone" => { share: 0.1, env: { "THREADS" => "0" } },
-  "gc_stress" => { share: 0.1, env: { "THREADS" => "0", "GC_STRESS" => "1" } }
+STRESS_HEAP = {
+  "threads" => { share: 0.2, env: {} },
+  "objects" => { share: 0.05, env: { "OBJECTS_ALONE" => "1" } },
+  "alone" => { share: 0.05, env: { "THREADS" => "0" } },
+  "gc_stress" => { share: 0.05, env: { "THREADS" => "0", "GC_STRESS" => "1" } }
 }.freeze
+# Signals come to the main thread at any instruction, exceptions of threads only where a thread had lost its turn: so they get more.
+STRESS_PARTS = {
+  "signals" => 0.1, "into_sessions" => 0.1, "into_labels" => 0.06, "into_requests" => 0.06, "dying_threads" => 0.06, "deep_stacks" => 0.06,
+  "processes" => 0.06, "slow_files" => 0.03, "limits" => 0.03, "ractors" => 0.03, "all" => 0.06
+}.freeze
+STRESS_MODES = %w[cpu wall objects all].freeze
+
+# Every run of the parts: its name, environment, seconds and command.
+def stress_runs(seconds)
+  heap = STRESS_HEAP.map do |name, way|
+    ["heap #{name}", way[:env], seconds * way[:share], [RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/scripts/stress.rb"]]
+  end
+  parts = STRESS_PARTS.to_a.product(STRESS_MODES).map do |(name, share), mode|
+    ["#{name} #{mode}", { "STRESS_MODE" => mode }, seconds * share / STRESS_MODES.size, [RUBY, "#{ROOT}/spec/scripts/stress/run.rb", name]]
+  end
+  picked = ENV["STRESS_PARTS"]&.split(",")
+  (heap + parts).select { |name,| picked.nil? || picked.include?(name[/\w+/]) }
+end
+
+# The counts that a run printed, added to those of the runs before.
+def add_stress_counts(totals, lines)
+  lines.grep(/^(?:OK|BAD) \S+ \{/).each do |line|
+    JSON.parse(line[/\{.*\}/]).each { |name, count| totals[name] += count if count.is_a?(Numeric) }
+  end
+end
 
 namespace :check do
-  desc "Try to crash it for STRESS_MINUTES (30) on each of MATRIX (this Ruby; e.g. 3.1,3.3,3.4,yjit), side by side"
+  desc "Try to crash it for STRESS_MINUTES (30) on each of MATRIX (this Ruby; e.g. 3.1,3.3,3.4,yjit), side by side (STRESS_PARTS picks)"
   task :stress do
     minutes = Float(ENV.fetch("STRESS_MINUTES", "30"))
     picked = ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",")
@@ -21,19 +49,26 @@ namespace :check do
       command = in_slot("stress", RUBIES.merge("yjit" => YJIT_RUBY).fetch(version))
       log = "#{ROOT}/tmp/stress/#{version}.log"
       puts "Ruby #{version}: #{minutes} minutes, log in #{log}"
-      [version, log, spawn(*command, "-S", "rake", "stress:here[#{minutes}]", chdir: ROOT, %i[out err] => [log, "w"])]
+      [version, log, spawn(*command, "-S", "rake", "stress:here[#{minutes},#{ENV["STRESS_PARTS"].to_s.tr(",", "+")}]", chdir: ROOT, %i[out err] => [log, "w"])]
     end
     failed = runs.reject { |_version, _log, pid| Process.wait2(pid).last.success? }
-    runs.each { |version, log, _pid| puts "#{version}: #{File.readlines(log).grep(/^OK|BUG|rror/).first(5).join(" " * 5)}" }
+    runs.each { |version, log, _pid| puts "#{version}: #{File.readlines(log).grep(/^(BAD|WRONG|HANG|FAILED|TOTAL)|BUG|rror/).first(20).join("     ")}" }
     abort "check:stress: failed on #{failed.map(&:first).join(", ")}" if failed.any?
   end
 end
 
 # Run by check:stress under each Ruby.
-task "stress:here", [:minutes] => :compile do |_task, arguments|
-  STRESS.each do |name, way|
-    seconds = Float(arguments[:minutes]) * 60 * way[:share]
+task "stress:here", %i[minutes parts] => :compile do |_task, arguments|
+  ENV["STRESS_PARTS"] = arguments[:parts].tr("+", ",") unless arguments[:parts].to_s.empty?
+  totals = Hash.new(0)
+  runs = stress_runs(Float(arguments[:minutes]) * 60)
+  abort "stress: STRESS_PARTS=#{ENV["STRESS_PARTS"]} names no part (allowed: heap, #{STRESS_PARTS.keys.join(", ")})" if runs.empty?
+  failed = runs.reject do |name, env, seconds, command|
     puts "== #{name}, #{seconds.round} s"
-    sh way[:env].merge("STRESS_SECONDS" => seconds.to_s), RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/scripts/stress.rb", verbose: false
+    lines = IO.popen(env.merge("STRESS_SECONDS" => seconds.to_s), command, err: %i[child out]) { |io| io.each_line.map { |line| line.scrub.tap { |it| puts it } } }
+    add_stress_counts(totals, lines)
+    $?.success?
   end
+  puts "TOTAL #{RUBY_VERSION} #{JSON.generate(totals.sort.to_h)}"
+  abort "FAILED #{failed.map(&:first).join(", ")}" if failed.any?
 end

@@ -122,6 +122,7 @@ module Profiler
       response = recording.inside { app.call(env) }
       respond(env, recording, hijack, *response)
     ensure
+      recording.hand_over if hijack&.taken?
       # An exception or a throw.
       unless response || hijack&.taken?
         question ? question.failed = recording : finish(recording, env, nil)
@@ -140,6 +141,7 @@ module Profiler
       else
         body = Body.new(body, recording, &finishing)
       end
+      recording.hand_over
       [status, will_be_kept?(recording) ? named(recording, headers, env) : headers, body]
     end
 

@@ -51,8 +51,8 @@ module Profiler
         @limits = Limits.new(concurrency, rate)
         @kept = Limits.new(WATCHED, rate)
         @deadlines = Deadlines.new(duration)
-        # By fiber, what was begun there and not entered yet.
-        @entering = {}.compare_by_identity
+        # By fiber, what was begun inside of {guarded} there.
+        @guarded = {}.compare_by_identity
         @forking = Mutex.new
         @pid = Process.pid
         @told = {}
@@ -87,21 +87,18 @@ module Profiler
         lost(e)
       end
 
-      # Runs the block, which begins a recording and enters it. One that an exception, as Timeout sends it, kept from being entered
-      # is abandoned.
+      # Runs the block, which begins recordings, and ends each or hands it over. One that an exception, as Timeout sends it, kept
+      # from that is abandoned.
       #
       # @return what the block returns
       def guarded
+        fiber = Fiber.current
+        outer = @guarded[fiber]
+        begun = @guarded[fiber] = []
         yield
       ensure
-        @entering.delete(Fiber.current)&.abandon
-      end
-
-      # The work of +recording+ begins.
-      #
-      # @api private
-      def entered(recording)
-        @entering.delete(Fiber.current) if @entering[Fiber.current].equal?(recording)
+        begun&.each { |recording| recording.abandon unless recording.handed_over? }
+        outer ? @guarded[fiber] = outer : @guarded.delete(fiber)
       end
 
       # Whether there is anything to do where nobody asks.
@@ -214,9 +211,8 @@ module Profiler
       # @yield [Recording] before it begins
       def begin_one(reason, options)
         start_over unless @pid == Process.pid
-        fiber = Fiber.current
-        @entering.delete(fiber)&.abandon # of the request before, where not even {guarded} came to it
-        recording = @entering[fiber] = Recording.new(self, reason)
+        recording = Recording.new(self, reason)
+        @guarded[Fiber.current]&.push(recording)
         begin
           yield recording if block_given?
           recording.start(options) { @deadlines.add(recording) }
@@ -234,7 +230,7 @@ module Profiler
           next if @pid == Process.pid
 
           [@limits, @kept, @deadlines].each(&:start_over)
-          @entering.clear
+          @guarded.clear
           @pid = Process.pid
         end
       end

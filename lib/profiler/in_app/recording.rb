@@ -46,7 +46,6 @@ module Profiler
 
       # What the block does is part of it. On whatever thread, as often as it takes.
       def inside
-        @policy.entered(self)
         join unless Thread.current.equal?(@thread)
         # What enter_scope raises may have arrived when it was done, so leave undoes it in any case.
         before = Labels.current
@@ -90,7 +89,17 @@ module Profiler
         leave if session
       end
 
-      # It was not to begin, or nobody can enter it any more.
+      # Somebody else ends it, later: a body that is sent, or a connection that the app has taken.
+      #
+      # @return [self]
+      def hand_over
+        @handed_over = true
+        self
+      end
+
+      def handed_over? = @handed_over ? true : false
+
+      # It was not to begin, or an exception kept it from being ended. Does nothing if it is over.
       #
       # @return [nil]
       def abandon
