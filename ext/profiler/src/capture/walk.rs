@@ -185,5 +185,7 @@ pub(crate) fn hold_all(hold: bool) {
 /// Leaves a buffer taken, as a jump out of a handler would.
 #[cfg(feature = "testing")]
 pub(crate) fn leave_one_taken() {
-    Scratch::take().map(::core::mem::forget);
+    if let Some(scratch) = Scratch::take() {
+        ::core::mem::forget(scratch);
+    }
 }
