@@ -208,7 +208,7 @@ module Profiler
 
     # Whether a session runs in this process. Always false in a Ractor that is not the main one, of which no session knows.
     def running?
-      defined?(Session) && Session.any?
+      defined?(Session) ? Session.any? : false
     end
 
     # Whether this process can be profiled now.

@@ -19,6 +19,15 @@ module Profiler
       end
     end
 
+    # require "continuation": callcc copies a stack over the one that runs, and a tick in the middle of that would kill the process.
+    # Sessions that begin later take stacks at safe points.
+    module Continuations
+      def method_added(name)
+        Session.send(:_give_up_to_callcc) if name == :callcc
+        super
+      end
+    end
+
     # Ractor.new: before Ruby 3.3 the hook on allocation would kill the process, and what is freed is not told after it.
     module NewRactor
       def new(...)
@@ -37,6 +46,7 @@ module Profiler
         Kernel.singleton_class.prepend(Trap, Exec)
         Signal.singleton_class.prepend(Trap)
         Process.singleton_class.prepend(Exec)
+        Kernel.singleton_class.prepend(Continuations)
       end
 
       # The same for what a session that looks at objects must make way for.

@@ -23,7 +23,7 @@ use crate::{fork, vm};
 mod app;
 mod refusal;
 mod result;
-use app::{give_up, give_up_objects, mark};
+use app::{give_up, give_up_objects, give_up_to_callcc, mark};
 pub(crate) use refusal::refused;
 use refusal::{gone, over, refusal};
 use result::Stopped;
@@ -126,9 +126,7 @@ impl Session {
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::stop(running.id, named);
         let config = Arc::clone(&running.config);
-        *life = taken.map_or(Life::Over, |taken| {
-            Life::Stopped(Box::new(Stopped { taken, config, asked_ns, pid: fork::pid() }))
-        });
+        *life = taken.map_or(Life::Over, |taken| Life::Stopped(Stopped::new(taken, config, asked_ns)));
         !matches!(*life, Life::Over)
     }
 
@@ -175,7 +173,7 @@ impl Session {
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::snapshot(id, &threads.list).ok_or_else(|| gone(ruby))?;
         threads.release();
-        let stopped = Box::new(Stopped { taken, config, asked_ns, pid: fork::pid() });
+        let stopped = Stopped::new(taken, config, asked_ns);
         stopped.profile(ruby).map_err(|(stopped, arrived)| {
             stopped.abandon();
             arrived
@@ -276,6 +274,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     own.define_private_method("_refusal", function!(refusal, 0))?;
     own.define_private_method("_mark", function!(mark, 2))?;
     own.define_private_method("_give_up", function!(give_up, 0))?;
+    own.define_private_method("_give_up_to_callcc", function!(give_up_to_callcc, 0))?;
     own.define_private_method("_give_up_objects", function!(give_up_objects, 0))?;
     own.define_private_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
     own.define_private_method("_let_go", function!(sampler::let_go, 0))?;

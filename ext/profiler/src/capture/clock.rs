@@ -96,7 +96,7 @@ pub(crate) fn is_asleep(native_id: i32) -> bool {
     let text = text.get(..read.max(0) as usize).unwrap_or(&[]);
     let name_ends = text.iter().rposition(|byte| *byte == b')');
     let state = name_ends.and_then(|at| text.get(at + 2));
-    state.is_some_and(|state| matches!(state, b'S' | b'D'))
+    state == Some(&b'S') || state == Some(&b'D')
 }
 
 /// The kernel's id of a thread's CPU clock: the thread's id, inverted, above three bits that say

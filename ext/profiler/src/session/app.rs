@@ -46,11 +46,19 @@ pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
 
 /// `Session._give_up`: the app takes SIGPROF.
 pub(super) fn give_up(ruby: &Ruby) -> Result<(), Error> {
-    const WHY: &str = "the app trapped SIGPROF";
+    give_up_for(ruby, "the app trapped SIGPROF")
+}
+
+/// `Session._give_up_to_callcc`: the app has loaded what replaces stacks.
+pub(super) fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
+    give_up_for(ruby, "the app loaded continuations (callcc), which replace a stack while it may be walked")
+}
+
+fn give_up_for(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
     if !vm::process::on_main_ractor() {
-        return sampler::give_up_elsewhere(ruby, WHY);
+        return sampler::give_up_elsewhere(ruby, why);
     }
     fork::catch_up();
-    sampler::give_up(WHY);
+    sampler::give_up(why);
     Ok(())
 }

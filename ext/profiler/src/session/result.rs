@@ -19,15 +19,23 @@ use crate::{fork, vm};
 /// What a session gave, before names.
 #[derive(Debug)]
 pub(super) struct Stopped {
-    pub(super) taken: Taken,
-    pub(super) config: Arc<Config>,
+    taken: Taken,
+    config: Arc<Config>,
+    /// What it cost, up to when it was taken: to ask for names makes objects and takes time.
+    cost: Stats,
     /// When it was asked for, on the monotonic clock.
-    pub(super) asked_ns: u64,
+    asked_ns: u64,
     /// The process that it is of: in a forked child its handles are kept by nobody.
-    pub(super) pid: u32,
+    pid: u32,
 }
 
 impl Stopped {
+    /// What was taken just now, of what was asked for at `asked_ns`.
+    pub(super) fn new(taken: Taken, config: Arc<Config>, asked_ns: u64) -> Box<Self> {
+        let cost = taken.cost();
+        Box::new(Self { taken, config, cost, asked_ns, pid: fork::pid() })
+    }
+
     /// Whether its functions can be asked for here.
     pub(super) fn is_of_this_process(&self) -> bool {
         self.pid == fork::pid()
@@ -62,8 +70,7 @@ impl Stopped {
     }
 
     fn answered(self, ruby: &Ruby, answers: Answers) -> Profile {
-        let Self { taken, config, asked_ns, .. } = self;
-        let cost = taken.cost();
+        let Self { taken, config, cost, asked_ns, .. } = self;
         let Taken {
             closed,
             start,

@@ -7,6 +7,7 @@
 //! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
 //! too, but seldom (`core/sampled.rs`).
 
+use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
 use ::core::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
@@ -73,7 +74,9 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     } else if interval_ns > 0 {
         let spawned = sigaction::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
         let thread = spawned.map_err(no_thread)?.thread().clone();
-        TICKER.store(Box::into_raw(Box::new(thread)), Ordering::Release);
+        // Hidden from LLVM 19, which makes a bit of a pointer that is stored once, and then refuses to load that atomically.
+        let leaked = black_box(Box::into_raw(Box::new(thread)));
+        TICKER.store(leaked, Ordering::Release);
     }
     Ok(())
 }
