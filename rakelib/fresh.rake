@@ -86,6 +86,7 @@ class Fresh
   def take(step)
     log = File.join(LOGS, "#{@suite}-#{step}.log")
     FileUtils.mkdir_p(LOGS)
+    File.write(log, "")
     passed = step == "root" ? make(log) : enter(step, log)
     return "see #{log}\n#{File.readlines(log).last(30).join}" unless passed
 
