@@ -68,7 +68,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
 /// Why objects cannot be looked at.
 ///
 /// # Errors
-/// What was delivered while Ruby was asked.
+/// Exceptions that were delivered while Ruby was asked.
 pub(crate) fn no_objects(ruby: &Ruby) -> Result<Option<&'static str>, Error> {
     let kills = vm::allocations::HOOK_KILLS_RACTORS && vm::process::has_ractors(ruby)?;
     Ok(kills.then_some(

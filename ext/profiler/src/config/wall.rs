@@ -35,7 +35,7 @@ pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'stat
 /// Why `:wall` cannot be measured in this process; nothing when it can.
 ///
 /// # Errors
-/// What was delivered while Ruby was asked.
+/// Exceptions that were delivered while Ruby was asked.
 pub(crate) fn why_not(ruby: &Ruby) -> Result<Option<String>, Error> {
     let danger = vm::process::unsafe_to_walk(ruby)?;
     let unseen = || note(Engine::Safepoint, Some(danger.as_deref()?)).err();

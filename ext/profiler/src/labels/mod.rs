@@ -52,7 +52,7 @@ static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
 /// The labels of the fiber that runs here. What it inherited becomes its own.
 ///
 /// # Errors
-/// What was delivered while Ruby was asked: nothing has changed then.
+/// Exceptions that were delivered while Ruby was asked: nothing has changed then.
 fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
     let thread = ruby.thread_current().as_raw();
     // SAFETY: a `Ruby` proves that the GVL is held; the current thread lives.
@@ -69,7 +69,7 @@ fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
     Ok(own)
 }
 
-/// What the fiber that runs on `thread` is known to carry. Asks Ruby nothing: one that has inherited its labels and was never
+/// The labels that the fiber which runs on `thread` is known to carry. Asks Ruby nothing: one that has inherited its labels and was never
 /// asked for them is without.
 fn known(thread: u64) -> Option<Obj<Labels>> {
     // SAFETY: the callers have the GVL, and a Thread that is alive.

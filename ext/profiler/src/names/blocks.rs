@@ -58,7 +58,7 @@ pub(super) fn is_block(label: &str) -> bool {
 /// they are.
 ///
 /// # Errors
-/// What was delivered meanwhile. Nothing of what was found by then is kept.
+/// Exceptions that were delivered meanwhile. Nothing of what was found by then is kept.
 ///
 /// # Safety
 /// The caller holds the GVL, and keeps `handles` marked and in their places.

@@ -21,7 +21,7 @@ use owners::Owner;
 /// The functions of `handles`, in their order. Never under the drain lock.
 ///
 /// # Errors
-/// What was delivered meanwhile: then it can be asked again, from the beginning.
+/// Exceptions that were delivered meanwhile: then it can be asked again, from the beginning.
 ///
 /// # Safety
 /// The handles are marked, until this is over.
@@ -78,7 +78,7 @@ fn function(it: Description) -> Function {
 /// `Profiler.name_of(method)`: the name that profiles have for a Method or UnboundMethod; nothing for anything else.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     let mut buffer = Vec::new();
     // SAFETY: the GVL is held; `object`, an argument, is on the stack and holds its entry.

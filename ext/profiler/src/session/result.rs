@@ -51,7 +51,7 @@ impl Stopped {
     /// The Profile.
     ///
     /// # Errors
-    /// What was delivered while Ruby was asked for names. What was taken is given back, and can be asked for again.
+    /// Exceptions that were delivered while Ruby was asked for names. What was taken is given back, and can be asked for again.
     pub(super) fn profile(self: Box<Self>, ruby: &Ruby) -> Result<Profile, (Box<Self>, Error)> {
         match self.ask(ruby) {
             Ok(answers) => Ok(self.answered(ruby, answers)),

@@ -64,7 +64,7 @@ pub(crate) unsafe fn set_local(thread: u64, value: Option<u64>) {
 /// What the current fiber inherited or was given, as a VALUE. Nothing before Ruby 3.2.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 #[cfg(ruby_gte_3_2)]
 pub(crate) fn stored(ruby: &Ruby) -> Result<Option<u64>, Error> {
     static GET: Name = Name::new(c"[]");
@@ -76,7 +76,7 @@ pub(crate) fn stored(ruby: &Ruby) -> Result<Option<u64>, Error> {
 /// Ruby 3.2.
 ///
 /// # Errors
-/// What was delivered meanwhile: it is carried all the same, as the VM delivers when that is done.
+/// Exceptions that were delivered meanwhile: the value is carried all the same, as the VM delivers when that is done.
 ///
 /// # Safety
 /// `value` is a live object.

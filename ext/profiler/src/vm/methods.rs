@@ -114,7 +114,7 @@ pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
 /// Makes an UnboundMethod of each method of `module`.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 ///
 /// # Safety
 /// The caller holds the GVL; the module is alive and on the machine's stack.
@@ -168,7 +168,7 @@ fn is_method(object: Value) -> bool {
 /// The name under which a Method or UnboundMethod was defined.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     // SAFETY: both are alive; no method is called.
     let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };

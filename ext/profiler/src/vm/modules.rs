@@ -126,7 +126,7 @@ pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
 /// All classes and modules that are alive, but for singleton classes of classes: see [`metaclass`].
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn all(ruby: &Ruby) -> Result<RArray, Error> {
     // SAFETY: a `Ruby` proves that the GVL is held.
     objects_of(ruby, unsafe { Value::from_raw(rb_sys::rb_cModule) })

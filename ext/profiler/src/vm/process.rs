@@ -15,7 +15,7 @@ use super::door::{call, quietly, Name};
 /// answer cannot change.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
     static ANSWER: Asked<(bool, Option<String>)> =
         Asked::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
@@ -72,7 +72,7 @@ pub(crate) fn other_ractors(ruby: &Ruby) -> Result<Option<String>, Error> {
 /// Whether there are Ractors besides the main one.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn has_ractors(ruby: &Ruby) -> Result<bool, Error> {
     static COUNT: Name = Name::new(c"count");
     match constant(ruby, &[c"Ractor"]) {

@@ -41,7 +41,7 @@ impl Threads {
 /// All living threads of the Ractor, with their names if they are wanted. Overridden methods of Thread are not called.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
     let holder = alive(ruby)?;
     let ask = Ask::new(ruby, names)?;
@@ -52,7 +52,7 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
 /// The identities of all living threads of the Ractor.
 ///
 /// # Errors
-/// What was delivered meanwhile.
+/// Exceptions that were delivered meanwhile.
 pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
     Ok(alive(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
 }

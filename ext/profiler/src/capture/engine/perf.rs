@@ -111,7 +111,7 @@ fn has_room() -> bool {
     OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(spare)..most).all(is_free)
 }
 
-/// What has to be known where threads were left without counters.
+/// The note of profiles in which threads were left without counters.
 pub(crate) const SHORT_NOTE: &str =
     "file descriptors are few (ulimit -n), so some threads had the kernel's timers in place of perf, which tick less often";
 

@@ -246,7 +246,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < enough_ns(interval_ns) {
         return;
     }
-    // One that has run and is asleep by now is caught another time: its next sample has what it ran.
+    // A thread that has run and is asleep by now is caught another time: its next sample has what it ran.
     if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
         return;
     }
