@@ -113,6 +113,8 @@ impl Claim<'_> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use ::core::assert_eq;
+
     use super::*;
 
     #[test]
