@@ -94,7 +94,7 @@ impl Profile {
         }
         let rows = ruby.ary_new_capa(profile.samples.len());
         for sample in &profile.samples {
-            // Of a large profile this takes seconds.
+            // This takes seconds for a large profile.
             check_interrupts(ruby)?;
             let stack = ruby.ary_new();
             let mut node = profile.stacks.get(sample.stack.index());

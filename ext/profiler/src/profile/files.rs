@@ -47,7 +47,7 @@ impl Profile {
         let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
         let content = Content::new(ruby, rb_self, format, options)?;
         let written = without_gvl(ruby, move |abandoned| {
-            // Who is interrupted deletes the file: if that was before, it is not made again.
+            // An interrupted caller has deleted the file: it is not made again.
             let file = File::options().write(true).open(path)?;
             let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
             content.write(&mut out)?;
@@ -57,7 +57,7 @@ impl Profile {
     }
 }
 
-/// What a file is to have in it.
+/// The contents of a file.
 struct Content {
     profile: Arc<CoreProfile>,
     format: Format,

@@ -22,7 +22,7 @@ pub(super) fn all(profiles: RArray) -> Result<Vec<Arc<CoreProfile>>, Error> {
     profiles.into_iter().map(core).collect()
 }
 
-/// What `compute` makes of the profiles.
+/// Computes something of the profiles.
 ///
 /// # Errors
 /// As [`without_gvl`].
@@ -36,7 +36,7 @@ pub(super) fn on<T: Send + 'static>(
 }
 
 impl Profile {
-    /// What `compute` makes of the profile.
+    /// Computes something of the profile.
     ///
     /// # Errors
     /// As [`without_gvl`].

@@ -24,7 +24,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         return Ok(());
     }
     if state.timer.is_there() {
-        // One that is claimed or gone by now is that of a thread that ends.
+        // A timer that is claimed or gone by now belongs to a thread that ends.
         let Some(claim) = state.timer.claim() else { return Ok(()) };
         let as_ever = state.timer_ns.load(Ordering::Relaxed) == interval_ns;
         let armed = if as_ever { Ok(()) } else { set(native(claim.number()), interval_ns) };
