@@ -12,10 +12,12 @@ RSpec.describe "What a session takes from its process" do
       require "json"
       require "profiler"
       def cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
-      limit, threads, taken = ARGV.map { |it| Integer(it) }
+      limit, threads, free = ARGV.map { |it| Integer(it) }
       Process.setrlimit(:NOFILE, limit, limit)
       counters = -> { Dir["/proc/self/fd/*"].count { |it| File.readlink(it).include?("perf_event") rescue false } }
-      before = Array.new(taken) { File.open("/dev/null") }
+      before = [File.open("/dev/null")]
+      before << File.open("/dev/null") until before.last.fileno >= limit - 1 - free
+      taken = before.size
       Array.new(threads) { Thread.new { loop { 300.times { |it| it.to_s }; sleep 0.02 } } }
       session = Profiler.start(engine: :perf)
       till = cpu + 0.1 # counters come after 5 ms, and timers tick each 4 to 10
@@ -33,15 +35,15 @@ RSpec.describe "What a session takes from its process" do
                          notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call,
                          captured: profile.stats[:captured].positive?)
     RUBY
-    # A limit, threads, files that are open already.
-    outcomes = [[1024, 200, 0], [64, 30, 0], [256, 10, 225], [1024, 10, 0]].map do |figures|
+    # A limit, threads, and how many of the highest descriptors are free: the system gives the lowest.
+    outcomes = [[1024, 200, 1_000], [64, 30, 44], [512, 10, 23], [1024, 10, 1_000]].map do |figures|
       result = ruby_child("-e", code, *figures.map(&:to_s))
       expect(result.status).to be_success, result.err
       JSON.parse(result.out)
     end
     # Ruby has some of its own, 10 at most.
     expect(outcomes).to match(
-      [[128, 1], [8, 1], [be < 8, 1], [11, 0]].map do |own, notes|
+      [[128, 1], [8, 1], [be_between(1, 8), 1], [11, 0]].map do |own, notes|
         { "own" => own, "left" => be < 13, "refused" => 0, "notes" => notes, "after" => 0, "captured" => true }
       end
     )
