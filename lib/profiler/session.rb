@@ -32,7 +32,7 @@ module Profiler
         session = _new
         begin
           session.send(:_start, options, bound, scope)
-          @running[session] = starter if starter
+          hold(session, starter) if starter
           yield session if block_given?
           owned = true
           session
@@ -74,6 +74,12 @@ module Profiler
       end
 
       private
+
+      # Profiles that nobody fetched are kept until the next start, by the same thread or after the end of theirs.
+      def hold(session, starter)
+        @running.delete_if { |it, by| it.unclaimed? && (by == starter || !by.alive?) }
+        @running[session] = starter
+      end
 
       # Options as the extension takes them, for which all is ready.
       def ready(options)
@@ -157,7 +163,7 @@ module Profiler
     # Ends the session.
     #
     # An exception that arrives meanwhile, as +Timeout+ and +Thread#raise+ send it, is raised when the session has ended. The
-    # profile is kept then, and the next call gives it: see {#unclaimed?}.
+    # profile is kept then, and the next call gives it: see {#unclaimed?}. {Profiler.start} on the same thread forgets it.
     #
     # @return [Profile]
     # @raise [NotRunning] if it is over already

@@ -136,6 +136,30 @@ RSpec.describe "Exceptions from outside" do
     RUBY
   end
 
+  it "keep no profile that nobody fetches beyond the next start" do
+    expect(run(<<~RUBY, timeout: 120)).to match(/\A20 interrupted, [01] kept\n\z/)
+      stopping = false
+      trap("USR1") { (stopping = false; raise "signal") if stopping }
+      sender = fork { loop { sleep(rand * 0.001); Process.kill(:USR1, Process.ppid) } }
+      interrupted = 0
+      until interrupted == 20
+        Profiler.start(interval: 50)
+        begin
+          stopping = true
+          Profiler.stop
+          stopping = false
+        rescue RuntimeError
+          interrupted += 1 unless Profiler::Session.newest&.running?
+        end
+      end
+      Process.kill(:KILL, sender)
+      Process.wait(sender)
+      Profiler.start.discard
+      GC.start
+      puts "\#{interrupted} interrupted, \#{ObjectSpace.each_object(Profiler::Session).count(&:unclaimed?)} kept"
+    RUBY
+  end
+
   it "do not stay as an answer" do
     # The very first questions are asked while exceptions arrive, on a thread of its own each time.
     expect(run(<<~RUBY, timeout: 120)).to eq("fine\n")

@@ -121,7 +121,7 @@ module Stress
           open = policy.instance_variable_get(:@deadlines)
           Stress.wait_for(5) { !limits.any? && open.size.zero? }
           inside = limits.instance_variable_get(:@inside)
-          Stress.wrong("places that were not given back", "#{inside} of #{name}") unless inside.zero?
+          Stress.wrong("places that were not given back", "#{inside.size} of #{name}") unless inside.empty?
           Stress.wrong("recordings that never ended", "#{open.size} of #{name}") unless open.size.zero?
         end
       end
