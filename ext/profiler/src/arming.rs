@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use profiler_core::counters::count;
+use profiler_core::record::counters::count;
 
 use crate::capture::engine::{perf, process_timer, thread_timer, ticker, Engine};
 use crate::capture::{clock, holder, waits, CAPTURE};

@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
 
 use profiler_core::analysis::gc::Place;
-use profiler_core::blocks::Distance;
 use profiler_core::ids::ScopeId;
-use profiler_core::labels::LabelSet;
-use profiler_core::view::Measures;
+use profiler_core::sampling::blocks::Distance;
+use profiler_core::session::labels::LabelSet;
+use profiler_core::session::view::Measures;
 
 use crate::capture::clock;
 use crate::capture::engine::{perf, Engine};

@@ -10,10 +10,10 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::MutexGuard;
 
-use profiler_core::hub::ForkGuard;
 use profiler_core::ids::{LabelSetId, ScopeId};
-use profiler_core::sample::Walls;
-use profiler_core::view::ThreadNow;
+use profiler_core::pipeline::hub::ForkGuard;
+use profiler_core::record::sample::Walls;
+use profiler_core::session::view::ThreadNow;
 
 use crate::arming;
 use crate::capture::engine::{perf, ticker};

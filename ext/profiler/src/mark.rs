@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 
-use profiler_core::frame::Synthetic;
+use profiler_core::record::frame::Synthetic;
 
 use crate::capture::{made, walk, CAPTURE};
 use crate::threads::{self, ThreadState};

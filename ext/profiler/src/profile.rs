@@ -11,8 +11,8 @@ use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::analysis::trim::trim;
 use profiler_core::ids::Id;
+use profiler_core::profile::timeline::Timeline;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
-use profiler_core::timeline::Timeline;
 
 use crate::config::gc_place;
 use crate::errors::{argument_error, core_error};

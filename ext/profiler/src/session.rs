@@ -7,8 +7,8 @@ use magnus::{
     function, gc, method, prelude::*, DataTypeFunctions, Error, RArray, RModule, Ruby, TryConvert, TypedData,
     Value,
 };
-use profiler_core::hub::SessionId;
 use profiler_core::ids::ScopeId;
+use profiler_core::pipeline::hub::SessionId;
 
 use crate::capture::clock;
 use crate::config::{Bounds, Config, Prepared};

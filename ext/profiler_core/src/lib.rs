@@ -1,57 +1,49 @@
-//! The heart of the profiler that needs no Ruby: `cargo test` here runs without one.
+//! The part of the profiler that needs no Ruby: no VM, no clock and no thread but the collector's.
 //!
-//! Samples come in as raw records over the [`ring`], the [`collector`] sums them up, the VM side
-//! names what it is asked about, and out comes a [`profile::Profile`] for the formats to write.
-//! Nothing here knows what a handle is, and nothing here is `unsafe`.
+//! A room's name says when its code runs or what it owns. Imports go down this page only:
+//!
+//! | room | what it does |
+//! |---|---|
+//! | [`format`] | a profile to bytes, and bytes to a profile: one file or folder a format |
+//! | [`analysis`] | a profile to numbers: one question a file |
+//! | [`pipeline`] | the ring to the sessions, on the thread that drains |
+//! | [`session`] | what one session adds up |
+//! | [`profile`] | the finished result |
+//! | [`sampling`] | which event is a sample; safe in a signal handler |
+//! | [`record`] | what a handler writes; safe in a signal handler |
+//! | [`text`] | numbers as people read them |
+//! | [`ids`], [`error`], [`rng`], [`claim`] | ground |
+//!
+//! ```
+//! use profiler_core::format::{self, Format};
+//! use profiler_core::profile::Profile;
+//!
+//! let mut file = Vec::new();
+//! format::write(Format::Pprof, &Profile::default(), &mut file)?;
+//! assert_eq!(format::read(&file)?.samples.len(), 0);
+//! # Ok::<(), profiler_core::error::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod aggregate;
 pub mod analysis;
-pub mod collector;
-mod drain;
 pub mod error;
-mod footprint;
 pub mod format;
-pub mod hub;
 pub mod ids;
-pub mod labels;
-pub mod names;
+pub mod pipeline;
 pub mod profile;
-pub mod stacks;
+pub mod session;
 mod sync;
-pub mod timeline;
-pub mod tracked;
-pub mod unnamed;
-pub mod view;
-pub mod weights;
+pub mod text;
 
-// The rooms that run in signal handlers. Without the prelude of std there is no `Vec`, no `Box` and
-// no `format!` in them but by an import that a reader sees.
-#[no_implicit_prelude]
-pub mod blocks;
+// The rooms that run in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
+// no `format!` in them but by an import that a reader sees. The attribute holds for the files of a room too.
 #[no_implicit_prelude]
 pub mod claim;
 #[no_implicit_prelude]
-pub mod class;
+pub mod record;
 #[no_implicit_prelude]
-pub mod counters;
+pub mod rng;
 #[no_implicit_prelude]
-pub mod detail;
-#[no_implicit_prelude]
-pub mod frame;
-#[no_implicit_prelude]
-mod kind;
-#[no_implicit_prelude]
-mod meter;
-#[no_implicit_prelude]
-pub mod random;
-#[no_implicit_prelude]
-pub mod ring;
-#[no_implicit_prelude]
-pub mod sample;
-#[no_implicit_prelude]
-pub mod sampled;
-#[no_implicit_prelude]
-pub mod walls;
+pub mod sampling;

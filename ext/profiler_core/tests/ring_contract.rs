@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use profiler_core::ring::{Full, Ring};
+use profiler_core::record::ring::{Full, Ring};
 use proptest::prelude::*;
 
 fn push(ring: &Ring, words: &[u64]) -> Result<(), Full> {

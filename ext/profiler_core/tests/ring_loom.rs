@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use loom::sync::Arc;
-use profiler_core::ring::Ring;
+use profiler_core::record::ring::Ring;
 
 /// Two producers and a consumer: a record is seen whole or not at all, and none twice.
 #[test]

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use magnus::{Error, Ruby};
-use profiler_core::counters::count;
+use profiler_core::record::counters::count;
 
 use super::{arm, disarm, has_timer, OWN_TIMERS};
 use crate::capture::{clock, waits, CAPTURE};

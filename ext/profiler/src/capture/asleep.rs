@@ -3,10 +3,10 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::counters::count;
-use ::profiler_core::hub::Hub;
-use ::profiler_core::sample::{push_still, Kind, Stamp, State, Walls};
-use ::profiler_core::sampled::Judgement;
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::sample::{push_still, Kind, Stamp, State, Walls};
+use ::profiler_core::sampling::sampled::Judgement;
 
 use super::clock;
 use super::walk::Scratch;

@@ -4,10 +4,10 @@ use ::core::ffi::{c_int, c_void};
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::counters::{add, count};
-use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
-use ::profiler_core::sample::{Kind, Stamp, State, Walls};
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::{add, count};
+use ::profiler_core::record::sample::{Kind, Stamp, State, Walls};
 
 use super::engine::{self, perf, ticker};
 use super::walk::Scratch;

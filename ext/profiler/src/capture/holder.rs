@@ -4,10 +4,10 @@ use ::core::prelude::rust_2021::*;
 use ::core::ptr::{from_ref, null_mut};
 use ::core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 
-use ::profiler_core::counters::count;
-use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ThreadId};
-use ::profiler_core::sample::{Kind, Stamp};
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::sample::{Kind, Stamp};
 
 use super::walk::Scratch;
 use crate::threads::ThreadState;

@@ -13,11 +13,11 @@ use ::core::matches;
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{addr_of, addr_of_mut};
 
-use ::profiler_core::blocks::{Blocks, Distance};
-use ::profiler_core::class::Class;
-use ::profiler_core::hub::Hub;
-use ::profiler_core::sample::Made;
-use ::profiler_core::tracked::TrackedId;
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::class::Class;
+use ::profiler_core::record::sample::Made;
+use ::profiler_core::sampling::blocks::{Blocks, Distance};
+use ::profiler_core::sampling::tracked::TrackedId;
 
 use self::heap::Tables;
 pub(crate) use self::heap::{alive, follows, relocate};

@@ -21,7 +21,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use ::profiler_core::hub::Hub;
+use ::profiler_core::pipeline::hub::Hub;
 
 pub(crate) mod asleep;
 pub(crate) mod clock;

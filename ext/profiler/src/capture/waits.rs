@@ -5,11 +5,11 @@ use ::core::ffi::c_void;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
-use ::profiler_core::counters::{add, count};
-use ::profiler_core::hub::Hub;
-use ::profiler_core::sample::{Kind, Stamp, State};
-use ::profiler_core::view::Measures;
-use ::profiler_core::walls::Due;
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::{add, count};
+use ::profiler_core::record::sample::{Kind, Stamp, State};
+use ::profiler_core::sampling::walls::Due;
+use ::profiler_core::session::view::Measures;
 
 use super::engine::ticker;
 use super::handler::{stamp, stamp_at};

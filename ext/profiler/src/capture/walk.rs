@@ -5,9 +5,9 @@ use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{fence, AtomicUsize, Ordering};
 
-use ::profiler_core::counters::count;
-use ::profiler_core::hub::Hub;
-use ::profiler_core::sample::{push, Kind, Stamp, Walk};
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::sample::{push, Kind, Stamp, Walk};
 
 use super::{clock, CAPTURE};
 use crate::vm::{self, gvl::HOOKS};

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use magnus::{Error, RArray, Ruby, Symbol, Value};
-use profiler_core::blocks::Distance;
-use profiler_core::view::Measures;
+use profiler_core::sampling::blocks::Distance;
+use profiler_core::session::view::Measures;
 
 use super::{integer, wall};
 use crate::errors::{argument_error, error, wrong_value};

@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use magnus::rb_sys::AsRawValue;
 use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, Ruby};
-use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId};
-use profiler_core::sample::{push_switch, Stamp, State};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::record::sample::{push_switch, Stamp, State};
 
 use crate::arming;
 use crate::capture::{clock, CAPTURE};

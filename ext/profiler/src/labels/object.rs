@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::value::Opaque;
 use magnus::{gc, typed_data::Obj, DataTypeFunctions, Ruby, TryConvert, TypedData, Value};
-use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId};
-use profiler_core::labels::LabelSet;
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::session::labels::LabelSet;
 
 use super::numbers;
 

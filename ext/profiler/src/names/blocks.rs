@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, RArray, Ruby, Value};
-use profiler_core::names::{brace, without_ids};
+use profiler_core::pipeline::name_cache::{brace, without_ids};
 use profiler_core::profile::Function;
 
 use super::owners::Owner;

@@ -1,6 +1,6 @@
 //! How classes and modules are spelled, above all those without a name.
 
-use profiler_core::names::without_addresses;
+use profiler_core::pipeline::name_cache::without_addresses;
 
 use crate::vm::modules::{anatomy, class_of, Anatomy};
 use crate::vm::objects::{kind, Kind};

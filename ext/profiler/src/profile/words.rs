@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use magnus::{Error, RArray, Ruby};
-use profiler_core::format::{self, units, Format};
+use profiler_core::format::{self, Format};
 use profiler_core::profile::SampleType;
+use profiler_core::text::units;
 
 use crate::errors::core_error;
 

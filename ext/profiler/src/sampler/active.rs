@@ -1,10 +1,10 @@
 //! A session, as the machine knows it.
 
-use profiler_core::blocks::Distance;
-use profiler_core::hub::{SessionId, ThreadLife};
 use profiler_core::ids::{ScopeId, ThreadId};
+use profiler_core::pipeline::hub::{SessionId, ThreadLife};
 use profiler_core::profile::Marker;
-use profiler_core::view::Measures;
+use profiler_core::sampling::blocks::Distance;
+use profiler_core::session::view::Measures;
 
 use super::Start;
 use crate::threads;

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use magnus::Ruby;
-use profiler_core::counters::count;
-use profiler_core::hub::{Hub, SessionId};
-use profiler_core::view::{ThreadNow, View};
+use profiler_core::pipeline::hub::{Hub, SessionId};
+use profiler_core::record::counters::count;
+use profiler_core::session::view::{ThreadNow, View};
 
 use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
 use crate::capture::engine::{perf, Engine};

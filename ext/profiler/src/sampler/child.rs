@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use profiler_core::hub::{Hub, SessionId};
 use profiler_core::ids::ThreadId;
+use profiler_core::pipeline::hub::{Hub, SessionId};
 
 use super::{exec, Active, Sampler, Start, COLLECTOR_NS};
 use crate::arming;

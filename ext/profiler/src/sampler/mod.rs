@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use magnus::Ruby;
-use profiler_core::collector::{Collector, Worker};
-use profiler_core::counters::Counts;
-use profiler_core::hub::{Closed, Hub, SessionId};
 use profiler_core::ids::ThreadId;
+use profiler_core::pipeline::collector::{Collector, Worker};
+use profiler_core::pipeline::hub::{Closed, Hub, SessionId};
 use profiler_core::profile::Marker;
-use profiler_core::view::ThreadNow;
+use profiler_core::record::counters::Counts;
+use profiler_core::session::view::ThreadNow;
 
 use crate::capture::engine::{ticker, Engine};
 use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use profiler_core::hub::{Closed, Hub, SessionId};
 use profiler_core::ids::ScopeId;
+use profiler_core::pipeline::hub::{Closed, Hub, SessionId};
 use profiler_core::profile::{Marker, Stats, Thread};
 
 use super::{lock, now, quiet, Active, Start, Taken};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim::trim;
-use profiler_core::blocks::Distance;
 use profiler_core::profile::{Function, Meta, SampleType, Stats};
+use profiler_core::sampling::blocks::Distance;
 
 use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, CAPTURE};

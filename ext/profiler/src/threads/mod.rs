@@ -15,9 +15,9 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use profiler_core::aggregate::Last;
-use profiler_core::hub::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::hub::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
+use profiler_core::session::aggregate::Last;
 
 use crate::capture::clock;
 use crate::capture::engine::thread_timer;

@@ -7,9 +7,9 @@ use std::sync::atomic::{
 
 use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::sampled::SampledWalls;
-use profiler_core::view::ThreadNow;
-use profiler_core::walls::WallClock;
+use profiler_core::sampling::sampled::SampledWalls;
+use profiler_core::sampling::walls::WallClock;
+use profiler_core::session::view::ThreadNow;
 
 use super::{FREE, LIVE};
 use crate::capture::clock;

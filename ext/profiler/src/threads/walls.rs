@@ -1,6 +1,6 @@
 //! A thread's wall clocks, by whichever way this Ruby has: measured by hooks, or sampled.
 
-use profiler_core::sample::Walls;
+use profiler_core::record::sample::Walls;
 
 use super::{cpu_ns, ThreadState};
 use crate::capture::clock;

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use profiler_core::detail::GcCause;
+use profiler_core::record::detail::GcCause;
 use rb_sys::VALUE;
 
 /// The VM's words for what is asked, and for the answers, as static Symbols; 0 until they are learned.

@@ -2,9 +2,9 @@
 
 use super::origin::Origin;
 use super::sum::Sum;
-use crate::format::units::percent;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Profile};
+use crate::text::units::percent;
 
 /// What stands for a stack of which nothing is left.
 const HIDDEN: &str = "(hidden)";

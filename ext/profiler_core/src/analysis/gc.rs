@@ -1,10 +1,10 @@
 //! Where garbage collection shows: under what caused it, as it was taken; at the root; or nowhere.
 
 use super::sum::Sum;
-use crate::format::units::duration;
 use crate::ids::{Id, StackId};
 use crate::profile::{Node, Profile, SampleType};
-use crate::sample::State;
+use crate::record::sample::State;
+use crate::text::units::duration;
 
 /// What becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
+use crate::profile::timeline::{Moment, Timeline};
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread};
-use crate::sample::State;
-use crate::timeline::{Moment, Timeline};
+use crate::record::sample::State;
 
 /// What makes a row the same row.
 type Key = (StackId, ThreadId, State, LabelSetId);

@@ -159,9 +159,9 @@ impl<'calls> Slot<'calls> {
 mod tests {
     use super::*;
     use crate::ids::{FrameId, FunctionId, RowId, StackId};
+    use crate::profile::timeline::{Moment, Timeline};
     use crate::profile::{Frame, Function, Node, Sample, Weights};
-    use crate::sample::State;
-    use crate::timeline::{Moment, Timeline};
+    use crate::record::sample::State;
 
     /// `main` calls `busy` and a hundred others, in turn; `busy` weighs as much as they all.
     fn profile(moments: usize) -> Profile {

@@ -1,8 +1,8 @@
 //! How far the numbers can be trusted, in sentences: the same ones in every output.
 
-use super::units::{count, counted, duration, percent, round_duration};
 use crate::profile::{Profile, SampleType};
-use crate::sample::State;
+use crate::record::sample::State;
+use crate::text::units::{count, counted, duration, percent, round_duration};
 
 /// Asked and effective interval; nothing for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {

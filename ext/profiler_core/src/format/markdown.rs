@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use super::text::facts;
-use super::units::{amount, percent};
 use super::{clean, display_name, threads, Options};
 use crate::analysis::top::{top, Order, Top};
 use crate::error::Error;
 use crate::profile::{Function, Profile, SampleType, Weights};
+use crate::text::units::{amount, percent};
 
 /// Writes the summary: how it was taken, the heaviest functions by their own and by their total weight, the threads. `limit` of
 /// [`Options::text`] is the number of functions in a table.

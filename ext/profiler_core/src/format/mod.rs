@@ -24,7 +24,6 @@ pub mod stackprof;
 pub mod svg;
 pub mod text;
 mod threads;
-pub mod units;
 
 use std::borrow::Cow;
 use std::io::Write;

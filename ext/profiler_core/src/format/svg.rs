@@ -9,10 +9,10 @@ use std::rc::Rc;
 use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
-use super::units::{count, counted};
 use super::{chart, folded, honesty, length, palette, Options, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
+use crate::text::units::{count, counted};
 
 /// The longest title and subtitle, in characters, that fit the width of a picture.
 const TITLE_CHARS: usize = 100;

@@ -1,9 +1,9 @@
 //! Which fiber a sample is of, for sessions that want to know.
 
-use profiler_core::hub::Hub;
 use profiler_core::ids::{ScopeId, ThreadId};
-use profiler_core::sample::{push, Kind, Stamp, State, Walk, Walls};
-use profiler_core::view::{Measures, View};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, Walls};
+use profiler_core::session::view::{Measures, View};
 
 use super::world::*;
 

@@ -2,12 +2,12 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use profiler_core::collector::Collector;
-use profiler_core::hub::Hub;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::pipeline::collector::Collector;
+use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
-use profiler_core::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
-use profiler_core::view::View;
+use profiler_core::record::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
+use profiler_core::session::view::View;
 
 mod fibers;
 mod world;

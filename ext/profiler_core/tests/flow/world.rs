@@ -2,14 +2,14 @@
 
 use std::sync::Mutex;
 
-use profiler_core::aggregate::Last;
-use profiler_core::detail::GcCause;
-use profiler_core::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::labels::LabelSet;
+use profiler_core::pipeline::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
-use profiler_core::sample::{push, Kind, Stamp, State, Walk, Walls};
-use profiler_core::view::ThreadNow;
+use profiler_core::record::detail::GcCause;
+use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, Walls};
+use profiler_core::session::aggregate::Last;
+use profiler_core::session::labels::LabelSet;
+use profiler_core::session::view::ThreadNow;
 
 #[derive(Default)]
 pub(crate) struct Ended(pub(crate) Mutex<Vec<ThreadLife>>);

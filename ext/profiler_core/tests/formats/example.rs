@@ -1,8 +1,8 @@
 //! One profile with a bit of everything, for the golden files.
 
-use profiler_core::counters::Counts;
 use profiler_core::profile::{Function, Marker, Meta, Profile, SampleType, Stats, Thread};
-use profiler_core::sample::State;
+use profiler_core::record::counters::Counts;
+use profiler_core::record::sample::State;
 
 use crate::build::{build, Row};
 

@@ -2,8 +2,8 @@
 
 use profiler_core::format::pprof::read;
 use profiler_core::ids::RowId;
+use profiler_core::profile::timeline::{Moment, Timeline};
 use profiler_core::profile::{Profile, SampleType, Weights};
-use profiler_core::timeline::{Moment, Timeline};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -53,7 +53,7 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = profiler_core::random::after(self.0);
+        self.0 = profiler_core::rng::after(self.0);
         self.0
     }
 

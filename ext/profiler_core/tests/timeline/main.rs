@@ -5,10 +5,10 @@
 use profiler_core::analysis::gc::{place, Place};
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::trim::trim;
-use profiler_core::labels::LabelSet;
 use profiler_core::profile::Profile;
-use profiler_core::sample::Kind;
-use profiler_core::view::{Measures, View};
+use profiler_core::record::sample::Kind;
+use profiler_core::session::labels::LabelSet;
+use profiler_core::session::view::{Measures, View};
 use proptest::prelude::*;
 
 mod world;

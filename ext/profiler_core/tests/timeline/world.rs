@@ -2,15 +2,15 @@
 
 use std::sync::Mutex;
 
-use profiler_core::aggregate::Last;
-use profiler_core::detail::GcCause;
 use profiler_core::format::pprof;
-use profiler_core::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
 use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
-use profiler_core::labels::LabelSet;
+use profiler_core::pipeline::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
 use profiler_core::profile::{Function, Profile, Thread, Weights};
-use profiler_core::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, Walls};
-use profiler_core::view::{Measures, ThreadNow, View};
+use profiler_core::record::detail::GcCause;
+use profiler_core::record::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, Walls};
+use profiler_core::session::aggregate::Last;
+use profiler_core::session::labels::LabelSet;
+use profiler_core::session::view::{Measures, ThreadNow, View};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@
 //! clocks a thread and tick. A forked child has no such thread, and gets one of its own.
 //!
 //! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
-//! too, but seldom (`core/sampled.rs`).
+//! too, but seldom (`core/sampling/sampled.rs`).
 
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
@@ -16,8 +16,8 @@ use ::std::io;
 use ::std::thread::{park, park_timeout, yield_now, Builder, Thread};
 use ::std::time::Duration;
 
-use ::profiler_core::counters::add;
-use ::profiler_core::random;
+use ::profiler_core::record::counters::add;
+use ::profiler_core::rng;
 
 use crate::capture::handler::TimerInfo;
 use crate::capture::{clock, sigaction, CAPTURE};
@@ -171,7 +171,7 @@ fn work() {
             slot_ns = clock::monotonic_ns();
             continue;
         }
-        chance = random::after(chance);
+        chance = rng::after(chance);
         // No sooner than somebody can have run enough since the last round: to wake up is most of what a tick costs.
         let first_ns = slot_ns.max(went_ns + enough_ns(interval_ns));
         let room_ns = (slot_ns + interval_ns).saturating_sub(first_ns).max(1);

@@ -3,7 +3,7 @@
 
 use ::core::sync::atomic::{AtomicI64, Ordering};
 
-use ::profiler_core::blocks::Distance;
+use ::profiler_core::sampling::blocks::Distance;
 
 use super::look;
 use crate::vm::allocations::{self, made_hook, MadeHook};

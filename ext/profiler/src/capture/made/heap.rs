@@ -7,7 +7,7 @@ use ::core::sync::atomic::{AtomicBool, Ordering};
 use ::std::boxed::Box;
 use ::std::vec::Vec;
 
-use ::profiler_core::tracked::{Alive, Tracked};
+use ::profiler_core::sampling::tracked::{Alive, Tracked};
 
 use super::OBJECTS;
 use crate::vm::allocations::{self, made_hook};

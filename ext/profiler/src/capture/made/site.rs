@@ -4,11 +4,11 @@ use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::class::Class;
-use ::profiler_core::counters::count;
-use ::profiler_core::hub::Hub;
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use ::profiler_core::sample::{push, Kind, Made, Stamp, State, Walk, Walls};
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::class::Class;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::sample::{push, Kind, Made, Stamp, State, Walk, Walls};
 
 use crate::arming;
 use crate::capture::walk::WALK_LIMIT;

@@ -7,9 +7,9 @@
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 
-use ::profiler_core::class::Class;
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use ::profiler_core::sample::Made;
+use ::profiler_core::record::class::Class;
+use ::profiler_core::record::sample::Made;
 
 use super::site::{Frames, Site};
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Node, Sample, Weights};
-use crate::random;
-use crate::sample::State;
+use crate::record::sample::State;
+use crate::rng;
 
 const COMPARE: Compare = Compare { of: SampleType::Cpu, total: false, absolute: false };
 
@@ -11,7 +11,7 @@ const COMPARE: Compare = Compare { of: SampleType::Cpu, total: false, absolute: 
 fn run(seed: u64, ticks: u64, slower: f64, lean: f64) -> Profile {
     let mut bits = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut unit = || {
-        bits = random::after(bits);
+        bits = rng::after(bits);
         (bits >> 11) as f64 / (1_u64 << 53) as f64
     };
     for _ in 0..10 {
@@ -95,7 +95,7 @@ fn a_restless_function_keeps_its_noise_to_itself() {
             (from..from + 3)
                 .map(|it| {
                     let mut run = run(it, 40_000, slower, 0.0);
-                    bits = random::after(bits + 77);
+                    bits = rng::after(bits + 77);
                     let count = (bits >> 32) % 3 * 250;
                     run.samples[49].weights.set(SampleType::Samples, count);
                     run.samples[49].weights.set(SampleType::Cpu, count * 1_000_000);

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::format::units::round_duration;
 use crate::profile::{Meta, Profile, SampleType};
+use crate::text::units::round_duration;
 
 const PROCESSES: &str = "processes";
 const PROGRAMS: &str = "programs";

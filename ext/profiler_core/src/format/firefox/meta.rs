@@ -9,9 +9,10 @@ use super::thread::Thread;
 use crate::analysis::origin::Origin;
 use crate::error::Error;
 use crate::format::threads::busy;
-use crate::format::{clean, honesty, units};
+use crate::format::{clean, honesty};
 use crate::profile::{Function, Profile, SampleType};
-use crate::sample::State;
+use crate::record::sample::State;
+use crate::text::units;
 
 /// The version of the format.
 const VERSION: u32 = 48;

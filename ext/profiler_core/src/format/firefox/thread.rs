@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::format::series::Share;
 use crate::ids::RowId;
 use crate::profile::{Marker, Profile, Sample, SampleType};
-use crate::sample::State;
+use crate::record::sample::State;
 
 /// What took this many intervals has a sample where it began as well, so that it is drawn from there on.
 const LONG: u64 = 2;

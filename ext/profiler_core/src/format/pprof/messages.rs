@@ -78,7 +78,7 @@ pub(super) struct Front {
     pub(super) timeline: Option<Timeline>,
 }
 
-/// [`crate::timeline::Timeline`] in columns, of which each has a number for each moment.
+/// [`crate::profile::timeline::Timeline`] in columns, of which each has a number for each moment.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Timeline {
     #[prost(uint64, tag = "1")]

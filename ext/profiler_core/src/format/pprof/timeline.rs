@@ -3,8 +3,8 @@
 use super::messages;
 use crate::error::Error;
 use crate::ids::{Id, RowId};
+use crate::profile::timeline::{Moment, Timeline, MAX_MOMENTS};
 use crate::profile::{Profile, SampleType, Weights};
-use crate::timeline::{Moment, Timeline, MAX_MOMENTS};
 
 /// Like the values of samples, so that no moment weighs more than its row.
 fn signed(number: u64) -> u64 {

@@ -5,9 +5,9 @@ use super::{Paint, TextOptions};
 use crate::analysis::by::{by, By, Row};
 use crate::error::Error;
 use crate::format::svg::shorten;
-use crate::format::units::{amount, counted, percent};
 use crate::format::{clean, display_name};
 use crate::profile::{Profile, SampleType};
+use crate::text::units::{amount, counted, percent};
 
 pub(super) fn table(
     profile: &Profile,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use super::Paint;
 use crate::analysis::blame;
-use crate::format::units::{count, counted, date, duration};
 use crate::format::{clean, honesty};
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
-use crate::sample::State;
+use crate::record::sample::State;
+use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;
 /// Longer facts go on below.

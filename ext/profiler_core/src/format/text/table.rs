@@ -6,9 +6,9 @@ use super::{Paint, TextOptions};
 use crate::analysis::made::{made, Made};
 use crate::analysis::top::{top, Order, Row, Top};
 use crate::format::svg::shorten;
-use crate::format::units::{amount, count, counted, percent};
 use crate::format::{clean, display_name};
 use crate::profile::{Function, Profile, SampleType};
+use crate::text::units::{amount, count, counted, percent};
 
 /// A name longer than this pushes its own path to the right, not everybody's.
 pub(super) const NAME_COLUMNS: usize = 40;

@@ -1,0 +1,151 @@
+//! The thread that drains the ring in the background, at a pace that keeps it far from full.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{unbounded, Receiver, Sender, TryRecvError};
+
+use crate::pipeline::hub::{Hub, ThreadRegistry};
+
+/// What the collector thread is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    /// Records may come.
+    Run,
+    /// Stop draining now, whatever comes.
+    Hold,
+}
+
+/// Bounds of the pause between two drains. To wake up is most of what the collector costs with shallow
+/// stacks, so it does not do so more than four times a second without need.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
+
+/// What the two ends share.
+#[derive(Debug, Default)]
+struct Needs {
+    /// Whether records may come.
+    wanted: AtomicBool,
+    /// Whether the thread sleeps until it is told otherwise.
+    resting: AtomicBool,
+}
+
+/// The end that commands. The thread ends when this is dropped.
+#[derive(Debug)]
+pub struct Collector {
+    /// Nothing once it is over.
+    commands: Option<Sender<Command>>,
+    thread: Thread,
+    needs: &'static Needs,
+}
+
+/// The end that works: for the thread.
+#[derive(Debug)]
+pub struct Worker {
+    commands: Receiver<Command>,
+    needs: &'static Needs,
+}
+
+impl Collector {
+    /// One whose thread `spawn` makes, for the [`Worker`] to work on. A few bytes of each are never freed: there is one in a
+    /// process.
+    ///
+    /// # Errors
+    /// Those of `spawn`.
+    pub fn start<E>(spawn: impl FnOnce(Worker) -> Result<Thread, E>) -> Result<Self, E> {
+        let (sender, receiver) = unbounded();
+        let needs: &'static Needs = Box::leak(Box::default());
+        needs.resting.store(true, Ordering::SeqCst);
+        let thread = spawn(Worker { commands: receiver, needs })?;
+        Ok(Self { commands: Some(sender), thread, needs })
+    }
+
+    /// Records may come from now on. Wakes the thread only if it rests, so that a session that follows
+    /// another at once costs nothing here.
+    pub fn run(&self) {
+        self.needs.wanted.store(true, Ordering::SeqCst);
+        // SeqCst pairs with the SeqCst in `Worker::rests`: one of us sees what the other wrote.
+        if self.needs.resting.swap(false, Ordering::SeqCst) {
+            self.tell(Command::Run);
+        }
+    }
+
+    /// None will come. The thread finds out by itself at the end of its pause.
+    pub fn rest(&self) {
+        self.needs.wanted.store(false, Ordering::SeqCst);
+    }
+
+    /// Keeps the thread from draining until [`Collector::run`], whatever comes.
+    pub fn hold(&self) {
+        self.rest();
+        self.tell(Command::Hold);
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command);
+        }
+        self.thread.unpark();
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.commands = None; // first, for the thread to find when it wakes
+        self.thread.unpark();
+    }
+}
+
+impl Worker {
+    /// The body of the thread: drains, and sleeps just so long that the ring stays far from full. Ends
+    /// when the commanding end is gone. After each round `look_after` is called, for the thread to tell its
+    /// own cost and to do what else has to be done now and then. It says after which pause it wants to be
+    /// called again at the latest.
+    pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, look_after: &dyn Fn() -> Duration) {
+        let mut pause = PAUSE.0;
+        while let Ok(command) = self.next(pause) {
+            match command {
+                Some(Command::Run) => pause = PAUSE.0,
+                Some(Command::Hold) | None if self.rests() => continue,
+                Some(Command::Hold) | None => {}
+            }
+            // An eighth of the ring a round is a good pace: eight times as much still fits.
+            let fill = hub.fill() * 8;
+            pause = if fill > hub.ring.capacity() { pause / 2 } else { pause * 2 }.clamp(PAUSE.0, PAUSE.1);
+            while hub.drain_batch(registry) {}
+            pause = pause.min(look_after()).max(PAUSE.0);
+        }
+    }
+
+    /// The next command, or none after `pause`; who rests waits for as long as it takes. The channel itself would spin for a
+    /// while each time, which takes three times as long as all the rest of a round.
+    fn next(&self, pause: Duration) -> Result<Option<Command>, TryRecvError> {
+        let began = Instant::now();
+        loop {
+            match self.commands.try_recv() {
+                Err(TryRecvError::Empty) => {}
+                told => return told.map(Some),
+            }
+            if self.needs.resting.load(Ordering::SeqCst) {
+                thread::park();
+                continue;
+            }
+            match pause.checked_sub(began.elapsed()) {
+                None => return Ok(None),
+                Some(left) => thread::park_timeout(left),
+            }
+        }
+    }
+
+    /// Lies down if nothing is wanted.
+    fn rests(&self) -> bool {
+        if self.needs.wanted.load(Ordering::SeqCst) {
+            return false;
+        }
+        self.needs.resting.store(true, Ordering::SeqCst);
+        // Wanted again meanwhile, by somebody who did not see us lie down?
+        let woken =
+            self.needs.wanted.load(Ordering::SeqCst) && self.needs.resting.swap(false, Ordering::SeqCst);
+        !woken
+    }
+}

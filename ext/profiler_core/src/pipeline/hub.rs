@@ -1,0 +1,285 @@
+//! From the ring to the sessions: the drain lock and all that it guards.
+//!
+//! Whoever holds the drain lock is the one consumer of the ring: the collector thread, a session
+//! that stops, or the GC when it marks. It is held for at most [`BATCH`] records at a time, and its
+//! holder never parks, never waits for the GVL, never calls the VM and never makes a Ruby object: a
+//! GC that starts meanwhile on another thread waits in its mark function for this very lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::ids::LabelSetId;
+use crate::pipeline::drain::{Drain, Epoch, Session};
+use crate::pipeline::unnamed::Unnamed;
+use crate::profile::{Function, Thread};
+use crate::record::counters::Counters;
+use crate::record::ring::Ring;
+use crate::record::sample::RawSample;
+use crate::sampling::tracked::Alive;
+use crate::session::aggregate::Last;
+use crate::session::labels::{LabelSet, LabelSets};
+use crate::session::view::{ThreadNow, View, Viewer};
+
+mod fork;
+pub use fork::ForkGuard;
+
+/// Records drained before the lock is let go for a moment.
+pub const BATCH: usize = 64;
+
+/// Words of a hand: the longest record that can be, so that draining never allocates for it.
+const HAND_WORDS: usize = 16 * 1024;
+
+/// A thread up to now, or up to its end.
+#[derive(Clone, Debug)]
+pub struct ThreadLife {
+    /// Its clocks now, or at its end.
+    pub last: Last,
+    /// What reports call it.
+    pub info: Thread,
+}
+
+/// The registry of threads, as far as draining has to know it.
+pub trait ThreadRegistry: Sync {
+    /// Appends the threads that have ended and were not taken yet. Their last records are in the
+    /// ring by then.
+    fn take_ended(&self, into: &mut Vec<ThreadLife>);
+}
+
+/// Which session of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(u64);
+
+/// What a session has when it is closed, or so far: everything but names, and the right to ask for them.
+#[derive(Debug)]
+#[must_use = "an epoch stays alive until its sessions are finished or discarded"]
+pub struct Closed {
+    /// Stacks and weights with handles in place of names.
+    pub unnamed: Unnamed,
+    /// The handles that only the VM can name; they stay marked until [`Hub::finish`].
+    pub unknown: Vec<u64>,
+}
+
+/// The one meeting place of producers, sessions, GC and collector thread. Made once, never freed, so
+/// that a signal that comes too late finds a room.
+#[derive(Debug)]
+pub struct Hub {
+    /// Where records wait.
+    pub ring: Ring,
+    /// What became of every tick.
+    pub counters: Counters,
+    drain: Mutex<Drain>,
+    /// The sets of labels of the epoch. Taken after the drain lock, or alone.
+    labels: Mutex<LabelSets>,
+    /// How many epochs came before this one: ids of label sets are good for one.
+    epoch: AtomicU64,
+}
+
+impl Hub {
+    /// With a ring of `ring_words` words of 8 bytes.
+    #[must_use]
+    pub fn new(ring_words: usize) -> Self {
+        Self {
+            ring: Ring::with_capacity(ring_words),
+            counters: Counters::new(),
+            drain: Mutex::new(Drain {
+                hand: Vec::with_capacity(HAND_WORDS),
+                ended: Vec::new(),
+                epoch: Epoch::default(),
+                sessions: Vec::new(),
+                next_session: 0,
+                dead_threads: Vec::new(),
+            }),
+            labels: Mutex::default(),
+            epoch: AtomicU64::new(0),
+        }
+    }
+
+    /// Opens a session with that view at `started_ns` on the monotonic clock. `threads` are those that
+    /// exist, asked for before this call: who ended before that is settled first, and is not for this
+    /// session.
+    pub fn open(
+        &self,
+        view: View,
+        registry: &dyn ThreadRegistry,
+        started_ns: u64,
+        threads: &[ThreadNow],
+    ) -> SessionId {
+        while self.drain_batch(registry) {}
+        let viewer = Viewer::new(view, started_ns, threads, &self.labels());
+        let mut drain = self.lock();
+        let id = SessionId(drain.next_session);
+        drain.next_session += 1;
+        drain.epoch.users += 1;
+        drain.sessions.push(Session { id, viewer });
+        id
+    }
+
+    /// Moves at most [`BATCH`] records from the ring to the sessions. False when it found no more.
+    pub fn drain_batch(&self, registry: &dyn ThreadRegistry) -> bool {
+        self.lock().batch(self, registry)
+    }
+
+    /// Drains what is there, gives away what is left of `threads` (those alive, with their CPU
+    /// clocks read before this call), and takes the session out. Nothing when it is not open.
+    pub fn close(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+    ) -> Option<Closed> {
+        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
+    }
+
+    /// Of what was made these are alive, after so many garbage collections: for what the session gives next.
+    pub fn note_alive(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        alive: &[Alive],
+        collections: u64,
+    ) {
+        while self.drain_batch(registry) {}
+        if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
+            it.viewer.note_alive(alive, collections);
+        }
+    }
+
+    /// What the session would give if it were closed now. It runs on.
+    pub fn snapshot(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+    ) -> Option<Closed> {
+        self.take(session, registry, threads, |drain, place| {
+            drain.epoch.users += 1; // the copy asks for names too
+            drain.sessions.get(place).map(|it| it.viewer.clone())
+        })
+    }
+
+    fn take(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+        viewer: impl FnOnce(&mut Drain, usize) -> Option<Viewer>,
+    ) -> Option<Closed> {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        let place = drain.sessions.iter().position(|it| it.id == session)?;
+        let viewer = viewer(&mut drain, place)?;
+        Some(drain.extract(viewer, threads, &self.labels()))
+    }
+
+    /// The session looks away until [`Hub::resume`]. `threads` as for [`Hub::close`].
+    pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            threads.iter().for_each(|life| it.viewer.settle(&life.last));
+            it.viewer.pause();
+        }
+    }
+
+    /// The session looks again. Arguments as for [`Hub::open`].
+    pub fn resume(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        started_ns: u64,
+        threads: &[ThreadNow],
+    ) {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            it.viewer.resume(started_ns, threads, &self.labels());
+        }
+    }
+
+    /// Hands in the names that were asked for and gives the functions of the session's handles, in
+    /// order. The epoch ends with its last session, and its handles are let go.
+    pub fn finish(&self, closed: Closed, names: Vec<(u64, Function)>) -> crate::profile::Profile {
+        let mut drain = self.lock();
+        drain.epoch.names.learn(names);
+        let untimed = closed.unnamed.named(&drain.epoch.names);
+        self.leave_epoch(&mut drain);
+        drop(drain);
+        untimed.timed()
+    }
+
+    /// Lets go of what a session gave. Nothing is named.
+    pub fn forget(&self, closed: Closed) {
+        drop(closed);
+        self.leave_epoch(&mut self.lock());
+    }
+
+    /// Takes a session out and forgets it. Nothing is named.
+    pub fn discard(&self, session: SessionId) {
+        let mut drain = self.lock();
+        if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
+            drain.sessions.swap_remove(place);
+            self.leave_epoch(&mut drain);
+        }
+    }
+
+    /// The id of a set of labels on the fiber of that number (0: nobody wants to know), good for the epoch of which the
+    /// number comes with it.
+    #[must_use]
+    pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
+        let mut labels = self.labels();
+        (self.epoch(), labels.intern(set, fiber))
+    }
+
+    /// The number of this epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed) // changed and asked with the GVL
+    }
+
+    /// How often a set of labels came too late to be kept apart, in this epoch.
+    #[must_use]
+    pub fn labels_refused(&self) -> u64 {
+        self.labels().refused()
+    }
+
+    /// Shows every handle that anybody may still ask about: in the frame table, in hand, and in the
+    /// ring. For the mark function of the GC, which must see to it that no handler is in the middle
+    /// of a record.
+    pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
+        let mut drain = self.lock();
+        let Epoch { stacks, .. } = &drain.epoch;
+        stacks.handles().iter().chain(stacks.classes()).for_each(|handle| mark(*handle));
+        let hand = &mut drain.hand;
+        let mut at = self.ring.oldest();
+        while let Some(next) = self.ring.peek(at, hand) {
+            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(&mut mark);
+            at = next;
+        }
+        hand.clear();
+    }
+
+    /// How many words the records in the ring take.
+    #[must_use]
+    pub fn fill(&self) -> usize {
+        self.ring.fill()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Drain> {
+        // A panic under the lock is a bug of ours; the GC has to get in all the same.
+        self.drain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn labels(&self) -> MutexGuard<'_, LabelSets> {
+        self.labels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leave_epoch(&self, drain: &mut Drain) {
+        drain.epoch.users = drain.epoch.users.saturating_sub(1);
+        if drain.epoch.users == 0 {
+            drain.epoch = Epoch::default();
+            drain.dead_threads.clear();
+            self.labels().clear();
+            self.epoch.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a fork does to the hub.
+
+use std::sync::MutexGuard;
+
+use super::{Hub, SessionId};
+use crate::ids::ThreadId;
+use crate::pipeline::drain::{Drain, Epoch};
+use crate::session::labels::LabelSets;
+use crate::session::view::ThreadNow;
+
+impl Hub {
+    /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
+    /// it does not have.
+    pub fn before_fork(&self) -> ForkGuard<'_> {
+        ForkGuard { hub: self, drain: self.lock(), labels: self.labels() }
+    }
+}
+
+/// The locks held while a process forks.
+#[derive(Debug)]
+pub struct ForkGuard<'hub> {
+    hub: &'hub Hub,
+    drain: MutexGuard<'hub, Drain>,
+    labels: MutexGuard<'hub, LabelSets>,
+}
+
+impl ForkGuard<'_> {
+    /// In the child: what was recorded is the parent's, and what was seen so far. The sessions go on
+    /// here with nothing but `me`, the thread that forked, if they looked at it; it was `before` in
+    /// the parent. `me` has the labels that it had. Nobody looked at it if it is nothing. The sessions
+    /// `orphans` are over.
+    pub fn start_over(
+        mut self,
+        started_ns: u64,
+        orphans: &[SessionId],
+        before: Option<ThreadId>,
+        me: Option<ThreadNow>,
+    ) {
+        self.hub.ring.forget();
+        let drain = &mut *self.drain;
+        drain.hand.clear();
+        drain.ended.clear();
+        drain.dead_threads.clear();
+        drain.sessions.retain(|it| !orphans.contains(&it.id));
+        drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
+        for session in &mut drain.sessions {
+            session.viewer.start_over(started_ns, before, me, &self.labels);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The way of a record from the ring to the sessions, and of a session to its profile.
+//!
+//! All of it runs on the thread that drains, under the drain lock, and never in a handler.
+
+pub mod collector;
+mod drain;
+pub mod hub;
+pub mod name_cache;
+pub mod stacks;
+pub mod unnamed;

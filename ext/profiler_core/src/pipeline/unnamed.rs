@@ -1,0 +1,267 @@
+//! A session's result before names: its own part of the epoch's tables, with handles for functions.
+//!
+//! The type is the proof: an exporter takes a [`Profile`], and only naming makes one of this.
+
+use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
+use crate::pipeline::name_cache::{synthetic, NameCache};
+use crate::pipeline::stacks::Stacks;
+use crate::profile::{Frame, Function, Node, Profile, Sample, Thread, Weights};
+use crate::record::class::Class;
+use crate::record::detail::Detail;
+use crate::record::frame::{RawFrame, Synthetic};
+use crate::record::sample::State;
+use crate::session::aggregate::{Aggregate, Key, Weight};
+use crate::session::labels::{LabelSet, LabelSets};
+use crate::session::view::Measures;
+use crate::session::Recorder;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Unnamed {
+    measures: Measures,
+    handles: Vec<u64>,
+    classes: Vec<u64>,
+    frames: Vec<Frame>,
+    stacks: Vec<Node>,
+    rows: Vec<(StackId, Key, Weight)>,
+    /// The sets of labels of the rows, by id.
+    labels: Vec<(LabelSetId, LabelSet)>,
+    threads: Vec<Thread>,
+    /// Whose threads these are, sorted.
+    thread_ids: Vec<ThreadId>,
+    recorder: Option<Box<Recorder>>,
+}
+
+/// All but the timeline, which can be long.
+#[derive(Debug)]
+#[must_use = "there is a timeline to be finished"]
+pub struct Untimed {
+    profile: Profile,
+    recorder: Option<Box<Recorder>>,
+    /// The rows of the recorder, in order, and where they went.
+    rows: Vec<(Key, RowId)>,
+}
+
+impl Untimed {
+    /// The profile.
+    #[must_use]
+    pub fn timed(mut self) -> Profile {
+        let place = |key: &Key| {
+            let found = self.rows.binary_search_by_key(key, |(key, _)| *key).ok()?;
+            self.rows.get(found).map(|(_, row)| *row)
+        };
+        self.profile.timeline = self.recorder.map(|it| it.finish(place));
+        self.profile
+    }
+}
+
+impl Unnamed {
+    /// Copies what `aggregate` needs out of the tables of the epoch.
+    #[must_use]
+    pub fn extract(
+        measures: Measures,
+        mut aggregate: Aggregate,
+        epoch: &Stacks,
+        info: impl Fn(ThreadId) -> Option<Thread>,
+        sets: &LabelSets,
+    ) -> Self {
+        let mut own = Stacks::default();
+        // Rows come in the order of their stacks.
+        let mut last: Option<(StackId, StackId)> = None;
+        let mut rows = Vec::new();
+        let recorder = aggregate.recorder.take();
+        for (key, weight) in aggregate.into_weights() {
+            let stack = match key.stack {
+                Some(stack) => {
+                    let known = last.filter(|(of, _)| *of == stack).map(|(_, copied)| copied);
+                    let copied = known.unwrap_or_else(|| copy(&mut own, epoch, stack));
+                    last = Some((stack, copied));
+                    copied
+                }
+                None => {
+                    // Of a GC too short to be captured this much is known all the same.
+                    let gc = key.state == State::Gc;
+                    let frame = if gc { Synthetic::Gc } else { Synthetic::Unsampled }.frame();
+                    own.intern_frames(std::iter::once(frame)).unwrap_or(StackId(0))
+                }
+            };
+            rows.push((stack, key, weight));
+        }
+
+        let labels = distinct(rows.iter().map(|(_, key, _)| key.labels));
+        let labels = labels.into_iter().map(|id| (id, sets.with_fiber(id))).collect();
+        let waiter = |key: &Key| match key.detail {
+            Detail::Waiter(thread) => Some(thread),
+            Detail::None | Detail::Gc(_) | Detail::Made(_) | Detail::Alive(..) => None,
+        };
+        let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
+        let thread_ids = distinct(threads);
+        let threads = thread_ids.iter().map(|id| info(*id).unwrap_or_default()).collect();
+        let classes = distinct(rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()));
+        let (handles, frames, stacks) = own.into_tables();
+        Self { measures, handles, classes, frames, stacks, rows, labels, threads, thread_ids, recorder }
+    }
+
+    /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
+    #[must_use]
+    pub fn handles(&self) -> &[u64] {
+        &self.handles
+    }
+
+    /// The handles that stand for classes.
+    #[must_use]
+    pub fn classes(&self) -> &[u64] {
+        &self.classes
+    }
+
+    /// The place of a thread that a row names.
+    fn place_of(&self, thread: ThreadId) -> usize {
+        self.thread_ids.binary_search(&thread).unwrap_or(0)
+    }
+
+    fn labels(&self, id: LabelSetId) -> &[(String, String)] {
+        let place = self.labels.binary_search_by_key(&id, |(id, _)| *id).ok();
+        place.and_then(|place| self.labels.get(place)).map(|(_, set)| set.pairs()).unwrap_or_default()
+    }
+
+    fn detail_labels(&self, detail: Detail, names: &NameCache) -> Vec<(&'static str, String)> {
+        match detail {
+            Detail::None => Vec::new(),
+            Detail::Made(class) => vec![("class", class_name(class, names))],
+            Detail::Alive(class, age) => {
+                let age = match age.range() {
+                    (least, most) if least == most => least.to_string(),
+                    (least, most) => format!("{least} to {most}"),
+                };
+                vec![("class", class_name(class, names)), ("age", age)]
+            }
+            Detail::Gc(cause) => {
+                let names = cause.names();
+                names.map_or_else(Vec::new, |(kind, reason)| {
+                    vec![("gc", kind.to_owned()), ("gc_reason", reason.to_owned())]
+                })
+            }
+            Detail::Waiter(thread) => {
+                let thread = self.threads.get(self.place_of(thread)).cloned().unwrap_or_default();
+                let unnamed = || format!("thread {}", thread.native_id);
+                let name = Some(thread.name.clone()).filter(|name| !name.is_empty());
+                vec![("waiter", name.unwrap_or_else(unnamed))]
+            }
+        }
+    }
+
+    /// The profile, once `names` knows every handle. Meta and stats are left to the caller.
+    ///
+    /// Handles that turn out to be one function become one: the VM makes new objects for a method
+    /// that is defined again on the same line, and the reader means the same method.
+    pub fn named(self, names: &NameCache) -> Untimed {
+        let mut functions: Interner<Function, FunctionId> = Interner::default();
+        let unknown = || synthetic(Synthetic::Unsampled);
+        let named = |handle: &u64| functions.intern(names.get(*handle).unwrap_or_else(unknown));
+        let function_ids: Vec<FunctionId> = self.handles.iter().map(named).collect();
+
+        let mut frames: Interner<Frame, FrameId> = Interner::default();
+        let framed = |it: &Frame| frames.intern(Frame { function: moved(&function_ids, it.function), ..*it });
+        let frame_ids: Vec<FrameId> = self.frames.iter().map(framed).collect();
+
+        let mut stacks: Interner<Node, StackId> = Interner::default();
+        let mut stack_ids: Vec<StackId> = Vec::with_capacity(self.stacks.len());
+        for node in &self.stacks {
+            let parent = node.parent.map(|parent| moved(&stack_ids, parent));
+            stack_ids.push(stacks.intern(Node { parent, frame: moved(&frame_ids, node.frame) }));
+        }
+
+        let rows = self.rows.iter().map(|(stack, key, weight)| {
+            let thread = self.place_of(key.thread);
+            let row = (moved(&stack_ids, *stack), thread, key.labels, key.state, key.detail);
+            (row, self.measures.weights(key, weight))
+        });
+        let (mut samples, places) = summed(rows);
+        for (sample, labels, detail) in &mut samples {
+            sample.labels = with_detail(self.labels(*labels), self.detail_labels(*detail, names));
+        }
+        let profile = Profile {
+            sample_types: self.measures.sample_types(),
+            samples: samples.into_iter().map(|(sample, ..)| sample).collect(),
+            functions: functions.into_rows(),
+            frames: frames.into_rows(),
+            stacks: stacks.into_rows(),
+            threads: self.threads,
+            ..Profile::default()
+        };
+        // They came in the order of their keys.
+        let rows = match self.recorder {
+            Some(_) => self.rows.iter().map(|(_, key, _)| *key).zip(places).collect(),
+            None => Vec::new(),
+        };
+        Untimed { profile, recorder: self.recorder, rows }
+    }
+}
+
+/// Each once, in order.
+fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
+    let mut ids: Vec<I> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn class_of(key: &Key) -> Option<Class> {
+    match key.detail {
+        Detail::Made(class) | Detail::Alive(class, _) => Some(class),
+        Detail::None | Detail::Gc(_) | Detail::Waiter(_) => None,
+    }
+}
+
+fn class_name(class: Class, names: &NameCache) -> String {
+    let named = class.handle().and_then(|handle| names.get(handle)).map(|it| it.name);
+    named.unwrap_or_else(|| format!("(internal) {}", class.internal_type()))
+}
+
+/// Where the row `id` went; a table always has the ids that it gave.
+fn moved<I: Id>(to: &[I], id: I) -> I {
+    to.get(id.index()).copied().unwrap_or(id)
+}
+
+/// The app's labels and ours; where both have a name, the app's.
+fn with_detail(labels: &[(String, String)], detail: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    let mut all = labels.to_vec();
+    for (name, value) in detail {
+        if let Err(place) = all.binary_search_by(|(other, _)| other.as_str().cmp(name)) {
+            all.insert(place, (name.to_owned(), value));
+        }
+    }
+    all
+}
+
+/// What makes a row of its own.
+type RowKey = (StackId, usize, LabelSetId, State, Detail);
+
+/// One sample for each, in the order in which they first come, with the id of its labels and what else there is to say;
+/// and where each went.
+fn summed(
+    rows: impl ExactSizeIterator<Item = (RowKey, Weights)>,
+) -> (Vec<(Sample, LabelSetId, Detail)>, Vec<RowId>) {
+    let mut samples: Vec<(Sample, LabelSetId, Detail)> = Vec::with_capacity(rows.len());
+    let mut ids: Interner<RowKey, RowId> = Interner::default();
+    let mut went = Vec::with_capacity(rows.len());
+    for (key, weights) in rows {
+        let (stack, thread, labels, state, detail) = key;
+        let id = ids.intern(key);
+        went.push(id);
+        match samples.get_mut(id.index()) {
+            Some((sample, ..)) => sample.weights.add(&weights),
+            None => {
+                samples.push((Sample { stack, thread, state, labels: Vec::new(), weights }, labels, detail));
+            }
+        }
+    }
+    (samples, went)
+}
+
+/// Copies one stack of the epoch into `own`.
+fn copy(own: &mut Stacks, epoch: &Stacks, stack: StackId) -> StackId {
+    let mut frames: Vec<RawFrame> = epoch.frames_of(stack).collect();
+    frames.reverse();
+    own.intern_frames(frames.into_iter()).unwrap_or(StackId(0))
+}

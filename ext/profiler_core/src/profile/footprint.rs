@@ -1,0 +1,101 @@
+//! The memory that a profile takes, so that a garbage collector can be told.
+
+use std::mem::size_of;
+
+use crate::profile::{Function, Marker, Profile, Sample, Thread};
+
+/// Bytes that a value owns on the heap, without the value itself.
+trait Owned {
+    fn owned(&self) -> usize;
+}
+
+impl Owned for String {
+    fn owned(&self) -> usize {
+        self.capacity()
+    }
+}
+
+impl Owned for (String, String) {
+    fn owned(&self) -> usize {
+        self.0.owned() + self.1.owned()
+    }
+}
+
+impl Owned for Function {
+    fn owned(&self) -> usize {
+        self.name.owned() + self.class_name.owned() + self.method_name.owned() + self.path.owned()
+    }
+}
+
+impl Owned for Thread {
+    fn owned(&self) -> usize {
+        self.name.owned()
+    }
+}
+
+impl Owned for Marker {
+    fn owned(&self) -> usize {
+        self.name.owned() + self.thread.owned()
+    }
+}
+
+impl Owned for Sample {
+    fn owned(&self) -> usize {
+        self.labels.owned()
+    }
+}
+
+impl<T: Owned> Owned for Vec<T> {
+    fn owned(&self) -> usize {
+        self.capacity() * size_of::<T>() + self.iter().map(Owned::owned).sum::<usize>()
+    }
+}
+
+impl Profile {
+    /// Bytes of memory that the profile takes, itself included. What the timelines of several profiles share counts in each.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let plain = self.sample_types.capacity() * item_size(&self.sample_types)
+            + self.frames.capacity() * item_size(&self.frames)
+            + self.stacks.capacity() * item_size(&self.stacks);
+        let meta = &self.meta;
+        let user: usize = meta.user.iter().map(|(name, value)| name.owned() + value.owned()).sum();
+        size_of::<Self>()
+            + plain
+            + self.functions.owned()
+            + self.threads.owned()
+            + self.samples.owned()
+            + self.markers.owned()
+            + self.timeline.as_ref().map_or(0, |it| it.bytes())
+            + meta.modes.owned()
+            + meta.notes.owned()
+            + meta.program.owned()
+            + user
+    }
+}
+
+/// The size of an item of a list.
+fn item_size<T>(_list: &[T]) -> usize {
+    size_of::<T>()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ids::StackId;
+    use crate::profile::Weights;
+    use crate::record::sample::State;
+
+    #[test]
+    fn what_rows_own_counts() {
+        let empty = Profile::default().bytes();
+        let mut profile = Profile::default();
+        let text = |bytes| "x".repeat(bytes);
+        let labels = vec![(text(1_000), text(2_000))];
+        let (stack, state, weights) = (StackId(0), State::Running, Weights::default());
+        profile.samples = vec![Sample { stack, thread: 0, state, labels, weights }];
+        profile.threads = vec![Thread { native_id: 1, name: text(4_000) }];
+        let rows = size_of::<Sample>() + size_of::<(String, String)>() + size_of::<Thread>();
+        assert_eq!(profile.bytes(), empty + rows + 7_000);
+    }
+}

@@ -1,0 +1,124 @@
+//! What some records say besides their stack, thread, labels and state.
+
+use ::core::prelude::rust_2021::*;
+
+use crate::ids::ThreadId;
+use crate::record::class::Class;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    None,
+    /// Why garbage was collected.
+    Gc(GcCause),
+    /// Who waited for the GVL meanwhile.
+    Waiter(ThreadId),
+    /// The class of objects that were made.
+    Made(Class),
+    /// The class of objects that are alive, and how many garbage collections they have seen.
+    Alive(Class, Age),
+}
+
+/// How many garbage collections an object has seen, roughly: none, 1, 2 to 3, 4 to 7 and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Age(u8);
+
+impl Age {
+    /// So many.
+    #[must_use]
+    pub fn of(collections: u64) -> Self {
+        Self((u64::BITS - collections.leading_zeros()) as u8)
+    }
+
+    /// The least and the most that it stands for.
+    #[must_use]
+    pub fn range(self) -> (u64, u64) {
+        match self.0.checked_sub(1) {
+            None => (0, 0),
+            Some(bits) => (1 << bits, (1 << bits) + ((1 << bits) - 1)),
+        }
+    }
+}
+
+/// Which kind of GC it was, and why it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GcCause(u8);
+
+impl GcCause {
+    /// Not known.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// What a minor GC begins for, as the VM has it in `GC.latest_gc_info(:gc_by)`.
+    pub const MINOR: [&'static str; 5] = ["newobj", "malloc", "method", "capi", "stress"];
+    /// What makes it a major one, as in `GC.latest_gc_info(:major_by)`.
+    pub const MAJOR: [&'static str; 5] = ["nofree", "oldgen", "shady", "force", "oldmalloc"];
+
+    /// The one with that place in [`GcCause::MINOR`].
+    #[must_use]
+    pub fn minor(place: usize) -> Self {
+        Self::at(1 + place)
+    }
+
+    /// The one with that place in [`GcCause::MAJOR`].
+    #[must_use]
+    pub fn major(place: usize) -> Self {
+        Self::at(1 + Self::MINOR.len() + place)
+    }
+
+    fn at(place: usize) -> Self {
+        let known = place <= Self::MINOR.len() + Self::MAJOR.len();
+        if known {
+            Self(place as u8)
+        } else {
+            Self::UNKNOWN
+        }
+    }
+
+    pub(crate) fn bits(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self::at(bits as usize)
+    }
+
+    /// `minor` or `major`, and the reason; nothing when unknown.
+    #[must_use]
+    pub fn names(self) -> Option<(&'static str, &'static str)> {
+        let place = usize::from(self.0).checked_sub(1)?;
+        match place.checked_sub(Self::MINOR.len()) {
+            None => Self::MINOR.get(place).map(|reason| ("minor", *reason)),
+            Some(place) => Self::MAJOR.get(place).map(|reason| ("major", *reason)),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use ::std::assert_eq;
+
+    #[test]
+    fn ages_are_rough() {
+        for (collections, range) in
+            [(0, (0, 0)), (1, (1, 1)), (3, (2, 3)), (4, (4, 7)), (u64::MAX, (1 << 63, u64::MAX))]
+        {
+            assert_eq!(Age::of(collections).range(), range);
+        }
+    }
+
+    #[test]
+    fn a_cause_comes_back_from_its_bits() {
+        assert_eq!(GcCause::UNKNOWN.names(), None);
+        assert_eq!(GcCause::minor(1).names(), Some(("minor", "malloc")));
+        assert_eq!(GcCause::major(3).names(), Some(("major", "force")));
+        assert_eq!(GcCause::major(4).names(), Some(("major", "oldmalloc")));
+        for bits in [0, 1, 5, 6, 10, 11, u64::MAX] {
+            let cause = GcCause::from_bits(bits);
+            assert_eq!(GcCause::from_bits(cause.bits()), cause);
+            assert_eq!(cause.names().is_some(), (1..=10).contains(&bits));
+        }
+    }
+}

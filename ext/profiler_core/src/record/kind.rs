@@ -1,0 +1,191 @@
+//! What a record says, and what its thread was doing.
+
+use ::core::matches; // not in the prelude of Rust 1.85
+use ::core::prelude::rust_2021::*;
+
+use crate::ids::{LabelSetId, ThreadId};
+use crate::record::class::Class;
+use crate::record::detail::GcCause;
+use crate::record::frame::Synthetic;
+use crate::sampling::tracked::TrackedId;
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The thread was running: its CPU clock and its running time.
+    Tick,
+    /// The thread's labels or scope are others from now on. It stands for no time.
+    Switch,
+    /// The thread has waited: its waiting time, for the GVL and else.
+    Wait,
+    /// The thread has collected garbage: its time for that, and if a tick fell into it, its CPU clock too.
+    Gc {
+        /// A tick fell into it.
+        ticked: bool,
+        /// Why it collected.
+        cause: GcCause,
+    },
+    /// The thread has waited for the GVL, which another had: the frames are those of the other. Without frames the
+    /// other has ended; or it was the same thread, and nobody had it.
+    Blame {
+        /// Who had it.
+        holder: ThreadId,
+        /// Labels current on the holder.
+        labels: LabelSetId,
+    },
+    /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
+    Still,
+    /// The thread has made objects. Without frames nobody looked at one of them.
+    Made(Made),
+}
+
+/// Objects that were made at one place, with the class of those that were looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Their class.
+    pub class: Class,
+    /// How many of them were looked at.
+    pub looks: u32,
+    /// How many objects these stand for.
+    pub objects: u64,
+    /// And how many bytes.
+    pub bytes: u64,
+    /// Under which number the one that was looked at is followed up to its end, if it is.
+    pub tracked: Option<TrackedId>,
+}
+
+impl Made {
+    const UNTRACKED: u64 = u64::MAX;
+
+    fn words(self) -> [u64; 5] {
+        let one = |it: TrackedId| u64::from(it.place) | u64::from(it.generation) << 32;
+        let tracked = self.tracked.map_or(Self::UNTRACKED, one);
+        [self.class.word(), u64::from(self.looks), self.objects, self.bytes, tracked]
+    }
+
+    fn from_words([class, looks, objects, bytes, tracked]: [u64; 5]) -> Self {
+        let id = TrackedId { place: tracked as u32, generation: (tracked >> 32) as u32 };
+        let tracked = (tracked != Self::UNTRACKED).then_some(id);
+        Self { class: Class::from_word(class), looks: looks as u32, objects, bytes, tracked }
+    }
+}
+
+/// What a record has to say besides, in so many words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum More {
+    Nothing,
+    One(u64),
+    Five([u64; 5]),
+}
+
+impl More {
+    #[inline]
+    pub(crate) fn words(&self) -> &[u64] {
+        match self {
+            Self::Nothing => &[],
+            Self::One(word) => ::core::slice::from_ref(word),
+            Self::Five(words) => words,
+        }
+    }
+}
+
+impl Kind {
+    /// Whether frames come with it.
+    pub(crate) fn has_stack(self) -> bool {
+        !matches!(self, Kind::Switch | Kind::Still)
+    }
+
+    /// Whether it is a sample of its thread's time, and counted.
+    pub(crate) fn is_sample(self) -> bool {
+        self.has_stack() && !matches!(self, Kind::Blame { .. } | Kind::Made(_))
+    }
+
+    /// In a byte, with the words that it may need besides.
+    #[inline]
+    pub(crate) fn encode(self) -> (u64, More) {
+        match self {
+            Kind::Tick => (0, More::Nothing),
+            Kind::Switch => (1, More::Nothing),
+            Kind::Wait => (2, More::Nothing),
+            Kind::Gc { ticked, cause } => (3, More::One(cause.bits() << 1 | u64::from(ticked))),
+            Kind::Blame { holder, labels } => (4, More::One(u64::from(holder.0) | u64::from(labels.0) << 32)),
+            Kind::Still => (5, More::Nothing),
+            Kind::Made(it) => (6, More::Five(it.words())),
+        }
+    }
+
+    /// From the byte, and the words after the stamp, which it leaves to the frames.
+    pub(crate) fn decode(bits: u8, words: &mut &[u64]) -> Option<Self> {
+        let mut more = || {
+            let (word, rest) = words.split_first()?;
+            *words = rest;
+            Some(*word)
+        };
+        Some(match bits {
+            1 => Kind::Switch,
+            2 => Kind::Wait,
+            3 => {
+                more().map(|word| Kind::Gc { ticked: word & 1 == 1, cause: GcCause::from_bits(word >> 1) })?
+            }
+            4 => more().map(|word| Kind::Blame {
+                holder: ThreadId(word as u32),
+                labels: LabelSetId((word >> 32) as u32),
+            })?,
+            5 => Kind::Still,
+            6 => Kind::Made(Made::from_words([more()?, more()?, more()?, more()?, more()?])),
+            _ => Kind::Tick,
+        })
+    }
+
+    /// What stands at the leaf end of such a record besides the frames that were walked.
+    #[inline]
+    pub(crate) fn leaf(self, thread: ThreadId, walked: usize) -> Option<Synthetic> {
+        match self {
+            Kind::Gc { .. } => Some(Synthetic::Gc),
+            // A stack is empty before its thread begins and when it is over.
+            Kind::Wait if walked == 0 => Some(Synthetic::ThreadStart),
+            Kind::Blame { holder, .. } if holder == thread => Some(Synthetic::Nobody),
+            Kind::Blame { .. } if walked == 0 => Some(Synthetic::ThreadEnd),
+            _ => None,
+        }
+    }
+}
+
+/// What a thread was doing when its record was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum State {
+    /// Using its CPU, with or without the GVL.
+    Running = 0,
+    /// Collecting garbage.
+    Gc = 1,
+    /// Blocked, asleep, or in C code that let go of the GVL.
+    Waiting = 2,
+    /// Waiting for the GVL.
+    Gvl = 3,
+}
+
+impl State {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Running, Self::Gc, Self::Waiting, Self::Gvl];
+
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        match bits {
+            1 => State::Gc,
+            2 => State::Waiting,
+            3 => State::Gvl,
+            _ => State::Running,
+        }
+    }
+
+    /// The word for it in labels.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Gc => "gc",
+            State::Waiting => "waiting",
+            State::Gvl => "gvl",
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The wall clock of one thread where nothing tells when it waits, as before Ruby 3.3: two clocks and ticks.
+//!
+//! Running is what the thread's CPU clock says, waiting the rest of its wall clock, so the sums are exact. Which stack
+//! ran and which waited is sampled: each tick finds the thread either in a system call that waits, or not, and takes the
+//! part of the time since the last such tick that is of its kind.
+//!
+//! A tick ends such a call with EINTR, so who stands still is spared. If its CPU clock has not moved since the ticker
+//! last looked, it cannot have done anything: its time is that of the stack that was seen last. But a tick itself moves
+//! the clock. So a thread that was found waiting gets a second tick, and if it has slept but once in between it is still
+//! in the same call, and how far a tick moves its clock is known. As that is a guess from then on, it is asked again,
+//! ever more seldom: after 8 looks, 64, 512 and so on. Who is not in the same call gets a tick at each look: to leave one
+//! out by what a thread did would favour what it does next.
+//!
+//! [`look`](SampledWalls::look) is for the ticker; [`judge`](SampledWalls::judge), [`collect`](SampledWalls::collect) and
+//! [`noted`](SampledWalls::noted) are for the thread's own handler. Each field has one of them as its writer, mostly; what
+//! both write is a hint.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use self::clocks::Clocks;
+use crate::record::sample::Walls;
+
+mod clocks;
+
+/// Each time it was asked and still stood there, it is left alone so many times longer.
+const PATIENCE: u32 = 8;
+/// No CPU clock stands there.
+const UNKNOWN: u64 = u64::MAX;
+/// Waiting of so many intervals that no tick has found was waiting for the CPU.
+const UNSEEN: u64 = 4;
+
+/// See the module. Times are ns.
+#[derive(Debug, Default)]
+pub struct SampledWalls {
+    clocks: Clocks,
+    gc_ns: AtomicU64,
+    interval_ns: AtomicU64,
+
+    /// Its running clock at its last record that was no wait.
+    ran_ns: AtomicU64,
+    /// Its waiting clock up to which all was given to a stack.
+    waited_ns: AtomicU64,
+    /// The last record was a wait.
+    waits: AtomicBool,
+    /// The last tick became a record.
+    noted: AtomicBool,
+    /// Its CPU clock after that.
+    noted_cpu_ns: AtomicU64,
+    /// How often it had slept by then.
+    slept: AtomicU64,
+    /// It was in the same call as at the tick before.
+    again: AtomicBool,
+
+    /// Its CPU clock when the ticker last looked.
+    seen_cpu_ns: AtomicU64,
+    /// It was sent a tick then.
+    asked: AtomicBool,
+    /// How far its CPU clock had moved since the tick before.
+    sent_ns: AtomicU64,
+    /// It was sent one because it stood still. For the handler.
+    stands: AtomicBool,
+    /// How often it was found standing still since it was asked, and how often it has to be to be asked again.
+    stood: AtomicU32,
+    patience: AtomicU32,
+    /// Its waiting clock when it was last found standing still.
+    still_ns: AtomicU64,
+}
+
+/// What a tick says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The thread waits.
+    pub waits: bool,
+    /// Up to here on its waiting clock the time is of the wait that was recorded last.
+    pub before_ns: Option<u64>,
+    /// It runs now, and has long been kept from running.
+    pub starved: bool,
+}
+
+impl SampledWalls {
+    /// Not measured yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            clocks: Clocks::new(),
+            gc_ns: AtomicU64::new(0),
+            interval_ns: AtomicU64::new(0),
+            ran_ns: AtomicU64::new(0),
+            waited_ns: AtomicU64::new(0),
+            waits: AtomicBool::new(false),
+            noted: AtomicBool::new(false),
+            noted_cpu_ns: AtomicU64::new(0),
+            slept: AtomicU64::new(0),
+            again: AtomicBool::new(false),
+            seen_cpu_ns: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+            sent_ns: AtomicU64::new(0),
+            stands: AtomicBool::new(false),
+            stood: AtomicU32::new(0),
+            patience: AtomicU32::new(PATIENCE),
+            still_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// For a new life. Not measured yet.
+    pub fn reset(&self) {
+        self.clocks.reset();
+        for clock in [&self.gc_ns, &self.ran_ns, &self.waited_ns, &self.noted_cpu_ns, &self.still_ns] {
+            clock.store(0, Relaxed);
+        }
+        for said in [&self.waits, &self.noted, &self.again, &self.asked, &self.stands] {
+            said.store(false, Relaxed);
+        }
+        self.look_again();
+    }
+
+    /// Whether it is measured.
+    #[inline]
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.clocks.go()
+    }
+
+    /// Measures from `now_ns` on; the thread's CPU clock stands at `cpu_ns`. If it is measured already, only the interval
+    /// changes. With the GVL.
+    pub fn turn_on(&self, now_ns: u64, cpu_ns: u64, interval_ns: u64) {
+        self.interval_ns.store(interval_ns, Relaxed);
+        if self.clocks.start(now_ns, cpu_ns) {
+            self.look_again();
+        }
+    }
+
+    /// Measures no longer.
+    pub fn turn_off(&self, now_ns: u64, cpu_ns: u64) {
+        self.clocks.stop(now_ns, cpu_ns);
+    }
+
+    /// Measures no longer, for good: the thread has ended, as was found out at `now_ns`. What its CPU clock said last is
+    /// known, if it is gone.
+    ///
+    /// # Signal safety
+    /// Loads and stores.
+    pub fn end(&self, now_ns: u64, cpu_ns: Option<u64>) {
+        let seen_ns = match self.seen_cpu_ns.load(Relaxed) {
+            UNKNOWN => 0,
+            seen_ns => seen_ns,
+        };
+        self.clocks.end(now_ns, cpu_ns.unwrap_or_else(|| seen_ns.max(self.noted_cpu_ns.load(Relaxed))));
+    }
+
+    /// The clocks at `now_ns`, when its CPU clock stands at `cpu_ns`.
+    ///
+    /// # Signal safety
+    /// Loads.
+    #[inline]
+    #[must_use]
+    pub fn read(&self, now_ns: u64, cpu_ns: u64) -> Walls {
+        let (total_ns, busy_ns) = self.clocks.read(now_ns, cpu_ns);
+        let gc_ns = self.gc_ns.load(Relaxed);
+        Walls { running_ns: busy_ns.saturating_sub(gc_ns), waiting_ns: total_ns - busy_ns, gvl_ns: 0, gc_ns }
+    }
+
+    /// Somebody looks who has not seen what it waits in.
+    pub fn look_again(&self) {
+        self.seen_cpu_ns.store(UNKNOWN, Relaxed);
+    }
+
+    /// The ticker looks, once an interval. True when the thread is to be sent a tick.
+    pub fn look(&self, now_ns: u64, cpu_ns: u64) -> bool {
+        let seen_ns = self.seen_cpu_ns.swap(cpu_ns, Relaxed);
+        let asked = self.asked.swap(false, Relaxed);
+        let moved_ns = cpu_ns.saturating_sub(self.noted_cpu_ns.load(Relaxed));
+        let mut stands = false;
+        if asked && seen_ns != UNKNOWN {
+            // What the tick before has cost it is known once two have found it in the same call.
+            let again = self.noted.load(Relaxed) && self.again.load(Relaxed);
+            if again && moved_ns <= 2 * self.sent_ns.load(Relaxed) {
+                return self.stands_still(now_ns, cpu_ns);
+            }
+            self.patience.store(PATIENCE, Relaxed);
+        } else if cpu_ns == seen_ns {
+            let (stood, patience) = (self.stood.load(Relaxed) + 1, self.patience.load(Relaxed));
+            if stood < patience {
+                self.stood.store(stood, Relaxed);
+                return self.stands_still(now_ns, cpu_ns);
+            }
+            stands = true;
+            self.patience.store(patience.saturating_mul(PATIENCE), Relaxed);
+        } else {
+            self.patience.store(PATIENCE, Relaxed);
+        }
+        self.stood.store(0, Relaxed);
+        self.noted.store(false, Relaxed);
+        self.sent_ns.store(moved_ns, Relaxed);
+        self.stands.store(stands, Relaxed);
+        self.asked.store(true, Relaxed);
+        true
+    }
+
+    fn stands_still(&self, now_ns: u64, cpu_ns: u64) -> bool {
+        self.still_ns.store(self.read(now_ns, cpu_ns).waiting_ns, Relaxed);
+        false
+    }
+
+    /// A tick has come, and found the thread in a system call that waits, or not. The clocks are at `walls`.
+    ///
+    /// # Signal safety
+    /// Loads, and an exchange.
+    #[inline]
+    pub fn judge(&self, walls: &Walls, in_call: bool) -> Judgement {
+        let now_ns = walls.waiting_ns;
+        // It may be kept from running in other ways: by other processes, or by a disk.
+        let stands = self.stands.swap(false, Relaxed);
+        let waits = in_call || stands;
+        let given_ns = self.waited_ns.load(Relaxed);
+        let before_ns = match (self.waits.load(Relaxed), waits) {
+            (false, _) => None,
+            (true, false) => Some(now_ns),
+            // Since the last tick, so all of that is of the stack of now.
+            (true, true) if stands => None,
+            // The one ended and the other began somewhere between.
+            (true, true) => {
+                let still_ns = self.still_ns.load(Relaxed).clamp(given_ns.min(now_ns), now_ns);
+                Some(still_ns + (now_ns - still_ns) / 2)
+            }
+        };
+        let unseen_ns = now_ns.saturating_sub(given_ns);
+        let starved = !waits && before_ns.is_none() && unseen_ns > UNSEEN * self.interval_ns.load(Relaxed);
+        Judgement { waits, before_ns, starved }
+    }
+
+    /// What the thread has run since its last record was collecting garbage.
+    ///
+    /// # Signal safety
+    /// Loads and a store.
+    #[inline]
+    pub fn collect(&self, walls: &mut Walls) {
+        let more_ns = walls.running_ns.saturating_sub(self.ran_ns.load(Relaxed));
+        walls.running_ns -= more_ns;
+        walls.gc_ns += more_ns;
+        self.gc_ns.store(walls.gc_ns, Relaxed);
+    }
+
+    /// Somebody counts from here on: what ran before is not for a GC that is found later. What is lost to a tick that comes
+    /// between is a part of that GC's share, and no sum.
+    pub fn divide(&self, walls: &Walls) {
+        self.ran_ns.fetch_max(walls.running_ns, Relaxed);
+    }
+
+    /// That tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in its life.
+    ///
+    /// # Signal safety
+    /// Stores.
+    #[inline]
+    pub fn noted(&self, walls: &Walls, it: Judgement, cpu_ns: u64, slept: u64) {
+        let again = it.waits && self.waits.load(Relaxed) && slept == self.slept.swap(slept, Relaxed) + 1;
+        self.again.store(again, Relaxed);
+        if it.waits || it.starved || it.before_ns.is_some() {
+            self.waited_ns.store(walls.waiting_ns, Relaxed);
+            self.still_ns.store(0, Relaxed);
+        }
+        if !it.waits {
+            self.ran_ns.store(walls.running_ns, Relaxed);
+        }
+        self.waits.store(it.waits, Relaxed);
+        self.noted_cpu_ns.store(cpu_ns, Relaxed);
+        self.noted.store(true, Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

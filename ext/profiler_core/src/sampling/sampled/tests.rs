@@ -1,0 +1,238 @@
+use super::*;
+use ::std::prelude::rust_2021::*;
+use ::std::{assert, assert_eq, vec};
+
+const MS: u64 = 1_000_000;
+/// What a tick costs a thread that waits.
+const TICK_NS: u64 = 12_000;
+
+fn parts(clock: &SampledWalls, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
+    let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns, cpu_ns);
+    [running_ns, waiting_ns, gvl_ns, gc_ns]
+}
+
+#[test]
+fn the_parts_add_up_at_every_moment() {
+    let clock = SampledWalls::new();
+    assert_eq!(parts(&clock, 90, 7), [0, 0, 0, 0]);
+    clock.turn_on(100, 1_000, MS);
+    assert_eq!(parts(&clock, 110, 1_004), [4, 6, 0, 0]);
+    // The two clocks are not read at the same instant.
+    assert_eq!(parts(&clock, 110, 1_012), [10, 0, 0, 0]);
+    clock.turn_off(130, 1_010);
+    assert_eq!(parts(&clock, 500, 1_400), [10, 20, 0, 0]);
+    clock.turn_on(1_000, 1_500, MS);
+    assert_eq!(parts(&clock, 1_005, 1_501), [11, 24, 0, 0]);
+    clock.end(1_006, None);
+    clock.turn_on(2_000, 2_000, MS);
+    assert!(!clock.is_on());
+    assert_eq!(parts(&clock, 3_000, 3_000).iter().sum::<u64>(), 36);
+}
+
+#[test]
+fn collecting_takes_what_ran_since_the_last_record() {
+    let clock = SampledWalls::new();
+    clock.turn_on(100, 0, MS);
+    let walls = clock.read(150, 20);
+    clock.noted(&walls, clock.judge(&walls, false), 20, 0);
+    let mut walls = clock.read(190, 50);
+    clock.collect(&mut walls);
+    assert_eq!((walls.running_ns, walls.gc_ns), (20, 30));
+    assert_eq!(parts(&clock, 200, 55), [25, 45, 0, 30]);
+}
+
+#[test]
+fn what_ran_before_somebody_began_to_count_is_not_for_a_later_gc() {
+    let clock = SampledWalls::new();
+    clock.turn_on(100, 0, MS);
+    let before = clock.read(150, 40);
+    clock.divide(&before);
+    let mut walls = clock.read(160, 47);
+    clock.collect(&mut walls);
+    assert_eq!((walls.running_ns, walls.gc_ns), (40, 7), "only what ran since");
+}
+
+/// A thread that does, for ever, what `program` says: waits or runs for so long. It is looked at once an interval; what
+/// the ticks say is added up as a session does.
+struct World {
+    clock: SampledWalls,
+    program: Vec<(bool, u64)>,
+    /// Where in it the thread is, and since when.
+    place: usize,
+    left_ns: u64,
+    now_ns: u64,
+    cpu_ns: u64,
+    slept: u64,
+    ticks: u64,
+    /// Waiting and running by place in the program, and the last wait.
+    given: Vec<[u64; 2]>,
+    given_ns: [u64; 2],
+    last_wait: Option<usize>,
+}
+
+impl World {
+    fn new(program: &[(bool, u64)]) -> Self {
+        let clock = SampledWalls::new();
+        clock.turn_on(1, 0, MS);
+        Self {
+            clock,
+            place: 0,
+            left_ns: program[0].1,
+            now_ns: 1,
+            cpu_ns: 0,
+            slept: 0,
+            ticks: 0,
+            given: vec![[0, 0]; program.len()],
+            given_ns: [0, 0],
+            last_wait: None,
+            program: program.to_vec(),
+        }
+    }
+
+    fn pass(&mut self, mut ns: u64) {
+        while ns > 0 {
+            let step_ns = ns.min(self.left_ns);
+            self.now_ns += step_ns;
+            self.cpu_ns += if self.program[self.place].0 { 0 } else { step_ns };
+            (ns, self.left_ns) = (ns - step_ns, self.left_ns - step_ns);
+            if self.left_ns == 0 {
+                self.place = (self.place + 1) % self.program.len();
+                self.left_ns = self.program[self.place].1;
+                self.slept += u64::from(self.program[self.place].0);
+            }
+        }
+    }
+
+    fn wait_was(&mut self, place: Option<usize>, waiting_ns: u64) {
+        let more_ns = waiting_ns.saturating_sub(self.given_ns[0]);
+        if let Some(place) = place {
+            self.given[place][0] += more_ns;
+            self.given_ns[0] += more_ns;
+        }
+    }
+
+    fn look(&mut self) {
+        if !self.clock.look(self.now_ns, self.cpu_ns) {
+            return;
+        }
+        self.ticks += 1;
+        let (walls, waits) = (self.clock.read(self.now_ns, self.cpu_ns), self.program[self.place].0);
+        let it = self.clock.judge(&walls, waits);
+        assert_eq!(it.waits, waits);
+        if let Some(waiting_ns) = it.before_ns {
+            self.wait_was(self.last_wait, waiting_ns);
+        }
+        if it.waits || it.starved {
+            self.wait_was(Some(self.place), walls.waiting_ns);
+            self.last_wait = Some(self.place);
+        }
+        if !it.waits {
+            self.given[self.place][1] += walls.running_ns - self.given_ns[1];
+            self.given_ns[1] = walls.running_ns;
+        }
+        let noted_ns = self.cpu_ns + if waits { TICK_NS / 2 } else { 0 };
+        self.clock.noted(&walls, it, noted_ns, self.slept);
+        if waits {
+            // The handler, and going to sleep again.
+            self.cpu_ns += TICK_NS;
+            self.now_ns += TICK_NS;
+            self.slept += 1;
+        }
+    }
+
+    /// Shares of the waiting and of the running time, by place, after `looks` looks at random moments.
+    fn shares(program: &[(bool, u64)], looks: u64) -> (Self, Vec<f64>) {
+        let mut world = Self::new(program);
+        let (mut chance, mut slot_ns) = (42, 0);
+        for _ in 0..looks {
+            chance = crate::rng::after(chance);
+            let then_ns = slot_ns + chance % MS;
+            world.pass(then_ns.saturating_sub(world.now_ns));
+            world.look();
+            slot_ns += MS;
+        }
+        let walls = world.clock.read(world.now_ns, world.cpu_ns);
+        world.wait_was(world.last_wait, walls.waiting_ns);
+        let sum = |kind: usize| world.given.iter().map(|it| it[kind]).sum::<u64>().max(1) as f64;
+        let sums = [sum(0), sum(1)];
+        let share = |(place, it): (usize, &[u64; 2])| {
+            let kind = usize::from(!program[place].0);
+            it[kind] as f64 / sums[kind]
+        };
+        let shares = world.given.iter().enumerate().map(share).collect();
+        (world, shares)
+    }
+}
+
+const WAITS: bool = true;
+const RUNS: bool = false;
+
+#[test]
+fn shares_are_right_whatever_the_rhythm() {
+    let programs: [&[(bool, u64)]; 7] = [
+        &[(WAITS, 100 * MS), (RUNS, 20_000), (WAITS, 2 * MS), (RUNS, 20_000)],
+        &[(WAITS, 300_000), (RUNS, 15_000), (WAITS, 300_000), (RUNS, 30_000)],
+        &[(WAITS, MS), (RUNS, 15_000), (WAITS, MS), (RUNS, 200_000)],
+        &[(WAITS, 2_500_000), (RUNS, 15_000), (WAITS, 500_000), (RUNS, 15_000)],
+        &[(WAITS, 500_000), (RUNS, 15_000), (WAITS, 2 * MS), (RUNS, 100_000)],
+        &[(WAITS, 700_000), (RUNS, 300_000)],
+        &[(WAITS, 5 * MS), (RUNS, 2 * MS), (RUNS, 3 * MS)],
+    ];
+    for program in programs {
+        let (_, shares) = World::shares(program, 100_000);
+        for (place, (kind, ns)) in program.iter().enumerate() {
+            let like = program.iter().filter(|(other, _)| other == kind).map(|(_, ns)| ns).sum::<u64>();
+            if *ns < 2 * TICK_NS {
+                continue; // hidden by what a tick costs
+            }
+            let right = *ns as f64 / like as f64;
+            assert!(
+                (shares[place] - right).abs() < 0.05,
+                "{place} of {program:?}: {} {right}",
+                shares[place]
+            );
+        }
+    }
+}
+
+#[test]
+fn who_stands_still_is_asked_ever_more_seldom() {
+    let (world, shares) = World::shares(&[(WAITS, u64::MAX)], 100_000);
+    assert!(world.ticks <= 8, "{}", world.ticks);
+    assert_eq!(shares, [1.0]);
+}
+
+#[test]
+fn a_new_observer_has_it_asked_again_at_once() {
+    let mut world = World::new(&[(WAITS, u64::MAX)]);
+    for _ in 0..50 {
+        world.pass(MS);
+        world.look();
+    }
+    let before = world.ticks;
+    world.clock.look_again();
+    world.pass(MS);
+    world.look();
+    assert_eq!(world.ticks, before + 1);
+}
+
+#[test]
+fn a_tick_that_was_dropped_is_sent_again() {
+    let clock = SampledWalls::new();
+    clock.turn_on(1, 0, MS);
+    assert!(clock.look(MS, 5_000));
+    assert!(clock.look(2 * MS, 9_000));
+    assert!(clock.look(3 * MS, 9_000));
+}
+
+#[test]
+fn who_runs_but_was_kept_from_it_has_waited_there() {
+    let clock = SampledWalls::new();
+    clock.turn_on(1, 0, MS);
+    let walls = Walls { running_ns: MS, waiting_ns: 2 * MS, ..Walls::default() };
+    let it = clock.judge(&walls, false);
+    assert!(!it.starved);
+    clock.noted(&walls, it, 0, 0);
+    let it = clock.judge(&Walls { waiting_ns: 5 * MS, ..walls }, false);
+    assert!(it.starved);
+}

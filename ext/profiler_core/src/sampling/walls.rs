@@ -1,0 +1,266 @@
+//! The wall clock of one thread, in four parts: running, waiting, waiting for the GVL, collecting garbage.
+//!
+//! Three of them are measured where they end; running is what is left. That a thread blocks is provisional: only
+//! when it says that it is ready, or runs again, was it a wait. If it blocks again instead, it has been running.
+//!
+//! Written by the thread itself, in hooks of the VM, but for `ready_ns`, which whoever wakes it writes. Read by the
+//! thread's own handler, which may have interrupted a hook: so what has ended is added first, and what is open is
+//! cleared after. In between running looks shorter than it is, and catches up.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+
+use crate::record::sample::Walls;
+use crate::sampling::meter::{Gaps, Meter};
+
+/// See the module. Times are on the monotonic clock, ns; 0 is never.
+#[derive(Debug)]
+pub struct WallClock {
+    /// Since when it is measured.
+    on_since_ns: AtomicU64,
+    /// How long it was measured before that.
+    before_ns: AtomicU64,
+    waiting: Meter,
+    gvl: Meter,
+    gc: Meter,
+    gaps: Gaps,
+    /// When it blocked.
+    blocked_ns: AtomicU64,
+    /// When it could have gone on.
+    ready_ns: AtomicU64,
+    /// When it began to collect garbage.
+    gc_since_ns: AtomicU64,
+}
+
+impl Default for WallClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl WallClock {
+    /// Not measured yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            on_since_ns: AtomicU64::new(0),
+            before_ns: AtomicU64::new(0),
+            waiting: Meter::new(),
+            gvl: Meter::new(),
+            gc: Meter::new(),
+            gaps: Gaps::new(),
+            blocked_ns: AtomicU64::new(0),
+            ready_ns: AtomicU64::new(0),
+            gc_since_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// For a new life. Not measured yet.
+    pub fn reset(&self) {
+        self.on_since_ns.store(0, Relaxed);
+        self.before_ns.store(0, Relaxed);
+        self.meters().for_each(Meter::reset);
+        self.forget_open();
+    }
+
+    fn meters(&self) -> impl Iterator<Item = &Meter> {
+        [&self.waiting, &self.gvl, &self.gc].into_iter()
+    }
+
+    fn forget_open(&self) {
+        for open in [&self.blocked_ns, &self.ready_ns, &self.gc_since_ns] {
+            open.store(0, Relaxed);
+        }
+    }
+
+    /// Whether it is measured.
+    #[inline]
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.on_since_ns.load(Relaxed) != 0
+    }
+
+    /// Measures from `now_ns` on. A thread that is not `running` has been waiting until it says otherwise. If it is
+    /// measured already, only the interval changes. With the GVL.
+    pub fn turn_on(&self, now_ns: u64, interval_ns: u64, running: bool) {
+        let changed = self.gaps.set_mean(interval_ns);
+        if !self.is_on() {
+            self.forget_open();
+            if !running {
+                self.blocked_ns.store(now_ns, Relaxed);
+            }
+            self.on_since_ns.store(now_ns, Relaxed);
+        } else if !changed {
+            return;
+        }
+        self.meters().for_each(|it| it.draw(&self.gaps));
+    }
+
+    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `born_ns`. Says whether
+    /// that is to be recorded.
+    pub fn turn_on_at_birth(&self, born_ns: u64, now_ns: u64, interval_ns: u64) -> Due {
+        self.turn_on(born_ns, interval_ns, true);
+        Due { waiting: false, gvl: self.gvl.end_part(now_ns - born_ns, &self.gaps) }
+    }
+
+    /// Measures no longer. With the GVL, or on the thread itself.
+    pub fn turn_off(&self, now_ns: u64) {
+        if self.is_on() {
+            let walls = self.read(now_ns);
+            self.before_ns.store(walls.running_ns + walls.waiting_ns + walls.gvl_ns + walls.gc_ns, Relaxed);
+            self.waiting.set(walls.waiting_ns);
+            self.gvl.set(walls.gvl_ns);
+            self.gc.set(walls.gc_ns);
+            self.on_since_ns.store(0, Relaxed);
+            self.forget_open();
+        }
+    }
+
+    /// The four clocks at `now_ns`, with what is open counted up to then.
+    ///
+    /// # Signal safety
+    /// Loads.
+    #[inline]
+    #[must_use]
+    pub fn read(&self, now_ns: u64) -> Walls {
+        let on_since_ns = self.on_since_ns.load(Relaxed);
+        let on_ns = if on_since_ns == 0 { 0 } else { now_ns.saturating_sub(on_since_ns) };
+        let total_ns = self.before_ns.load(Relaxed) + on_ns;
+        let (mut waiting_ns, mut gvl_ns) = (self.waiting.ns(), self.gvl.ns());
+        let (blocked_ns, ready_ns) = (self.blocked_ns.load(Relaxed), self.ready_ns.load(Relaxed));
+        if blocked_ns != 0 {
+            let till_ns = if ready_ns >= blocked_ns { ready_ns } else { now_ns };
+            waiting_ns += till_ns.saturating_sub(blocked_ns);
+            gvl_ns += now_ns.saturating_sub(till_ns);
+        }
+        let mut gc_ns = self.gc.ns();
+        let gc_since_ns = self.gc_since_ns.load(Relaxed);
+        if gc_since_ns != 0 {
+            gc_ns += now_ns.saturating_sub(gc_since_ns);
+        }
+        let running_ns = total_ns.saturating_sub(waiting_ns + gvl_ns + gc_ns);
+        Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
+    }
+
+    /// Whether it blocks, or waits for the GVL.
+    ///
+    /// # Signal safety
+    /// A load.
+    #[inline]
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.blocked_ns.load(Relaxed) != 0
+    }
+
+    /// It blocks.
+    #[inline]
+    pub fn block(&self, now_ns: u64) {
+        self.ready_ns.store(0, Relaxed);
+        self.blocked_ns.store(now_ns, Relaxed);
+    }
+
+    /// It could go on, if it had the GVL. Told by whoever wakes it.
+    #[inline]
+    pub fn ready(&self, now_ns: u64) {
+        self.ready_ns.store(now_ns, Relaxed);
+    }
+
+    /// It goes on. Says what of the wait that has ended here is to be recorded.
+    #[inline]
+    pub fn go_on(&self, now_ns: u64) -> Due {
+        if !self.is_blocked() {
+            return Due::default();
+        }
+        let Walls { waiting_ns, gvl_ns, .. } = self.read(now_ns);
+        let waiting = self.waiting.end_part(waiting_ns, &self.gaps);
+        let gvl = self.gvl.end_part(gvl_ns, &self.gaps);
+        compiler_fence(SeqCst);
+        self.blocked_ns.store(0, Relaxed);
+        Due { waiting, gvl }
+    }
+
+    /// It begins to collect garbage.
+    #[inline]
+    pub fn enter_gc(&self, now_ns: u64) {
+        self.gc_since_ns.store(now_ns, Relaxed);
+    }
+
+    /// It is done with that. True when this GC is to be recorded.
+    #[inline]
+    pub fn exit_gc(&self, now_ns: u64) -> bool {
+        let due = self.gc.end_part(self.read(now_ns).gc_ns, &self.gaps);
+        compiler_fence(SeqCst);
+        self.gc_since_ns.store(0, Relaxed);
+        due
+    }
+
+    /// The clocks for a record of what has just ended: where `now` has the whole of it, as much as the record stands for.
+    #[inline]
+    #[must_use]
+    pub fn given(&self, now: &Walls) -> Walls {
+        let [waiting_ns, gvl_ns, gc_ns] = [&self.waiting, &self.gvl, &self.gc].map(Meter::given_ns);
+        Walls { waiting_ns, gvl_ns, gc_ns, ..*now }
+    }
+}
+
+/// What of a wait is to be recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// That it blocked.
+    pub waiting: bool,
+    /// That it then waited for the GVL.
+    pub gvl: bool,
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use ::std::assert_eq;
+
+    fn on(interval_ns: u64) -> WallClock {
+        let clock = WallClock::new();
+        clock.turn_on(100, interval_ns, true);
+        clock
+    }
+
+    fn parts(clock: &WallClock, now_ns: u64) -> [u64; 4] {
+        let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns);
+        [running_ns, waiting_ns, gvl_ns, gc_ns]
+    }
+
+    #[test]
+    fn the_parts_add_up_at_every_moment() {
+        let clock = on(1_000_000);
+        clock.block(110);
+        assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);
+        clock.ready(130);
+        assert_eq!(parts(&clock, 135), [10, 20, 5, 0]);
+        clock.go_on(140);
+        assert_eq!(parts(&clock, 150), [20, 20, 10, 0]);
+        clock.enter_gc(160);
+        assert_eq!(parts(&clock, 165), [30, 20, 10, 5]);
+        clock.exit_gc(170);
+        clock.turn_off(180);
+        assert_eq!(parts(&clock, 999), [40, 20, 10, 10]);
+        clock.turn_on(1_000, 5, false);
+        assert_eq!(parts(&clock, 1_003), [40, 23, 10, 10]);
+    }
+
+    #[test]
+    fn who_blocks_twice_has_been_running_in_between() {
+        let clock = on(1);
+        clock.block(110);
+        clock.block(120);
+        clock.ready(125);
+        clock.go_on(125);
+        assert_eq!(parts(&clock, 125), [20, 5, 0, 0]);
+    }
+
+    #[test]
+    fn who_was_never_told_to_be_ready_was_waiting() {
+        let clock = WallClock::new();
+        clock.turn_on(100, 1, false);
+        clock.go_on(150);
+        assert_eq!(parts(&clock, 150), [0, 50, 0, 0]);
+    }
+}

@@ -1,0 +1,95 @@
+//! Up to where a session has given a thread's time to stacks.
+
+use super::Key;
+use crate::ids::{LabelSetId, ThreadId};
+use crate::record::sample::{Stamp, Walls};
+
+/// The clocks of a thread when something is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// Who.
+    pub thread: ThreadId,
+    /// Its CPU clock when it was born or first seen, ns.
+    pub born_cpu_ns: u64,
+    /// Its CPU clock, ns.
+    pub cpu_ns: u64,
+    /// Its wall clocks.
+    pub walls: Walls,
+    /// When they stood there, on the monotonic clock, ns.
+    pub monotonic_ns: u64,
+}
+
+/// A thread's clocks, up to which every nanosecond has been given to a stack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    pub(super) cpu_ns: u64,
+    pub(super) walls: Walls,
+    /// How much of its waiting for the GVL was somebody given the blame for.
+    pub(super) blamed_ns: u64,
+    /// Whether the thread's time counts now.
+    pub(super) inside: bool,
+    /// Labels current on the thread, where the session looks at labels.
+    pub(super) labels: LabelSetId,
+    /// Where the last records went: with a tick in it, of running code, of a wait, of a GC.
+    pub(super) last: Option<Key>,
+    pub(super) last_ran: Option<Key>,
+    pub(super) last_wait: Option<Key>,
+    pub(super) last_gc: Option<Key>,
+    /// Who was last given the blame, and under which labels this thread had waited.
+    pub(super) last_blamed: Option<(Key, LabelSetId)>,
+}
+
+/// A thread at the moment a session begins to look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    /// Who.
+    pub thread: ThreadId,
+    /// Its CPU clock, ns.
+    pub cpu_ns: u64,
+    /// Its wall clocks.
+    pub walls: Walls,
+    /// Whether its time counts from now on, or only after it has crossed into the session's labels.
+    pub inside: bool,
+    /// Labels current on it.
+    pub labels: LabelSetId,
+}
+
+impl Last {
+    pub(super) fn of(stamp: &Stamp) -> Self {
+        let Stamp { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *stamp;
+        Self { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns }
+    }
+}
+
+impl Clock {
+    /// Of a thread that is first seen. It was born since the session started; or made before and first ran since, and
+    /// waited for the GVL till then.
+    pub(super) fn at_birth(now: &Last, started_ns: u64) -> Self {
+        let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
+        let born_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
+        let before_ns = started_ns.saturating_sub(born_ns).min(gvl_ns);
+        Self::at(now.born_cpu_ns, Walls { gvl_ns: before_ns, ..Walls::default() })
+    }
+
+    pub(super) fn at(cpu_ns: u64, walls: Walls) -> Self {
+        Self {
+            cpu_ns,
+            walls,
+            blamed_ns: walls.gvl_ns,
+            inside: false,
+            labels: LabelSetId::NONE,
+            last: None,
+            last_ran: None,
+            last_wait: None,
+            last_gc: None,
+            last_blamed: None,
+        }
+    }
+}
+
+/// Moves a clock on to where it stands now, never back, and gives the difference.
+pub(super) fn forward(given_ns: &mut u64, now_ns: u64) -> u64 {
+    let more = now_ns.saturating_sub(*given_ns);
+    *given_ns += more;
+    more
+}

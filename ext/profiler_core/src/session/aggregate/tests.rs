@@ -1,0 +1,272 @@
+//! Law 1, with numbers in place of clocks.
+
+use super::*;
+use crate::ids::ScopeId;
+use crate::record::detail::GcCause;
+use crate::record::sample::Walls;
+use proptest::prelude::*;
+
+fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
+    Stamp {
+        thread: ThreadId(thread),
+        state: State::Running,
+        labels: LabelSetId::NONE,
+        scope: ScopeId::NONE,
+        cpu_ns,
+        monotonic_ns,
+        born_cpu_ns: 5,
+        walls: Walls::default(),
+    }
+}
+
+const CPU: Measures = Measures { cpu: true, ..Measures::NONE };
+const BOTH: Measures = Measures { cpu: true, wall: true, ..Measures::NONE };
+
+fn at(thread: u32, cpu_ns: u64) -> Beginning {
+    Beginning {
+        thread: ThreadId(thread),
+        cpu_ns,
+        walls: Walls::default(),
+        inside: true,
+        labels: LabelSetId::NONE,
+    }
+}
+
+fn last(thread: u32, cpu_ns: u64) -> Last {
+    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: Walls::default(), monotonic_ns: 1 }
+}
+
+fn sum(aggregate: Aggregate, thread: u32) -> u64 {
+    let of = |(key, weight): (Key, Weight)| (key.thread.0 == thread).then_some(weight.cpu_ns);
+    aggregate.into_weights().into_iter().filter_map(of).sum()
+}
+
+#[test]
+fn a_record_is_worth_the_time_since_the_one_before() {
+    let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
+    aggregate.add(Kind::Tick, &stamp(1, 130, 1), Some(StackId(7)));
+    aggregate.add(Kind::Tick, &stamp(1, 150, 2), Some(StackId(8)));
+    aggregate.settle(&last(1, 155));
+    let weights: Vec<_> =
+        aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
+    assert_eq!(
+        weights,
+        [
+            (Some(StackId(7)), Weight { count: 1, cpu_ns: 30, ..Weight::default() }),
+            (Some(StackId(8)), Weight { count: 1, cpu_ns: 25, ..Weight::default() }),
+        ]
+    );
+}
+
+#[test]
+fn a_thread_never_sampled_keeps_its_time() {
+    let mut aggregate = Aggregate::new(CPU, 0, true, []);
+    aggregate.settle(&last(3, 45));
+    let weights = aggregate.into_weights();
+    assert_eq!(weights.len(), 1);
+    assert_eq!((weights[0].0.stack, weights[0].1.cpu_ns), (None, 40));
+}
+
+#[test]
+fn records_from_before_the_start_are_not_ours() {
+    let mut aggregate = Aggregate::new(CPU, 10, true, [at(1, 100)]);
+    aggregate.add(Kind::Tick, &stamp(1, 90, 9), Some(StackId(1)));
+    assert!(aggregate.into_weights().is_empty());
+}
+
+proptest! {
+    /// Law 1, whatever was dropped and in whatever order threads come.
+    #[test]
+    fn the_sum_is_the_clock(
+        steps in prop::collection::vec((0u32..4, 0u64..1000, any::<bool>()), 0..300),
+    ) {
+        let mut aggregate = Aggregate::new(CPU, 0, true, [at(0, 50), at(1, 7)]);
+        let mut clocks = [50u64, 7, 5, 5];
+        for (turn, (thread, ran, delivered)) in steps.into_iter().enumerate() {
+            clocks[thread as usize] += ran;
+            if delivered {
+                let stack = Some(StackId(turn as u32 % 3));
+                aggregate.add(Kind::Tick, &stamp(thread, clocks[thread as usize], turn as u64), stack);
+            }
+        }
+        for (thread, cpu_ns) in clocks.iter().enumerate() {
+            aggregate.settle(&last(thread as u32, *cpu_ns));
+        }
+        let weights = aggregate.into_weights();
+        for (thread, start) in [50u64, 7, 5, 5].into_iter().enumerate() {
+            let total: u64 = weights.iter().filter(|(key, _)| key.thread.0 == thread as u32).map(|(_, w)| w.cpu_ns).sum();
+            prop_assert_eq!(total, clocks[thread] - start);
+        }
+    }
+}
+
+#[test]
+fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_stack() {
+    let mut aggregate = Aggregate::new(CPU, 0, false, []);
+    aggregate.cross(&stamp(1, 100, 1), true);
+    aggregate.add(Kind::Tick, &stamp(1, 130, 2), Some(StackId(7)));
+    aggregate.cross(&stamp(1, 150, 3), false);
+    aggregate.cross(&stamp(1, 400, 4), true);
+    aggregate.cross(&stamp(1, 410, 5), false);
+    aggregate.settle(&last(1, 999));
+    aggregate.settle(&last(2, 999));
+    let weights = aggregate.into_weights();
+    assert_eq!(weights.len(), 1);
+    assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, ..Weight::default() });
+}
+
+#[test]
+fn a_pause_is_left_out() {
+    let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
+    aggregate.settle(&last(1, 120));
+    aggregate.restart(10, [at(1, 500)]);
+    aggregate.add(Kind::Tick, &stamp(1, 400, 9), Some(StackId(7)));
+    aggregate.settle(&last(1, 503));
+    assert_eq!(sum(aggregate, 1), 23);
+}
+
+#[test]
+fn an_ended_thread_can_be_forgotten() {
+    let mut aggregate = Aggregate::new(CPU, 0, true, []);
+    aggregate.settle(&last(3, 45));
+    aggregate.forget(ThreadId(3));
+    assert_eq!(sum(aggregate, 3), 40);
+}
+
+const GC: Kind = Kind::Gc { ticked: false, cause: GcCause::UNKNOWN };
+const TICKED_GC: Kind = Kind::Gc { ticked: true, cause: GcCause::UNKNOWN };
+
+const RAN: Option<StackId> = Some(StackId(1));
+const WAITED: Option<StackId> = Some(StackId(2));
+const COLLECTED: Option<StackId> = Some(StackId(3));
+
+fn walls([running_ns, waiting_ns, gvl_ns, gc_ns]: [u64; 4]) -> Walls {
+    Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
+}
+
+fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Stamp {
+    Stamp { state, walls: walls(parts), ..stamp(1, cpu_ns, 1) }
+}
+
+fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
+    let row = |(key, it): (Key, Weight)| (key.stack, key.state, it.count, it.cpu_ns, it.wall_ns);
+    let weights = aggregate.into_weights().into_iter();
+    weights.filter(|(_, it)| Weight { blame_ns: 0, ..*it } != Weight::default()).map(row).collect()
+}
+
+#[test]
+fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
+    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
+    aggregate.add(Kind::Tick, &measured(State::Running, 110, [12, 3, 0, 0]), RAN);
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
+    aggregate.add(TICKED_GC, &measured(State::Gc, 120, [14, 50, 7, 9]), COLLECTED);
+    let end = Last { walls: walls([20, 52, 8, 10]), ..last(1, 130) };
+    aggregate.settle(&end);
+    let expected = [
+        (RAN, State::Running, 1, 10, 20),
+        (WAITED, State::Waiting, 1, 0, 52),
+        (WAITED, State::Gvl, 0, 0, 8),
+        // The last tick was here, so what is left of the CPU is as well.
+        (COLLECTED, State::Gc, 1, 20, 10),
+    ];
+    let mut expected = expected.to_vec();
+    expected.sort();
+    let mut seen = rows(aggregate);
+    seen.sort();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
+    let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
+    aggregate.add(GC, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
+    aggregate.add(TICKED_GC, &measured(State::Gc, 120, [13, 50, 7, 9]), COLLECTED);
+    aggregate.add(Kind::Tick, &measured(State::Waiting, 130, [13, 50, 7, 9]), WAITED);
+    aggregate.settle(&Last { walls: walls([20, 50, 7, 9]), ..last(1, 130) });
+    let cpu_only: Vec<_> = rows(aggregate).into_iter().map(|it| (it.0, it.2, it.3)).collect();
+    assert_eq!(cpu_only, [(WAITED, 1, 10), (COLLECTED, 1, 20)]);
+}
+
+#[test]
+fn a_tick_without_the_gvl_is_none_of_the_wall() {
+    let wall = Measures { wall: true, ..Measures::NONE };
+    let mut aggregate = Aggregate::new(wall, 0, true, [at(1, 100)]);
+    aggregate.add(Kind::Tick, &measured(State::Waiting, 120, [5, 50, 0, 0]), WAITED);
+    aggregate.add(Kind::Tick, &measured(State::Running, 130, [8, 90, 0, 0]), RAN);
+    let seen = rows(aggregate);
+    assert_eq!(seen.iter().map(|it| (it.0, it.4)).collect::<Vec<_>>(), [(RAN, 8)]);
+}
+
+proptest! {
+    /// Law 1 of the wall clock: whatever is recorded, in whatever order, each part has its own sum.
+    #[test]
+    fn the_sum_of_each_part_is_that_part(
+        steps in prop::collection::vec((0usize..4, 0u64..1000, 0usize..7), 0..300),
+    ) {
+        let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 0)]);
+        let (mut cpu_ns, mut parts) = (0, [0u64; 4]);
+        for (part, took, record) in steps {
+            parts[part] += took;
+            cpu_ns += if part == 1 { 0 } else { took };
+            let (kind, state, stack) = [
+                (Kind::Tick, State::Running, RAN),
+                (Kind::Tick, State::Waiting, WAITED),
+                (Kind::Wait, State::Waiting, WAITED),
+                (GC, State::Gc, COLLECTED),
+                (TICKED_GC, State::Gc, COLLECTED),
+                (Kind::Switch, State::Running, None),
+                (Kind::Still, State::Running, None),
+            ][record];
+            aggregate.add(kind, &measured(state, cpu_ns, parts), stack);
+        }
+        aggregate.settle(&Last { walls: walls(parts), ..last(1, cpu_ns) });
+        let weights = aggregate.into_weights();
+        let states = [State::Running, State::Waiting, State::Gvl, State::Gc];
+        for (state, part) in states.into_iter().zip(parts) {
+            let of = |(key, it): &(Key, Weight)| if key.state == state { it.wall_ns } else { 0 };
+            prop_assert_eq!(weights.iter().map(of).sum::<u64>(), part);
+        }
+        prop_assert_eq!(weights.iter().map(|(_, it)| it.cpu_ns).sum::<u64>(), cpu_ns);
+    }
+}
+
+#[test]
+fn a_wait_that_was_seen_at_its_beginning_has_all_of_it() {
+    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
+    // Where no wait was seen yet, the time is the next one's.
+    aggregate.add(Kind::Still, &measured(State::Running, 100, [0, 10, 0, 0]), None);
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 100, [0, 20, 0, 0]), WAITED);
+    aggregate.add(Kind::Still, &measured(State::Running, 110, [5, 70, 0, 0]), None);
+    aggregate.add(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
+    assert_eq!(rows(aggregate), [(RAN, State::Running, 1, 10, 10), (WAITED, State::Waiting, 1, 0, 70)]);
+}
+
+const HELD: Option<StackId> = Some(StackId(4));
+const HOLDER: Kind = Kind::Blame { holder: ThreadId(9), labels: LabelSetId::NONE };
+
+#[test]
+fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
+    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 0, [10, 50, 7, 0]), WAITED);
+    aggregate.add(HOLDER, &measured(State::Waiting, 0, [10, 50, 7, 0]), HELD);
+    // This time who had it was not to be seen: the next one pays.
+    aggregate.add(Kind::Wait, &measured(State::Waiting, 0, [20, 90, 11, 0]), WAITED);
+    aggregate.settle(&Last { walls: walls([30, 95, 12, 0]), ..last(1, 100) });
+    let blamed: Vec<_> = aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0).collect();
+    let (stack, detail) = (HELD, Detail::Waiter(ThreadId(1)));
+    let key = Key { stack, thread: ThreadId(9), labels: LabelSetId::NONE, state: State::Running, detail };
+    assert_eq!(blamed, [(key, Weight { blame_ns: 12, ..Weight::default() })]);
+}
+
+#[test]
+fn a_thread_made_before_the_start_waited_to_run_from_the_start_on() {
+    let mut aggregate = Aggregate::new(BOTH, 1_000, true, []);
+    let first = Stamp { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
+    aggregate.add(Kind::Wait, &first, WAITED);
+    let end = Last { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
+    aggregate.settle(&end);
+    // Made at 780, it has waited for 220 before we looked.
+    let states: Vec<_> = rows(aggregate).into_iter().map(|it| (it.1, it.3, it.4)).collect();
+    assert_eq!(states, [(State::Running, 80, 100), (State::Gvl, 0, 480)]);
+}

@@ -1,0 +1,36 @@
+//! The timeline of a session while it runs.
+
+use crate::ids::{Id, Interner, RowId};
+use crate::profile::timeline::{Moment, Timeline};
+use crate::session::aggregate::{Key, Weight};
+use crate::session::view::Measures;
+
+/// Keeps what an aggregate gives to its rows, in the order in which it is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    measures: Measures,
+    started_ns: u64,
+    /// What is a row to the aggregate. There is nothing here that is not there.
+    rows: Interner<Key, RowId>,
+    timeline: Timeline,
+}
+
+impl Recorder {
+    /// For a session that started at `started_ns` on the monotonic clock.
+    pub(crate) fn new(measures: Measures, started_ns: u64) -> Self {
+        Self { measures, started_ns, rows: Interner::default(), timeline: Timeline::default() }
+    }
+
+    /// `weight` went to the row of `key` at `now_ns` on the monotonic clock.
+    pub(crate) fn add(&mut self, now_ns: u64, key: Key, weight: &Weight) {
+        let row = self.rows.intern(key);
+        let time_ns = now_ns.saturating_sub(self.started_ns);
+        self.timeline.push(&Moment { time_ns, row, weights: self.measures.weights(&key, weight) });
+    }
+
+    /// The timeline, in the order of time, with the rows that `place` says.
+    pub(crate) fn finish(self, place: impl Fn(&Key) -> Option<RowId>) -> Timeline {
+        let places: Vec<Option<RowId>> = self.rows.rows().iter().map(place).collect();
+        self.timeline.in_order(|row| places.get(row.index()).copied().flatten())
+    }
+}

@@ -1,0 +1,3 @@
+//! Text for people.
+
+pub mod units;
