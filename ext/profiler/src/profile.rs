@@ -5,11 +5,11 @@ use std::sync::Arc;
 use magnus::{
     function, method, prelude::*, DataTypeFunctions, Error, RArray, RHash, RModule, Ruby, TypedData, Value,
 };
-use profiler_core::analysis::by::by;
 use profiler_core::analysis::gc;
+use profiler_core::analysis::group_by::group_by;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
-use profiler_core::analysis::trim::trim;
+use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::ids::Id;
 use profiler_core::profile::timeline::Timeline;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
@@ -66,7 +66,7 @@ impl Profile {
 
     /// `profile._trim_path(roots)`: the profile with short paths.
     fn trim_path(ruby: &Ruby, rb_self: &Self, roots: Vec<String>) -> Result<Self, Error> {
-        rb_self.derive(ruby, move |it| trim(it, &roots))
+        rb_self.derive(ruby, move |it| trim_paths(it, &roots))
     }
 
     /// `profile._rows`: one array a sample: frames, thread id, thread name, state, labels, weights.
@@ -154,7 +154,7 @@ impl Profile {
     fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let of = options::sample_type(ruby, profile, options)?;
-        let all = rb_self.ask(ruby, move |it| by(it, &label, of))?;
+        let all = rb_self.ask(ruby, move |it| group_by(it, &label, of))?;
         let all = all.map_err(|reason| core_error(ruby, &reason))?.rows;
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();

@@ -1,10 +1,10 @@
 //! Parts of a profile, and one function from near.
 
 use magnus::{Error, RArray, RHash, Ruby};
+use profiler_core::analysis::call_tree::call_tree;
+use profiler_core::analysis::code_origin::Origin;
 use profiler_core::analysis::filter::{filter, Filter};
 use profiler_core::analysis::method::{lines, method, Both};
-use profiler_core::analysis::origin::Origin;
-use profiler_core::analysis::tree::tree;
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::SampleType;
 
@@ -66,7 +66,7 @@ impl Profile {
     /// `profile._tree(options)`: `[function, self, total, children]` of each node, then the places of the roots.
     pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
-        let tree = rb_self.ask(ruby, move |it| tree(it, of))?;
+        let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;
         let nodes = ruby.ary_new_capa(tree.nodes.len());
         for it in tree.nodes {
             nodes.push((it.function.0, it.self_weight, it.total_weight, ruby.ary_from_vec(it.children)))?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
-use profiler_core::analysis::trim::trim;
+use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::profile::{Function, Meta, SampleType, Stats};
 use profiler_core::sampling::blocks::Distance;
 
@@ -87,7 +87,7 @@ impl Stopped {
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.finish(closed, named));
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
         if let Some(roots) = &config.trim_path {
-            profile = trim(&profile, roots);
+            profile = trim_paths(&profile, roots);
         }
         markers.sort_unstable();
         profile.markers = markers;

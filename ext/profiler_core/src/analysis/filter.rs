@@ -1,7 +1,7 @@
 //! A part of a profile: some threads, stacks that some function is in or not in, and stacks without some functions.
 
-use super::origin::Origin;
-use super::sum::Sum;
+use super::code_origin::Origin;
+use super::table_builder::TableBuilder;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Profile};
 use crate::text::units::percent;
@@ -54,7 +54,7 @@ pub fn filter(profile: &Profile, by: &Filter) -> Profile {
         let (left, all) = (part.total().get(of), profile.total().get(of));
         part.meta.notes.push(format!("{}: {} of {}", by.note, percent(left, all), of.name_and_unit().0));
     }
-    let mut sum = Sum::default();
+    let mut sum = TableBuilder::default();
     sum.add(&part, Clone::clone);
     sum.with_header_of(&part)
 }

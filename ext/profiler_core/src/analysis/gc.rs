@@ -1,6 +1,6 @@
 //! Where garbage collection shows: under what caused it, as it was taken; at the root; or nowhere.
 
-use super::sum::Sum;
+use super::table_builder::TableBuilder;
 use crate::ids::{Id, StackId};
 use crate::profile::{Node, Profile, SampleType};
 use crate::record::sample::State;
@@ -70,7 +70,7 @@ fn without_gc(profile: &Profile) -> Profile {
 
 /// Rows that are the same by now become one.
 fn compact(profile: &Profile) -> Profile {
-    let mut sum = Sum::default();
+    let mut sum = TableBuilder::default();
     sum.add(profile, Clone::clone);
     sum.with_header_of(profile)
 }

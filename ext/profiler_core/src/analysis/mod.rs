@@ -1,16 +1,15 @@
 //! Questions asked of a [`Profile`](crate::profile::Profile), one file each.
 
-pub mod blame;
-pub mod by;
-pub(crate) mod calls;
+pub mod allocations;
+pub mod call_tree;
+pub mod code_origin;
 pub mod diff;
 pub mod filter;
 pub mod gc;
-pub mod made;
+pub mod group_by;
+pub mod gvl_blame;
 pub mod merge;
 pub mod method;
-pub mod origin;
-mod sum;
+mod table_builder;
 pub mod top;
-pub mod tree;
-pub mod trim;
+pub mod trim_paths;

@@ -10,8 +10,8 @@ mod thread;
 
 use std::io::{BufWriter, Write};
 
-use super::out::{comma, json, number};
-use super::series::Series;
+use super::json_out::{comma, json, number};
+use super::sample_series::Series;
 use super::{threads, Options};
 use crate::error::Error;
 use crate::ids::Id;

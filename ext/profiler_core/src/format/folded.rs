@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::length::{self, Lengths};
 use super::threads::UNNAMED;
 use super::{clean, display_name, Options, ThreadFrames};
-use crate::analysis::calls::Calls;
+use crate::analysis::call_tree::Calls;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, Sample, SampleType, Thread};

@@ -5,20 +5,20 @@
 //! with a newline in it) stays a name in all of them.
 
 pub mod callgrind;
-mod chart;
 pub mod cpuprofile;
+mod disclosure;
 pub mod firefox;
+mod flame_chart;
 pub mod folded;
-mod honesty;
 pub mod json;
+mod json_out;
 mod length;
 pub mod markdown;
-mod names;
-mod out;
 mod palette;
 pub mod pprof;
 mod read;
-mod series;
+mod registry;
+mod sample_series;
 pub mod speedscope;
 pub mod stackprof;
 pub mod svg;
@@ -31,8 +31,8 @@ use std::io::Write;
 use crate::error::Error;
 use crate::profile::{Function, Profile, SampleType};
 
-pub use names::Format;
 pub use read::read;
+pub use registry::Format;
 pub use svg::Style;
 pub use text::TextOptions;
 
@@ -84,7 +84,7 @@ impl Options {
         };
         match self.sample_type {
             None if profile.sample_types.is_empty() => Ok(SampleType::Cpu),
-            None => series::time_of(profile).ok_or_else(missing),
+            None => sample_series::time_of(profile).ok_or_else(missing),
             Some(_) => self.sample_type_of(profile).and_then(|it| match it.name_and_unit().1 {
                 "nanoseconds" => Ok(it),
                 _ => Err(missing()),

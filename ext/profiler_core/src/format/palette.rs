@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use inferno::flamegraph::color::{Color, PaletteMap};
 
 use super::{clean, display_name};
-use crate::analysis::origin::Origin;
+use crate::analysis::code_origin::Origin;
 use crate::profile::{Profile, SampleType};
 
 type Rgb = (u8, u8, u8);

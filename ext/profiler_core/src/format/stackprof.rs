@@ -9,8 +9,8 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{json, Map, Value};
 
-use super::out::{comma, numbers};
-use super::series::Series;
+use super::json_out::{comma, numbers};
+use super::sample_series::Series;
 use super::{display_name, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};

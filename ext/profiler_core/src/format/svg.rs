@@ -9,7 +9,7 @@ use std::rc::Rc;
 use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
-use super::{chart, folded, honesty, length, palette, Options, ThreadFrames};
+use super::{disclosure, flame_chart, folded, length, palette, Options, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::{count, counted};
@@ -62,7 +62,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     // The picture's maker wants them last one first when it is to keep our order. Left to itself it
     // would sort by line, and draw `save` twice when `save!` stands between.
     let lines: Vec<String> = match options.style {
-        Style::Flamechart => chart::in_time(profile, of, options.thread_frames)?
+        Style::Flamechart => flame_chart::in_time(profile, of, options.thread_frames)?
             .iter()
             .rev()
             .map(|(stack, weight)| line(stack, &weight.to_string()))
@@ -174,10 +174,10 @@ fn subtitle_of(profile: &Profile) -> String {
     let mut parts = Vec::new();
     if profile.sample_types.contains(&SampleType::Samples) {
         let samples = counted(profile.total().get(SampleType::Samples), "sample");
-        parts.push(format!("{samples}, {} dropped", count(honesty::dropped(profile))));
+        parts.push(format!("{samples}, {} dropped", count(disclosure::dropped(profile))));
     }
-    parts.extend(honesty::interval(profile));
-    parts.extend(honesty::objects(profile));
+    parts.extend(disclosure::interval(profile));
+    parts.extend(disclosure::objects(profile));
     parts.join("; ")
 }
 

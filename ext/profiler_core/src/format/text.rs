@@ -1,6 +1,6 @@
 //! The report that people read: how the profile was taken, then where the weight is.
 
-mod by;
+mod groups;
 mod header;
 mod table;
 
@@ -24,7 +24,7 @@ pub struct TextOptions {
     /// The most columns that a line of the table may take: names and paths are shortened in the
     /// middle. Nothing leaves them whole.
     pub width: Option<usize>,
-    /// List the values of this label instead of functions; see [`by`](crate::analysis::by).
+    /// List the values of this label instead of functions; see [`group_by`](crate::analysis::group_by).
     pub by: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     report.push('\n');
     report.push_str(&match &options.text.by {
         None => table::table(profile, of, &options.text, paint),
-        Some(label) => by::table(profile, label, of, &options.text, paint)?,
+        Some(label) => groups::table(profile, label, of, &options.text, paint)?,
     });
     Ok(out.write_all(report.as_bytes())?)
 }

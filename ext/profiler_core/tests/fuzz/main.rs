@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use flate2::{write::GzEncoder, Compression};
-use profiler_core::analysis::{diff, merge, method, top, tree};
+use profiler_core::analysis::{call_tree, diff, merge, method, top};
 use profiler_core::format::{self, read, Format, Options};
 use profiler_core::ids::FunctionId;
 
@@ -157,7 +157,7 @@ fn use_it(bytes: &[u8], random: &mut Random) {
         return;
     }
     match random.below(5) {
-        0 => drop(tree::tree(&profile, of)),
+        0 => drop(call_tree::call_tree(&profile, of)),
         1 => drop(merge::merge(&[&profile, &profile])),
         2 => drop(method::method(&profile, FunctionId(0), of)),
         3 => {

@@ -4,7 +4,7 @@
 
 use profiler_core::analysis::gc::{place, Place};
 use profiler_core::analysis::merge::merge;
-use profiler_core::analysis::trim::trim;
+use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::profile::Profile;
 use profiler_core::record::sample::Kind;
 use profiler_core::session::labels::LabelSet;
@@ -39,7 +39,7 @@ proptest! {
         let changes = [
             place(&profile, Place::Root),
             place(&profile, Place::Ignore),
-            trim(&profile, &["/app".to_owned()]),
+            trim_paths(&profile, &["/app".to_owned()]),
         ];
         for changed in &changes {
             prop_assert_eq!(sums(changed), rows(changed));

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::{array, ms};
 use crate::error::Error;
-use crate::format::out::comma;
-use crate::format::series::Share;
+use crate::format::json_out::comma;
+use crate::format::sample_series::Share;
 use crate::profile::{Profile, SampleType};
 
 /// A counter has so many steps, but none shorter than [`LEAST_NS`].

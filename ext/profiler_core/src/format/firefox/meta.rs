@@ -6,10 +6,10 @@ use std::io::Write;
 use serde_json::json;
 
 use super::thread::Thread;
-use crate::analysis::origin::Origin;
+use crate::analysis::code_origin::Origin;
 use crate::error::Error;
 use crate::format::threads::busy;
-use crate::format::{clean, honesty};
+use crate::format::{clean, disclosure};
 use crate::profile::{Function, Profile, SampleType};
 use crate::record::sample::State;
 use crate::text::units;
@@ -110,7 +110,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Every figure of honesty that the report's header has.
+/// Every figure of disclosure that the report's header has.
 fn facts(profile: &Profile) -> Vec<(String, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();
@@ -118,17 +118,17 @@ fn facts(profile: &Profile) -> Vec<(String, String)> {
     put("profiler", meta.profiler_version.to_string());
     put("ruby", meta.ruby.to_string());
     put("mode", format!("{}, engine {}", meta.modes.join(" and "), meta.engine));
-    honesty::interval(profile).into_iter().for_each(|it| put("interval", it));
-    honesty::wall(profile).into_iter().for_each(|it| put("wall", it));
-    for (number, reason) in honesty::drops(profile) {
+    disclosure::interval(profile).into_iter().for_each(|it| put("interval", it));
+    disclosure::wall(profile).into_iter().for_each(|it| put("wall", it));
+    for (number, reason) in disclosure::drops(profile) {
         put("dropped", format!("{}: {reason}", units::counted(number, "tick")));
     }
-    honesty::oddities(profile).into_iter().for_each(|it| put("also", it));
-    match honesty::timeline(profile) {
+    disclosure::oddities(profile).into_iter().for_each(|it| put("also", it));
+    match disclosure::timeline(profile) {
         Some(it) => put("timeline", it),
         None => put("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
     }
-    put("cost", honesty::cost(profile));
+    put("cost", disclosure::cost(profile));
     meta.notes.iter().for_each(|it| put("note", it.clone()));
     facts
 }

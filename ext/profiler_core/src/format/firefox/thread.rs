@@ -5,7 +5,7 @@ use std::io::Write;
 use super::table::{self, numbers, Tables};
 use super::{array, json, meta, ms, weight, weight_type};
 use crate::error::Error;
-use crate::format::series::Share;
+use crate::format::sample_series::Share;
 use crate::ids::RowId;
 use crate::profile::{Marker, Profile, Sample, SampleType};
 use crate::record::sample::State;

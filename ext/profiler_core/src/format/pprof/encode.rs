@@ -7,7 +7,7 @@ use super::label_names::{escape, STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Label, Line, Location, Mapping, Text, ValueType};
 use super::timeline;
 use crate::error::Error;
-use crate::format::{clean, honesty};
+use crate::format::{clean, disclosure};
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Profile, Sample, SampleType};
 use crate::text::units;
@@ -195,15 +195,15 @@ fn comments(profile: &Profile) -> Vec<String> {
     }
     let engine = if meta.engine.is_empty() { String::new() } else { format!(", engine {}", meta.engine) };
     comments.push(format!("profiler {}, mode {}{engine}", meta.profiler_version, meta.modes.join(" and ")));
-    comments.extend(honesty::interval(profile));
-    comments.extend(honesty::objects(profile).map(|it| format!("objects: {it}")));
+    comments.extend(disclosure::interval(profile));
+    comments.extend(disclosure::objects(profile).map(|it| format!("objects: {it}")));
     if profile.sample_types.contains(&SampleType::Samples) {
         comments.push(units::counted(profile.total().get(SampleType::Samples), "sample"));
     }
     let dropped = |(number, reason)| format!("{} dropped: {reason}", units::counted(number, "tick"));
-    comments.extend(honesty::drops(profile).into_iter().map(dropped));
-    comments.extend(honesty::oddities(profile));
-    comments.extend(honesty::timeline(profile).map(|it| format!("timeline: {it}")));
+    comments.extend(disclosure::drops(profile).into_iter().map(dropped));
+    comments.extend(disclosure::oddities(profile));
+    comments.extend(disclosure::timeline(profile).map(|it| format!("timeline: {it}")));
     comments.extend(meta.notes.iter().cloned());
     comments
 }

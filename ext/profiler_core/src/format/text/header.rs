@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Paint;
-use crate::analysis::blame;
-use crate::format::{clean, honesty};
+use crate::analysis::gvl_blame;
+use crate::format::{clean, disclosure};
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::record::sample::State;
@@ -47,23 +47,23 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     let threads = counted(profile.threads.len() as u64, "thread");
     let took = duration(meta.duration_ns);
     facts.push(("time", format!("{took} from {}, {threads}", date(meta.started_at_ns))));
-    facts.extend(honesty::wall(profile).map(|it| ("wall", it)));
+    facts.extend(disclosure::wall(profile).map(|it| ("wall", it)));
     facts.extend(behind(profile).map(|it| ("gvl", it)));
-    facts.extend(honesty::interval(profile).map(|it| ("interval", it)));
-    facts.extend(honesty::objects(profile).map(|it| ("objects", it)));
+    facts.extend(disclosure::interval(profile).map(|it| ("interval", it)));
+    facts.extend(disclosure::objects(profile).map(|it| ("objects", it)));
     if profile.sample_types.contains(&SampleType::Samples) {
         facts.push(("samples", samples(profile)));
     }
-    let drops = honesty::drops(profile);
+    let drops = disclosure::drops(profile);
     if !drops.is_empty() {
-        let sum = counted(honesty::dropped(profile), "tick");
+        let sum = counted(disclosure::dropped(profile), "tick");
         facts.push(("dropped", format!("{sum}; their time is in the samples that came next")));
     }
     let drop = |(number, reason)| ("dropped", format!("{}: {reason}", counted(number, "tick")));
     facts.extend(drops.into_iter().map(drop));
-    facts.extend(honesty::oddities(profile).into_iter().map(|it| ("also", it)));
-    facts.extend(honesty::timeline(profile).map(|it| ("timeline", it)));
-    facts.push(("cost", honesty::cost(profile)));
+    facts.extend(disclosure::oddities(profile).into_iter().map(|it| ("also", it)));
+    facts.extend(disclosure::timeline(profile).map(|it| ("timeline", it)));
+    facts.push(("cost", disclosure::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
     facts.extend(markers(profile).map(|it| ("markers", it)));
     facts.extend(meta.notes.iter().map(|it| ("note", it.clone())));
@@ -73,7 +73,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
 /// Who was to blame for most of the waiting for the GVL.
 fn behind(profile: &Profile) -> Option<String> {
     const SHOWN: usize = 3;
-    let blamed = blame::blamed(profile);
+    let blamed = gvl_blame::blamed(profile);
     let one = |(id, waited_ns): &(FunctionId, u64)| {
         let name = profile.function(*id).map_or("", |it| it.name.as_str());
         format!("{} behind {name}", duration(*waited_ns))

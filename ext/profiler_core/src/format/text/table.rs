@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Paint, TextOptions};
-use crate::analysis::made::{made, Made};
+use crate::analysis::allocations::{allocations, Allocations};
 use crate::analysis::top::{top, Order, Row, Top};
 use crate::format::svg::shorten;
 use crate::format::{clean, display_name};
@@ -31,7 +31,7 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     let shown = if options.limit == 0 { top.rows.len() } else { options.limit.min(top.rows.len()) };
     let left_out = top.rows.len() - shown;
 
-    let objects = made(profile, of);
+    let objects = allocations(profile, of);
     let line = |row: &Row| Line::new(profile, &top, row, objects.get(&row.function));
     let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(line).collect();
     let columns = Columns::fit(&lines, options.width);
@@ -65,9 +65,9 @@ struct Line<'profile> {
 }
 
 impl<'profile> Line<'profile> {
-    fn new(profile: &'profile Profile, top: &Top, row: &Row, made: Option<&Made<'_>>) -> Self {
+    fn new(profile: &'profile Profile, top: &Top, row: &Row, made: Option<&Allocations<'_>>) -> Self {
         let function = profile.function(row.function);
-        let class = |it: &Made<'_>| match it.classes {
+        let class = |it: &Allocations<'_>| match it.classes {
             1 => clean(it.class).into_owned(),
             classes => format!("{} +{}", clean(it.class), classes - 1),
         };

@@ -8,13 +8,13 @@ mod build;
 #[path = "formats/example.rs"]
 mod example;
 
-use profiler_core::analysis::by::{by, Row};
+use profiler_core::analysis::group_by::{group_by, Row};
 use profiler_core::format::{self, Format, Options, TextOptions};
 use profiler_core::profile::{Profile, SampleType};
 
 /// Value, milliseconds, and name and milliseconds of the heaviest function.
 fn told(profile: &Profile, label: &str) -> Vec<(String, u64, String, u64)> {
-    let by = by(profile, label, SampleType::Cpu).unwrap();
+    let by = group_by(profile, label, SampleType::Cpu).unwrap();
     assert_eq!(by.rows.iter().map(|it| it.weight).sum::<u64>(), by.total);
     assert_eq!(by.total, profile.total().get(SampleType::Cpu));
     let tell = |row: &Row| {
@@ -66,7 +66,7 @@ fn equal_weights_are_in_order_and_what_weighs_nothing_is_left_out() {
 #[test]
 fn an_unknown_label_is_named_with_those_there_are() {
     let mut profile = example::example();
-    let asked = |profile: &Profile| by(profile, "job\n", SampleType::Cpu).unwrap_err().to_string();
+    let asked = |profile: &Profile| group_by(profile, "job\n", SampleType::Cpu).unwrap_err().to_string();
     let expected = "no sample has a label \"job\\n\" (there are thread, state, endpoint)";
     assert_eq!(asked(&profile), expected);
     profile.samples[0].labels.push(("a\u{1b}[31m".into(), String::new()));

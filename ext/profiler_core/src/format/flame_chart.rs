@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 
 use super::folded::{Names, Stack};
 use super::length::{self, Lengths};
-use super::series::Series;
+use super::sample_series::Series;
 use super::ThreadFrames;
-use crate::analysis::calls::Calls;
+use crate::analysis::call_tree::Calls;
 use crate::error::Error;
 use crate::ids::Id;
 use crate::profile::{Profile, SampleType};

@@ -1,4 +1,4 @@
-//! What was made where: how many objects a function itself made, and of which class most of their bytes were.
+//! Allocations by function: how many objects it allocated itself, and the class that weighs most among them.
 
 use std::cmp::Reverse;
 
@@ -8,12 +8,12 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 
-/// The label that says the class of objects.
+/// The label with the class of the objects.
 pub const CLASS: &str = "class";
 
-/// What one function made.
+/// The objects that one function allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Made<'profile> {
+pub struct Allocations<'profile> {
     /// How many objects.
     pub objects: u64,
     /// The class that weighs most among them, by name where two weigh alike.
@@ -22,12 +22,12 @@ pub struct Made<'profile> {
     pub classes: usize,
 }
 
-/// What each function made that has made something. `of` is the type that is looked at, which says whether all objects
-/// count or those that are alive.
+/// The allocations of every function that has any. `of` is the sample type that is shown: it decides whether all objects
+/// count, or the live ones.
 #[must_use]
-pub fn made(profile: &Profile, of: SampleType) -> HashMap<FunctionId, Made<'_>, FxBuildHasher> {
-    let alive = matches!(of, SampleType::InuseObjects | SampleType::InuseSpace);
-    let objects = if alive { SampleType::InuseObjects } else { SampleType::AllocObjects };
+pub fn allocations(profile: &Profile, of: SampleType) -> HashMap<FunctionId, Allocations<'_>, FxBuildHasher> {
+    let live = matches!(of, SampleType::InuseObjects | SampleType::InuseSpace);
+    let objects = if live { SampleType::InuseObjects } else { SampleType::AllocObjects };
     let mut functions: HashMap<FunctionId, Classes<'_>, FxBuildHasher> = HashMap::default();
     for sample in &profile.samples {
         let number = sample.weights.get(objects);
@@ -40,12 +40,12 @@ pub fn made(profile: &Profile, of: SampleType) -> HashMap<FunctionId, Made<'_>, 
     functions.into_iter().map(|(function, classes)| (function, summed(classes))).collect()
 }
 
-/// By class: what it weighs, and how many objects.
+/// The weight and the number of objects of each class.
 type Classes<'profile> = HashMap<&'profile str, (u64, u64), FxBuildHasher>;
 
-fn summed(classes: Classes<'_>) -> Made<'_> {
+fn summed(classes: Classes<'_>) -> Allocations<'_> {
     let objects = classes.values().fold(0, |sum: u64, (_, number)| sum.saturating_add(*number));
     let number = classes.len();
     let heaviest = classes.into_iter().map(|(class, (weight, _))| (Reverse(weight), class)).min();
-    Made { objects, class: heaviest.map_or("", |(_, class)| class), classes: number }
+    Allocations { objects, class: heaviest.map_or("", |(_, class)| class), classes: number }
 }

@@ -1,4 +1,4 @@
-//! Rows of profiles added up: what merging and trimming have in common.
+//! The tables of a profile built from those of others; for all that merges rows.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -8,12 +8,12 @@ use crate::profile::timeline::{Moment, Timeline};
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread};
 use crate::record::sample::State;
 
-/// What makes a row the same row.
+/// The identity of a row.
 type Key = (StackId, ThreadId, State, LabelSetId);
 
-/// Tables in which what is equal is one, as they grow.
+/// Growing tables in which equal entries are one.
 #[derive(Default)]
-pub(super) struct Sum {
+pub(super) struct TableBuilder {
     functions: Interner<Function, FunctionId>,
     frames: Interner<Frame, FrameId>,
     stacks: Interner<Node, StackId>,
@@ -31,7 +31,7 @@ struct Timed {
     timeline: Timeline,
     /// When the profile began, ns since 1970 UTC.
     began_at_ns: u64,
-    /// Where its rows went.
+    /// The new ids of its rows.
     rows: Vec<RowId>,
 }
 
@@ -46,7 +46,7 @@ impl Timed {
     }
 }
 
-impl Sum {
+impl TableBuilder {
     /// Adds the rows of a profile, with its functions as `renamed` has them.
     pub(super) fn add(&mut self, profile: &Profile, renamed: impl Fn(&Function) -> Function) {
         let functions: Vec<FunctionId> =
@@ -108,7 +108,7 @@ impl Sum {
         }
     }
 
-    /// Gives the row that it went to.
+    /// Adds a row, or its weights to the equal one, and returns its id.
     fn add_row(&mut self, sample: &Sample, stack: StackId, thread: ThreadId) -> RowId {
         let key = (stack, thread, sample.state, self.labels.intern(sample.labels.clone()));
         let place = *self.places.entry(key).or_insert(self.samples.len());
@@ -120,7 +120,7 @@ impl Sum {
     }
 }
 
-/// Where the row `id` went; a table always has the ids that it gave.
+/// The new id of `id`; a table always has the ids that it gave.
 fn moved<I: Id>(to: &[I], id: I) -> I {
     to.get(id.index()).copied().unwrap_or(id)
 }

@@ -1,9 +1,9 @@
-//! Whose code a function is: the app's, a gem's, Ruby's own, or nobody's.
+//! The owner of a function's code: the app, a gem, Ruby itself, or nobody.
 
-use super::trim;
+use super::trim_paths;
 use crate::profile::{Function, Kind};
 
-/// Who wrote it.
+/// The owner of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The app, or what is not known to be anybody else's.
@@ -37,7 +37,7 @@ const RAILS: [&str; 12] = [
 ];
 
 impl Origin {
-    /// Whose `function` is, as its path tells. That may be short, see [`trim`].
+    /// The origin of `function`, from its path. That may be short, see [`trim_paths`].
     #[must_use]
     pub fn of(function: &Function) -> Self {
         match function.kind() {
@@ -46,13 +46,14 @@ impl Origin {
             Kind::Ruby => {}
         }
         let path = function.path.strip_prefix("(eval at ").unwrap_or(&function.path);
-        let gem = trim::in_gem(path);
+        let gem = trim_paths::in_gem(path);
         if let Some(inside) = gem.as_deref().unwrap_or(path).strip_prefix("gem:") {
             let gem = inside.split('/').next().unwrap_or(inside);
             return if RAILS.contains(&gem) { Self::Rails } else { Self::Gem };
         }
-        let ruby =
-            path.starts_with("<internal:") || path.starts_with("ruby:") || trim::in_ruby(path).is_some();
+        let ruby = path.starts_with("<internal:")
+            || path.starts_with("ruby:")
+            || trim_paths::in_ruby(path).is_some();
         if ruby {
             Self::Ruby
         } else {

@@ -1,4 +1,4 @@
-//! Whose the weight is: the sum for each value of a label, and where most of that went.
+//! The weight of each value of a label, and the function that most of it went to.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, Sample, SampleType, Thread};
 
-/// What every sample has, whether it has labels or not. A user's label of the same name is not asked.
+/// Groupings that every sample has, labels or not. A user's label of the same name is not asked.
 const THREAD: &str = "thread";
 const STATE: &str = "state";
 
@@ -35,7 +35,7 @@ impl Row {
 
 /// The values of a label by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct By {
+pub struct Groups {
     /// What was weighed.
     pub of: SampleType,
     /// Weight of all rows of the profile, which is that of all rows here.
@@ -56,7 +56,7 @@ struct Group {
 ///
 /// # Errors
 /// [`Error::UnknownLabel`], which lists those there are.
-pub fn by(profile: &Profile, label: &str, of: SampleType) -> Result<By, Error> {
+pub fn group_by(profile: &Profile, label: &str, of: SampleType) -> Result<Groups, Error> {
     let labels = labels(profile);
     if !labels.contains(&label) {
         return Err(Error::UnknownLabel {
@@ -86,7 +86,7 @@ pub fn by(profile: &Profile, label: &str, of: SampleType) -> Result<By, Error> {
     };
     let mut rows: Vec<Row> = groups.into_iter().filter(|(_, it)| it.weight > 0).map(row).collect();
     rows.sort_by(|one, other| (Reverse(one.weight), &one.value).cmp(&(Reverse(other.weight), &other.value)));
-    Ok(By { of, total, rows })
+    Ok(Groups { of, total, rows })
 }
 
 fn value_of<'it>(sample: &'it Sample, label: &str, threads: &'it [String]) -> Option<&'it str> {
@@ -103,7 +103,7 @@ fn heaviest(profile: &Profile, own: HashMap<FunctionId, u64, FxBuildHasher>) -> 
     weighs.max_by_key(|(function, weight)| (*weight, Reverse(profile.function(*function))))
 }
 
-/// All that can be asked for: what every sample has, then the users' labels by name.
+/// The labels to group by: what every sample has, then the users' labels by name.
 fn labels(profile: &Profile) -> Vec<&str> {
     let names = profile.samples.iter().flat_map(|it| &it.labels).map(|(name, _)| name.as_str());
     let own: BTreeSet<&str> = names.filter(|it| ![THREAD, STATE].contains(it)).collect();

@@ -2,7 +2,7 @@
 
 use super::table::{place_of, push_line, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS};
 use super::{Paint, TextOptions};
-use crate::analysis::by::{by, By, Row};
+use crate::analysis::group_by::{group_by, Groups, Row};
 use crate::error::Error;
 use crate::format::svg::shorten;
 use crate::format::{clean, display_name};
@@ -16,16 +16,17 @@ pub(super) fn table(
     options: &TextOptions,
     paint: Paint,
 ) -> Result<String, Error> {
-    let by = by(profile, label, of)?;
+    let groups = group_by(profile, label, of)?;
     let name = paint.bold(of.name_and_unit().0);
-    if by.rows.is_empty() {
+    if groups.rows.is_empty() {
         return Ok(format!("{name}: the profile holds none\n"));
     }
-    let mut text = format!("{name}: {} in all\n\n", amount(of, by.total));
-    let shown = if options.limit == 0 { by.rows.len() } else { options.limit.min(by.rows.len()) };
-    let left_out = by.rows.len() - shown;
+    let mut text = format!("{name}: {} in all\n\n", amount(of, groups.total));
+    let shown = if options.limit == 0 { groups.rows.len() } else { options.limit.min(groups.rows.len()) };
+    let left_out = groups.rows.len() - shown;
 
-    let mut lines: Vec<Line> = by.rows.iter().take(shown).map(|row| Line::new(profile, &by, row)).collect();
+    let mut lines: Vec<Line> =
+        groups.rows.iter().take(shown).map(|row| Line::new(profile, &groups, row)).collect();
     if let Some(width) = options.width {
         fit(&mut lines, width);
     }
@@ -41,13 +42,13 @@ pub(super) fn table(
         "TOTAL", "OF IT", "MOSTLY IN"
     );
     push_line(&mut text, &paint.bold(&heading));
-    for (line, row) in lines.iter().zip(&by.rows) {
+    for (line, row) in lines.iter().zip(&groups.rows) {
         let share = |part, whole| format!("{:>PERCENT_COLUMNS$}", percent(part, whole));
         let mostly = row.heaviest.map_or(0, |(_, weight)| weight);
         let line = format!(
             "{:>total$} {}{GAP}{:<value$}{GAP}{:>own$} {}{GAP}{:<function$}{GAP}{}",
             line.total,
-            paint.share(&share(row.weight, by.total), row.weight, by.total),
+            paint.share(&share(row.weight, groups.total), row.weight, groups.total),
             line.value,
             line.own,
             share(mostly, row.weight),
@@ -74,13 +75,13 @@ struct Line {
 }
 
 impl Line {
-    fn new(profile: &Profile, by: &By, row: &Row) -> Self {
+    fn new(profile: &Profile, groups: &Groups, row: &Row) -> Self {
         let (function, own) = row.heaviest.unzip();
         let function = function.and_then(|it| profile.function(it));
         Self {
-            total: amount(by.of, row.weight),
+            total: amount(groups.of, row.weight),
             value: clean(row.name()).into_owned(),
-            own: amount(by.of, own.unwrap_or(0)),
+            own: amount(groups.of, own.unwrap_or(0)),
             name: function.map_or_else(String::new, |it| display_name(it).into_owned()),
             place: function.map_or_else(String::new, place_of),
         }

@@ -1,4 +1,4 @@
-//! Behind whom threads waited for the GVL.
+//! The functions that held the GVL while other threads waited for it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::ids::FunctionId;
 use crate::profile::{Frame, Kind, Profile, SampleType};
 
-/// The functions that had the GVL while others waited for it, with how long they waited, ns; the longest first. A stack
-/// counts for the innermost function that is written in Ruby: who is written in C mostly does what it was told.
+/// The functions that held the GVL while other threads waited for it, with the length of those waits, ns; the longest first.
+/// A stack counts for its innermost function written in Ruby: C functions mostly do what their caller told them.
 #[must_use]
 pub fn blamed(profile: &Profile) -> Vec<(FunctionId, u64)> {
     let mut sums: BTreeMap<FunctionId, u64> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Paths without the directory that an app happens to be deployed in, so that its profiles compare.
 
-use super::sum::Sum;
+use super::table_builder::TableBuilder;
 use crate::profile::{Function, Profile};
 
 /// `profile` with short paths. What has the same name, path and first line then, is one function.
@@ -8,8 +8,8 @@ use crate::profile::{Function, Profile};
 /// Files of gems become `gem:rack/lib/rack.rb`, without the version; those of Ruby `ruby:set.rb`; those under
 /// one of `roots` (absolute, the longest counts) relative. The rest stays as it is.
 #[must_use]
-pub fn trim(profile: &Profile, roots: &[String]) -> Profile {
-    let mut sum = Sum::default();
+pub fn trim_paths(profile: &Profile, roots: &[String]) -> Profile {
+    let mut sum = TableBuilder::default();
     sum.add(profile, |it| Function { path: path(&it.path, roots), ..it.clone() });
     sum.with_header_of(profile)
 }
