@@ -8,7 +8,7 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Tr
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
-use profiler_core::sampling::blocks::Distance;
+use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::labels::LabelSet;
 use profiler_core::session::view::Measures;
 
@@ -59,7 +59,7 @@ pub(crate) struct Config {
     /// Of its ticks; 0 where it is not about time.
     pub(crate) interval_ns: u64,
     /// From one object that it looks at to the next; 0 objects where it is not about objects.
-    pub(crate) every: Distance,
+    pub(crate) every: Window,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
     /// Whether each record is kept with its time.

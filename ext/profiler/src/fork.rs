@@ -12,7 +12,7 @@ use std::sync::MutexGuard;
 
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::ForkGuard;
-use profiler_core::record::sample::Walls;
+use profiler_core::record::sample::WallTimes;
 use profiler_core::session::view::ThreadNow;
 
 use crate::arming;
@@ -91,7 +91,7 @@ unsafe extern "C" fn in_child() {
         let now = me.map(|state| ThreadNow {
             thread: state.id(),
             cpu_ns: 0,
-            walls: Walls::default(),
+            walls: WallTimes::default(),
             labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
             scope: ScopeId(state.scope.load(Ordering::Relaxed)),
         });

@@ -5,8 +5,8 @@ use ::core::sync::atomic::Ordering;
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::sample::{push_still, Kind, Stamp, State, Walls};
-use ::profiler_core::sampling::sampled::Judgement;
+use ::profiler_core::record::sample::{push_still, Kind, Stamp, State, WallTimes};
+use ::profiler_core::sampling::estimated_wall_clock::Classification;
 
 use super::clock;
 use super::walk::Scratch;
@@ -17,7 +17,7 @@ use crate::vm;
 /// Takes the record of a tick on a thread whose wall clock is sampled: that it runs, or that it waits.
 #[inline]
 pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &Stamp, in_call: bool) {
-    let it = state.sampled.judge(&stamp.walls, in_call);
+    let it = state.sampled.classify(&stamp.walls, in_call);
     if it.waits {
         count(&hub.counters.waits_interrupted);
     }
@@ -29,7 +29,7 @@ pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &S
         (!it.starved || scratch.record(hub, Kind::Wait, &waiting)) && scratch.record(hub, Kind::Tick, stamp)
     };
     if taken {
-        state.sampled.noted(&stamp.walls, it, clock::thread_cpu_ns(), clock::sleeps());
+        state.sampled.commit(&stamp.walls, it, clock::thread_cpu_ns(), clock::sleeps());
     }
 }
 
@@ -42,11 +42,11 @@ pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch
         scratch.record_empty(hub, kind, stamp);
         return;
     }
-    let it = Judgement { waits: false, ..state.sampled.judge(&stamp.walls, false) };
-    state.sampled.collect(&mut stamp.walls);
+    let it = Classification { waits: false, ..state.sampled.classify(&stamp.walls, false) };
+    state.sampled.fold(&mut stamp.walls);
     close(hub, stamp, it.before_ns);
     if scratch.record_empty(hub, kind, stamp) {
-        state.sampled.noted(&stamp.walls, it, stamp.cpu_ns, 0);
+        state.sampled.commit(&stamp.walls, it, stamp.cpu_ns, 0);
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch
 #[inline]
 fn close(hub: &Hub, stamp: &Stamp, before_ns: Option<u64>) {
     if let Some(waiting_ns) = before_ns {
-        let still = Stamp { walls: Walls { waiting_ns, ..stamp.walls }, ..*stamp };
+        let still = Stamp { walls: WallTimes { waiting_ns, ..stamp.walls }, ..*stamp };
         // Without room the next wait has that time.
         let _ = push_still(&hub.ring, &still);
     }

@@ -7,7 +7,7 @@ use ::core::sync::atomic::Ordering;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
-use ::profiler_core::record::sample::{Kind, Stamp, State, Walls};
+use ::profiler_core::record::sample::{Kind, Stamp, State, WallTimes};
 
 use super::engine::{self, perf, ticker};
 use super::walk::Scratch;
@@ -190,7 +190,7 @@ pub(super) fn stamp_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu
         cpu_ns,
         monotonic_ns,
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-        walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { Walls::default() },
+        walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },
     }
 }
 

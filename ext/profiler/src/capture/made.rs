@@ -2,7 +2,7 @@
 //! well, with one more freedom: nothing of ours can be interrupted by the hook, so where the ring is full it is drained
 //! here.
 //!
-//! What is looked at is open until it is known how much it stands for: see [`Blocks`]. Its frames wait in a
+//! What is looked at is open until it is known how much it stands for: see [`AllocationSampler`]. Its frames wait in a
 //! buffer, which the mark function knows. Those that are alike are summed up before they are sent: see [`Sums`].
 //!
 //! All of this has the GVL as its guard. Hooks run on the main Ractor only.
@@ -15,9 +15,8 @@ use ::core::ptr::{addr_of, addr_of_mut};
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::class::Class;
-use ::profiler_core::record::sample::Made;
-use ::profiler_core::sampling::blocks::{Blocks, Distance};
-use ::profiler_core::sampling::tracked::TrackedId;
+use ::profiler_core::record::sample::{Allocation, ObjectId};
+use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 use self::heap::Tables;
 pub(crate) use self::heap::{alive, follows, relocate};
@@ -46,7 +45,7 @@ struct Guarded(UnsafeCell<Objects>);
 unsafe impl Sync for Guarded {}
 
 static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
-    blocks: Blocks::new(0x9e37_79b9_7f4a_7c15),
+    sampler: AllocationSampler::new(0x9e37_79b9_7f4a_7c15),
     open: None,
     hooked: None,
     by_bytes: false,
@@ -60,7 +59,7 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
 }));
 
 struct Objects {
-    blocks: Blocks,
+    sampler: AllocationSampler,
     open: Option<Open>,
     /// The hook that is there.
     hooked: Option<MadeHook>,
@@ -91,14 +90,14 @@ struct Open {
     monotonic_ns: u64,
     /// Where its sum is, if there is one, and whether it is the first there.
     place: Option<(usize, bool)>,
-    tracked: Option<TrackedId>,
+    tracked: Option<ObjectId>,
 }
 
 /// What sessions want of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// How often to look; nothing if nobody does.
-    pub(crate) every: Option<Distance>,
+    pub(crate) every: Option<Window>,
     /// With the time of each.
     pub(crate) timed: bool,
     /// And to know of those that were looked at whether they are alive, also while nobody looks.
@@ -135,19 +134,19 @@ pub(crate) fn settle() {
     cut(None);
 }
 
-fn cut(every: Option<Distance>) {
+fn cut(every: Option<Window>) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
     let it = unsafe { &mut *OBJECTS.0.get() };
     let now = it.now();
-    let rest = it.blocks.cut(now, every.map_or(it.blocks.every(), Distance::number));
+    let rest = it.sampler.close_window(now, every.map_or(it.sampler.window(), Window::size));
     if let Some(open) = it.open.take() {
         it.give(hub, &open, rest);
     } else if rest > 0 {
         it.give_to_nobody(hub, rest);
     }
     it.sums.flush(|site, frames, made| send(hub, site, frames, made, 0));
-    it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Distance::Bytes(_)));
+    it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Window::Bytes(_)));
     it.wait_for_next(now);
 }
 
@@ -156,7 +155,7 @@ pub(crate) fn start_over() {
     // SAFETY: the thread that forked has the GVL, and there is no other.
     let it = unsafe { &mut *OBJECTS.0.get() };
     let now = it.now();
-    it.blocks.cut(now, it.blocks.every());
+    it.sampler.close_window(now, it.sampler.window());
     it.open = None;
     if let Some(tracked) = &mut it.tables.used {
         tracked.clear();
@@ -196,14 +195,14 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
     it.looks = it.looks.wrapping_add(1);
     let begun_ns = (u64::from(it.looks) % TIMED == 0).then(clock::monotonic_ns);
     let now = it.now();
-    let before = it.blocks.look();
+    let before = it.sampler.next_sample();
     if let Some(open) = it.open.take() {
         it.give(hub, &open, before);
     }
     // SAFETY: as promised.
     let mut open = unsafe { it.opened(hub, allocations::made(what)) };
-    while it.blocks.due() <= now {
-        open.known += it.blocks.look();
+    while it.sampler.due() <= now {
+        open.known += it.sampler.next_sample();
     }
     it.open = Some(open);
     it.wait_for_next(now);
@@ -216,11 +215,11 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
 impl Objects {
     /// So many objects, or bytes, were counted.
     fn now(&self) -> u64 {
-        self.blocks.due().saturating_add_signed(-countdown::left())
+        self.sampler.due().saturating_add_signed(-countdown::left())
     }
 
     fn wait_for_next(&self, now: u64) {
-        countdown::begin((self.blocks.due() - now) as i64);
+        countdown::begin((self.sampler.due() - now) as i64);
     }
 
     /// # Safety
@@ -262,9 +261,9 @@ impl Objects {
     #[inline]
     fn give(&mut self, hub: &Hub, open: &Open, counted: u64) {
         let (objects, bytes) = self.weight(open.known + counted, open.size);
-        let made = Made { class: open.site.class, looks: 1, objects, bytes, tracked: open.tracked };
+        let made = Allocation { class: open.site.class, samples: 1, objects, bytes, object: open.tracked };
         if let (Some(tracked), Some(id)) = (&mut self.tables.used, open.tracked) {
-            tracked.weigh(id, objects, made.bytes);
+            tracked.set_weight(id, objects, made.bytes);
         }
         if let Some((place, false)) = open.place {
             return self.sums.add(place, &made);
@@ -284,7 +283,7 @@ impl Objects {
         let site = Site::here(Class::internal(0));
         let (objects, bytes) =
             if self.by_bytes { self.weight(counted, allocations::ONE_SIZE) } else { (counted, 0) };
-        let made = Made { class: site.class, looks: 0, objects, bytes, tracked: None };
+        let made = Allocation { class: site.class, samples: 0, objects, bytes, object: None };
         send(hub, &site, (&[], &[]), &made, clock::monotonic_ns());
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use magnus::{Error, RArray, Ruby, Symbol, Value};
-use profiler_core::sampling::blocks::Distance;
+use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::view::Measures;
 
 use super::{integer, wall};
@@ -81,19 +81,19 @@ pub(super) fn every(
     measures: Measures,
     objects: Option<Value>,
     bytes: Option<Value>,
-) -> Result<Distance, Error> {
+) -> Result<Window, Error> {
     let given = [("every", objects), ("every_bytes", bytes)];
     if !measures.objects() {
         only_with(ruby, given, "objects, which need mode: :allocations or :heap")?;
-        return Ok(Distance::Objects(0));
+        return Ok(Window::Objects(0));
     }
     if objects.is_some() && bytes.is_some() {
         return Err(argument_error(ruby, "every: and every_bytes: say the same thing: give one of them"));
     }
     if let Some(bytes) = integer(ruby, "every_bytes", bytes, &EVERY_BYTES)? {
-        return Ok(Distance::Bytes(bytes as u64));
+        return Ok(Window::Bytes(bytes as u64));
     }
-    Ok(Distance::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
+    Ok(Window::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
 }
 
 /// An error if one of these options is given, which are for `what`.

@@ -190,7 +190,7 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
         return;
     }
     let walls = state.walls_at(monotonic_ns, cpu_ns);
-    state.sampled.divide(&walls);
+    state.sampled.apportion(&walls);
     let stamp = Stamp {
         thread: state.id(),
         state: State::Running,

@@ -3,7 +3,7 @@
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::{SessionId, ThreadLife};
 use profiler_core::profile::Marker;
-use profiler_core::sampling::blocks::Distance;
+use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::view::Measures;
 
 use super::Start;
@@ -24,7 +24,7 @@ pub(crate) struct Active {
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
-    pub(super) every: Distance,
+    pub(super) every: Window,
     /// Why it looks at no objects any more.
     pub(super) no_objects: Option<&'static str>,
     /// Objects whose end nobody was told of, as there was no room to follow them.

@@ -66,7 +66,7 @@ impl Active {
         if self.measures.heap && self.no_objects.is_none() {
             let (alive, refused) = made::alive();
             self.unfollowed = refused;
-            hub.note_alive(self.id, &Registry, &alive, vm::allocations::collections());
+            hub.note_live(self.id, &Registry, &alive, vm::allocations::collections());
         }
     }
 

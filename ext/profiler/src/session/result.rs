@@ -6,7 +6,7 @@ use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::profile::{Function, Meta, SampleType, Stats};
-use profiler_core::sampling::blocks::Distance;
+use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::capture::engine::{perf, Engine};
 use crate::capture::{clock, CAPTURE};
@@ -136,8 +136,8 @@ impl Stopped {
             );
         }
         let (objects, bytes) = match config.every {
-            Distance::Objects(number) => (number, 0),
-            Distance::Bytes(number) => (0, number),
+            Window::Objects(number) => (number, 0),
+            Window::Bytes(number) => (0, number),
         };
         profile.meta = Meta {
             modes: config::modes(config.measures),

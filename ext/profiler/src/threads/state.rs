@@ -7,8 +7,8 @@ use std::sync::atomic::{
 
 use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::sampling::sampled::SampledWalls;
-use profiler_core::sampling::walls::WallClock;
+use profiler_core::sampling::estimated_wall_clock::EstimatedWallClock;
+use profiler_core::sampling::wall_clock::WallClock;
 use profiler_core::session::view::ThreadNow;
 
 use super::{FREE, LIVE};
@@ -89,7 +89,7 @@ pub(crate) struct ThreadState {
     /// Where its wall clock time goes, where the VM's hooks tell.
     pub(crate) walls: WallClock,
     /// And where they do not.
-    pub(crate) sampled: SampledWalls,
+    pub(crate) sampled: EstimatedWallClock,
     /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
     pub(super) name: [AtomicU64; 2],
 }
@@ -128,7 +128,7 @@ impl ThreadState {
             ticks_in_gc: AtomicU64::new(0),
             met: AtomicU32::new(0),
             walls: WallClock::new(),
-            sampled: SampledWalls::new(),
+            sampled: EstimatedWallClock::new(),
             name: [const { AtomicU64::new(0) }; 2],
         }
     }
@@ -159,7 +159,7 @@ impl ThreadState {
     /// It as a session begins to look at it, with its CPU clock.
     pub(crate) fn now(&self, cpu_ns: u64) -> ThreadNow {
         let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
-        self.sampled.divide(&walls);
+        self.sampled.apportion(&walls);
         ThreadNow {
             thread: self.id(),
             cpu_ns,

@@ -1,6 +1,6 @@
 //! A thread's wall clocks, by whichever way this Ruby has: measured by hooks, or sampled.
 
-use profiler_core::record::sample::Walls;
+use profiler_core::record::sample::WallTimes;
 
 use super::{cpu_ns, ThreadState};
 use crate::capture::clock;
@@ -12,7 +12,7 @@ impl ThreadState {
     /// # Signal safety
     /// Loads.
     #[inline]
-    pub(crate) fn walls_at(&self, now_ns: u64, cpu_ns: u64) -> Walls {
+    pub(crate) fn walls_at(&self, now_ns: u64, cpu_ns: u64) -> WallTimes {
         if HOOKS {
             self.walls.read(now_ns)
         } else {
@@ -52,5 +52,5 @@ impl ThreadState {
 
 /// Somebody looks from now on who has not seen what threads wait in.
 pub(crate) fn look_again() {
-    super::live().for_each(|state| state.sampled.look_again());
+    super::live().for_each(|state| state.sampled.poll_anew());
 }

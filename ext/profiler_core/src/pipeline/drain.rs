@@ -54,8 +54,8 @@ impl Drain {
             drained += 1;
             let Some(sample) = RawSample::decode(hand) else { continue };
             let stack = if sample.kind.has_stack() { epoch.stacks.intern(&sample) } else { None };
-            if let Kind::Made(made) = sample.kind {
-                epoch.stacks.note_class(made.class);
+            if let Kind::Allocation(allocation) = sample.kind {
+                epoch.stacks.note_class(allocation.class);
             }
             captured += u64::from(sample.kind.is_sample());
             in_gc += u64::from(matches!(sample.kind, Kind::Gc { ticked: true, .. }));

@@ -15,7 +15,7 @@ use crate::profile::{Function, Thread};
 use crate::record::counters::Counters;
 use crate::record::ring::Ring;
 use crate::record::sample::RawSample;
-use crate::sampling::tracked::Alive;
+use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::Last;
 use crate::session::labels::{LabelSet, LabelSets};
 use crate::session::view::{ThreadNow, View, Viewer};
@@ -130,17 +130,17 @@ impl Hub {
         self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
     }
 
-    /// Of what was made these are alive, after so many garbage collections: for what the session gives next.
-    pub fn note_alive(
+    /// Replaces the live objects for what the session gives next: these, after that number of garbage collections.
+    pub fn note_live(
         &self,
         session: SessionId,
         registry: &dyn ThreadRegistry,
-        alive: &[Alive],
+        live: &[LiveObject],
         collections: u64,
     ) {
         while self.drain_batch(registry) {}
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
-            it.viewer.note_alive(alive, collections);
+            it.viewer.note_live(live, collections);
         }
     }
 

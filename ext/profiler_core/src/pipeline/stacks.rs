@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::ids::{Id, LabelSetId, ScopeId, ThreadId};
     use crate::record::ring::Ring;
-    use crate::record::sample::{push, Kind, Stamp, State, Walk, Walls};
+    use crate::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
 
     fn record(frames: &[(u64, i32)]) -> Vec<u64> {
         let ring = Ring::with_capacity(1024);
@@ -153,7 +153,7 @@ mod tests {
             cpu_ns: 1,
             monotonic_ns: 1,
             born_cpu_ns: 0,
-            walls: Walls::default(),
+            walls: WallTimes::default(),
         };
         let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
         push(&ring, Kind::Tick, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)

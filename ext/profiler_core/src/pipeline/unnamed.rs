@@ -92,7 +92,7 @@ impl Unnamed {
         let labels = labels.into_iter().map(|id| (id, sets.with_fiber(id))).collect();
         let waiter = |key: &Key| match key.detail {
             Detail::Waiter(thread) => Some(thread),
-            Detail::None | Detail::Gc(_) | Detail::Made(_) | Detail::Alive(..) => None,
+            Detail::None | Detail::Gc(_) | Detail::Allocated(_) | Detail::Live(..) => None,
         };
         let threads = rows.iter().flat_map(|(_, key, _)| std::iter::once(key.thread).chain(waiter(key)));
         let thread_ids = distinct(threads);
@@ -127,8 +127,8 @@ impl Unnamed {
     fn detail_labels(&self, detail: Detail, names: &NameCache) -> Vec<(&'static str, String)> {
         match detail {
             Detail::None => Vec::new(),
-            Detail::Made(class) => vec![("class", class_name(class, names))],
-            Detail::Alive(class, age) => {
+            Detail::Allocated(class) => vec![("class", class_name(class, names))],
+            Detail::Live(class, age) => {
                 let age = match age.range() {
                     (least, most) if least == most => least.to_string(),
                     (least, most) => format!("{least} to {most}"),
@@ -208,7 +208,7 @@ fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
 
 fn class_of(key: &Key) -> Option<Class> {
     match key.detail {
-        Detail::Made(class) | Detail::Alive(class, _) => Some(class),
+        Detail::Allocated(class) | Detail::Live(class, _) => Some(class),
         Detail::None | Detail::Gc(_) | Detail::Waiter(_) => None,
     }
 }

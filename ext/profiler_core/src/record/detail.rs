@@ -16,9 +16,9 @@ pub enum Detail {
     /// Who waited for the GVL meanwhile.
     Waiter(ThreadId),
     /// The class of objects that were made.
-    Made(Class),
+    Allocated(Class),
     /// The class of objects that are alive, and how many garbage collections they have seen.
-    Alive(Class, Age),
+    Live(Class, Age),
 }
 
 /// How many garbage collections an object has seen, roughly: none, 1, 2 to 3, 4 to 7 and so on.

@@ -7,7 +7,6 @@ use crate::ids::{LabelSetId, ThreadId};
 use crate::record::class::Class;
 use crate::record::detail::GcCause;
 use crate::record::frame::Synthetic;
-use crate::sampling::tracked::TrackedId;
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,42 +34,51 @@ pub enum Kind {
     },
     /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
     Still,
-    /// The thread has made objects. Without frames nobody looked at one of them.
-    Made(Made),
+    /// The thread has allocated objects. Without frames none of them was sampled.
+    Allocation(Allocation),
 }
 
-/// Objects that were made at one place, with the class of those that were looked at.
+/// Objects allocated at one place, with the class of those that were sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct Allocation {
     /// Their class.
     pub class: Class,
-    /// How many of them were looked at.
-    pub looks: u32,
-    /// How many objects these stand for.
+    /// The number of samples.
+    pub samples: u32,
+    /// Their weight in objects.
     pub objects: u64,
-    /// And how many bytes.
+    /// Their weight in bytes.
     pub bytes: u64,
-    /// Under which number the one that was looked at is followed up to its end, if it is.
-    pub tracked: Option<TrackedId>,
+    /// The sampled object in the table of live objects, if it is there.
+    pub object: Option<ObjectId>,
 }
 
-impl Made {
-    const UNTRACKED: u64 = u64::MAX;
+/// Identifies a live object: its slot in the table and the slot's generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ObjectId {
+    /// The slot, below the capacity of the table.
+    pub slot: u32,
+    /// The number of objects that had the slot, this one included.
+    pub generation: u32,
+}
+
+impl Allocation {
+    const NO_OBJECT: u64 = u64::MAX;
 
     fn words(self) -> [u64; 5] {
-        let one = |it: TrackedId| u64::from(it.place) | u64::from(it.generation) << 32;
-        let tracked = self.tracked.map_or(Self::UNTRACKED, one);
-        [self.class.word(), u64::from(self.looks), self.objects, self.bytes, tracked]
+        let one = |it: ObjectId| u64::from(it.slot) | u64::from(it.generation) << 32;
+        let object = self.object.map_or(Self::NO_OBJECT, one);
+        [self.class.word(), u64::from(self.samples), self.objects, self.bytes, object]
     }
 
-    fn from_words([class, looks, objects, bytes, tracked]: [u64; 5]) -> Self {
-        let id = TrackedId { place: tracked as u32, generation: (tracked >> 32) as u32 };
-        let tracked = (tracked != Self::UNTRACKED).then_some(id);
-        Self { class: Class::from_word(class), looks: looks as u32, objects, bytes, tracked }
+    fn from_words([class, samples, objects, bytes, object]: [u64; 5]) -> Self {
+        let id = ObjectId { slot: object as u32, generation: (object >> 32) as u32 };
+        let object = (object != Self::NO_OBJECT).then_some(id);
+        Self { class: Class::from_word(class), samples: samples as u32, objects, bytes, object }
     }
 }
 
-/// What a record has to say besides, in so many words.
+/// The words of a record between its header and its frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum More {
     Nothing,
@@ -97,7 +105,7 @@ impl Kind {
 
     /// Whether it is a sample of its thread's time, and counted.
     pub(crate) fn is_sample(self) -> bool {
-        self.has_stack() && !matches!(self, Kind::Blame { .. } | Kind::Made(_))
+        self.has_stack() && !matches!(self, Kind::Blame { .. } | Kind::Allocation(_))
     }
 
     /// In a byte, with the words that it may need besides.
@@ -110,7 +118,7 @@ impl Kind {
             Kind::Gc { ticked, cause } => (3, More::One(cause.bits() << 1 | u64::from(ticked))),
             Kind::Blame { holder, labels } => (4, More::One(u64::from(holder.0) | u64::from(labels.0) << 32)),
             Kind::Still => (5, More::Nothing),
-            Kind::Made(it) => (6, More::Five(it.words())),
+            Kind::Allocation(it) => (6, More::Five(it.words())),
         }
     }
 
@@ -132,7 +140,7 @@ impl Kind {
                 labels: LabelSetId((word >> 32) as u32),
             })?,
             5 => Kind::Still,
-            6 => Kind::Made(Made::from_words([more()?, more()?, more()?, more()?, more()?])),
+            6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
             _ => Kind::Tick,
         })
     }

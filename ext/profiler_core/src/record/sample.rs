@@ -18,7 +18,7 @@ use ::core::prelude::rust_2021::*;
 
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 use crate::record::frame::{RawFrame, Synthetic};
-pub use crate::record::kind::{Kind, Made, State};
+pub use crate::record::kind::{Allocation, Kind, ObjectId, State};
 use crate::record::ring::{Full, Ring, Slot};
 
 /// Words of the stamp.
@@ -27,7 +27,7 @@ const STAMP_WORDS: usize = 9;
 /// Where a thread's wall clock time has gone since somebody began to measure it, ns: four clocks that only go
 /// forward. Together they are its wall clock; all are 0 while nobody measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Walls {
+pub struct WallTimes {
     /// Neither of the others.
     pub running_ns: u64,
     /// Blocked, asleep, or in C code that let go of the GVL.
@@ -38,7 +38,7 @@ pub struct Walls {
     pub gc_ns: u64,
 }
 
-impl Walls {
+impl WallTimes {
     /// The later reading of each clock.
     #[must_use]
     pub fn max(&self, other: &Self) -> Self {
@@ -69,7 +69,7 @@ pub struct Stamp {
     /// The thread's CPU clock when it was born or first seen: what its first record counts from.
     pub born_cpu_ns: u64,
     /// Its wall clocks; at its birth all were 0.
-    pub walls: Walls,
+    pub walls: WallTimes,
 }
 
 /// A stack as the walk left it: handles and lines of equal length, leaf first, and whether the walk
@@ -162,7 +162,7 @@ fn write_stamp(slot: &mut Slot<'_>, stamp: &Stamp, kind: Kind, frames: usize) {
     slot.write(stamp.monotonic_ns);
     slot.write(stamp.born_cpu_ns);
     slot.write(u64::from(stamp.labels.0) | u64::from(stamp.scope.0) << 32);
-    let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = stamp.walls;
+    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = stamp.walls;
     slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns].into_iter());
     slot.extend(more.words().iter().copied());
 }
@@ -198,7 +198,7 @@ impl<'hand> RawSample<'hand> {
             cpu_ns,
             monotonic_ns,
             born_cpu_ns,
-            walls: Walls { running_ns, waiting_ns, gvl_ns, gc_ns },
+            walls: WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns },
         };
         Some(Self { stamp, kind, words })
     }
@@ -211,7 +211,7 @@ impl<'hand> RawSample<'hand> {
     /// All handles in it: those of its frames, synthetic ones among them, and the class of what was made.
     pub(crate) fn handles(&self) -> impl Iterator<Item = u64> + 'hand {
         let class = match self.kind {
-            Kind::Made(made) => made.class.handle(),
+            Kind::Allocation(allocation) => allocation.class.handle(),
             _ => None,
         };
         self.frames().map(RawFrame::handle).chain(class)

@@ -1,7 +1,7 @@
 //! The choice of the events that become samples. Safe in a handler.
 
-pub mod blocks;
-mod meter;
-pub mod sampled;
-pub mod tracked;
-pub mod walls;
+pub mod allocation_sampler;
+pub mod estimated_wall_clock;
+pub mod live_objects;
+mod poisson;
+pub mod wall_clock;

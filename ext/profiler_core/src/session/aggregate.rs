@@ -131,7 +131,7 @@ impl Aggregate {
     pub fn add(&mut self, kind: Kind, stamp: &Stamp, stack: Option<StackId>) {
         let Measures { cpu, wall, .. } = self.measures;
         let ours = match kind {
-            Kind::Switch | Kind::Made(_) => false,
+            Kind::Switch | Kind::Allocation(_) => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || wall && stamp.state != State::Waiting,
             Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
@@ -146,7 +146,7 @@ impl Aggregate {
         let clock = self.clock(&Last::of(stamp));
         let (given, now) = (&mut clock.walls, &stamp.walls);
         match kind {
-            Kind::Switch | Kind::Made(_) => {}
+            Kind::Switch | Kind::Allocation(_) => {}
             Kind::Tick => {
                 let key = key(stamp.state);
                 let cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
@@ -265,7 +265,7 @@ impl Aggregate {
     /// The sums, in an order that does not depend on any hash.
     #[must_use]
     pub fn into_weights(self) -> Vec<(Key, Weight)> {
-        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_alive()).collect();
+        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_live()).collect();
         weights.sort_unstable_by_key(|(key, _)| *key);
         weights
     }

@@ -6,8 +6,8 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
 use crate::profile::{SampleType, Weights};
 use crate::record::detail::Detail;
-use crate::record::sample::{Kind, RawSample, State, Walls};
-use crate::sampling::tracked::Alive;
+use crate::record::sample::{Kind, RawSample, State, WallTimes};
+use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::{Aggregate, Beginning, Key, Last, Weight};
 use crate::session::labels::{LabelSet, LabelSets};
 use crate::session::Recorder;
@@ -79,7 +79,7 @@ impl Measures {
                 State::Running | State::Waiting => {}
             }
         }
-        if matches!(key.detail, Detail::Alive(..)) {
+        if matches!(key.detail, Detail::Live(..)) {
             weights.set(SampleType::InuseObjects, weight.objects);
             weights.set(SampleType::InuseSpace, weight.bytes);
         } else if self.objects() {
@@ -141,7 +141,7 @@ pub struct ThreadNow {
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
     /// Its wall clocks.
-    pub walls: Walls,
+    pub walls: WallTimes,
     /// Labels current on it.
     pub labels: LabelSetId,
     /// The scope that it is in.
@@ -181,10 +181,10 @@ impl Viewer {
         if self.paused || !self.view.has_thread(stamp.thread) {
             return;
         }
-        if let Kind::Made(made) = sample.kind {
+        if let Kind::Allocation(allocation) = sample.kind {
             // These stand for no time, and come when they are enough: nothing crosses by them.
             if self.inside(stamp.labels, stamp.scope, sets) {
-                self.aggregate.made(&made, stamp, stack);
+                self.aggregate.allocate(&allocation, stamp, stack);
             }
             return;
         }
@@ -253,9 +253,9 @@ impl Viewer {
         }
     }
 
-    /// Of what was made these are alive, after so many garbage collections.
-    pub fn note_alive(&mut self, alive: &[Alive], collections: u64) {
-        self.aggregate.note_alive(alive, collections);
+    /// Replaces the live objects: these, after that number of garbage collections.
+    pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
+        self.aggregate.note_live(live, collections);
     }
 
     /// What was seen.

@@ -2,7 +2,7 @@
 
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, Walls};
+use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
 use profiler_core::session::view::{Measures, View};
 
 use super::world::*;
@@ -23,7 +23,7 @@ fn fibers_are_told_apart_only_to_sessions_that_ask() {
             cpu_ns: 0,
             monotonic_ns: at,
             born_cpu_ns: 0,
-            walls: Walls { gvl_ns: at, ..Walls::default() },
+            walls: WallTimes { gvl_ns: at, ..WallTimes::default() },
         };
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
         // The one who had the GVL meanwhile has fibers as well.

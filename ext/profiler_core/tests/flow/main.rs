@@ -6,7 +6,7 @@ use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
-use profiler_core::record::sample::{push, push_switch, Kind, Stamp, State, Walk, Walls};
+use profiler_core::record::sample::{push, push_switch, Kind, Stamp, State, Walk, WallTimes};
 use profiler_core::session::view::View;
 
 mod fibers;
@@ -52,7 +52,7 @@ fn what_was_dropped_is_carried_by_the_next_record() {
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 0,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     };
     let walk = Walk { handles: &[handle(32)], lines: &[1], rootless: false };
     assert!(push(&hub.ring, Kind::Tick, &stamp_at(20), walk, 2048).is_err(), "full");
@@ -119,7 +119,7 @@ fn deep_stacks_keep_both_ends() {
         cpu_ns: 5,
         monotonic_ns: 5,
         born_cpu_ns: 0,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     };
     for (rootless, depth, frames, cut_at) in
         [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
@@ -176,7 +176,7 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 0,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     };
     let tick = |labels, cpu_ns| {
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
@@ -208,7 +208,7 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 0,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     };
     let view = |scope| View { scope: Some(ScopeId(scope)), ..View::default() };
     let sessions = [1, 2].map(|scope| hub.open(view(scope), &registry, 0, &[now(1, 0)]));

@@ -6,7 +6,7 @@ use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, Walls};
+use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::labels::LabelSet;
 use profiler_core::session::view::ThreadNow;
@@ -22,8 +22,13 @@ impl ThreadRegistry for Ended {
 
 pub(crate) fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
-    let last =
-        Last { thread: ThreadId(thread), born_cpu_ns, cpu_ns, walls: Walls::default(), monotonic_ns: cpu_ns };
+    let last = Last {
+        thread: ThreadId(thread),
+        born_cpu_ns,
+        cpu_ns,
+        walls: WallTimes::default(),
+        monotonic_ns: cpu_ns,
+    };
     ThreadLife { last, info }
 }
 
@@ -31,7 +36,7 @@ pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
     ThreadNow {
         thread: ThreadId(thread),
         cpu_ns,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
         labels: LabelSetId::NONE,
         scope: ScopeId::NONE,
     }
@@ -55,7 +60,7 @@ pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles:
         cpu_ns,
         monotonic_ns: cpu_ns,
         born_cpu_ns: 100,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     };
     let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
     let lines = vec![7; handles.len()];

@@ -7,7 +7,7 @@ use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, Walls};
+use profiler_core::record::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, WallTimes};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::labels::LabelSet;
 use profiler_core::session::view::{Measures, ThreadNow, View};
@@ -78,9 +78,9 @@ impl World {
         Self { hub, registry: Ended::default(), threads, now_ns: 1_000, born: 2, sets }
     }
 
-    fn walls(&self, thread: usize) -> Walls {
+    fn walls(&self, thread: usize) -> WallTimes {
         let [running_ns, waiting_ns, gvl_ns, gc_ns] = self.threads[thread].parts;
-        Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
+        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
     }
 
     pub(crate) fn stamp(&self, thread: usize, state: State) -> Stamp {

@@ -5,7 +5,7 @@
 //! clocks a thread and tick. A forked child has no such thread, and gets one of its own.
 //!
 //! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
-//! too, but seldom (`core/sampling/sampled.rs`).
+//! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
 
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
@@ -227,7 +227,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if state.sampled.is_on() {
         state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
         return match clock::cpu_ns_of(state.native_id()) {
-            Some(cpu_ns) if state.sampled.look(now_ns, cpu_ns) => tick(state),
+            Some(cpu_ns) if state.sampled.poll(now_ns, cpu_ns) => tick(state),
             Some(_) => {}
             None => state.sampled.end(now_ns, None),
         };

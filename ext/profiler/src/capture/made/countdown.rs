@@ -3,7 +3,7 @@
 
 use ::core::sync::atomic::{AtomicI64, Ordering};
 
-use ::profiler_core::sampling::blocks::Distance;
+use ::profiler_core::sampling::allocation_sampler::Window;
 
 use super::look;
 use crate::vm::allocations::{self, made_hook, MadeHook};
@@ -13,10 +13,10 @@ use crate::vm::allocations::{self, made_hook, MadeHook};
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// What counts by that.
-pub(super) fn hook(every: Distance) -> MadeHook {
+pub(super) fn hook(every: Window) -> MadeHook {
     match every {
-        Distance::Objects(_) => on_object,
-        Distance::Bytes(_) => on_bytes,
+        Window::Objects(_) => on_object,
+        Window::Bytes(_) => on_bytes,
     }
 }
 

@@ -7,7 +7,7 @@ use ::core::sync::atomic::{AtomicBool, Ordering};
 use ::std::boxed::Box;
 use ::std::vec::Vec;
 
-use ::profiler_core::sampling::tracked::{Alive, Tracked};
+use ::profiler_core::sampling::live_objects::{LiveObject, LiveObjects};
 
 use super::OBJECTS;
 use crate::vm::allocations::{self, made_hook};
@@ -20,8 +20,8 @@ static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// The table that objects are followed in: `used` while they are, else `spare`, once it was made.
 pub(super) struct Tables {
-    pub(super) used: Option<&'static mut Tracked>,
-    spare: Option<&'static mut Tracked>,
+    pub(super) used: Option<&'static mut LiveObjects>,
+    spare: Option<&'static mut LiveObjects>,
 }
 
 impl Tables {
@@ -33,7 +33,7 @@ impl Tables {
             return;
         }
         if wanted {
-            let made = || Box::leak(Box::new(Tracked::with_capacity(CAPACITY)));
+            let made = || Box::leak(Box::new(LiveObjects::with_capacity(CAPACITY)));
             let table = self.spare.take().unwrap_or_else(made);
             table.clear();
             self.used = Some(table);
@@ -62,16 +62,16 @@ made_hook!(on_freed, |what| {
 
 /// Those of the objects that were looked at that are alive, or at least not freed yet, and how many there was no room for.
 /// With the GVL, outside of the hooks.
-pub(crate) fn alive() -> (Vec<Alive>, u64) {
+pub(crate) fn alive() -> (Vec<LiveObject>, u64) {
     // SAFETY: the GVL is held, and no object is made here.
     let tracked = unsafe { &(*OBJECTS.0.get()).tables.used };
     match tracked {
-        Some(tracked) => (tracked.alive().collect(), tracked.refused()),
+        Some(tracked) => (tracked.iter().collect(), tracked.refused()),
         None => (Vec::new(), 0),
     }
 }
 
-/// Objects have been moved: see [`Tracked::relocate`]. For the compact function.
+/// Objects have been moved: see [`LiveObjects::relocate`]. For the compact function.
 pub(crate) fn relocate(moved: impl FnMut(u64) -> u64) {
     // SAFETY: garbage is being collected, so nobody is in a hook.
     let tracked = unsafe { &mut (*OBJECTS.0.get()).tables.used };

@@ -8,7 +8,7 @@ use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::class::Class;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::sample::{push, Kind, Made, Stamp, State, Walk, Walls};
+use ::profiler_core::record::sample::{push, Allocation, Kind, Stamp, State, Walk, WallTimes};
 
 use crate::arming;
 use crate::capture::walk::WALK_LIMIT;
@@ -50,7 +50,7 @@ pub(super) fn send(
     hub: &Hub,
     site: &Site,
     (handles, lines): (&[u64], &[c_int]),
-    made: &Made,
+    made: &Allocation,
     monotonic_ns: u64,
 ) {
     let stamp = Stamp {
@@ -61,12 +61,12 @@ pub(super) fn send(
         cpu_ns: 0,
         monotonic_ns,
         born_cpu_ns: 0,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     };
     let depth = CAPTURE.depth.load(Ordering::Relaxed);
     let rootless = handles.len() >= WALK_LIMIT;
     let walk = Walk { handles, lines, rootless };
-    while push(&hub.ring, Kind::Made(*made), &stamp, walk, depth).is_err() {
+    while push(&hub.ring, Kind::Allocation(*made), &stamp, walk, depth).is_err() {
         hub.drain_batch(&Registry);
     }
     if rootless || handles.len() > depth {

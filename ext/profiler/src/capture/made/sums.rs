@@ -9,7 +9,7 @@ use ::core::prelude::rust_2021::*;
 
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::record::class::Class;
-use ::profiler_core::record::sample::Made;
+use ::profiler_core::record::sample::Allocation;
 
 use super::site::{Frames, Site};
 
@@ -21,7 +21,7 @@ const FRAMES: usize = 124;
 #[derive(Clone, Copy)]
 struct Room {
     site: Site,
-    made: Made,
+    made: Allocation,
     frames: usize,
     handles: [u64; FRAMES],
     lines: [c_int; FRAMES],
@@ -34,7 +34,7 @@ pub(super) struct Sums {
     any: bool,
 }
 
-const NOTHING: Made = Made { class: Class::NONE, looks: 0, objects: 0, bytes: 0, tracked: None };
+const NOTHING: Allocation = Allocation { class: Class::NONE, samples: 0, objects: 0, bytes: 0, object: None };
 
 impl Sums {
     pub(super) const fn new() -> Self {
@@ -52,7 +52,7 @@ impl Sums {
         site: &Site,
         handles: Option<&[u64]>,
         lines: Option<&[c_int]>,
-        send: impl FnOnce(&Site, Frames<'_>, &Made),
+        send: impl FnOnce(&Site, Frames<'_>, &Allocation),
     ) -> Option<(usize, bool)> {
         let (handles, lines) = (handles?, lines?);
         if handles.len() > FRAMES || handles.is_empty() {
@@ -69,22 +69,22 @@ impl Sums {
         room.frames = handles.len();
         room.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
         room.lines.iter_mut().zip(lines).for_each(|(to, from)| *to = *from);
-        room.made = Made { class: site.class, ..NOTHING };
+        room.made = Allocation { class: site.class, ..NOTHING };
         Some((place, true))
     }
 
     /// More was made there.
     #[inline]
-    pub(super) fn add(&mut self, place: usize, more: &Made) {
+    pub(super) fn add(&mut self, place: usize, more: &Allocation) {
         if let Some(Room { made, .. }) = self.rooms.get_mut(place) {
-            made.looks = made.looks.saturating_add(more.looks);
+            made.samples = made.samples.saturating_add(more.samples);
             made.objects += more.objects;
             made.bytes += more.bytes;
         }
     }
 
     /// `send` takes all of it.
-    pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Made)) {
+    pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Allocation)) {
         if ::core::mem::take(&mut self.any) {
             self.rooms.iter_mut().for_each(|room| room.leave(&mut send));
         }
@@ -109,8 +109,8 @@ impl Room {
         self.site == *site && self.frames() == (handles, lines)
     }
 
-    fn leave(&mut self, send: impl FnOnce(&Site, Frames<'_>, &Made)) {
-        if self.made.looks > 0 && self.frames > 0 {
+    fn leave(&mut self, send: impl FnOnce(&Site, Frames<'_>, &Allocation)) {
+        if self.made.samples > 0 && self.frames > 0 {
             send(&self.site, self.frames(), &self.made);
         }
         self.frames = 0;

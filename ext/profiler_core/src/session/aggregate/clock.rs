@@ -2,7 +2,7 @@
 
 use super::Key;
 use crate::ids::{LabelSetId, ThreadId};
-use crate::record::sample::{Stamp, Walls};
+use crate::record::sample::{Stamp, WallTimes};
 
 /// The clocks of a thread when something is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Last {
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
     /// Its wall clocks.
-    pub walls: Walls,
+    pub walls: WallTimes,
     /// When they stood there, on the monotonic clock, ns.
     pub monotonic_ns: u64,
 }
@@ -23,7 +23,7 @@ pub struct Last {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub(super) cpu_ns: u64,
-    pub(super) walls: Walls,
+    pub(super) walls: WallTimes,
     /// How much of its waiting for the GVL was somebody given the blame for.
     pub(super) blamed_ns: u64,
     /// Whether the thread's time counts now.
@@ -47,7 +47,7 @@ pub struct Beginning {
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
     /// Its wall clocks.
-    pub walls: Walls,
+    pub walls: WallTimes,
     /// Whether its time counts from now on, or only after it has crossed into the session's labels.
     pub inside: bool,
     /// Labels current on it.
@@ -65,13 +65,13 @@ impl Clock {
     /// Of a thread that is first seen. It was born since the session started; or made before and first ran since, and
     /// waited for the GVL till then.
     pub(super) fn at_birth(now: &Last, started_ns: u64) -> Self {
-        let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
+        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
         let born_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
         let before_ns = started_ns.saturating_sub(born_ns).min(gvl_ns);
-        Self::at(now.born_cpu_ns, Walls { gvl_ns: before_ns, ..Walls::default() })
+        Self::at(now.born_cpu_ns, WallTimes { gvl_ns: before_ns, ..WallTimes::default() })
     }
 
-    pub(super) fn at(cpu_ns: u64, walls: Walls) -> Self {
+    pub(super) fn at(cpu_ns: u64, walls: WallTimes) -> Self {
         Self {
             cpu_ns,
             walls,

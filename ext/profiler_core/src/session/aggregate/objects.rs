@@ -1,4 +1,4 @@
-//! Objects: what was made goes to the sums at once, what of it is alive is told when somebody asks.
+//! The objects of a session: allocations go to the sums at once, the live ones are counted when somebody asks.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -6,52 +6,51 @@ use rustc_hash::FxBuildHasher;
 use super::{Aggregate, Key, Weight};
 use crate::ids::StackId;
 use crate::record::detail::{Age, Detail};
-use crate::record::sample::{Made, Stamp, State};
-use crate::sampling::tracked::{Alive, TrackedId};
+use crate::record::sample::{Allocation, ObjectId, Stamp, State};
+use crate::sampling::live_objects::LiveObject;
 
-/// What a session knows of objects besides its sums. No more than there are places to follow objects in.
+/// The objects that a session knows besides its sums: at most one for each slot of the table of live objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
-    /// By place: the last that was made there, and where.
-    followed: HashMap<u32, (u32, Key), FxBuildHasher>,
-    alive: HashMap<Key, Weight, FxBuildHasher>,
+    /// The generation and the key of the last object of each slot.
+    objects: HashMap<u32, (u32, Key), FxBuildHasher>,
+    live: HashMap<Key, Weight, FxBuildHasher>,
 }
 
 impl Objects {
-    pub(super) fn into_alive(self) -> impl Iterator<Item = (Key, Weight)> {
-        self.alive.into_iter()
+    pub(super) fn into_live(self) -> impl Iterator<Item = (Key, Weight)> {
+        self.live.into_iter()
     }
 }
 
 impl Aggregate {
-    /// Counts objects that were made. Those from before the start have come before it.
-    pub fn made(&mut self, made: &Made, stamp: &Stamp, stack: Option<StackId>) {
+    /// Counts allocations. Those from before the start have come before it.
+    pub fn allocate(&mut self, allocation: &Allocation, stamp: &Stamp, stack: Option<StackId>) {
         if !self.measures.objects() {
             return;
         }
         self.now_ns = stamp.monotonic_ns;
-        let (thread, labels, detail) = (stamp.thread, stamp.labels, Detail::Made(made.class));
+        let (thread, labels, detail) = (stamp.thread, stamp.labels, Detail::Allocated(allocation.class));
         let key = Key { stack, thread, labels, state: State::Running, detail };
-        let Made { looks, objects, bytes, .. } = *made;
-        self.weigh(key, Weight { count: looks.into(), objects, bytes, ..Weight::default() });
-        if let (true, Some(TrackedId { place, generation })) = (self.measures.heap, made.tracked) {
-            self.objects.followed.insert(place, (generation, key));
+        let Allocation { samples, objects, bytes, .. } = *allocation;
+        self.weigh(key, Weight { count: samples.into(), objects, bytes, ..Weight::default() });
+        if let (true, Some(ObjectId { slot, generation })) = (self.measures.heap, allocation.object) {
+            self.objects.objects.insert(slot, (generation, key));
         }
     }
 
-    /// Of what was made these are alive, after so many garbage collections. What was said before is forgotten.
-    pub fn note_alive(&mut self, alive: &[Alive], collections: u64) {
-        self.objects.alive.clear();
-        let Objects { followed, alive: sums } = &mut self.objects;
-        for it in alive {
-            // Others are followed for other sessions.
-            let Some((_, key)) = followed.get(&it.id.place).filter(|(one, _)| *one == it.id.generation)
-            else {
+    /// Replaces the live objects: these, after that number of garbage collections.
+    pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
+        self.objects.live.clear();
+        let Objects { objects, live: sums } = &mut self.objects;
+        for it in live {
+            // Others are in the table for other sessions.
+            let Some((_, key)) = objects.get(&it.id.slot).filter(|(one, _)| *one == it.id.generation) else {
                 continue;
             };
-            let Detail::Made(class) = key.detail else { continue };
+            let Detail::Allocated(class) = key.detail else { continue };
             let age = Age::of(collections.saturating_sub(it.born));
-            let sum = sums.entry(Key { detail: Detail::Alive(class, age), ..*key }).or_default();
+            let sum = sums.entry(Key { detail: Detail::Live(class, age), ..*key }).or_default();
             sum.objects += it.objects;
             sum.bytes += it.bytes;
         }
@@ -64,7 +63,7 @@ mod tests {
     use crate::ids::{LabelSetId, ScopeId, ThreadId};
     use crate::record::class::Class;
     use crate::record::ring::Ring;
-    use crate::record::sample::{push, Kind, RawSample, Walk, Walls};
+    use crate::record::sample::{push, Kind, RawSample, Walk, WallTimes};
     use crate::session::view::Measures;
 
     fn stamp() -> Stamp {
@@ -76,46 +75,45 @@ mod tests {
             cpu_ns: 0,
             monotonic_ns: 0,
             born_cpu_ns: 0,
-            walls: Walls::default(),
+            walls: WallTimes::default(),
         }
     }
 
-    fn made(objects: u64, tracked: Option<TrackedId>) -> Made {
-        Made { class: Class::of_handle(64), looks: 1, objects, bytes: 40 * objects, tracked }
+    fn allocation(objects: u64, object: Option<ObjectId>) -> Allocation {
+        Allocation { class: Class::of_handle(64), samples: 1, objects, bytes: 40 * objects, object }
     }
 
     #[test]
     fn a_record_comes_out_of_the_ring_as_it_went_in() {
         let ring = Ring::with_capacity(1024);
         let walk = Walk { handles: &[80, 96], lines: &[1, 2], rootless: false };
-        for tracked in [None, Some(TrackedId { place: 7, generation: u32::MAX })] {
-            push(&ring, Kind::Made(made(9, tracked)), &stamp(), walk, 2048).unwrap();
+        for object in [None, Some(ObjectId { slot: 7, generation: u32::MAX })] {
+            push(&ring, Kind::Allocation(allocation(9, object)), &stamp(), walk, 2048).unwrap();
             let mut hand = Vec::new();
             assert!(ring.pop(&mut hand));
             let sample = RawSample::decode(&hand).unwrap();
-            assert_eq!(sample.kind, Kind::Made(made(9, tracked)));
+            assert_eq!(sample.kind, Kind::Allocation(allocation(9, object)));
             assert_eq!(sample.handles().collect::<Vec<u64>>(), [80, 96, 64], "its class is kept as well");
         }
     }
 
     #[test]
-    fn what_is_alive_is_what_this_session_saw_being_made() {
+    fn live_objects_are_those_that_this_session_saw_allocated() {
         let measures = Measures { heap: true, ..Measures::NONE };
         let mut aggregate = Aggregate::new(measures, 0, true, []);
-        let id = |place, generation| TrackedId { place, generation };
-        aggregate.made(&made(100, Some(id(0, 1))), &stamp(), Some(StackId(3)));
-        aggregate.made(&made(50, Some(id(1, 1))), &stamp(), Some(StackId(4)));
-        let alive = |id, objects, born| Alive { id, objects, bytes: 40 * objects, born };
-        aggregate.note_alive(&[alive(id(0, 1), 100, 2)], 2);
-        // The second is another that came to have its place; the third was never seen.
-        aggregate.note_alive(&[alive(id(0, 1), 100, 2), alive(id(1, 2), 50, 2), alive(id(2, 1), 9, 2)], 5);
+        let id = |slot, generation| ObjectId { slot, generation };
+        aggregate.allocate(&allocation(100, Some(id(0, 1))), &stamp(), Some(StackId(3)));
+        aggregate.allocate(&allocation(50, Some(id(1, 1))), &stamp(), Some(StackId(4)));
+        let live = |id, objects, born| LiveObject { id, objects, bytes: 40 * objects, born };
+        aggregate.note_live(&[live(id(0, 1), 100, 2)], 2);
+        // The second is another that came to have its slot; the third was never seen.
+        aggregate.note_live(&[live(id(0, 1), 100, 2), live(id(1, 2), 50, 2), live(id(2, 1), 9, 2)], 5);
         let weights = aggregate.into_weights();
-        let alive: Vec<_> =
-            weights.iter().filter(|(key, _)| matches!(key.detail, Detail::Alive(..))).collect();
-        assert_eq!(alive.len(), 1);
-        assert_eq!(alive[0].0.stack, Some(StackId(3)));
-        assert_eq!(alive[0].0.detail, Detail::Alive(Class::of_handle(64), Age::of(3)));
-        assert_eq!((alive[0].1.objects, alive[0].1.bytes, alive[0].1.count), (100, 4_000, 0));
+        let live: Vec<_> = weights.iter().filter(|(key, _)| matches!(key.detail, Detail::Live(..))).collect();
+        assert_eq!(live.len(), 1);
+        assert_eq!(live[0].0.stack, Some(StackId(3)));
+        assert_eq!(live[0].0.detail, Detail::Live(Class::of_handle(64), Age::of(3)));
+        assert_eq!((live[0].1.objects, live[0].1.bytes, live[0].1.count), (100, 4_000, 0));
         assert_eq!(weights.len(), 3);
     }
 }

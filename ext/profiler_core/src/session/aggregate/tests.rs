@@ -3,7 +3,7 @@
 use super::*;
 use crate::ids::ScopeId;
 use crate::record::detail::GcCause;
-use crate::record::sample::Walls;
+use crate::record::sample::WallTimes;
 use proptest::prelude::*;
 
 fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
@@ -15,7 +15,7 @@ fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
         cpu_ns,
         monotonic_ns,
         born_cpu_ns: 5,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
     }
 }
 
@@ -26,14 +26,14 @@ fn at(thread: u32, cpu_ns: u64) -> Beginning {
     Beginning {
         thread: ThreadId(thread),
         cpu_ns,
-        walls: Walls::default(),
+        walls: WallTimes::default(),
         inside: true,
         labels: LabelSetId::NONE,
     }
 }
 
 fn last(thread: u32, cpu_ns: u64) -> Last {
-    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: Walls::default(), monotonic_ns: 1 }
+    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: WallTimes::default(), monotonic_ns: 1 }
 }
 
 fn sum(aggregate: Aggregate, thread: u32) -> u64 {
@@ -140,8 +140,8 @@ const RAN: Option<StackId> = Some(StackId(1));
 const WAITED: Option<StackId> = Some(StackId(2));
 const COLLECTED: Option<StackId> = Some(StackId(3));
 
-fn walls([running_ns, waiting_ns, gvl_ns, gc_ns]: [u64; 4]) -> Walls {
-    Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
+fn walls([running_ns, waiting_ns, gvl_ns, gc_ns]: [u64; 4]) -> WallTimes {
+    WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
 }
 
 fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Stamp {

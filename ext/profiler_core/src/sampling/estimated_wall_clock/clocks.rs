@@ -1,4 +1,4 @@
-//! How long a thread has been looked at, and how much of that it has run.
+//! The time that a thread has been profiled, and how much of that it has run.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{
@@ -6,15 +6,15 @@ use ::core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// Two clocks that stand while nobody looks. Times are ns. Changed with the GVL, or for a thread that has ended; read by
+/// Two clocks that stand while nobody profiles. Times are ns. Changed with the GVL, or for a thread that has ended; read by
 /// anybody.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// Where the one began on the monotonic clock, without the pauses; 0 while nobody looks.
+    /// Where the one began on the monotonic clock, without the pauses; 0 while nobody profiles.
     origin_ns: AtomicU64,
     /// And the other on the thread's CPU clock.
     origin_cpu_ns: AtomicU64,
-    /// Where they stand while nobody looks.
+    /// Their readings while nobody profiles.
     was_ns: AtomicU64,
     was_cpu_ns: AtomicU64,
     ended: AtomicBool,
@@ -43,7 +43,7 @@ impl Clocks {
         self.origin_ns.load(Relaxed) != 0
     }
 
-    /// They go from now on, unless they do, or the thread has ended. True if it is so only now.
+    /// Starts them, unless they go or the thread has ended. True if they start only now.
     pub(super) fn start(&self, now_ns: u64, cpu_ns: u64) -> bool {
         if self.go() || self.ended.load(Relaxed) {
             return false;
@@ -64,7 +64,7 @@ impl Clocks {
         }
     }
 
-    /// They stop for good.
+    /// Stops them for good.
     pub(super) fn end(&self, now_ns: u64, cpu_ns: u64) {
         self.ended.store(true, Relaxed);
         self.stop(now_ns, cpu_ns);

@@ -10,25 +10,25 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::record::sample::Walls;
-use crate::sampling::meter::{Gaps, Meter};
+use crate::record::sample::WallTimes;
+use crate::sampling::poisson::{Intervals, PoissonSampler};
 
-/// See the module. Times are on the monotonic clock, ns; 0 is never.
+/// The measured wall clock of a thread. Times are on the monotonic clock, ns; 0 is never.
 #[derive(Debug)]
 pub struct WallClock {
-    /// Since when it is measured.
+    /// The start of the measurement.
     on_since_ns: AtomicU64,
-    /// How long it was measured before that.
+    /// The length of earlier measurements.
     before_ns: AtomicU64,
-    waiting: Meter,
-    gvl: Meter,
-    gc: Meter,
-    gaps: Gaps,
-    /// When it blocked.
+    waiting: PoissonSampler,
+    gvl: PoissonSampler,
+    gc: PoissonSampler,
+    intervals: Intervals,
+    /// The time at which it blocked.
     blocked_ns: AtomicU64,
-    /// When it could have gone on.
+    /// The time from which it could have gone on.
     ready_ns: AtomicU64,
-    /// When it began to collect garbage.
+    /// The time at which it began to collect garbage.
     gc_since_ns: AtomicU64,
 }
 
@@ -39,16 +39,16 @@ impl Default for WallClock {
 }
 
 impl WallClock {
-    /// Not measured yet.
+    /// A clock that is not measured yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
             on_since_ns: AtomicU64::new(0),
             before_ns: AtomicU64::new(0),
-            waiting: Meter::new(),
-            gvl: Meter::new(),
-            gc: Meter::new(),
-            gaps: Gaps::new(),
+            waiting: PoissonSampler::new(),
+            gvl: PoissonSampler::new(),
+            gc: PoissonSampler::new(),
+            intervals: Intervals::new(),
             blocked_ns: AtomicU64::new(0),
             ready_ns: AtomicU64::new(0),
             gc_since_ns: AtomicU64::new(0),
@@ -59,11 +59,11 @@ impl WallClock {
     pub fn reset(&self) {
         self.on_since_ns.store(0, Relaxed);
         self.before_ns.store(0, Relaxed);
-        self.meters().for_each(Meter::reset);
+        self.samplers().for_each(PoissonSampler::reset);
         self.forget_open();
     }
 
-    fn meters(&self) -> impl Iterator<Item = &Meter> {
+    fn samplers(&self) -> impl Iterator<Item = &PoissonSampler> {
         [&self.waiting, &self.gvl, &self.gc].into_iter()
     }
 
@@ -83,7 +83,7 @@ impl WallClock {
     /// Measures from `now_ns` on. A thread that is not `running` has been waiting until it says otherwise. If it is
     /// measured already, only the interval changes. With the GVL.
     pub fn turn_on(&self, now_ns: u64, interval_ns: u64, running: bool) {
-        let changed = self.gaps.set_mean(interval_ns);
+        let changed = self.intervals.set_mean(interval_ns);
         if !self.is_on() {
             self.forget_open();
             if !running {
@@ -93,14 +93,14 @@ impl WallClock {
         } else if !changed {
             return;
         }
-        self.meters().for_each(|it| it.draw(&self.gaps));
+        self.samplers().for_each(|it| it.draw(&self.intervals));
     }
 
     /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `born_ns`. Says whether
     /// that is to be recorded.
     pub fn turn_on_at_birth(&self, born_ns: u64, now_ns: u64, interval_ns: u64) -> Due {
         self.turn_on(born_ns, interval_ns, true);
-        Due { waiting: false, gvl: self.gvl.end_part(now_ns - born_ns, &self.gaps) }
+        Due { waiting: false, gvl: self.gvl.end_segment(now_ns - born_ns, &self.intervals) }
     }
 
     /// Measures no longer. With the GVL, or on the thread itself.
@@ -122,7 +122,7 @@ impl WallClock {
     /// Loads.
     #[inline]
     #[must_use]
-    pub fn read(&self, now_ns: u64) -> Walls {
+    pub fn read(&self, now_ns: u64) -> WallTimes {
         let on_since_ns = self.on_since_ns.load(Relaxed);
         let on_ns = if on_since_ns == 0 { 0 } else { now_ns.saturating_sub(on_since_ns) };
         let total_ns = self.before_ns.load(Relaxed) + on_ns;
@@ -139,7 +139,7 @@ impl WallClock {
             gc_ns += now_ns.saturating_sub(gc_since_ns);
         }
         let running_ns = total_ns.saturating_sub(waiting_ns + gvl_ns + gc_ns);
-        Walls { running_ns, waiting_ns, gvl_ns, gc_ns }
+        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
     }
 
     /// Whether it blocks, or waits for the GVL.
@@ -152,63 +152,65 @@ impl WallClock {
         self.blocked_ns.load(Relaxed) != 0
     }
 
-    /// It blocks.
+    /// Notes that the thread blocks.
     #[inline]
     pub fn block(&self, now_ns: u64) {
         self.ready_ns.store(0, Relaxed);
         self.blocked_ns.store(now_ns, Relaxed);
     }
 
-    /// It could go on, if it had the GVL. Told by whoever wakes it.
+    /// Notes that it could go on if it had the GVL. Called by whoever wakes it.
     #[inline]
     pub fn ready(&self, now_ns: u64) {
         self.ready_ns.store(now_ns, Relaxed);
     }
 
-    /// It goes on. Says what of the wait that has ended here is to be recorded.
+    /// Notes that it goes on. Returns the parts of the wait ending here that are to be sampled.
     #[inline]
     pub fn go_on(&self, now_ns: u64) -> Due {
         if !self.is_blocked() {
             return Due::default();
         }
-        let Walls { waiting_ns, gvl_ns, .. } = self.read(now_ns);
-        let waiting = self.waiting.end_part(waiting_ns, &self.gaps);
-        let gvl = self.gvl.end_part(gvl_ns, &self.gaps);
+        let WallTimes { waiting_ns, gvl_ns, .. } = self.read(now_ns);
+        let waiting = self.waiting.end_segment(waiting_ns, &self.intervals);
+        let gvl = self.gvl.end_segment(gvl_ns, &self.intervals);
         compiler_fence(SeqCst);
         self.blocked_ns.store(0, Relaxed);
         Due { waiting, gvl }
     }
 
-    /// It begins to collect garbage.
+    /// Notes that it begins to collect garbage.
     #[inline]
     pub fn enter_gc(&self, now_ns: u64) {
         self.gc_since_ns.store(now_ns, Relaxed);
     }
 
-    /// It is done with that. True when this GC is to be recorded.
+    /// Notes that it is done with that. True when this GC is to be sampled.
     #[inline]
     pub fn exit_gc(&self, now_ns: u64) -> bool {
-        let due = self.gc.end_part(self.read(now_ns).gc_ns, &self.gaps);
+        let due = self.gc.end_segment(self.read(now_ns).gc_ns, &self.intervals);
         compiler_fence(SeqCst);
         self.gc_since_ns.store(0, Relaxed);
         due
     }
 
-    /// The clocks for a record of what has just ended: where `now` has the whole of it, as much as the record stands for.
+    /// The clocks for the record of a segment that has just ended: `now` has the whole of it, the result as much as the record
+    /// stands for.
     #[inline]
     #[must_use]
-    pub fn given(&self, now: &Walls) -> Walls {
-        let [waiting_ns, gvl_ns, gc_ns] = [&self.waiting, &self.gvl, &self.gc].map(Meter::given_ns);
-        Walls { waiting_ns, gvl_ns, gc_ns, ..*now }
+    pub fn attributed(&self, now: &WallTimes) -> WallTimes {
+        let [waiting_ns, gvl_ns, gc_ns] =
+            [&self.waiting, &self.gvl, &self.gc].map(PoissonSampler::attributed_ns);
+        WallTimes { waiting_ns, gvl_ns, gc_ns, ..*now }
     }
 }
 
-/// What of a wait is to be recorded.
+/// The parts of a wait that are to be sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    /// That it blocked.
+    /// The time that it was blocked.
     pub waiting: bool,
-    /// That it then waited for the GVL.
+    /// The time that it then waited for the GVL.
     pub gvl: bool,
 }
 
@@ -224,7 +226,7 @@ mod tests {
     }
 
     fn parts(clock: &WallClock, now_ns: u64) -> [u64; 4] {
-        let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns);
+        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns);
         [running_ns, waiting_ns, gvl_ns, gc_ns]
     }
 

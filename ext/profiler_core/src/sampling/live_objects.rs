@@ -1,60 +1,52 @@
-//! Objects that are followed up to their end, by address.
+//! The table of live objects: those that were sampled and are not freed yet, by address.
 //!
-//! Made once, with all the room that it will ever have: nothing here allocates afterwards, as it is written to where
-//! objects are made and where they are freed. Most objects that are freed are not among these, so a look into a small
-//! table of counts comes first.
+//! It is made once, with its whole capacity: nothing here allocates afterwards, as hooks write to it where objects are
+//! allocated and freed. Most objects that are freed are not in it, so a small table of counts is asked first.
 
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
 use ::std::collections::HashSet;
 use ::std::vec; // only where the table is made
 
-/// Who is followed: a place in the table, and the how manieth object there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TrackedId {
-    /// Below the capacity.
-    pub place: u32,
-    /// Counts up at each place.
-    pub generation: u32,
-}
+use crate::record::sample::ObjectId;
 
-/// One that is alive, and what it stands for.
+/// A live object and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alive {
-    /// Who.
-    pub id: TrackedId,
+pub struct LiveObject {
+    /// Its slot in the table, and the slot's generation.
+    pub id: ObjectId,
     /// Objects.
     pub objects: u64,
     /// Bytes.
     pub bytes: u64,
-    /// How many garbage collections there had been when it was made.
+    /// The number of garbage collections before its allocation.
     pub born: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// 0 where nobody is.
+    /// 0 in a free slot.
     address: u64,
     objects: u64,
     bytes: u64,
     born: u64,
     generation: u32,
-    /// The next free place, plus one.
+    /// The next free slot, plus one.
     next_free: u32,
 }
 
-/// See the module.
+/// A table of fixed size, with an index by address.
 #[derive(Debug)]
-pub struct Tracked {
+pub struct LiveObjects {
     entries: Box<[Entry]>,
-    /// Places plus one, by the hash of the address; open addressing.
+    /// Slots plus one, by the hash of the address; open addressing.
     index: Box<[u32]>,
-    /// How many are followed with that hash, roughly; what has once been too many to count stays so.
+    /// The number of live objects with that hash, roughly; what has once been too many to count stays so.
     filter: Box<[u8]>,
-    /// The first free place below `used`, plus one.
+    /// The first free slot below `used`, plus one.
     free: u32,
     used: u32,
-    alive: u32,
+    live: u32,
     refused: u64,
 }
 
@@ -62,8 +54,8 @@ pub struct Tracked {
 const FILTER: usize = 1 << 16;
 const FULL: u8 = u8::MAX;
 
-impl Tracked {
-    /// With room for `capacity` objects, a power of two below 2^31.
+impl LiveObjects {
+    /// A table for `capacity` objects, a power of two below 2^31.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         let capacity = capacity.clamp(2, 1 << 30).next_power_of_two();
@@ -73,12 +65,12 @@ impl Tracked {
             filter: vec![0; FILTER].into(),
             free: 0,
             used: 0,
-            alive: 0,
+            live: 0,
             refused: 0,
         }
     }
 
-    /// Follows nobody any more.
+    /// Empties the table.
     pub fn clear(&mut self) {
         for entry in self.entries.iter_mut().take(self.used as usize) {
             // Generations go on: an id is never given twice.
@@ -86,35 +78,35 @@ impl Tracked {
         }
         self.index.fill(0);
         self.filter.fill(0);
-        (self.free, self.used, self.alive, self.refused) = (0, 0, 0, 0);
+        (self.free, self.used, self.live, self.refused) = (0, 0, 0, 0);
     }
 
-    /// How many it follows.
+    /// The number of live objects.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.alive as usize
+        self.live as usize
     }
 
-    /// Whether it follows nobody.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.alive == 0
+        self.live == 0
     }
 
-    /// How many objects it had no room for since it was cleared.
+    /// The number of objects that it had no room for since it was cleared.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Follows the object at `address`, which was made after `born` garbage collections. One that is said to be there is
-    /// gone, as an address has one object at a time. Nothing where there is no room.
-    pub fn insert(&mut self, address: u64, born: u64) -> Option<TrackedId> {
+    /// Adds the object at `address`, allocated after `born` garbage collections. An object that was there is gone, as an
+    /// address has one at a time. `None` where there is no room.
+    pub fn insert(&mut self, address: u64, born: u64) -> Option<ObjectId> {
         self.remove(address);
-        let place = match self.free.checked_sub(1) {
-            Some(place) => {
-                self.free = self.entries.get(place as usize)?.next_free;
-                place
+        let slot = match self.free.checked_sub(1) {
+            Some(slot) => {
+                self.free = self.entries.get(slot as usize)?.next_free;
+                slot
             }
             None if (self.used as usize) < self.entries.len() => {
                 self.used += 1;
@@ -125,102 +117,102 @@ impl Tracked {
                 return None;
             }
         };
-        let entry = self.entries.get_mut(place as usize)?;
+        let entry = self.entries.get_mut(slot as usize)?;
         let generation = entry.generation.wrapping_add(1);
         *entry = Entry { address, objects: 0, bytes: 0, born, generation, next_free: 0 };
-        self.alive += 1;
-        self.enter(address, place);
-        Some(TrackedId { place, generation })
+        self.live += 1;
+        self.enter(address, slot);
+        Some(ObjectId { slot, generation })
     }
 
-    /// The object stands for so much, if it is still there.
-    pub fn weigh(&mut self, id: TrackedId, objects: u64, bytes: u64) {
-        let entry = self.entries.get_mut(id.place as usize);
+    /// Sets the weight of the object, if it is still there.
+    pub fn set_weight(&mut self, id: ObjectId, objects: u64, bytes: u64) {
+        let entry = self.entries.get_mut(id.slot as usize);
         if let Some(entry) = entry.filter(|it| it.generation == id.generation) {
             (entry.objects, entry.bytes) = (objects, bytes);
         }
     }
 
-    /// The object at `address` is no more. True if it was followed.
+    /// Removes the object at `address`. True if it was in the table.
     #[inline]
     pub fn remove(&mut self, address: u64) -> bool {
         let hash = hash(address);
-        self.filter.get(filter_place(hash)).is_some_and(|count| *count > 0) && self.leave(address, hash)
+        self.filter.get(filter_slot(hash)).is_some_and(|count| *count > 0) && self.leave(address, hash)
     }
 
     #[inline(never)]
     fn leave(&mut self, address: u64, hash: u64) -> bool {
-        let Some((at, place)) = self.find(address, hash) else { return false };
-        if let Some(entry) = self.entries.get_mut(place as usize) {
+        let Some((at, slot)) = self.find(address, hash) else { return false };
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
             (entry.address, entry.next_free) = (0, self.free);
-            self.free = place + 1;
+            self.free = slot + 1;
         }
-        self.alive -= 1;
+        self.live -= 1;
         self.close_gap(at);
-        if let Some(count) = self.filter.get_mut(filter_place(hash)).filter(|it| **it < FULL) {
+        if let Some(count) = self.filter.get_mut(filter_slot(hash)).filter(|it| **it < FULL) {
             *count -= 1;
         }
         true
     }
 
-    /// All that are there.
-    pub fn alive(&self) -> impl Iterator<Item = Alive> + '_ {
+    /// All live objects.
+    pub fn iter(&self) -> impl Iterator<Item = LiveObject> + '_ {
         let entries = self.entries.iter().take(self.used as usize).enumerate();
-        entries.filter(|(_, it)| it.address != 0).map(|(place, it)| Alive {
-            id: TrackedId { place: place as u32, generation: it.generation },
+        entries.filter(|(_, it)| it.address != 0).map(|(slot, it)| LiveObject {
+            id: ObjectId { slot: slot as u32, generation: it.generation },
             objects: it.objects,
             bytes: it.bytes,
             born: it.born,
         })
     }
 
-    /// Objects have been moved: `moved` says where one that was at an address is.
+    /// Updates the addresses after objects were moved: `moved` maps the old one to the new.
     pub fn relocate(&mut self, mut moved: impl FnMut(u64) -> u64) {
         self.index.fill(0);
         self.filter.fill(0);
-        for place in 0..self.used {
-            let Some(entry) = self.entries.get_mut(place as usize).filter(|it| it.address != 0) else {
+        for slot in 0..self.used {
+            let Some(entry) = self.entries.get_mut(slot as usize).filter(|it| it.address != 0) else {
                 continue;
             };
             entry.address = moved(entry.address);
             let address = entry.address;
-            self.enter(address, place);
+            self.enter(address, slot);
         }
     }
 
-    fn enter(&mut self, address: u64, place: u32) {
+    fn enter(&mut self, address: u64, slot: u32) {
         let hash = hash(address);
-        if let Some(count) = self.filter.get_mut(filter_place(hash)) {
+        if let Some(count) = self.filter.get_mut(filter_slot(hash)) {
             *count = count.saturating_add(1);
         }
         let mut at = self.home(hash);
         while self.index.get(at).is_some_and(|it| *it != 0) {
             at = self.after(at);
         }
-        if let Some(room) = self.index.get_mut(at) {
-            *room = place + 1;
+        if let Some(entry) = self.index.get_mut(at) {
+            *entry = slot + 1;
         }
     }
 
-    /// Where in the index, and in the table.
+    /// The position in the index, and the slot.
     fn find(&self, address: u64, hash: u64) -> Option<(usize, u32)> {
         let mut at = self.home(hash);
         loop {
-            let place = self.index.get(at)?.checked_sub(1)?;
-            if self.entries.get(place as usize)?.address == address {
-                return Some((at, place));
+            let slot = self.index.get(at)?.checked_sub(1)?;
+            if self.entries.get(slot as usize)?.address == address {
+                return Some((at, slot));
             }
             at = self.after(at);
         }
     }
 
-    /// Who stands behind a gap only because there was none moves up.
+    /// Moves up the entries that stand behind a gap only because there was none.
     fn close_gap(&mut self, mut gap: usize) {
         let mut at = gap;
         loop {
             at = self.after(at);
-            let Some(place) = self.index.get(at).and_then(|it| it.checked_sub(1)) else { break };
-            let address = self.entries.get(place as usize).map_or(0, |it| it.address);
+            let Some(slot) = self.index.get(at).and_then(|it| it.checked_sub(1)) else { break };
+            let address = self.entries.get(slot as usize).map_or(0, |it| it.address);
             let home = self.home(hash(address));
             // How far each is from home, seen from there: only backwards, and not past it.
             let mask = self.index.len() - 1;
@@ -229,8 +221,8 @@ impl Tracked {
                 gap = at;
             }
         }
-        if let Some(room) = self.index.get_mut(gap) {
-            *room = 0;
+        if let Some(entry) = self.index.get_mut(gap) {
+            *entry = 0;
         }
     }
 
@@ -247,9 +239,9 @@ impl Tracked {
     pub fn is_sound(&self) -> bool {
         let entries = self.entries.iter().take(self.used as usize);
         let found = |it: &Entry| it.address == 0 || self.find(it.address, hash(it.address)).is_some();
-        let places: HashSet<u32> = self.index.iter().copied().filter(|it| *it != 0).collect();
+        let slots: HashSet<u32> = self.index.iter().copied().filter(|it| *it != 0).collect();
         entries.clone().all(found)
-            && places.len() == self.len()
+            && slots.len() == self.len()
             && entries.filter(|it| it.address != 0).count() == self.len()
     }
 }
@@ -260,7 +252,7 @@ fn hash(address: u64) -> u64 {
 }
 
 #[inline]
-fn filter_place(hash: u64) -> usize {
+fn filter_slot(hash: u64) -> usize {
     (hash >> 48) as usize % FILTER
 }
 

@@ -1,25 +1,25 @@
-//! The wall clock of one thread where nothing tells when it waits, as before Ruby 3.3: two clocks and ticks.
+//! The wall clock of one thread, estimated from two clocks and ticks where no hook reports waits, as before Ruby 3.3.
 //!
 //! Running is what the thread's CPU clock says, waiting the rest of its wall clock, so the sums are exact. Which stack
 //! ran and which waited is sampled: each tick finds the thread either in a system call that waits, or not, and takes the
 //! part of the time since the last such tick that is of its kind.
 //!
-//! A tick ends such a call with EINTR, so who stands still is spared. If its CPU clock has not moved since the ticker
-//! last looked, it cannot have done anything: its time is that of the stack that was seen last. But a tick itself moves
+//! A tick ends such a call with EINTR, so a thread that stands still is spared. If its CPU clock has not moved since the
+//! last poll, it cannot have done anything: its time is that of the stack that was seen last. But a tick itself moves
 //! the clock. So a thread that was found waiting gets a second tick, and if it has slept but once in between it is still
 //! in the same call, and how far a tick moves its clock is known. As that is a guess from then on, it is asked again,
-//! ever more seldom: after 8 looks, 64, 512 and so on. Who is not in the same call gets a tick at each look: to leave one
-//! out by what a thread did would favour what it does next.
+//! ever more seldom: after 8 polls, 64, 512 and so on. A thread that is not in the same call gets a tick at each poll: to leave
+//! one out by what a thread did would favour what it does next.
 //!
-//! [`look`](SampledWalls::look) is for the ticker; [`judge`](SampledWalls::judge), [`collect`](SampledWalls::collect) and
-//! [`noted`](SampledWalls::noted) are for the thread's own handler. Each field has one of them as its writer, mostly; what
-//! both write is a hint.
+//! [`poll`](EstimatedWallClock::poll) is for the ticker; [`classify`](EstimatedWallClock::classify),
+//! [`fold`](EstimatedWallClock::fold) and [`commit`](EstimatedWallClock::commit) are for the thread's own handler. Each field
+//! has one of them as its writer, mostly; what both write is a hint.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use self::clocks::Clocks;
-use crate::record::sample::Walls;
+use crate::record::sample::WallTimes;
 
 mod clocks;
 
@@ -30,9 +30,9 @@ const UNKNOWN: u64 = u64::MAX;
 /// Waiting of so many intervals that no tick has found was waiting for the CPU.
 const UNSEEN: u64 = 4;
 
-/// See the module. Times are ns.
+/// The estimated wall clock of a thread. Times are ns.
 #[derive(Debug, Default)]
-pub struct SampledWalls {
+pub struct EstimatedWallClock {
     clocks: Clocks,
     gc_ns: AtomicU64,
     interval_ns: AtomicU64,
@@ -44,15 +44,15 @@ pub struct SampledWalls {
     /// The last record was a wait.
     waits: AtomicBool,
     /// The last tick became a record.
-    noted: AtomicBool,
+    committed: AtomicBool,
     /// Its CPU clock after that.
-    noted_cpu_ns: AtomicU64,
+    committed_cpu_ns: AtomicU64,
     /// How often it had slept by then.
     slept: AtomicU64,
     /// It was in the same call as at the tick before.
     again: AtomicBool,
 
-    /// Its CPU clock when the ticker last looked.
+    /// Its CPU clock at the last poll.
     seen_cpu_ns: AtomicU64,
     /// It was sent a tick then.
     asked: AtomicBool,
@@ -67,9 +67,9 @@ pub struct SampledWalls {
     still_ns: AtomicU64,
 }
 
-/// What a tick says.
+/// The meaning of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Classification {
     /// The thread waits.
     pub waits: bool,
     /// Up to here on its waiting clock the time is of the wait that was recorded last.
@@ -78,8 +78,8 @@ pub struct Judgement {
     pub starved: bool,
 }
 
-impl SampledWalls {
-    /// Not measured yet.
+impl EstimatedWallClock {
+    /// A clock that is not measured yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -89,8 +89,8 @@ impl SampledWalls {
             ran_ns: AtomicU64::new(0),
             waited_ns: AtomicU64::new(0),
             waits: AtomicBool::new(false),
-            noted: AtomicBool::new(false),
-            noted_cpu_ns: AtomicU64::new(0),
+            committed: AtomicBool::new(false),
+            committed_cpu_ns: AtomicU64::new(0),
             slept: AtomicU64::new(0),
             again: AtomicBool::new(false),
             seen_cpu_ns: AtomicU64::new(0),
@@ -106,16 +106,16 @@ impl SampledWalls {
     /// For a new life. Not measured yet.
     pub fn reset(&self) {
         self.clocks.reset();
-        for clock in [&self.gc_ns, &self.ran_ns, &self.waited_ns, &self.noted_cpu_ns, &self.still_ns] {
+        for clock in [&self.gc_ns, &self.ran_ns, &self.waited_ns, &self.committed_cpu_ns, &self.still_ns] {
             clock.store(0, Relaxed);
         }
-        for said in [&self.waits, &self.noted, &self.again, &self.asked, &self.stands] {
+        for said in [&self.waits, &self.committed, &self.again, &self.asked, &self.stands] {
             said.store(false, Relaxed);
         }
-        self.look_again();
+        self.poll_anew();
     }
 
-    /// Whether it is measured.
+    /// Whether the clock is measured.
     #[inline]
     #[must_use]
     pub fn is_on(&self) -> bool {
@@ -127,7 +127,7 @@ impl SampledWalls {
     pub fn turn_on(&self, now_ns: u64, cpu_ns: u64, interval_ns: u64) {
         self.interval_ns.store(interval_ns, Relaxed);
         if self.clocks.start(now_ns, cpu_ns) {
-            self.look_again();
+            self.poll_anew();
         }
     }
 
@@ -146,7 +146,7 @@ impl SampledWalls {
             UNKNOWN => 0,
             seen_ns => seen_ns,
         };
-        self.clocks.end(now_ns, cpu_ns.unwrap_or_else(|| seen_ns.max(self.noted_cpu_ns.load(Relaxed))));
+        self.clocks.end(now_ns, cpu_ns.unwrap_or_else(|| seen_ns.max(self.committed_cpu_ns.load(Relaxed))));
     }
 
     /// The clocks at `now_ns`, when its CPU clock stands at `cpu_ns`.
@@ -155,26 +155,31 @@ impl SampledWalls {
     /// Loads.
     #[inline]
     #[must_use]
-    pub fn read(&self, now_ns: u64, cpu_ns: u64) -> Walls {
+    pub fn read(&self, now_ns: u64, cpu_ns: u64) -> WallTimes {
         let (total_ns, busy_ns) = self.clocks.read(now_ns, cpu_ns);
         let gc_ns = self.gc_ns.load(Relaxed);
-        Walls { running_ns: busy_ns.saturating_sub(gc_ns), waiting_ns: total_ns - busy_ns, gvl_ns: 0, gc_ns }
+        WallTimes {
+            running_ns: busy_ns.saturating_sub(gc_ns),
+            waiting_ns: total_ns - busy_ns,
+            gvl_ns: 0,
+            gc_ns,
+        }
     }
 
-    /// Somebody looks who has not seen what it waits in.
-    pub fn look_again(&self) {
+    /// Has the next poll send a tick: there is a new session, which has not seen what the thread waits in.
+    pub fn poll_anew(&self) {
         self.seen_cpu_ns.store(UNKNOWN, Relaxed);
     }
 
-    /// The ticker looks, once an interval. True when the thread is to be sent a tick.
-    pub fn look(&self, now_ns: u64, cpu_ns: u64) -> bool {
+    /// Polls the clocks; the ticker calls it once an interval. True when the thread is to be sent a tick.
+    pub fn poll(&self, now_ns: u64, cpu_ns: u64) -> bool {
         let seen_ns = self.seen_cpu_ns.swap(cpu_ns, Relaxed);
         let asked = self.asked.swap(false, Relaxed);
-        let moved_ns = cpu_ns.saturating_sub(self.noted_cpu_ns.load(Relaxed));
+        let moved_ns = cpu_ns.saturating_sub(self.committed_cpu_ns.load(Relaxed));
         let mut stands = false;
         if asked && seen_ns != UNKNOWN {
             // What the tick before has cost it is known once two have found it in the same call.
-            let again = self.noted.load(Relaxed) && self.again.load(Relaxed);
+            let again = self.committed.load(Relaxed) && self.again.load(Relaxed);
             if again && moved_ns <= 2 * self.sent_ns.load(Relaxed) {
                 return self.stands_still(now_ns, cpu_ns);
             }
@@ -191,7 +196,7 @@ impl SampledWalls {
             self.patience.store(PATIENCE, Relaxed);
         }
         self.stood.store(0, Relaxed);
-        self.noted.store(false, Relaxed);
+        self.committed.store(false, Relaxed);
         self.sent_ns.store(moved_ns, Relaxed);
         self.stands.store(stands, Relaxed);
         self.asked.store(true, Relaxed);
@@ -203,12 +208,12 @@ impl SampledWalls {
         false
     }
 
-    /// A tick has come, and found the thread in a system call that waits, or not. The clocks are at `walls`.
+    /// Classifies a tick that found the thread in a system call that waits, or not. The clocks are at `walls`.
     ///
     /// # Signal safety
     /// Loads, and an exchange.
     #[inline]
-    pub fn judge(&self, walls: &Walls, in_call: bool) -> Judgement {
+    pub fn classify(&self, walls: &WallTimes, in_call: bool) -> Classification {
         let now_ns = walls.waiting_ns;
         // It may be kept from running in other ways: by other processes, or by a disk.
         let stands = self.stands.swap(false, Relaxed);
@@ -227,33 +232,33 @@ impl SampledWalls {
         };
         let unseen_ns = now_ns.saturating_sub(given_ns);
         let starved = !waits && before_ns.is_none() && unseen_ns > UNSEEN * self.interval_ns.load(Relaxed);
-        Judgement { waits, before_ns, starved }
+        Classification { waits, before_ns, starved }
     }
 
-    /// What the thread has run since its last record was collecting garbage.
+    /// Counts the time that the thread has run since its last record as garbage collection.
     ///
     /// # Signal safety
     /// Loads and a store.
     #[inline]
-    pub fn collect(&self, walls: &mut Walls) {
+    pub fn fold(&self, walls: &mut WallTimes) {
         let more_ns = walls.running_ns.saturating_sub(self.ran_ns.load(Relaxed));
         walls.running_ns -= more_ns;
         walls.gc_ns += more_ns;
         self.gc_ns.store(walls.gc_ns, Relaxed);
     }
 
-    /// Somebody counts from here on: what ran before is not for a GC that is found later. What is lost to a tick that comes
-    /// between is a part of that GC's share, and no sum.
-    pub fn divide(&self, walls: &Walls) {
+    /// Begins a new account: a GC that is found later does not get what ran before. A tick that comes between takes a part
+    /// of that GC's share, and changes no sum.
+    pub fn apportion(&self, walls: &WallTimes) {
         self.ran_ns.fetch_max(walls.running_ns, Relaxed);
     }
 
-    /// That tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in its life.
+    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in its life.
     ///
     /// # Signal safety
     /// Stores.
     #[inline]
-    pub fn noted(&self, walls: &Walls, it: Judgement, cpu_ns: u64, slept: u64) {
+    pub fn commit(&self, walls: &WallTimes, it: Classification, cpu_ns: u64, slept: u64) {
         let again = it.waits && self.waits.load(Relaxed) && slept == self.slept.swap(slept, Relaxed) + 1;
         self.again.store(again, Relaxed);
         if it.waits || it.starved || it.before_ns.is_some() {
@@ -264,8 +269,8 @@ impl SampledWalls {
             self.ran_ns.store(walls.running_ns, Relaxed);
         }
         self.waits.store(it.waits, Relaxed);
-        self.noted_cpu_ns.store(cpu_ns, Relaxed);
-        self.noted.store(true, Relaxed);
+        self.committed_cpu_ns.store(cpu_ns, Relaxed);
+        self.committed.store(true, Relaxed);
     }
 }
 

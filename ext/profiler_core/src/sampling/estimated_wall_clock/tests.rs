@@ -6,14 +6,14 @@ const MS: u64 = 1_000_000;
 /// What a tick costs a thread that waits.
 const TICK_NS: u64 = 12_000;
 
-fn parts(clock: &SampledWalls, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
-    let Walls { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns, cpu_ns);
+fn parts(clock: &EstimatedWallClock, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
+    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns, cpu_ns);
     [running_ns, waiting_ns, gvl_ns, gc_ns]
 }
 
 #[test]
-fn the_parts_add_up_at_every_moment() {
-    let clock = SampledWalls::new();
+fn the_parts_add_up_at_every_instant() {
+    let clock = EstimatedWallClock::new();
     assert_eq!(parts(&clock, 90, 7), [0, 0, 0, 0]);
     clock.turn_on(100, 1_000, MS);
     assert_eq!(parts(&clock, 110, 1_004), [4, 6, 0, 0]);
@@ -31,31 +31,31 @@ fn the_parts_add_up_at_every_moment() {
 
 #[test]
 fn collecting_takes_what_ran_since_the_last_record() {
-    let clock = SampledWalls::new();
+    let clock = EstimatedWallClock::new();
     clock.turn_on(100, 0, MS);
     let walls = clock.read(150, 20);
-    clock.noted(&walls, clock.judge(&walls, false), 20, 0);
+    clock.commit(&walls, clock.classify(&walls, false), 20, 0);
     let mut walls = clock.read(190, 50);
-    clock.collect(&mut walls);
+    clock.fold(&mut walls);
     assert_eq!((walls.running_ns, walls.gc_ns), (20, 30));
     assert_eq!(parts(&clock, 200, 55), [25, 45, 0, 30]);
 }
 
 #[test]
 fn what_ran_before_somebody_began_to_count_is_not_for_a_later_gc() {
-    let clock = SampledWalls::new();
+    let clock = EstimatedWallClock::new();
     clock.turn_on(100, 0, MS);
     let before = clock.read(150, 40);
-    clock.divide(&before);
+    clock.apportion(&before);
     let mut walls = clock.read(160, 47);
-    clock.collect(&mut walls);
+    clock.fold(&mut walls);
     assert_eq!((walls.running_ns, walls.gc_ns), (40, 7), "only what ran since");
 }
 
-/// A thread that does, for ever, what `program` says: waits or runs for so long. It is looked at once an interval; what
+/// A thread that does, for ever, what `program` says: waits or runs for so long. It is polled once an interval; what
 /// the ticks say is added up as a session does.
 struct World {
-    clock: SampledWalls,
+    clock: EstimatedWallClock,
     program: Vec<(bool, u64)>,
     /// Where in it the thread is, and since when.
     place: usize,
@@ -72,7 +72,7 @@ struct World {
 
 impl World {
     fn new(program: &[(bool, u64)]) -> Self {
-        let clock = SampledWalls::new();
+        let clock = EstimatedWallClock::new();
         clock.turn_on(1, 0, MS);
         Self {
             clock,
@@ -111,13 +111,13 @@ impl World {
         }
     }
 
-    fn look(&mut self) {
-        if !self.clock.look(self.now_ns, self.cpu_ns) {
+    fn poll(&mut self) {
+        if !self.clock.poll(self.now_ns, self.cpu_ns) {
             return;
         }
         self.ticks += 1;
         let (walls, waits) = (self.clock.read(self.now_ns, self.cpu_ns), self.program[self.place].0);
-        let it = self.clock.judge(&walls, waits);
+        let it = self.clock.classify(&walls, waits);
         assert_eq!(it.waits, waits);
         if let Some(waiting_ns) = it.before_ns {
             self.wait_was(self.last_wait, waiting_ns);
@@ -131,7 +131,7 @@ impl World {
             self.given_ns[1] = walls.running_ns;
         }
         let noted_ns = self.cpu_ns + if waits { TICK_NS / 2 } else { 0 };
-        self.clock.noted(&walls, it, noted_ns, self.slept);
+        self.clock.commit(&walls, it, noted_ns, self.slept);
         if waits {
             // The handler, and going to sleep again.
             self.cpu_ns += TICK_NS;
@@ -140,15 +140,15 @@ impl World {
         }
     }
 
-    /// Shares of the waiting and of the running time, by place, after `looks` looks at random moments.
-    fn shares(program: &[(bool, u64)], looks: u64) -> (Self, Vec<f64>) {
+    /// Shares of the waiting and of the running time, by place, after `polls` polls at random times.
+    fn shares(program: &[(bool, u64)], polls: u64) -> (Self, Vec<f64>) {
         let mut world = Self::new(program);
         let (mut chance, mut slot_ns) = (42, 0);
-        for _ in 0..looks {
+        for _ in 0..polls {
             chance = crate::rng::after(chance);
             let then_ns = slot_ns + chance % MS;
             world.pass(then_ns.saturating_sub(world.now_ns));
-            world.look();
+            world.poll();
             slot_ns += MS;
         }
         let walls = world.clock.read(world.now_ns, world.cpu_ns);
@@ -196,43 +196,43 @@ fn shares_are_right_whatever_the_rhythm() {
 }
 
 #[test]
-fn who_stands_still_is_asked_ever_more_seldom() {
+fn a_thread_that_stands_still_is_asked_ever_more_seldom() {
     let (world, shares) = World::shares(&[(WAITS, u64::MAX)], 100_000);
     assert!(world.ticks <= 8, "{}", world.ticks);
     assert_eq!(shares, [1.0]);
 }
 
 #[test]
-fn a_new_observer_has_it_asked_again_at_once() {
+fn a_new_session_has_it_asked_again_at_once() {
     let mut world = World::new(&[(WAITS, u64::MAX)]);
     for _ in 0..50 {
         world.pass(MS);
-        world.look();
+        world.poll();
     }
     let before = world.ticks;
-    world.clock.look_again();
+    world.clock.poll_anew();
     world.pass(MS);
-    world.look();
+    world.poll();
     assert_eq!(world.ticks, before + 1);
 }
 
 #[test]
 fn a_tick_that_was_dropped_is_sent_again() {
-    let clock = SampledWalls::new();
+    let clock = EstimatedWallClock::new();
     clock.turn_on(1, 0, MS);
-    assert!(clock.look(MS, 5_000));
-    assert!(clock.look(2 * MS, 9_000));
-    assert!(clock.look(3 * MS, 9_000));
+    assert!(clock.poll(MS, 5_000));
+    assert!(clock.poll(2 * MS, 9_000));
+    assert!(clock.poll(3 * MS, 9_000));
 }
 
 #[test]
-fn who_runs_but_was_kept_from_it_has_waited_there() {
-    let clock = SampledWalls::new();
+fn a_thread_that_runs_but_was_kept_from_it_has_waited_there() {
+    let clock = EstimatedWallClock::new();
     clock.turn_on(1, 0, MS);
-    let walls = Walls { running_ns: MS, waiting_ns: 2 * MS, ..Walls::default() };
-    let it = clock.judge(&walls, false);
+    let walls = WallTimes { running_ns: MS, waiting_ns: 2 * MS, ..WallTimes::default() };
+    let it = clock.classify(&walls, false);
     assert!(!it.starved);
-    clock.noted(&walls, it, 0, 0);
-    let it = clock.judge(&Walls { waiting_ns: 5 * MS, ..walls }, false);
+    clock.commit(&walls, it, 0, 0);
+    let it = clock.classify(&WallTimes { waiting_ns: 5 * MS, ..walls }, false);
     assert!(it.starved);
 }

@@ -1,37 +1,36 @@
-//! Which of the objects of a process to look at: one in each stretch of so many, at random.
+//! The sampler of allocations: of every window of consecutive objects, one chosen at random.
 //!
-//! Every object has the same chance, whatever the rhythm in which the program makes them, as each stretch has its own
-//! random place. Compared with independent gaps of the same mean that is as even as chance can be: no stretch has two
-//! and none is left out, so a sum varies less, never more. And what a look stands for is known: the stretch.
+//! Every object has the same chance, whatever the rhythm in which the program allocates, as each window draws its own
+//! random object. Compared with independent gaps of the same mean that is as even as chance can be: no window has two
+//! samples and none has none, so a sum varies less, never more. And the weight of a sample is known: the window.
 //!
-//! Objects are numbered from 1 on. All that were counted are given away, at the latest by [`Blocks::cut`].
+//! Objects are numbered from 1 on. All that were counted are attributed, at the latest by [`AllocationSampler::close_window`].
 //!
-//! Stretches of so many bytes work the same way: bytes are numbered, and the object that has the one that is due is looked
-//! at. So a larger one is looked at more often; one that is larger than a stretch can be due twice.
+//! Windows of bytes work the same way: bytes are numbered, and the object that has the byte that is due is sampled.
+//! So a larger object is sampled more often; one that is larger than a window can be due twice.
 
 use ::core::prelude::rust_2021::*;
 
 use crate::rng;
 
-/// How far it is from one look to the next, on average.
+/// The size of a sampling window: the mean distance between samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distance {
+pub enum Window {
     /// So many objects.
     Objects(u64),
     /// So many bytes of their slots.
     Bytes(u64),
 }
 
-impl Distance {
-    /// Its number.
+impl Window {
+    /// The size, in objects or bytes.
     #[must_use]
-    pub fn number(self) -> u64 {
-        let (Self::Objects(number) | Self::Bytes(number)) = self;
-        number
+    pub fn size(self) -> u64 {
+        let (Self::Objects(size) | Self::Bytes(size)) = self;
+        size
     }
 
-    /// One that suits who wants this and who wants `other`: neither gets fewer looks than asked for. No slot is larger than
-    /// `largest` bytes.
+    /// A window that suits two sessions: neither gets fewer samples than requested. No slot is larger than `largest` bytes.
     #[must_use]
     pub fn finest(self, other: Self, largest: u64) -> Self {
         match (self, other) {
@@ -44,70 +43,70 @@ impl Distance {
     }
 }
 
-/// See the module.
+/// Samples one object of every window.
 #[derive(Debug)]
-pub struct Blocks {
-    every: u64,
-    /// Where the stretch begins in which the next look falls: so many objects are before it.
+pub struct AllocationSampler {
+    window: u64,
+    /// The number of objects before the window of the next sample.
     begins: u64,
-    /// The object to look at next.
+    /// The number of the object to sample next.
     due: u64,
-    /// So many objects have been given away.
-    given: u64,
+    /// The number of objects that have been attributed.
+    attributed: u64,
     bits: u64,
 }
 
-impl Blocks {
-    /// Nothing counted. `seed` is any number.
+impl AllocationSampler {
+    /// A sampler that has counted nothing. `seed` is any number.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        Self { every: 1, begins: 0, due: 1, given: 0, bits: seed | 1 }
+        Self { window: 1, begins: 0, due: 1, attributed: 0, bits: seed | 1 }
     }
 
-    /// So many objects from one look to the next, on average.
+    /// The size of a window.
     #[must_use]
-    pub fn every(&self) -> u64 {
-        self.every
+    pub fn window(&self) -> u64 {
+        self.window
     }
 
-    /// The number of the object to look at next.
+    /// The number of the object to sample next.
     #[inline]
     #[must_use]
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// The object is there that was due. Gives how many the look before it stands for (0 where there was none), and draws
-    /// the next.
+    /// Moves on to the next window, as the object that was due is there. Returns the weight of the sample before it (0 where
+    /// there was none).
     #[inline]
-    pub fn look(&mut self) -> u64 {
-        let before = self.begins - self.given;
-        self.given = self.begins;
-        self.begins += self.every;
+    pub fn next_sample(&mut self) -> u64 {
+        let weight = self.begins - self.attributed;
+        self.attributed = self.begins;
+        self.begins += self.window;
         self.draw();
-        before
+        weight
     }
 
-    /// `now` have been counted, and the accounts are closed here: gives how many the last look stands for, or nobody
-    /// where there was none since the last cut. From here on there is a look for each `every`.
-    pub fn cut(&mut self, now: u64, every: u64) -> u64 {
-        let before = now.saturating_sub(self.given);
-        self.every = every.max(1);
-        (self.begins, self.given) = (now, now);
+    /// Closes the window at `now` counted objects and begins windows of the size `window`. Returns the weight of the last
+    /// sample, which is nobody's where there was none since the last call.
+    pub fn close_window(&mut self, now: u64, window: u64) -> u64 {
+        let weight = now.saturating_sub(self.attributed);
+        self.window = window.max(1);
+        (self.begins, self.attributed) = (now, now);
         self.draw();
-        before
+        weight
     }
 
     #[inline]
     fn draw(&mut self) {
-        let place = if self.every == 1 {
+        let offset = if self.window == 1 {
             0
         } else {
             self.bits = rng::after(self.bits);
-            // The high half of a product is even enough: `every` is far below 2^32.
-            ((self.bits >> 32) * self.every) >> 32
+            // The high half of a product is even enough: a window is far below 2^32.
+            ((self.bits >> 32) * self.window) >> 32
         };
-        self.due = self.begins + 1 + place;
+        self.due = self.begins + 1 + offset;
     }
 }
 
@@ -116,15 +115,15 @@ mod tests {
     use super::*;
     use ::std::{assert, assert_eq, vec, vec::Vec};
 
-    /// What each place of a cycle is given, over that many objects, and the sum.
+    /// The weight of each object of a cycle, over that many objects, and the sum.
     fn given(every: u64, cycle: usize, objects: u64, seed: u64) -> (Vec<u64>, u64) {
-        let mut blocks = Blocks::new(seed);
-        blocks.cut(0, every);
+        let mut sampler = AllocationSampler::new(seed);
+        sampler.close_window(0, every);
         let mut sums = vec![0; cycle];
         let mut last = None;
         for number in 1..=objects {
-            if number == blocks.due() {
-                let before = blocks.look();
+            if number == sampler.due() {
+                let before = sampler.next_sample();
                 if let Some(place) = last.replace(number as usize % cycle) {
                     sums[place] += before;
                 } else {
@@ -132,7 +131,7 @@ mod tests {
                 }
             }
         }
-        let rest = blocks.cut(objects, every);
+        let rest = sampler.close_window(objects, every);
         if let Some(place) = last {
             sums[place] += rest;
         }
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_counted_is_given() {
+    fn all_that_was_counted_is_attributed() {
         for every in [1, 2, 7, 100, 1_000, 10_000] {
             for objects in [0, 1, 99, 1_000, 12_345] {
                 assert_eq!(given(every, 3, objects, 7 * every + objects).1, objects, "{every} {objects}");
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn at_distance_1_each_is_given_itself() {
+    fn with_windows_of_1_every_object_is_a_sample() {
         assert_eq!(given(1, 4, 4_000, 1).0, [1_000; 4]);
     }
 
@@ -160,9 +159,9 @@ mod tests {
         for (every, cycle) in [(100, 100), (100, 50), (600, 9), (64, 64), (1_000, 999), (100, 2)] {
             for seed in 1..=5 {
                 let (sums, _) = given(every, cycle, objects, seed << 20);
-                let (share, looks) = (1.0 / cycle as f64, objects as f64 / every as f64);
-                // At most that of as many independent looks; five of them, as there are thousands of shares.
-                let limit = 5.0 * (share * (1.0 - share) / looks).sqrt();
+                let (share, samples) = (1.0 / cycle as f64, objects as f64 / every as f64);
+                // At most that of as many independent samples; five of them, as there are thousands of shares.
+                let limit = 5.0 * (share * (1.0 - share) / samples).sqrt();
                 for sum in sums {
                     let off = (sum as f64 / objects as f64 - share).abs();
                     assert!(off < limit, "every {every}, cycle {cycle}, seed {seed}: {off} of {limit}");
@@ -172,23 +171,23 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_given_to_those_that_have_them() {
+    fn bytes_are_attributed_to_the_objects_that_have_them() {
         let sizes = [40u64, 40, 80, 640, 160, 40, 320];
         for every in [1_024, 4_096, 10_000] {
-            let mut blocks = Blocks::new(every << 9);
-            blocks.cut(0, every);
+            let mut sampler = AllocationSampler::new(every << 9);
+            sampler.close_window(0, every);
             let (mut sums, mut last, mut now) = (vec![0; sizes.len()], None::<usize>, 0);
             for number in 0..2_000_000 {
                 let place = number % sizes.len();
                 now += sizes[place];
-                while blocks.due() <= now {
-                    let before = blocks.look();
+                while sampler.due() <= now {
+                    let before = sampler.next_sample();
                     if let Some(last) = last.replace(place) {
                         sums[last] += before;
                     }
                 }
             }
-            sums[last.unwrap_or(0)] += blocks.cut(now, every);
+            sums[last.unwrap_or(0)] += sampler.close_window(now, every);
             assert_eq!(sums.iter().sum::<u64>(), now);
             for (sum, size) in sums.iter().zip(sizes) {
                 let share = size as f64 / sizes.iter().sum::<u64>() as f64;
@@ -200,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_looks_gets_no_fewer() {
-        use Distance::{Bytes, Objects};
+    fn sessions_that_share_samples_get_no_fewer() {
+        use Window::{Bytes, Objects};
         assert_eq!(Objects(7).finest(Objects(5), 640), Objects(5));
         assert_eq!(Bytes(7_000).finest(Bytes(9_000), 640), Bytes(7_000));
         assert_eq!(Bytes(64_000).finest(Objects(1_000), 640), Objects(100));
@@ -210,17 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_varies_less_than_with_independent_looks() {
-        // Phases ten stretches long, half and half.
+    fn a_sum_varies_less_than_with_independent_samples() {
+        // Phases ten windows long, half and half.
         let (every, objects, phase) = (100, 200_000, 1_000);
         let mut squares = 0.0;
         for seed in 1..=200u64 {
-            let mut blocks = Blocks::new(seed << 17);
-            blocks.cut(0, every);
+            let mut sampler = AllocationSampler::new(seed << 17);
+            sampler.close_window(0, every);
             let (mut sum, mut last) = (0, None);
             for number in 1..=objects {
-                if number == blocks.due() {
-                    let before = blocks.look();
+                if number == sampler.due() {
+                    let before = sampler.next_sample();
                     if last.replace((number - 1) / phase % 2) == Some(0) {
                         sum += before;
                     }
