@@ -7,25 +7,23 @@
 
 use magnus::{prelude::*, Error, Ruby};
 
-mod arming;
-// What runs in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
-// no `format!` in these rooms but by an import that a reader sees.
-#[no_implicit_prelude]
-mod capture;
-mod config;
-mod doctor;
+mod api;
 mod errors;
-mod fork;
 mod labels;
-mod mark;
-mod names;
-mod profile;
+mod naming;
+mod options;
 mod sampler;
-mod session;
-#[cfg(feature = "testing")]
-mod testing;
 mod threads;
 mod vm;
+
+// The rooms that run in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
+// no `format!` in them but by an import that a reader sees.
+#[no_implicit_prelude]
+mod capture;
+#[no_implicit_prelude]
+mod engine;
+#[no_implicit_prelude]
+mod sys;
 
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
@@ -38,11 +36,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
         return Err(Error::new(ruby.exception_load_error(), message));
     }
     vm::asked::ask_at_load(ruby)?;
-    session::init(ruby, profiler)?;
+    api::init(ruby, profiler)?;
     labels::init(ruby, profiler)?;
-    profile::init(ruby, profiler)?;
-    doctor::init(profiler)?;
-    #[cfg(feature = "testing")]
-    testing::init(profiler)?;
     Ok(())
 }

@@ -9,12 +9,14 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::sample::{Kind, Stamp, State, WallTimes};
 
-use super::engine::{self, perf, ticker};
-use super::walk::Scratch;
-use super::{asleep, clock, CAPTURE};
-use crate::labels;
+use crate::capture::walk::Scratch;
+use crate::capture::{before_3_3, CAPTURE};
+use crate::engine::{self, perf, ticker};
+use crate::sys::clock;
 use crate::threads::{self, ThreadState};
-use crate::vm::{self, gvl::HOOKS, jobs::Job};
+use crate::vm::gvl::HOOKS;
+use crate::vm::jobs::Job;
+use crate::{labels, vm};
 
 /// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
 #[repr(C)]
@@ -96,7 +98,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
         // Without the GVL a stack stands still: here, at once, is as safe as any safe point.
-        let in_call = !HOOKS && state.sampled.is_on() && asleep::in_call(context);
+        let in_call = !HOOKS && state.sampled.is_on() && before_3_3::in_call(context);
         capture(hub, state, begun_ns, in_call);
     }
     let now_ns = clock::monotonic_ns();
@@ -155,7 +157,12 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
             return state.tick_in_gc();
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
-        return asleep::record_collecting(hub, state, scratch, &mut stamp(state, State::Gc, monotonic_ns));
+        return before_3_3::record_collecting(
+            hub,
+            state,
+            scratch,
+            &mut stamp(state, State::Gc, monotonic_ns),
+        );
     }
     // Whoever runs without the GVL waits, as far as the wall clock goes.
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
@@ -164,7 +171,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
     let stamp = stamp(state, doing, monotonic_ns);
     if measured && state.sampled.is_on() {
-        asleep::record(hub, state, scratch, &stamp, in_call);
+        before_3_3::record(hub, state, scratch, &stamp, in_call);
     } else {
         scratch.record(hub, Kind::Tick, &stamp);
     }

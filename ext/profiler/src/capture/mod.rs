@@ -23,14 +23,11 @@ use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
 
-pub(crate) mod asleep;
-pub(crate) mod clock;
-pub(crate) mod engine;
+pub(crate) mod allocation;
+pub(crate) mod before_3_3;
+pub(crate) mod gvl_holder;
 pub(crate) mod handler;
-pub(crate) mod holder;
-pub(crate) mod made;
-pub(crate) mod sigaction;
-pub(crate) mod waits;
+pub(crate) mod wait;
 pub(crate) mod walk;
 
 /// What every handler of the process shares.

@@ -9,8 +9,10 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::sample::{push, Kind, Stamp, Walk};
 
-use super::{clock, CAPTURE};
-use crate::vm::{self, gvl::HOOKS};
+use crate::capture::CAPTURE;
+use crate::sys::clock;
+use crate::vm;
+use crate::vm::gvl::HOOKS;
 
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
 pub(crate) const WALK_LIMIT: usize = 10_000;

@@ -20,20 +20,24 @@ use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::record::sample::{push_switch, Stamp, State};
 
-use crate::arming;
-use crate::capture::{clock, CAPTURE};
+use crate::capture::CAPTURE;
 use crate::errors::argument_error;
+use crate::sampler::thread_hooks;
+use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
+use crate::vm;
 use crate::vm::asked::define_class;
+use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
-use crate::vm::{self, events::thread_hook, jobs::Job, threads::RubyThread};
+use crate::vm::jobs::Job;
+use crate::vm::threads::RubyThread;
 
-mod numbers;
+mod fiber_ids;
 mod object;
-mod words;
+mod parse;
 use object::{labels_of, Labels};
-use words::pairs;
-pub(crate) use words::{cut, set_from, MAX_BYTES};
+use parse::pairs;
+pub(crate) use parse::{cut, set_from, MAX_BYTES};
 
 /// Labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;
@@ -85,7 +89,7 @@ fn known(thread: u64) -> Option<Obj<Labels>> {
 /// As [`current`].
 pub(crate) fn settle_own(ruby: &Ruby) -> Result<(), Error> {
     if USED.load(Ordering::Relaxed) {
-        numbers::number_own(ruby, current(ruby)?);
+        fiber_ids::number_own(ruby, current(ruby)?);
     }
     Ok(())
 }
@@ -158,13 +162,13 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
 /// The fiber that runs carries `labels` from now on. Ruby is asked last, when all else is done.
 fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
-    let labels = if numbers::wanted() { numbers::numbered(ruby, labels, known(thread)) } else { labels };
+    let labels = if fiber_ids::wanted() { fiber_ids::numbered(ruby, labels, known(thread)) } else { labels };
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
     unsafe { fibers::set_local(thread, value) };
     let running = RUNNING.load(Ordering::Relaxed) && vm::process::on_main_ractor(); // others are not in the registry
     if let (true, Some(hub)) = (running, CAPTURE.hub()) {
-        if let Some(state) = arming::me() {
+        if let Some(state) = thread_hooks::me() {
             set_on(hub, state, labels);
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
@@ -212,7 +216,7 @@ thread_hook!(on_fiber_switch, |_event, thread| {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) else { return };
     match switched_to(&ruby, state, thread) {
         Ok(labels) => {
-            set_on(hub, state, numbers::number_own(&ruby, labels));
+            set_on(hub, state, fiber_ids::number_own(&ruby, labels));
             // Only now: a tick before this finds that it does not know whose labels these are.
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
@@ -234,7 +238,7 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
     }
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
         // The VM drops what is raised in a job, so Ruby is asked nothing that could bring an exception.
-        set_on(hub, state, numbers::number_own(&ruby, known(vm::state::current_thread())));
+        set_on(hub, state, fiber_ids::number_own(&ruby, known(vm::state::current_thread())));
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
@@ -284,7 +288,7 @@ pub(crate) fn sessions_end() {
 
 /// A session that wants to know which fiber a sample is of is there, before it begins, or is gone.
 pub(crate) fn number_fibers(more: bool) {
-    numbers::want(more);
+    fiber_ids::want(more);
     if more {
         USED.store(true, Ordering::Relaxed);
     }

@@ -9,7 +9,7 @@ use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::session::labels::LabelSet;
 
-use super::numbers;
+use crate::labels::fiber_ids;
 
 /// See the module.
 #[derive(TypedData)]
@@ -61,7 +61,7 @@ impl Labels {
 
     /// The id of the set in this epoch.
     pub(super) fn id(&self, hub: &Hub) -> LabelSetId {
-        let wanted = numbers::wanted();
+        let wanted = fiber_ids::wanted();
         let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(wanted);
         if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {
             let number = self.fiber.filter(|_| wanted).map_or(0, |(_, number)| number);

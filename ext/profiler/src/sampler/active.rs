@@ -6,7 +6,7 @@ use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::view::Measures;
 
-use super::Start;
+use crate::sampler::Start;
 use crate::threads;
 use crate::vm::threads::RubyThread;
 

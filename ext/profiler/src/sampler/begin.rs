@@ -7,20 +7,23 @@ use profiler_core::pipeline::hub::{Hub, SessionId};
 use profiler_core::record::counters::count;
 use profiler_core::session::view::{ThreadNow, View};
 
-use super::{install_for_good, lock, now, prepare, Active, Refusal, Sampler, Start};
-use crate::capture::engine::{perf, Engine};
-use crate::capture::{clock, made, sigaction, waits, CAPTURE};
-use crate::config::{Bounds, Config, Threads};
+use crate::capture::{allocation, wait, CAPTURE};
+use crate::engine::{perf, Engine};
+use crate::options::{Bounds, Config, Threads};
+use crate::sampler::{
+    fork, install_for_good, lock, now, prepare, thread_hooks, timers, Active, Refusal, Sampler, Start,
+};
+use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
 use crate::vm::threads::{Names, RubyThread};
-use crate::{arming, fork, labels, vm};
+use crate::{labels, vm};
 
 /// Starts everything for one session.
 pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, magnus::Error> {
     fork::catch_up();
     let hub = prepare();
-    let refuse = |refusal| crate::session::refused(ruby, refusal);
+    let refuse = |refusal| crate::api::session::refused(ruby, refusal);
     // Exceptions are made once the lock is let go: to make one is to run Ruby.
     let ready = {
         let mut sampler = lock();
@@ -33,8 +36,8 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // SAFETY: the GVL is held.
     unsafe { install_for_good() };
     // Hooks first: a thread that is born while we ask for the list registers itself.
-    let seen = arming::look_at_threads(ruby, config.measures.timed());
-    waits::hook(config.measures);
+    let seen = thread_hooks::look_at_threads(ruby, config.measures.timed());
+    wait::hook(config.measures);
     if config.fibers {
         labels::number_fibers(true);
     }
@@ -77,7 +80,7 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
         }
         found.list.retain(|it| !ended.contains(&it.object));
         let alive: Vec<u64> = found.list.iter().map(|it| it.object).collect();
-        arming::bury_all_but(&alive, next_id);
+        thread_hooks::bury_all_but(&alive, next_id);
         return Ok(found);
     }
     vm::threads::only_current(ruby, Names::Unwanted)
@@ -94,7 +97,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
         threads.push(now.thread);
         // A thread that gets no timer is counted.
-        let _ = arming::rearm(&sampler);
+        let _ = timers::rearm(&sampler);
     }
     Ok(())
 }
@@ -102,8 +105,8 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 /// Has a thread in the registry, with its labels. Nothing if it has ended, or there is no room.
 fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
-    if thread.current && !arming::told() {
-        arming::me(); // who was here before it is no more
+    if thread.current && !thread_hooks::told() {
+        thread_hooks::me(); // who was here before it is no more
     }
     let (cpu_ns, pthread) = match thread.current {
         true => (clock::thread_cpu_ns(), clock::pthread_self()),
@@ -116,7 +119,7 @@ fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     if thread.current {
         threads::remember_own(state);
     }
-    waits::follow(state);
+    wait::follow(state);
     labels::refresh(hub, state, thread);
     Some(state.now(cpu_ns))
 }
@@ -135,7 +138,7 @@ impl Sampler {
         if config.measures.wall && !HOOKS && self.engine == Engine::Safepoint {
             return Err(Refusal::EngineTaken(self.engine));
         }
-        if first && arming::timer_is_foreign(self.engine) {
+        if first && timers::timer_is_foreign(self.engine) {
             return Err(Refusal::TimerTaken);
         }
         if let (Engine::Perf, Err(errno)) = (self.engine, perf::probe()) {
@@ -152,11 +155,11 @@ impl Sampler {
         bounds: Bounds,
         all: &[RubyThread],
     ) -> Result<SessionId, Refusal> {
-        match sigaction::owner() {
+        match sigprof::owner() {
             _ if !config.measures.timed() => {}
-            sigaction::Owner::Us => {}
-            sigaction::Owner::Nobody => sigaction::install(),
-            sigaction::Owner::Foreign => return Err(Refusal::HandlerTaken),
+            sigprof::Owner::Us => {}
+            sigprof::Owner::Nobody => sigprof::install(),
+            sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
         }
         let wanted = |it: &RubyThread| match &config.threads {
             Threads::All => true,
@@ -205,7 +208,7 @@ impl Sampler {
         // SAFETY: sessions start with the GVL held.
         let vm_objects = (sees_all && measures.objects()).then(|| unsafe { vm::allocations::made_so_far() });
         // What was made up to here is not for this session; the first such question makes some Symbols.
-        made::settle();
+        allocation::settle();
         let process_cpu_ns = (sees_all && measures.cpu).then(clock::process_cpu_ns);
         let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
         let id = hub.open(view, &Registry, start.monotonic_ns, &found);
@@ -233,7 +236,7 @@ impl Sampler {
         }
         threads::look_again();
         self.wake();
-        let armed = arming::rearm(self).or_else(|errno| self.fall_back(config, errno));
+        let armed = timers::rearm(self).or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
             // Who begins it undoes what was done before.
@@ -253,10 +256,10 @@ impl Sampler {
         }
         self.engine = match self.engine {
             Engine::Perf => Engine::Ticker,
-            Engine::ThreadTimer if !arming::timer_is_foreign(Engine::Setitimer) => Engine::Setitimer,
+            Engine::ThreadTimer if !timers::timer_is_foreign(Engine::Setitimer) => Engine::Setitimer,
             _ => return Err(errno),
         };
-        threads::live().for_each(arming::disarm);
-        arming::rearm(self)
+        threads::live().for_each(timers::disarm);
+        timers::rearm(self)
     }
 }

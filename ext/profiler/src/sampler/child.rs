@@ -5,9 +5,8 @@ use std::sync::atomic::Ordering;
 use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::{Hub, SessionId};
 
-use super::{exec, Active, Sampler, Start, COLLECTOR_NS};
-use crate::arming;
-use crate::capture::clock;
+use crate::sampler::{exec, timers, Active, Sampler, Start, COLLECTOR_NS};
+use crate::sys::clock;
 
 impl Sampler {
     /// In a forked child: those that nobody would ever end, as their blocks are on threads that are not
@@ -48,7 +47,7 @@ impl Sampler {
         if self.sessions.is_empty() {
             return self.settle_down();
         }
-        if self.collector(hub).is_err() || arming::rearm(self).is_err() {
+        if self.collector(hub).is_err() || timers::rearm(self).is_err() {
             // A child that can have no thread or no timer has its time, but no stacks.
             self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
         }

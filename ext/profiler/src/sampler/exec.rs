@@ -4,10 +4,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{Error, Ruby};
 
-use super::{give_up, lock, quiet};
-use crate::capture::engine::{self, ticker};
-use crate::capture::sigaction;
-use crate::{arming, fork, vm};
+use crate::engine::{self, ticker};
+use crate::sampler::{fork, give_up, lock, quiet, timers};
+use crate::sys::sigprof;
+use crate::vm;
 
 /// The Ruby threads that may be about to turn this process into another program. Guarded by the sampler lock as well, so
 /// that a forked child finds it unlocked.
@@ -52,7 +52,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
     engine::halt(true);
     quiet();
     ticker::wait_for_round();
-    if sigaction::owner() == sigaction::Owner::Us {
+    if sigprof::owner() == sigprof::Owner::Us {
         while engine::take_pending() {}
     }
     Ok(())
@@ -93,7 +93,7 @@ pub(crate) fn rearm_after_exec() {
     let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
     if looking && !others {
         // A thread that gets no timer is counted; the others go on.
-        let _ = arming::rearm(&sampler);
+        let _ = timers::rearm(&sampler);
         sampler.wake();
     }
 }

@@ -15,24 +15,29 @@ use profiler_core::profile::Marker;
 use profiler_core::record::counters::Counts;
 use profiler_core::session::view::ThreadNow;
 
-use crate::capture::engine::{ticker, Engine};
-use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};
+use crate::capture::{allocation, handler, wait, CAPTURE};
+use crate::engine::{ticker, Engine};
+use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
 use crate::vm::events::exit_hook;
 use crate::vm::threads::Names;
-use crate::{arming, fork, labels, vm};
+use crate::{labels, vm};
 
 mod active;
 mod begin;
 mod child;
 mod exec;
-mod linger;
+pub(crate) mod fork;
+mod idle;
+pub(crate) mod mark;
 mod running;
+pub(crate) mod thread_hooks;
+pub(crate) mod timers;
 pub(crate) use active::Active;
 pub(crate) use begin::{join, start};
 pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
-pub(crate) use linger::let_go;
+pub(crate) use idle::let_go;
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
@@ -161,7 +166,7 @@ unsafe fn install_for_good() {
     }
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
-        vm::root::install(crate::mark::mark, crate::mark::compact);
+        vm::root::install(crate::sampler::mark::mark, crate::sampler::mark::compact);
         handler::AT_SAFEPOINT.register();
         vm::gc::learn();
         fork::GO_ON.register();
@@ -171,7 +176,7 @@ unsafe fn install_for_good() {
     }
     vm::state::find_stack();
     vm::process::shares_native_threads(); // looks into the environment the first time, for which a hook is no place
-    threads::call_at_native_end(arming::native_thread_ends);
+    threads::call_at_native_end(thread_hooks::native_thread_ends);
     fork::install();
 }
 
@@ -182,10 +187,10 @@ impl Sampler {
         }
         let body = move |worker: Worker| {
             let look_after = || {
-                let again = arming::refine();
-                arming::end_kept_timers();
+                let again = timers::refine();
+                timers::end_kept_timers();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
-                if sigaction::owner() != sigaction::Owner::Us {
+                if sigprof::owner() != sigprof::Owner::Us {
                     give_up("SIGPROF was given another handler");
                 }
                 again
@@ -198,7 +203,7 @@ impl Sampler {
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         let named = || std::thread::Builder::new().name("profiler".into());
         let spawn = |worker| named().spawn(move || body(worker)).map(|it| it.thread().clone());
-        self.collector = Some(sigaction::without_signals(|| Collector::start(spawn))?);
+        self.collector = Some(sigprof::without_signals(|| Collector::start(spawn))?);
         Ok(())
     }
 
@@ -230,7 +235,7 @@ impl Sampler {
     fn look_at_objects(&self) {
         let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
         let looking = || about().filter(|it| !it.paused);
-        made::apply(made::Wanted {
+        allocation::apply(allocation::Wanted {
             every: looking().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
             timed: looking().any(|it| it.timeline),
             heap: about().any(|it| it.measures.heap),
@@ -242,8 +247,8 @@ impl Sampler {
         self.look_at_objects();
         if self.sessions.is_empty() && self.starting == 0 {
             quiet();
-            arming::hooks_off();
-            waits::unhook();
+            thread_hooks::hooks_off();
+            wait::unhook();
             labels::sessions_end();
             threads::clear();
             if let Some(collector) = &self.collector {
@@ -251,7 +256,7 @@ impl Sampler {
             }
         } else {
             // A thread that gets no timer is counted.
-            let _ = arming::rearm(self);
+            let _ = timers::rearm(self);
         }
     }
 }
@@ -276,11 +281,11 @@ pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Thre
 /// No more ticks; what is on its way finds capture off.
 pub(crate) fn quiet() {
     CAPTURE.enabled.store(false, Ordering::Release);
-    arming::disarm_all();
+    timers::disarm_all();
 }
 
 // The VM goes: from here on its functions must not be called.
 exit_hook!(at_vm_exit, {
     quiet();
-    made::end();
+    allocation::end();
 });

@@ -7,13 +7,14 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::{Closed, Hub, SessionId};
 use profiler_core::profile::{Marker, Stats, Thread};
 
-use super::{lock, now, quiet, Active, Start, Taken};
-use crate::capture::engine::Engine;
-use crate::capture::{clock, made, waits, CAPTURE};
+use crate::capture::{allocation, wait, CAPTURE};
+use crate::engine::Engine;
+use crate::sampler::{fork, lock, now, quiet, thread_hooks, Active, Start, Taken};
+use crate::sys::clock;
 use crate::threads::{self, Registry};
+use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::threads::RubyThread;
-use crate::{arming, fork, vm};
 
 /// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
@@ -54,7 +55,7 @@ impl Active {
         for state in threads::live().filter(|it| it.walls.is_blocked() && self.looks_at(it.id())) {
             if named.iter().any(|it| it.object == state.object()) {
                 // SAFETY: Ruby has just listed the thread as alive, and the GVL was not let go of since.
-                unsafe { waits::record_open(hub, state) };
+                unsafe { wait::record_open(hub, state) };
                 hub.drain_batch(&Registry);
             }
         }
@@ -62,9 +63,9 @@ impl Active {
 
     /// What was made up to here is its own, and so is what of that is alive.
     fn look_at_heap(&mut self, hub: &Hub) {
-        made::settle();
+        allocation::settle();
         if self.measures.heap && self.no_objects.is_none() {
-            let (alive, refused) = made::alive();
+            let (alive, refused) = allocation::alive();
             self.unfollowed = refused;
             hub.note_live(self.id, &Registry, &alive, vm::allocations::collections());
         }
@@ -120,7 +121,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     if sampler.sessions.is_empty() {
         return;
     }
-    let Some(state) = arming::me() else { return };
+    let Some(state) = thread_hooks::me() else { return };
     let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };
@@ -167,7 +168,7 @@ unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = lock();
     if let (Some(active), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
-        made::settle();
+        allocation::settle();
         hub.discard(session);
         sampler.settle_after(&active);
     }
@@ -181,7 +182,7 @@ pub(crate) fn pause(session: SessionId) {
     // What it does meanwhile is not to be seen.
     active.start.process_cpu_ns = None;
     active.start.vm_objects = None;
-    made::settle();
+    allocation::settle();
     let lives = active.lives(&[]);
     if let Some(hub) = CAPTURE.hub() {
         hub.pause(session, &Registry, &lives);
@@ -198,7 +199,7 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     }
     active.paused = false;
     threads::look_again();
-    made::settle();
+    allocation::settle();
     if let Some(hub) = CAPTURE.hub() {
         hub.resume(session, &Registry, clock::monotonic_ns(), &now());
     }

@@ -19,16 +19,18 @@ use profiler_core::pipeline::hub::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 use profiler_core::session::aggregate::Last;
 
-use crate::capture::clock;
-use crate::capture::engine::thread_timer;
+use crate::engine::thread_timer;
 use crate::labels::cut;
+use crate::sys::clock;
 
+mod current;
 pub(crate) mod exits;
-mod own;
 mod slab;
 mod state;
 mod walls;
-pub(crate) use own::{call_at_native_end, forget_native_id, here, mine, own, own_native_id, remember_own};
+pub(crate) use current::{
+    call_at_native_end, forget_native_id, here, mine, own, own_native_id, remember_own,
+};
 #[cfg(feature = "testing")]
 pub(crate) use slab::in_use;
 pub(crate) use slab::{at, handler_ns};

@@ -11,8 +11,8 @@ use profiler_core::sampling::estimated_wall_clock::EstimatedWallClock;
 use profiler_core::sampling::wall_clock::WallClock;
 use profiler_core::session::view::ThreadNow;
 
-use super::{FREE, LIVE};
-use crate::capture::clock;
+use crate::sys::clock;
+use crate::threads::{FREE, LIVE};
 
 /// A handler that seems to take longer is asked for its CPU time, as somebody else may have had the processor meanwhile: to
 /// read that clock is where the kernel notices that it is somebody else's turn.

@@ -2,8 +2,8 @@
 
 use profiler_core::record::sample::WallTimes;
 
-use super::{cpu_ns, ThreadState};
-use crate::capture::clock;
+use crate::sys::clock;
+use crate::threads::{cpu_ns, ThreadState};
 use crate::vm::gvl::HOOKS;
 
 impl ThreadState {

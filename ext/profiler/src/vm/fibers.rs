@@ -11,9 +11,9 @@ use magnus::{Error, Ruby};
 use rb_sys::{rb_event_flag_t, VALUE};
 
 #[cfg(ruby_gte_3_2)]
-use super::asked::Object;
-use super::door::{quietly, Name};
-use super::events::ThreadHook;
+use crate::vm::asked::Object;
+use crate::vm::door::{quietly, Name};
+use crate::vm::events::ThreadHook;
 
 /// Whether fibers have a storage that those they make inherit.
 pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 
 use rb_sys::{ruby_value_type, VALUE};
 
-use super::methods;
-use super::objects::{kind, Kind};
+use crate::vm::methods;
+use crate::vm::objects::{kind, Kind};
 
 // A handle is a VALUE as it is; this project knows 64-bit machines only.
 const _: () = assert!(core::mem::size_of::<VALUE>() == core::mem::size_of::<u64>());

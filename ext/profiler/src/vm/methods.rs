@@ -3,9 +3,9 @@
 use magnus::{prelude::*, rb_sys::AsRawValue, rb_sys::FromRawValue, Error, RArray, Ruby, Symbol, Value};
 use rb_sys::VALUE;
 
-use super::asked::Object;
-use super::door::{bind_call, call, quietly, unless_undefined, Name};
-use super::objects::{is_proc, kind, references, Kind};
+use crate::vm::asked::Object;
+use crate::vm::door::{bind_call, call, quietly, unless_undefined, Name};
+use crate::vm::objects::{is_proc, kind, references, Kind};
 
 /// What a method entry is made of.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RArray, Ruby, Value};
 use rb_sys::{ruby_value_type, VALUE};
 
-use super::asked::Object;
-use super::door::{call, protect, Name};
-use super::objects::{kind, Kind};
+use crate::vm::asked::Object;
+use crate::vm::door::{call, protect, Name};
+use crate::vm::objects::{kind, Kind};
 
 /// What is known of a class or module.
 #[derive(Clone, Debug, PartialEq, Eq)]

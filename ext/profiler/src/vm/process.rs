@@ -8,8 +8,8 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
-use super::asked::Asked;
-use super::door::{call, quietly, Name};
+use crate::vm::asked::Asked;
+use crate::vm::door::{call, quietly, Name};
 
 /// Whether walking from a signal handler is unsafe here, and why. Asked of the VM once where the
 /// answer cannot change.

@@ -4,10 +4,10 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RArray, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
-use super::asked::Object;
-use super::door::{bind_call, call, protect, Name};
-use super::methods::instance_method;
-use super::modules::objects_of;
+use crate::vm::asked::Object;
+use crate::vm::door::{bind_call, call, protect, Name};
+use crate::vm::methods::instance_method;
+use crate::vm::modules::objects_of;
 
 /// A Ruby thread, as Ruby told of it.
 #[derive(Debug)]

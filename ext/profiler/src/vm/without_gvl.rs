@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use magnus::{rb_sys::protect, Error, Ruby};
 
-use crate::capture::sigaction;
 use crate::errors::error;
+use crate::sys::sigprof;
 
 /// The name of the thread, of at most 15 bytes.
 const NAME: &str = "profiler work";
@@ -144,7 +144,7 @@ pub(crate) fn without_gvl<T: Send + 'static>(
     let shared = Shared::new(Box::new(work));
     let process = std::process::id();
     let worker = Arc::clone(&shared);
-    let thread = sigaction::without_signals(|| {
+    let thread = sigprof::without_signals(|| {
         std::thread::Builder::new().name(NAME.into()).spawn(move || worker.run())
     });
     let spawned = thread.is_ok();

@@ -1,0 +1,89 @@
+//! `Profiler::Doctor`: what the system and the VM would say to a session, asked without starting one.
+
+use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
+
+use crate::engine::{perf, setitimer, thread_timer, Engine};
+use crate::options::{mode, wall};
+use crate::sampler::timers;
+use crate::sys::sigprof::{self, Owner};
+use crate::vm;
+
+/// `Doctor._engines`: `[name, why it cannot be had, what has to be known of it]` of each, the second nil when it can. Which is
+/// preferred depends on what is asked for.
+fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
+    let engines = ruby.ary_new();
+    for engine in Engine::ALL {
+        let blind = engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel);
+        engines.push((engine.name(), refusal(ruby, engine)?, blind.then_some(perf::BLIND_NOTE)))?;
+    }
+    Ok(engines)
+}
+
+/// Why a session would not start with that engine; the same questions in the same order.
+fn refusal(ruby: &Ruby, engine: Engine) -> Result<Option<String>, Error> {
+    let danger = vm::process::unsafe_to_walk(ruby)?;
+    Ok(danger.filter(|_| engine != Engine::Safepoint).or_else(|| refused_by_system(engine)))
+}
+
+fn refused_by_system(engine: Engine) -> Option<String> {
+    if sigprof::owner() == Owner::Foreign {
+        return Some("SIGPROF is somebody else's".into());
+    }
+    if timers::timer_is_foreign(engine) {
+        return Some("ITIMER_PROF is armed by somebody else".into());
+    }
+    let probed = match engine {
+        // Where stacks are taken later, it is still these timers that ask for them.
+        Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
+        Engine::Ticker => Ok(()),
+        Engine::Perf => perf::probe().map(drop),
+        // One that runs is ours. To disarm what is not armed changes nothing.
+        Engine::Setitimer if setitimer::is_armed() => Ok(()),
+        Engine::Setitimer => setitimer::arm(0),
+    };
+    let errno = probed.err()?;
+    let hint = match errno {
+        libc::EACCES | libc::EPERM => ": see kernel.perf_event_paranoid, and what a container lets through",
+        libc::EAGAIN => ": the quota of pending signals is used up, see ulimit -i",
+        _ => "",
+    };
+    Some(format!("the system gives no timer: {}{hint}", std::io::Error::from_raw_os_error(errno)))
+}
+
+/// `Doctor._signal_owner`: who handles SIGPROF.
+fn signal_owner(_ruby: &Ruby, _doctor: Value) -> &'static str {
+    match sigprof::owner() {
+        Owner::Nobody => "nobody",
+        Owner::Us => "us",
+        Owner::Foreign => "foreign",
+    }
+}
+
+/// `Doctor._unsafe_to_walk`: why stacks can be taken only where Ruby checks its interrupts; nil when they
+/// can be taken anywhere.
+fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Result<Option<String>, Error> {
+    vm::process::unsafe_to_walk(ruby)
+}
+
+/// `Doctor._waits`: how the waits of `:wall` are seen, nil when they cannot be; and why not, or nil.
+fn waits(ruby: &Ruby, _doctor: Value) -> Result<(Option<&'static str>, Option<String>), Error> {
+    let why = wall::why_not(ruby)?;
+    let seen = if vm::gvl::HOOKS { "measured" } else { "sampled" };
+    Ok((why.is_none().then_some(seen), why))
+}
+
+/// `Doctor._objects`: why objects cannot be looked at; nil when they can.
+fn objects(ruby: &Ruby, _doctor: Value) -> Result<Option<&'static str>, Error> {
+    mode::no_objects(ruby)
+}
+
+/// Defines the module.
+pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
+    let doctor = profiler.define_module("Doctor")?.singleton_class()?;
+    doctor.define_private_method("_engines", method!(engines, 0))?;
+    doctor.define_private_method("_signal_owner", method!(signal_owner, 0))?;
+    doctor.define_private_method("_objects", method!(objects, 0))?;
+    doctor.define_private_method("_waits", method!(waits, 0))?;
+    doctor.define_private_method("_unsafe_to_walk", method!(unsafe_to_walk, 0))?;
+    Ok(())
+}

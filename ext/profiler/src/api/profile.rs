@@ -1,0 +1,294 @@
+//! `Profiler::Profile`: a finished profile in Ruby's hands.
+
+use std::sync::Arc;
+
+use magnus::{
+    function, method, prelude::*, DataTypeFunctions, Error, RArray, RHash, RModule, Ruby, TypedData, Value,
+};
+use profiler_core::analysis::gc;
+use profiler_core::analysis::group_by::group_by;
+use profiler_core::analysis::merge::merge;
+use profiler_core::analysis::top::{top, Order};
+use profiler_core::analysis::trim_paths::trim_paths;
+use profiler_core::ids::Id;
+use profiler_core::profile::timeline::Timeline;
+use profiler_core::profile::{Profile as CoreProfile, SampleType};
+
+use crate::errors::{argument_error, core_error};
+use crate::naming;
+use crate::options::gc_place;
+use crate::vm::asked::define_class;
+use crate::vm::memory::External;
+use crate::vm::without_gvl::check_interrupts;
+
+mod diff;
+mod files;
+mod options;
+mod query;
+mod samples;
+mod timeline;
+mod work;
+
+/// See the module.
+#[derive(Debug, TypedData)]
+#[magnus(class = "Profiler::Profile", free_immediately, size)]
+pub(crate) struct Profile {
+    /// Shared with work that goes on without the GVL: see [`work`].
+    core: Arc<CoreProfile>,
+    memory: External,
+}
+
+impl DataTypeFunctions for Profile {
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.memory.bytes()
+    }
+}
+
+impl Profile {
+    /// Called with the GVL.
+    pub(crate) fn new(profile: CoreProfile) -> Self {
+        // SAFETY: the caller has the GVL, and so has the GC, which drops it.
+        let memory = unsafe { External::new(profile.bytes()) };
+        Self { core: Arc::new(profile), memory }
+    }
+
+    /// `Profile._merge(profiles)`: their sum.
+    fn merge(ruby: &Ruby, profiles: RArray) -> Result<Self, Error> {
+        let profiles = work::all(profiles)?;
+        work::on(ruby, profiles, merge).map(Self::new)
+    }
+
+    /// `profile._gc(place)`: the profile with its garbage collection there.
+    fn gc(ruby: &Ruby, rb_self: &Self, place: Value) -> Result<Self, Error> {
+        let place = gc_place(ruby, place)?;
+        rb_self.derive(ruby, move |it| gc::place(it, place))
+    }
+
+    /// `profile._trim_path(roots)`: the profile with short paths.
+    fn trim_path(ruby: &Ruby, rb_self: &Self, roots: Vec<String>) -> Result<Self, Error> {
+        rb_self.derive(ruby, move |it| trim_paths(it, &roots))
+    }
+
+    /// `profile._rows`: one array a sample: frames, thread id, thread name, state, labels, weights.
+    fn rows(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
+        let profile = &rb_self.core;
+        let functions = profile.functions.iter().map(|it| {
+            let text = |text: &str| {
+                let text = ruby.str_new(text);
+                text.freeze();
+                text
+            };
+            (text(&it.name), text(&it.class_name), text(&it.method_name), text(&it.path))
+        });
+        // A Ruby array keeps the strings alive while the frames are made.
+        let functions =
+            ruby.ary_from_iter(functions.map(|(a, b, c, d)| ruby.ary_new_from_values(&[a, b, c, d])));
+        let frames = ruby.ary_new_capa(profile.frames.len());
+        for frame in &profile.frames {
+            let function: RArray = functions.entry(frame.function.index() as isize)?;
+            let row = ruby.ary_from_iter(function);
+            row.push(frame.line)?;
+            let kind = profile.function(frame.function).map_or("synthetic", |it| it.kind().name());
+            row.push(ruby.to_symbol(kind))?;
+            frames.push(row)?;
+        }
+        let rows = ruby.ary_new_capa(profile.samples.len());
+        for sample in &profile.samples {
+            // This takes seconds for a large profile.
+            check_interrupts(ruby)?;
+            let stack = ruby.ary_new();
+            let mut node = profile.stacks.get(sample.stack.index());
+            while let Some(it) = node {
+                stack.push(it.frame.index())?;
+                node = it.parent.and_then(|parent| profile.stacks.get(parent.index()));
+            }
+            let labels = ruby.hash_new();
+            for (name, value) in &sample.labels {
+                labels.aset(name.as_str(), value.as_str())?;
+            }
+            let thread = profile.threads.get(sample.thread);
+            let weights = ruby.ary_from_iter(SampleType::ALL.map(|it| sample.weights.get(it)));
+            let row = ruby.ary_new_capa(6);
+            row.push(stack)?;
+            row.push(thread.map_or(0, |it| it.native_id))?;
+            row.push(thread.map_or("", |it| it.name.as_str()))?;
+            row.push(ruby.to_symbol(sample.state.name()))?;
+            row.push(labels)?;
+            row.push(weights)?;
+            rows.push(row)?;
+        }
+        let both = ruby.ary_new_capa(2);
+        both.push(frames)?;
+        both.push(rows)?;
+        Ok(both)
+    }
+
+    /// `profile._top(limit, by_total, options)`: `[name, path, first_line, self, total]` in the unit of `type`; limit 0 is all.
+    fn top(
+        ruby: &Ruby,
+        rb_self: &Self,
+        limit: usize,
+        by_total: bool,
+        options: RHash,
+    ) -> Result<RArray, Error> {
+        let profile = &rb_self.core;
+        let of = options::sample_type(ruby, profile, options)?;
+        let all = rb_self.ask(ruby, move |it| top(it, of, order(by_total)).rows)?;
+        let limit = if limit == 0 { all.len() } else { limit };
+        let rows = ruby.ary_new();
+        for it in all.into_iter().take(limit) {
+            let Some(function) = profile.function(it.function) else { continue };
+            let row = ruby.ary_new_capa(5);
+            row.push(function.name.as_str())?;
+            row.push(function.path.as_str())?;
+            row.push(function.first_line)?;
+            row.push(it.self_weight)?;
+            row.push(it.total_weight)?;
+            rows.push(row)?;
+        }
+        Ok(rows)
+    }
+
+    /// `profile._by(label, limit, options)`: `[value, weight, heaviest]`, where the last is `[name, path,
+    /// first_line, self]` or nil; limit 0 is all.
+    fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
+        let profile = &rb_self.core;
+        let of = options::sample_type(ruby, profile, options)?;
+        let all = rb_self.ask(ruby, move |it| group_by(it, &label, of))?;
+        let all = all.map_err(|reason| core_error(ruby, &reason))?.rows;
+        let limit = if limit == 0 { all.len() } else { limit };
+        let rows = ruby.ary_new();
+        for it in all.into_iter().take(limit) {
+            let row = ruby.ary_new_capa(3);
+            row.push(it.name())?;
+            row.push(it.weight)?;
+            let named = |(id, own)| profile.function(id).map(|function| (function, own));
+            row.push(match it.heaviest.and_then(named) {
+                None => ruby.qnil().as_value(),
+                Some((function, own)) => {
+                    let heaviest = ruby.ary_new_capa(4);
+                    heaviest.push(function.name.as_str())?;
+                    heaviest.push(function.path.as_str())?;
+                    heaviest.push(function.first_line)?;
+                    heaviest.push(own)?;
+                    heaviest.as_value()
+                }
+            })?;
+            rows.push(row)?;
+        }
+        Ok(rows)
+    }
+
+    /// `profile.stats`: every figure of the header, by name.
+    fn stats(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+        let profile = &rb_self.core;
+        let stats = ruby.hash_new();
+        let put = |name: &str, value: u64| stats.aset(ruby.to_symbol(name), value);
+        put("interval_ns", profile.meta.interval_ns)?;
+        put("effective_interval_ns", profile.effective_interval_ns())?;
+        put("duration_ns", profile.meta.duration_ns)?;
+        put("threads", profile.threads.len() as u64)?;
+        put("samples", profile.total().get(SampleType::Samples))?;
+        put("cpu_ns", profile.total().get(SampleType::Cpu))?;
+        put("every", profile.meta.every)?;
+        put("every_bytes", profile.meta.every_bytes)?;
+        put("objects", profile.total().get(SampleType::AllocObjects))?;
+        put("object_bytes", profile.total().get(SampleType::AllocSpace))?;
+        put("alive_objects", profile.total().get(SampleType::InuseObjects))?;
+        put("alive_bytes", profile.total().get(SampleType::InuseSpace))?;
+        put("vm_objects", profile.stats.vm_objects)?;
+        put("wall_ns", profile.total().get(SampleType::Wall))?;
+        for (name, count) in profile.stats.counts.each() {
+            put(name, count)?;
+        }
+        put("dropped", profile.stats.counts.dropped())?;
+        put("timeline_kept", profile.timeline.as_ref().map_or(0, |it| it.len() as u64))?;
+        put("timeline_bytes", profile.timeline.as_ref().map_or(0, |it| it.bytes() as u64))?;
+        put("timeline_dropped", profile.timeline.as_ref().map_or(0, Timeline::dropped))?;
+        put("handler_ns", profile.stats.handler_ns)?;
+        put("collector_ns", profile.stats.collector_ns)?;
+        put("unseen_cpu_ns", profile.stats.unseen_cpu_ns)?;
+        put("stop_ns", profile.stats.stop_ns)?;
+        put("names_ns", profile.stats.names_ns)?;
+        Ok(stats)
+    }
+
+    /// `profile.meta`: how it was taken.
+    fn meta(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+        let it = &rb_self.core.meta;
+        let meta = ruby.hash_new();
+        let put = |name: &str, value: &str| meta.aset(ruby.to_symbol(name), value);
+        put("engine", &it.engine)?;
+        put("ruby", &it.ruby)?;
+        put("program", &it.program)?;
+        put("profiler_version", &it.profiler_version)?;
+        meta.aset(
+            ruby.to_symbol("modes"),
+            ruby.ary_from_iter(it.modes.iter().map(|mode| ruby.to_symbol(mode))),
+        )?;
+        meta.aset(ruby.to_symbol("started_at_ns"), it.started_at_ns)?;
+        meta.aset(ruby.to_symbol("pid"), it.pid)?;
+        meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(it.notes.iter().map(String::as_str)))?;
+        let user = ruby.hash_new();
+        it.user.iter().try_for_each(|(name, value)| user.aset(name.as_str(), value.as_str()))?;
+        meta.aset(ruby.to_symbol("metadata"), user)?;
+        Ok(meta)
+    }
+}
+
+fn order(by_total: bool) -> Order {
+    if by_total {
+        Order::TotalWeight
+    } else {
+        Order::SelfWeight
+    }
+}
+
+/// `Profile._name_of(method)`: the name that a profile has for a Method or UnboundMethod.
+fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
+    naming::name_of(ruby, method)?.ok_or_else(|| {
+        let class = method.class();
+        argument_error(ruby, format!("a {class} has no name in profiles (allowed: Method, UnboundMethod)"))
+    })
+}
+
+/// Defines the class.
+pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+    let class = define_class::<Profile>(ruby, profiler, "Profile")?;
+    let own = class.singleton_class()?;
+    own.define_private_method("_parse", function!(Profile::parse, 1))?;
+    own.define_private_method("_merge", function!(Profile::merge, 1))?;
+    own.define_private_method("_diff", function!(Profile::diff, 3))?;
+    own.define_private_method("_diff_svg", function!(Profile::diff_svg, 3))?;
+    own.define_private_method("_packs", function!(query::packs, 2))?;
+    own.define_private_method("_amount", function!(query::amount, 2))?;
+    own.define_private_method("_percent", function!(query::percent, 2))?;
+    own.define_private_method("_clean", function!(query::clean, 1))?;
+    own.define_private_method("_formats", function!(query::formats, 0))?;
+    own.define_private_method("_format_of", function!(query::format_of, 1))?;
+    own.define_private_method("_check_format", function!(query::check_format, 1))?;
+    own.define_private_method("_name_of", function!(name_of, 1))?;
+    class.define_private_method("_gc", method!(Profile::gc, 1))?;
+    class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
+    class.define_private_method("_write", method!(Profile::write, 2))?;
+    class.define_private_method("_write_file", method!(Profile::write_file, 3))?;
+    class.define_private_method("_report", method!(Profile::report, 1))?;
+    class.define_private_method("_types", method!(Profile::types, 0))?;
+    class.define_private_method("_default_type", method!(Profile::default_type, 0))?;
+    class.define_private_method("_functions", method!(Profile::functions, 0))?;
+    class.define_private_method("_threads", method!(Profile::threads, 0))?;
+    class.define_private_method("_filter", method!(Profile::filter, 1))?;
+    class.define_private_method("_with_labels", method!(Profile::with_labels, 1))?;
+    class.define_private_method("_tree", method!(Profile::tree, 1))?;
+    class.define_private_method("_method", method!(Profile::method, 2))?;
+    class.define_private_method("_lines", method!(Profile::lines, 1))?;
+    class.define_private_method("_rows", method!(Profile::rows, 0))?;
+    class.define_private_method("_markers", method!(Profile::markers, 0))?;
+    class.define_private_method("_timeline_size", method!(Profile::timeline_size, 0))?;
+    class.define_private_method("_timeline_part", method!(Profile::timeline_part, 1))?;
+    class.define_private_method("_top", method!(Profile::top, 3))?;
+    class.define_private_method("_by", method!(Profile::by, 3))?;
+    class.define_method("stats", method!(Profile::stats, 0))?;
+    class.define_method("meta", method!(Profile::meta, 0))?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Profiles against each other.
+
+use std::sync::Arc;
+
+use magnus::{Error, RArray, RHash, RString, Ruby};
+use profiler_core::analysis::diff::{diff, Compare};
+use profiler_core::analysis::merge::merge;
+use profiler_core::format::svg::write_difference;
+
+use crate::api::profile::{options, work, Profile};
+use crate::errors::{argument_error, core_error};
+use crate::vm::without_gvl::without_gvl;
+
+impl Profile {
+    /// `Profile._diff(before, after, options)`: `type total absolute`. Gives a Hash, with `changes` as `[name, path, line,
+    /// before, after, samples, chance, significant]`.
+    pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
+        let (before, after) = (work::all(before)?, work::all(after)?);
+        let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
+        let of = options::sample_type(ruby, first, options)?;
+        if let Some(other) = before.iter().chain(&after).find(|it| !it.sample_types.contains(&of)) {
+            let has: Vec<&str> = other.sample_types.iter().map(|it| it.name_and_unit().0).collect();
+            let message = format!("not all have {} (one has {})", of.name_and_unit().0, has.join(", "));
+            return Err(argument_error(ruby, message));
+        }
+        let compare = Compare {
+            of,
+            total: options::flag(ruby, options, "total")?,
+            absolute: options::flag(ruby, options, "absolute")?,
+        };
+        let runs = before.len();
+        let found = work::on(ruby, [before, after].concat(), move |all| {
+            let (before, after) = all.split_at(runs);
+            diff(before, after, compare)
+        })?;
+        let hash = ruby.hash_new();
+        let symbol = |name: &str| ruby.to_symbol(name);
+        hash.aset(symbol("type"), of.name_and_unit().0)?;
+        hash.aset(symbol("unit"), of.name_and_unit().1)?;
+        hash.aset(symbol("before"), found.before)?;
+        hash.aset(symbol("after"), found.after)?;
+        hash.aset(symbol("samples"), ruby.ary_from_iter([found.samples.0, found.samples.1]))?;
+        hash.aset(symbol("compared"), found.compared)?;
+        hash.aset(symbol("spread"), found.spread)?;
+        let changes = ruby.ary_new_capa(found.changes.len());
+        for it in found.changes {
+            let row = ruby.ary_new_capa(8);
+            row.push(it.function.name.as_str())?;
+            row.push(it.function.path.as_str())?;
+            row.push(it.function.first_line)?;
+            row.push(it.before)?;
+            row.push(it.after)?;
+            row.push(it.samples)?;
+            row.push(it.chance)?;
+            row.push(it.significant())?;
+            changes.push(row)?;
+        }
+        hash.aset(symbol("changes"), changes)?;
+        Ok(hash)
+    }
+
+    /// `Profile._diff_svg(before, after, options)`: the picture; as in [`Profile::diff`], and `title style`.
+    pub(super) fn diff_svg(
+        ruby: &Ruby,
+        before: RArray,
+        after: RArray,
+        options: RHash,
+    ) -> Result<RString, Error> {
+        let (before, after) = (work::all(before)?, work::all(after)?);
+        let runs = (before.len().max(1) as f64, after.len().max(1) as f64);
+        let before = Arc::new(work::on(ruby, before, merge)?);
+        let after = Arc::new(work::on(ruby, after, merge)?);
+        let said = options::of_formats(ruby, &after, options)?;
+        let of = options::sample_type(ruby, &after, options)?;
+        let scale = if options::flag(ruby, options, "absolute")? {
+            runs.1 / runs.0
+        } else {
+            after.total().get(of) as f64 / before.total().get(of).max(1) as f64
+        };
+        let picture = without_gvl(ruby, move |_| {
+            let mut bytes = Vec::new();
+            write_difference(&before, &after, scale, &said, &mut bytes).map(|()| bytes)
+        })?;
+        picture.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
+    }
+}

@@ -1,0 +1,122 @@
+//! Files, as bytes: any that can be read, all that can be written. All of it without the GVL.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use flate2::{Compression, GzBuilder};
+use magnus::{prelude::*, Error, Exception, RClass, RHash, RString, Ruby};
+use profiler_core::error::Error as CoreError;
+use profiler_core::format::{self, Format, Options};
+use profiler_core::profile::Profile as CoreProfile;
+
+use crate::api::profile::{options, Profile};
+use crate::errors::core_error;
+use crate::vm::without_gvl::{without_gvl, Abandoned};
+
+impl Profile {
+    /// `Profile._parse(bytes)`: any file that can be read.
+    pub(super) fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
+        // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+        let bytes = unsafe { bytes.as_slice() }.to_vec();
+        let read = without_gvl(ruby, move |_| format::read(&bytes))?;
+        read.map(Self::new).map_err(|reason| core_error(ruby, &reason))
+    }
+
+    /// `profile._report(options)`: the text that people read, by functions or by a label: `type limit sort_total color by`.
+    pub(super) fn report(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
+        let bytes = Content::new(ruby, rb_self, Format::Text, options)?.bytes(ruby)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// `profile._write(format, options)`: the bytes of a file; `gzip: true` packs them.
+    pub(super) fn write(ruby: &Ruby, rb_self: &Self, name: String, options: RHash) -> Result<RString, Error> {
+        let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
+        let bytes = Content::new(ruby, rb_self, format, options)?.bytes(ruby)?;
+        Ok(ruby.str_from_slice(&bytes))
+    }
+
+    /// `profile._write_file(path, format, options)`: the same into a file that is there already, without all of it in memory.
+    pub(super) fn write_file(
+        ruby: &Ruby,
+        rb_self: &Self,
+        path: String,
+        name: String,
+        options: RHash,
+    ) -> Result<(), Error> {
+        let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
+        let content = Content::new(ruby, rb_self, format, options)?;
+        let written = without_gvl(ruby, move |abandoned| {
+            // An interrupted caller has deleted the file: it is not made again.
+            let file = File::options().write(true).open(path)?;
+            let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
+            content.write(&mut out)?;
+            Ok(out.flush()?)
+        })?;
+        written.map_err(|reason| file_error(ruby, &reason))
+    }
+}
+
+/// The contents of a file.
+struct Content {
+    profile: Arc<CoreProfile>,
+    format: Format,
+    options: Options,
+    gzip: bool,
+}
+
+impl Content {
+    fn new(ruby: &Ruby, profile: &Profile, format: Format, given: RHash) -> Result<Self, Error> {
+        let options = options::of_formats(ruby, &profile.core, given)?;
+        let gzip = options::flag(ruby, given, "gzip")?;
+        Ok(Self { profile: Arc::clone(&profile.core), format, options, gzip })
+    }
+
+    fn write(&self, out: &mut dyn Write) -> Result<(), CoreError> {
+        if !self.gzip {
+            return format::write_with(self.format, &self.profile, &self.options, out);
+        }
+        let mut packed = GzBuilder::new().mtime(0).write(out, Compression::fast());
+        format::write_with(self.format, &self.profile, &self.options, &mut packed)?;
+        packed.finish()?;
+        Ok(())
+    }
+
+    /// All of it in memory.
+    fn bytes(self, ruby: &Ruby) -> Result<Vec<u8>, Error> {
+        let bytes = without_gvl(ruby, move |abandoned| {
+            let mut out = Watched { out: Vec::new(), abandoned };
+            self.write(&mut out).map(|()| out.out)
+        })?;
+        bytes.map_err(|reason| file_error(ruby, &reason))
+    }
+}
+
+/// Ends writing where nobody waits for it any more.
+struct Watched<'work, W> {
+    out: W,
+    abandoned: &'work Abandoned,
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.abandoned.is_set() {
+            // Nobody sees it. `Interrupted` would be tried again.
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// What the system says about a file is a SystemCallError, as from Ruby's own methods.
+fn file_error(ruby: &Ruby, reason: &CoreError) -> Error {
+    let CoreError::Io(io) = reason else { return core_error(ruby, reason) };
+    let Some(number) = io.raw_os_error() else { return core_error(ruby, reason) };
+    let class = ruby.class_object().const_get::<_, RClass>("SystemCallError");
+    let made = class.and_then(|it| it.funcall::<_, _, Exception>("new", (ruby.qnil(), number)));
+    made.map_or_else(|error| error, Error::from)
+}

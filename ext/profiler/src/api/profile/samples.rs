@@ -1,0 +1,106 @@
+//! Parts of a profile, and one function from near.
+
+use magnus::{Error, RArray, RHash, Ruby};
+use profiler_core::analysis::call_tree::call_tree;
+use profiler_core::analysis::code_origin::Origin;
+use profiler_core::analysis::filter::{filter, Filter};
+use profiler_core::analysis::method::{lines, method, Both};
+use profiler_core::ids::FunctionId;
+use profiler_core::profile::SampleType;
+
+use crate::api::profile::{options, Profile};
+
+impl Profile {
+    /// `profile._types`: name, unit and sum of each sample type.
+    pub(super) fn types(ruby: &Ruby, rb_self: &Self) -> RArray {
+        let total = rb_self.core.total();
+        let one = |it: &SampleType| (it.name_and_unit().0, it.name_and_unit().1, total.get(*it));
+        ruby.ary_from_iter(rb_self.core.sample_types.iter().map(one))
+    }
+
+    /// `profile._default_type`: the name of the type that is shown when nobody says which.
+    pub(super) fn default_type(&self) -> &'static str {
+        self.core.default_sample_type().name_and_unit().0
+    }
+
+    /// `profile._functions`: name, path, first line, and whether it is the app's, by id.
+    pub(super) fn functions(ruby: &Ruby, rb_self: &Self) -> RArray {
+        let one = |it: &profiler_core::profile::Function| {
+            (it.name.clone(), it.path.clone(), it.first_line, Origin::of(it) == Origin::App)
+        };
+        ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
+    }
+
+    /// `profile._threads`: native id and name, by place.
+    pub(super) fn threads(ruby: &Ruby, rb_self: &Self) -> RArray {
+        ruby.ary_from_iter(rb_self.core.threads.iter().map(|it| (it.native_id, it.name.clone())))
+    }
+
+    /// `profile._filter(options)`: `focus ignore hide` (ids of functions), `threads` (places), `app_only`, `note`.
+    pub(super) fn filter(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<Self, Error> {
+        let ids = |name| -> Result<Option<Vec<FunctionId>>, Error> {
+            let ids: Option<Vec<u32>> = options::option(ruby, options, name)?;
+            Ok(ids.map(|it| it.into_iter().map(FunctionId).collect()))
+        };
+        let by = Filter {
+            focus: ids("focus")?,
+            ignore: ids("ignore")?.unwrap_or_default(),
+            hide: ids("hide")?.unwrap_or_default(),
+            app_only: options::flag(ruby, options, "app_only")?,
+            threads: options::option(ruby, options, "threads")?,
+            note: options::option(ruby, options, "note")?.unwrap_or_default(),
+        };
+        rb_self.derive(ruby, move |it| filter(it, &by))
+    }
+
+    /// `profile._with_labels(labels)`: the profile with these on every row that has none of that name.
+    pub(super) fn with_labels(ruby: &Ruby, rb_self: &Self, labels: RHash) -> Result<Self, Error> {
+        let labels = crate::labels::set_from(ruby, labels)?;
+        rb_self.derive(ruby, move |it| {
+            let mut labelled = it.clone();
+            labelled.add_labels(&labels);
+            labelled
+        })
+    }
+
+    /// `profile._tree(options)`: `[function, self, total, children]` of each node, then the places of the roots.
+    pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;
+        let nodes = ruby.ary_new_capa(tree.nodes.len());
+        for it in tree.nodes {
+            nodes.push((it.function.0, it.self_weight, it.total_weight, ruby.ary_from_vec(it.children)))?;
+        }
+        let both = ruby.ary_new_capa(2);
+        both.push(nodes)?;
+        both.push(ruby.ary_from_vec(tree.roots))?;
+        Ok(both)
+    }
+
+    /// `profile._method(id, options)`: total, self, callers and callees (`[id or nil, weight]`), lines (`[line, total, self]`).
+    pub(super) fn method(ruby: &Ruby, rb_self: &Self, id: u32, options: RHash) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let seen = rb_self.ask(ruby, move |it| method(it, FunctionId(id), of))?;
+        let row = ruby.ary_new_capa(5);
+        row.push(seen.weight.total)?;
+        row.push(seen.weight.own)?;
+        row.push(
+            ruby.ary_from_iter(seen.callers.into_iter().map(|(id, weight)| (id.map(|it| it.0), weight))),
+        )?;
+        row.push(ruby.ary_from_iter(seen.callees.into_iter().map(|(id, weight)| (id.0, weight))))?;
+        row.push(
+            ruby.ary_from_iter(seen.lines.into_iter().map(|(line, Both { total, own })| (line, total, own))),
+        )?;
+        Ok(row)
+    }
+
+    /// `profile._lines(options)`: `[path, line, total, self]` of all that weigh something.
+    pub(super) fn lines(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let all = rb_self.ask(ruby, move |it| -> Vec<_> {
+            let row = |((path, line), it): ((&str, u32), Both)| (path.to_owned(), line, it.total, it.own);
+            lines(it, of).into_iter().map(row).collect()
+        })?;
+        Ok(ruby.ary_from_iter(all))
+    }
+}

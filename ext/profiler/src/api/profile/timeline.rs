@@ -1,0 +1,37 @@
+//! The timeline in Ruby's hands: part by part, as all at once can be a million objects.
+
+use magnus::{Error, RArray, Ruby};
+use profiler_core::ids::Id;
+use profiler_core::profile::SampleType;
+
+use crate::api::profile::Profile;
+
+impl Profile {
+    /// `profile._timeline_size`: how many moments there are; nil without a timeline.
+    pub(super) fn timeline_size(&self) -> Option<usize> {
+        self.core.timeline.as_ref().map(|it| it.len())
+    }
+
+    /// `profile._timeline_part(place)`: a flat array of time, place of the row in `_rows`, and weights, moment
+    /// after moment; nil behind the last part.
+    pub(super) fn timeline_part(ruby: &Ruby, rb_self: &Self, place: usize) -> Result<Option<RArray>, Error> {
+        let Some(moments) = rb_self.core.timeline.as_ref().and_then(|it| it.part(place)) else {
+            return Ok(None);
+        };
+        let numbers = ruby.ary_new();
+        for moment in moments {
+            numbers.push(moment.time_ns)?;
+            numbers.push(moment.row.index())?;
+            SampleType::ALL.into_iter().try_for_each(|of| numbers.push(moment.weights.get(of)))?;
+        }
+        Ok(Some(numbers))
+    }
+
+    /// `profile._markers`: name, thread id, thread name, start since 1970 and length (ns) of each.
+    pub(super) fn markers(ruby: &Ruby, rb_self: &Self) -> RArray {
+        ruby.ary_from_iter(rb_self.core.markers.iter().map(|it| {
+            let thread = (it.thread.native_id, it.thread.name.as_str());
+            (it.name.as_str(), thread.0, thread.1, it.started_at_ns, it.duration_ns)
+        }))
+    }
+}

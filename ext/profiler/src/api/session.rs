@@ -1,0 +1,292 @@
+//! `Profiler::Session`: one start to one stop.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use magnus::value::Opaque;
+use magnus::{
+    function, gc, method, prelude::*, DataTypeFunctions, Error, RArray, RModule, Ruby, TryConvert, TypedData,
+    Value,
+};
+use profiler_core::ids::ScopeId;
+use profiler_core::pipeline::hub::SessionId;
+
+use crate::api::profile::Profile;
+use crate::errors::error;
+use crate::options::{Bounds, Config, Prepared};
+use crate::sampler::{self, fork};
+use crate::sys::clock;
+use crate::vm::asked::define_class;
+use crate::vm::threads::RubyThread;
+use crate::vm::{self, door};
+
+mod app;
+mod refusal;
+mod result;
+use app::{give_up, give_up_objects, give_up_to_callcc, mark};
+pub(crate) use refusal::refused;
+use refusal::{gone, over, refusal};
+use result::Stopped;
+
+/// See the module. It is made before it begins, so that an exception that arrives as it does finds somebody who has it; and one
+/// that nobody has any more ends by itself.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::Session", free_immediately, mark, size)]
+pub(crate) struct Session(Mutex<Life>);
+
+enum Life {
+    /// It has not begun.
+    New,
+    Running(Running),
+    /// It has stopped, and its functions have no names yet: to find them Ruby is asked, and an exception may arrive then.
+    Stopped(Box<Stopped>),
+    /// Its Profile is made. It is kept, as it may not have reached the caller for the same reason.
+    Finished(Opaque<Value>),
+    /// It was discarded.
+    Over,
+}
+
+#[derive(Clone, Debug)]
+struct Running {
+    id: SessionId,
+    config: Arc<Config>,
+}
+
+impl DataTypeFunctions for Session {
+    fn mark(&self, marker: &gc::Marker) {
+        // While it is locked, whoever has the lock has the Profile on the stack.
+        if let Ok(Life::Finished(profile)) = self.0.try_lock().as_deref() {
+            marker.mark(*profile);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        match std::mem::replace(self.0.get_mut().unwrap_or_else(PoisonError::into_inner), Life::Over) {
+            Life::Running(running) => sampler::abandon(running.id),
+            Life::Stopped(stopped) => stopped.abandon(),
+            Life::New | Life::Finished(_) | Life::Over => {}
+        }
+    }
+}
+
+impl Session {
+    /// `Session._new`: one that has not begun.
+    fn new() -> Self {
+        Self(Mutex::new(Life::New))
+    }
+
+    /// `session._start(options, bound, scope)`: `options` are an Array, or [`Prepared`].
+    fn start(
+        ruby: &Ruby,
+        session: &Self,
+        options: Value,
+        bound: bool,
+        scope: Option<u32>,
+    ) -> Result<(), Error> {
+        enter(ruby)?;
+        let config = match Prepared::of(options) {
+            Some(prepared) => prepared.config(ruby)?,
+            None => Arc::new(Config::from_ruby(ruby, RArray::try_convert(options)?)?),
+        };
+        if !matches!(*session.lock(), Life::New) {
+            return Err(error(ruby, "Error", "this session has begun already"));
+        }
+        let id = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) })?;
+        *session.lock() = Life::Running(Running { id, config });
+        Ok(())
+    }
+
+    /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
+    fn check(ruby: &Ruby, options: RArray) -> Result<(), Error> {
+        Config::from_ruby(ruby, options).map(drop)
+    }
+
+    /// `session._stop`: a Profile. Where it raises what arrived meanwhile, the next call goes on.
+    fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
+        enter(ruby)?;
+        if let Some(running) = session.running() {
+            session.collect(ruby);
+            let threads = sampler::named(ruby, running.id)?;
+            // From here on Ruby is asked nothing until the session is closed.
+            let was_here = session.close(&threads.list);
+            threads.release();
+            if !was_here {
+                return Err(gone(ruby));
+            }
+        }
+        session.finish(ruby)
+    }
+
+    /// Ends it, if no other thread did so while Ruby was asked. False if the process that forked this one has it.
+    fn close(&self, named: &[RubyThread]) -> bool {
+        let mut life = self.lock();
+        let Life::Running(running) = &*life else { return true };
+        let asked_ns = clock::monotonic_ns();
+        let taken = sampler::stop(running.id, named);
+        let config = Arc::clone(&running.config);
+        *life = taken.map_or(Life::Over, |taken| Life::Stopped(Stopped::new(taken, config, asked_ns)));
+        !matches!(*life, Life::Over)
+    }
+
+    /// The Profile of one that has stopped.
+    fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
+        let stopped = {
+            let mut life = self.lock();
+            match &*life {
+                Life::Finished(profile) => return Ok(ruby.get_inner(*profile)),
+                Life::Stopped(_) => match std::mem::replace(&mut *life, Life::Over) {
+                    Life::Stopped(stopped) => stopped,
+                    _ => return Err(over(ruby)),
+                },
+                Life::New | Life::Running(_) | Life::Over => return Err(over(ruby)),
+            }
+        };
+        if !stopped.is_of_this_process() {
+            return Err(gone(ruby));
+        }
+        match stopped.profile(ruby) {
+            Ok(profile) => {
+                let profile = ruby.obj_wrap(profile).as_value();
+                *self.lock() = Life::Finished(profile.into());
+                Ok(profile)
+            }
+            Err((stopped, arrived)) => {
+                *self.lock() = Life::Stopped(stopped);
+                Err(arrived)
+            }
+        }
+    }
+
+    /// `session._stopped?`: it has a Profile, or will have one.
+    fn is_stopped(&self) -> bool {
+        matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
+    }
+
+    /// `session.snapshot`: a Profile of what was seen so far.
+    fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
+        enter(ruby)?;
+        let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
+        session.collect(ruby);
+        let threads = sampler::named(ruby, id)?;
+        let asked_ns = clock::monotonic_ns();
+        let taken = sampler::snapshot(id, &threads.list).ok_or_else(|| gone(ruby))?;
+        threads.release();
+        let stopped = Stopped::new(taken, config, asked_ns);
+        stopped.profile(ruby).map_err(|(stopped, arrived)| {
+            stopped.abandon();
+            arrived
+        })
+    }
+
+    /// What is dead but not freed yet would count as alive.
+    fn collect(&self, ruby: &Ruby) {
+        if self.running().is_some_and(|it| it.config.measures.heap) {
+            ruby.gc_start();
+        }
+    }
+
+    /// `session.join`: one that was started with a scope looks at this thread as well.
+    fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        enter(ruby)?;
+        sampler::join(ruby, session.id(ruby)?)
+    }
+
+    /// `session.pause`.
+    fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        enter(ruby)?;
+        sampler::pause(session.id(ruby)?);
+        Ok(())
+    }
+
+    /// `session.resume`.
+    fn resume(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        enter(ruby)?;
+        sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
+    }
+
+    /// `session._discard`: ends it without a Profile. Does nothing when it is over.
+    fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        enter(ruby)?;
+        match std::mem::replace(&mut *session.lock(), Life::Over) {
+            Life::Running(running) => sampler::discard(running.id),
+            Life::Stopped(stopped) => stopped.abandon(),
+            Life::New | Life::Finished(_) | Life::Over => {}
+        }
+        Ok(())
+    }
+
+    /// `session.running?`: also while it is paused.
+    fn is_running(&self) -> bool {
+        self.running().is_some_and(|it| sampler::is_running(it.id))
+    }
+
+    /// `session.paused?`.
+    fn is_paused(&self) -> bool {
+        self.running().is_some_and(|it| sampler::is_paused(it.id))
+    }
+
+    fn running(&self) -> Option<Running> {
+        match &*self.lock() {
+            Life::Running(running) => Some(running.clone()),
+            _ => None,
+        }
+    }
+
+    fn id(&self, ruby: &Ruby) -> Result<SessionId, Error> {
+        self.running().map(|it| it.id).ok_or_else(|| over(ruby))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Life> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Each call begins here: in a forked child its sessions go on, and there is stack enough for what follows.
+///
+/// # Errors
+/// SystemStackError.
+fn enter(ruby: &Ruby) -> Result<(), Error> {
+    door::demand_stack(ruby)?;
+    fork::catch_up();
+    Ok(())
+}
+
+/// `Session.any?`: whether there is one in this process.
+fn any() -> bool {
+    if !vm::process::on_main_ractor() {
+        return false; // no session knows of another Ractor
+    }
+    fork::catch_up();
+    sampler::any()
+}
+
+/// Defines the class.
+pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+    let class = define_class::<Session>(ruby, profiler, "Session")?;
+    define_class::<Prepared>(ruby, class, "Prepared")?.undef_default_alloc_func();
+    let own = class.singleton_class()?;
+    own.define_method("any?", function!(any, 0))?;
+    own.define_private_method("_new", function!(Session::new, 0))?;
+    own.define_private_method("_prepared", function!(Prepared::new, 1))?;
+    own.define_private_method("_check", function!(Session::check, 1))?;
+    own.define_private_method("_refusal", function!(refusal, 0))?;
+    own.define_private_method("_mark", function!(mark, 2))?;
+    own.define_private_method("_give_up", function!(give_up, 0))?;
+    own.define_private_method("_give_up_to_callcc", function!(give_up_to_callcc, 0))?;
+    own.define_private_method("_give_up_objects", function!(give_up_objects, 0))?;
+    own.define_private_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
+    own.define_private_method("_let_go", function!(sampler::let_go, 0))?;
+    own.define_private_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
+    class.define_private_method("_start", method!(Session::start, 3))?;
+    class.define_private_method("_stop", method!(Session::stop, 0))?;
+    class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
+    class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;
+    class.define_private_method("_join", method!(Session::join, 0))?;
+    class.define_private_method("_pause", method!(Session::pause, 0))?;
+    class.define_private_method("_resume", method!(Session::resume, 0))?;
+    class.define_method("paused?", method!(Session::is_paused, 0))?;
+    class.define_private_method("_discard", method!(Session::discard, 0))?;
+    class.define_method("running?", method!(Session::is_running, 0))?;
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The app's doings that running sessions are told of: markers, a trap of SIGPROF, a Ractor.
+
+use std::sync::atomic::Ordering;
+
+use magnus::{Error, RString, Ruby};
+
+use crate::capture::{allocation, CAPTURE};
+use crate::sampler::{self, fork, thread_hooks};
+use crate::{labels, threads, vm};
+
+/// `Session._mark(name, started_ns)`: see `Profiler.marker`.
+pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
+    fork::catch_up();
+    if !CAPTURE.enabled.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
+    // SAFETY: nothing of Ruby runs while the slice is read.
+    let name = unsafe { name.as_slice() };
+    // Not all of a long one is copied: a character has 4 bytes at most.
+    let start = name.get(..labels::MAX_BYTES + 4).unwrap_or(name);
+    let name = labels::cut(String::from_utf8_lossy(start).into_owned());
+    sampler::mark(&name, started_ns, || thread_hooks::me().map(|state| threads::info(state, me.name)));
+    Ok(())
+}
+
+/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all looking at objects.
+pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
+    fork::catch_up();
+    let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
+    if allocation::follows() {
+        ruby.gc_start(); // so that what is dead does not count as alive
+    }
+    if kills {
+        sampler::give_up_objects(
+            false,
+            "a Ractor was made, which before Ruby 3.3 a hook on allocation kills",
+        );
+    } else if allocation::follows() {
+        sampler::give_up_objects(
+            true,
+            "a Ractor was made, and one that collects garbage does not tell what it frees",
+        );
+    }
+    kills
+}
+
+/// `Session._give_up`: the app takes SIGPROF.
+pub(super) fn give_up(ruby: &Ruby) -> Result<(), Error> {
+    give_up_for(ruby, "the app trapped SIGPROF")
+}
+
+/// `Session._give_up_to_callcc`: the app has loaded what replaces stacks.
+pub(super) fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
+    give_up_for(ruby, "the app loaded continuations (callcc), which replace a stack while it may be walked")
+}
+
+fn give_up_for(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
+    if !vm::process::on_main_ractor() {
+        return sampler::give_up_elsewhere(ruby, why);
+    }
+    fork::catch_up();
+    sampler::give_up(why);
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Why a session cannot begin or go on, as exceptions.
+
+use magnus::{Error, Ruby};
+
+use crate::errors::{argument_error, error};
+use crate::sampler::Refusal;
+use crate::sys::sigprof;
+
+/// It was stopped or discarded.
+pub(super) fn over(ruby: &Ruby) -> Error {
+    error(ruby, "NotRunning", "this session has been stopped already")
+}
+
+/// It is another process's.
+pub(super) fn gone(ruby: &Ruby) -> Error {
+    let message = "the session belongs to a block on a thread of the process that forked this one";
+    error(ruby, "NotRunning", message)
+}
+
+const HANDLER_TAKEN: &str =
+    "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app";
+
+/// `Session._refusal`: why no session could start now, as far as that can be said without trying.
+pub(super) fn refusal() -> Option<&'static str> {
+    (sigprof::owner() == sigprof::Owner::Foreign).then_some(HANDLER_TAKEN)
+}
+
+/// The exception for a session that could not start.
+pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::EngineTaken(engine) => error(
+            ruby,
+            "Unsupported",
+            format!("sessions are running with engine :{}, and there is one at a time", engine.name()),
+        ),
+        Refusal::NoThreads => argument_error(ruby, "threads: none of these is alive"),
+        Refusal::TimerTaken => error(
+            ruby,
+            "Unsupported",
+            "the timer of the process (ITIMER_PROF) is armed already: another profiler",
+        ),
+        Refusal::HandlerTaken => error(ruby, "Unsupported", HANDLER_TAKEN),
+        Refusal::NoTimer(errno) => {
+            let reason = std::io::Error::from_raw_os_error(errno);
+            let hint = if errno == libc::EAGAIN {
+                "; the quota of pending signals is used up: see ulimit -i"
+            } else {
+                ""
+            };
+            error(ruby, "Unsupported", format!("the system gives no timer: {reason}{hint}"))
+        }
+        Refusal::NoCollector(reason) => {
+            error(ruby, "Unsupported", format!("no thread for the collector: {reason}"))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `Profiler::Testing`, through which the specs poke at the inside. Compiled only with the feature
+//! `testing`, which no built gem has.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use magnus::{function, prelude::*, Error, RModule};
+
+use crate::capture::{handler, walk, CAPTURE};
+use crate::engine::ticker;
+use crate::sys::{clock, sigprof};
+use crate::{sampler, threads};
+
+static HAMMERING: AtomicBool = AtomicBool::new(false);
+
+/// Takes all scratch buffers away, or gives them back.
+fn hold_scratch(hold: bool) {
+    walk::hold_all(hold);
+}
+
+/// Leaves a scratch buffer taken on this thread, as a jump out of the handler would.
+fn leave_scratch() {
+    walk::leave_one_taken();
+}
+
+/// Fills the ring until nothing fits, with records that are no records, and gives their number.
+/// They stay until somebody drains.
+fn fill_ring() -> usize {
+    let Some(hub) = CAPTURE.hub() else { return 0 };
+    let fits = |_: &usize| hub.ring.try_push(1, |_| {}).is_ok();
+    (0..hub.ring.capacity()).take_while(fits).count()
+}
+
+/// Keeps the collector thread from draining, or lets it go on.
+fn hold_collector(hold: bool) {
+    sampler::hold_collector(hold);
+}
+
+/// The number of sessions that run natively, whether or not an object still owns them.
+fn sessions() -> usize {
+    sampler::lock().sessions.len()
+}
+
+/// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without
+/// the GVL: far more, and at far worse moments, than any timer does. 0 ends it.
+fn hammer(interval_us: u64) {
+    if interval_us == 0 {
+        return HAMMERING.store(false, Ordering::Relaxed);
+    }
+    if HAMMERING.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let body = move || {
+        while HAMMERING.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_micros(interval_us));
+            threads::live().for_each(ticker::tick);
+        }
+    };
+    sigprof::without_signals(|| std::thread::spawn(body));
+}
+
+/// Calls the handler `times` times in a row, here, as the timer of this thread would, and gives the
+/// median nanoseconds of a call. What it records is drained between the rounds and not timed.
+fn handler_ns(times: usize) -> u64 {
+    const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
+    let mut info = handler::TimerInfo::of(state);
+    // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
+    let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
+    let mut rounds: Vec<u64> = (0..times as u64 / ROUND)
+        .map(|_| {
+            let begun = clock::monotonic_ns();
+            for _ in 0..ROUND {
+                // SAFETY: what the kernel would hand over, on the thread that it is about.
+                unsafe {
+                    handler::on_sigprof(libc::SIGPROF, (&raw mut info).cast(), (&raw mut context).cast());
+                }
+            }
+            let took = clock::monotonic_ns() - begun;
+            while hub.drain_batch(&threads::Registry) {}
+            took / ROUND
+        })
+        .collect();
+    rounds.sort_unstable();
+    rounds.get(rounds.len() / 2).copied().unwrap_or(0)
+}
+
+/// How long the ticker takes from its decision for a tick to sending it, us.
+static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
+
+/// Has the ticker take so long from each decision for a tick to sending it.
+fn slow_ticks(us: u64) {
+    SLOW_TICKS_US.store(us, Ordering::Relaxed);
+}
+
+/// Called by the ticker between the two.
+pub(crate) fn before_tick() {
+    std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
+}
+
+/// Ticks that came when nobody wanted them any more.
+fn late() -> u64 {
+    CAPTURE.hub().map_or(0, |hub| hub.counters.read().late)
+}
+
+/// How many states of threads are visited by whoever goes through those that live.
+fn states_visited() -> usize {
+    threads::in_use().count()
+}
+
+/// Defines the module.
+pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
+    let testing = profiler.define_module("Testing")?;
+    testing.define_singleton_method("hold_scratch", function!(hold_scratch, 1))?;
+    testing.define_singleton_method("leave_scratch", function!(leave_scratch, 0))?;
+    testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
+    testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
+    testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
+    testing.define_singleton_method("sessions", function!(sessions, 0))?;
+    testing.define_singleton_method("hammer", function!(hammer, 1))?;
+    testing.define_singleton_method("states_visited", function!(states_visited, 0))?;
+    testing.define_singleton_method("late", function!(late, 0))?;
+    testing.define_singleton_method("slow_ticks", function!(slow_ticks, 1))?;
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! Objects that are made: a hook that counts them, and now and then looks at one. The rules of the room hold here as
+//! well, with one more freedom: nothing of ours can be interrupted by the hook, so where the ring is full it is drained
+//! here.
+//!
+//! What is looked at is open until it is known how much it stands for: see [`AllocationSampler`]. Its frames wait in a
+//! buffer, which the mark function knows. Those that are alike are summed up before they are sent: see [`Sums`].
+//!
+//! All of this has the GVL as its guard. Hooks run on the main Ractor only.
+
+use ::core::cell::UnsafeCell;
+use ::core::ffi::c_int;
+use ::core::matches;
+use ::core::prelude::rust_2021::*;
+use ::core::ptr::{addr_of, addr_of_mut};
+
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::class::Class;
+use ::profiler_core::record::sample::{Allocation, ObjectId};
+use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
+
+use self::heap::Tables;
+pub(crate) use self::heap::{alive, follows, relocate};
+use self::site::{send, Site};
+use self::sums::Sums;
+use crate::capture::walk::WALK_LIMIT;
+use crate::capture::CAPTURE;
+use crate::sys::clock;
+use crate::threads;
+use crate::vm::allocations::{self, MadeHook};
+use crate::vm::{self};
+
+mod countdown;
+mod heap;
+mod site;
+mod sums;
+
+/// One look in so many is timed, for all of them: a clock would be a good part of what one costs.
+const TIMED: u64 = 32;
+/// No look takes longer: what is beyond that somebody else had the processor for.
+const LONGEST_NS: u64 = 100_000;
+
+/// What only the holder of the GVL touches, and not in a signal handler.
+struct Guarded(UnsafeCell<Objects>);
+
+// SAFETY: whoever touches it has the GVL of the main Ractor, or collects garbage while nobody has.
+unsafe impl Sync for Guarded {}
+
+static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
+    sampler: AllocationSampler::new(0x9e37_79b9_7f4a_7c15),
+    open: None,
+    hooked: None,
+    by_bytes: false,
+    carried: 0,
+    timed: false,
+    tables: Tables::NONE,
+    handles: [0; WALK_LIMIT],
+    lines: [0; WALK_LIMIT],
+    sums: Sums::new(),
+    looks: 0,
+}));
+
+struct Objects {
+    sampler: AllocationSampler,
+    open: Option<Open>,
+    /// The hook that is there.
+    hooked: Option<MadeHook>,
+    /// What is counted are bytes.
+    by_bytes: bool,
+    /// Parts of objects that were given to nobody yet, in 2^16ths: bytes are no whole objects.
+    carried: u64,
+    /// Somebody wants to know when.
+    timed: bool,
+    /// Those that are followed, if somebody wants to know which are alive.
+    tables: Tables,
+    /// The frames of what is open.
+    handles: [u64; WALK_LIMIT],
+    lines: [c_int; WALK_LIMIT],
+    sums: Sums,
+    /// Looks so far, to time some of them.
+    looks: u32,
+}
+
+/// An object that was looked at, of which it is not known yet how much it stands for.
+#[derive(Clone, Copy)]
+struct Open {
+    site: Site,
+    frames: usize,
+    size: u64,
+    /// So much is known already, as it was due more than once.
+    known: u64,
+    monotonic_ns: u64,
+    /// Where its sum is, if there is one, and whether it is the first there.
+    place: Option<(usize, bool)>,
+    tracked: Option<ObjectId>,
+}
+
+/// What sessions want of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// How often to look; nothing if nobody does.
+    pub(crate) every: Option<Window>,
+    /// With the time of each.
+    pub(crate) timed: bool,
+    /// And to know of those that were looked at whether they are alive, also while nobody looks.
+    pub(crate) heap: bool,
+}
+
+/// What was seen is given to who looks now, and from here on this is what is wanted. With the GVL, outside of the hook.
+pub(crate) fn apply(wanted: Wanted) {
+    cut(wanted.every);
+    let hook = wanted.every.map(countdown::hook);
+    // SAFETY: the GVL is held, and we are not in a hook.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    it.timed = wanted.timed;
+    let before = ::core::mem::replace(&mut it.hooked, hook);
+    if before.map(|it| it as usize) != hook.map(|it| it as usize) {
+        // SAFETY: the GVL is held; the hooks make no objects and raise nothing.
+        unsafe {
+            before.into_iter().for_each(|it| allocations::off_made(it));
+            hook.into_iter().for_each(|it| allocations::on_made(it));
+        }
+    }
+    it.tables.follow(wanted.heap);
+}
+
+/// Whether objects are looked at. With the GVL, outside of the hook.
+pub(crate) fn is_on() -> bool {
+    // SAFETY: as promised.
+    unsafe { (*OBJECTS.0.get()).hooked.is_some() }
+}
+
+/// All that was seen up to here goes to the ring, and the next is for who looks from here on. With the GVL, outside of
+/// the hook.
+pub(crate) fn settle() {
+    cut(None);
+}
+
+fn cut(every: Option<Window>) {
+    let Some(hub) = CAPTURE.hub() else { return };
+    // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    let now = it.now();
+    let rest = it.sampler.close_window(now, every.map_or(it.sampler.window(), Window::size));
+    if let Some(open) = it.open.take() {
+        it.give(hub, &open, rest);
+    } else if rest > 0 {
+        it.give_to_nobody(hub, rest);
+    }
+    it.sums.flush(|site, frames, made| send(hub, site, frames, made, 0));
+    it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Window::Bytes(_)));
+    it.wait_for_next(now);
+}
+
+/// In a forked child: what was seen is the parent's.
+pub(crate) fn start_over() {
+    // SAFETY: the thread that forked has the GVL, and there is no other.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    let now = it.now();
+    it.sampler.close_window(now, it.sampler.window());
+    it.open = None;
+    if let Some(tracked) = &mut it.tables.used {
+        tracked.clear();
+    }
+    it.sums.forget();
+    it.wait_for_next(now);
+}
+
+/// Shows every handle that waits here. For the mark function.
+pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
+    // SAFETY: garbage is being collected, so nobody is in the hook.
+    let it = unsafe { &*OBJECTS.0.get() };
+    if let Some(open) = it.open {
+        it.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
+        open.site.class.handle().into_iter().for_each(mark);
+    }
+}
+
+/// Counts no more: the VM goes.
+pub(crate) fn end() {
+    countdown::begin(i64::MAX);
+}
+
+/// Looks at the object that was due.
+///
+/// *Runs on:* the thread that makes the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* makes an
+/// object or raises.
+///
+/// # Safety
+/// `what` is what the hook was called with.
+#[cold]
+#[inline(never)]
+unsafe fn look(what: *mut ::core::ffi::c_void) {
+    let Some(hub) = CAPTURE.hub() else { return };
+    // SAFETY: the hook is not entered twice, as it makes no object; who else touches this has the GVL.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    it.looks = it.looks.wrapping_add(1);
+    let begun_ns = (u64::from(it.looks) % TIMED == 0).then(clock::monotonic_ns);
+    let now = it.now();
+    let before = it.sampler.next_sample();
+    if let Some(open) = it.open.take() {
+        it.give(hub, &open, before);
+    }
+    // SAFETY: as promised.
+    let mut open = unsafe { it.opened(hub, allocations::made(what)) };
+    while it.sampler.due() <= now {
+        open.known += it.sampler.next_sample();
+    }
+    it.open = Some(open);
+    it.wait_for_next(now);
+    if let (Some(begun_ns), Some(state)) = (begun_ns, threads::here()) {
+        let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);
+        state.add_handler_ns(took_ns * TIMED);
+    }
+}
+
+impl Objects {
+    /// So many objects, or bytes, were counted.
+    fn now(&self) -> u64 {
+        self.sampler.due().saturating_add_signed(-countdown::left())
+    }
+
+    fn wait_for_next(&self, now: u64) {
+        countdown::begin((self.sampler.due() - now) as i64);
+    }
+
+    /// # Safety
+    /// It is the object of a hook that runs.
+    #[inline]
+    unsafe fn opened(&mut self, hub: &Hub, object: u64) -> Open {
+        // SAFETY: no garbage is being collected where objects are made; the buffers are ours.
+        let frames = unsafe {
+            vm::frames::walk(addr_of_mut!(self.handles).cast(), addr_of_mut!(self.lines).cast(), WALK_LIMIT)
+        };
+        // SAFETY: as promised.
+        let (class, size) = unsafe { (allocations::class_of_made(object), allocations::slot_size(object)) };
+        let site = Site::here(class);
+        let tracked = self.tables.used.as_mut().and_then(|it| it.insert(object, allocations::collections()));
+        let place = if self.timed || tracked.is_some() {
+            None
+        } else {
+            let (handles, lines) = (&self.handles, &self.lines);
+            self.sums.place(&site, handles.get(..frames), lines.get(..frames), |site, frames, made| {
+                send(hub, site, frames, made, 0);
+            })
+        };
+        let monotonic_ns = if self.timed { clock::monotonic_ns() } else { 0 };
+        Open { site, frames, size, known: 0, monotonic_ns, place, tracked }
+    }
+
+    /// So much that was counted is how many objects of that size, and bytes.
+    #[inline]
+    fn weight(&mut self, counted: u64, size: u64) -> (u64, u64) {
+        if !self.by_bytes {
+            return (counted, counted.saturating_mul(size));
+        }
+        let parts = (counted << 16) / size.max(1) + self.carried;
+        self.carried = parts & 0xffff;
+        (parts >> 16, counted)
+    }
+
+    /// What was open stands for so much, besides what is known.
+    #[inline]
+    fn give(&mut self, hub: &Hub, open: &Open, counted: u64) {
+        let (objects, bytes) = self.weight(open.known + counted, open.size);
+        let made = Allocation { class: open.site.class, samples: 1, objects, bytes, object: open.tracked };
+        if let (Some(tracked), Some(id)) = (&mut self.tables.used, open.tracked) {
+            tracked.set_weight(id, objects, made.bytes);
+        }
+        if let Some((place, false)) = open.place {
+            return self.sums.add(place, &made);
+        }
+        // SAFETY: the walk wrote the first `frames` of both, which stay ours.
+        let (handles, lines) = unsafe {
+            (
+                ::core::slice::from_raw_parts(addr_of!(self.handles).cast(), open.frames),
+                ::core::slice::from_raw_parts(addr_of!(self.lines).cast(), open.frames),
+            )
+        };
+        send(hub, &open.site, (handles, lines), &made, open.monotonic_ns);
+    }
+
+    /// Nobody looked at any of so many, or so much.
+    fn give_to_nobody(&mut self, hub: &Hub, counted: u64) {
+        let site = Site::here(Class::internal(0));
+        let (objects, bytes) =
+            if self.by_bytes { self.weight(counted, allocations::ONE_SIZE) } else { (counted, 0) };
+        let made = Allocation { class: site.class, samples: 0, objects, bytes, object: None };
+        send(hub, &site, (&[], &[]), &made, clock::monotonic_ns());
+    }
+}

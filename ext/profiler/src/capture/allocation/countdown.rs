@@ -1,0 +1,55 @@
+//! The hooks on objects that are made: they count down to the next look, by objects or by bytes, and do nothing else most of
+//! the time.
+
+use ::core::sync::atomic::{AtomicI64, Ordering};
+
+use ::profiler_core::sampling::allocation_sampler::Window;
+
+use crate::capture::allocation::look;
+use crate::vm::allocations::{self, made_hook, MadeHook};
+
+/// How many objects, or bytes, from here to the next look; not above 0 while somebody looks. The one thing that the hooks
+/// touch most of the time.
+static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
+
+/// What counts by that.
+pub(super) fn hook(every: Window) -> MadeHook {
+    match every {
+        Window::Objects(_) => on_object,
+        Window::Bytes(_) => on_bytes,
+    }
+}
+
+/// So much is left.
+#[inline]
+pub(super) fn left() -> i64 {
+    LEFT.load(Ordering::Relaxed)
+}
+
+/// From here to the next look it is so much.
+#[inline]
+pub(super) fn begin(left: i64) {
+    LEFT.store(left, Ordering::Relaxed);
+}
+
+made_hook!(on_object, |what| {
+    // SAFETY: the VM calls us with this.
+    unsafe { count(1, what) };
+});
+
+made_hook!(on_bytes, |what| {
+    // SAFETY: as above.
+    unsafe { count(allocations::slot_size(allocations::made(what)) as i64, what) };
+});
+
+/// # Safety
+/// `what` is what the hook was called with.
+#[inline(always)]
+unsafe fn count(number: i64, what: *mut ::core::ffi::c_void) {
+    let left = left() - number;
+    begin(left);
+    if left <= 0 {
+        // SAFETY: as promised.
+        unsafe { look(what) };
+    }
+}

@@ -1,0 +1,81 @@
+//! Which of the objects that were looked at are alive: a hook on those that are freed takes them off the list.
+//!
+//! The hook runs while garbage is being collected. What has a finalizer counts as freed when it is no longer reachable.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicBool, Ordering};
+use ::std::boxed::Box;
+use ::std::vec::Vec;
+
+use ::profiler_core::sampling::live_objects::{LiveObject, LiveObjects};
+
+use crate::capture::allocation::OBJECTS;
+use crate::vm::allocations::{self, made_hook};
+
+/// Objects that are followed at once. 12 MiB, of which only what is used is taken.
+pub(crate) const CAPACITY: usize = 1 << 18;
+
+/// The hook is there.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// The table that objects are followed in: `used` while they are, else `spare`, once it was made.
+pub(super) struct Tables {
+    pub(super) used: Option<&'static mut LiveObjects>,
+    spare: Option<&'static mut LiveObjects>,
+}
+
+impl Tables {
+    pub(super) const NONE: Self = Self { used: None, spare: None };
+
+    /// Whether objects are to be followed from now on. With the GVL, outside of the hooks.
+    pub(super) fn follow(&mut self, wanted: bool) {
+        if wanted == HOOKED.swap(wanted, Ordering::Relaxed) {
+            return;
+        }
+        if wanted {
+            let made = || Box::leak(Box::new(LiveObjects::with_capacity(CAPACITY)));
+            let table = self.spare.take().unwrap_or_else(made);
+            table.clear();
+            self.used = Some(table);
+            // SAFETY: the GVL is held.
+            unsafe { allocations::on_freed(on_freed) };
+        } else {
+            // SAFETY: the GVL is held.
+            unsafe { allocations::off_made(on_freed) };
+            self.spare = self.used.take();
+        }
+    }
+}
+
+/// Whether objects are followed.
+pub(crate) fn follows() -> bool {
+    HOOKED.load(Ordering::Relaxed)
+}
+
+made_hook!(on_freed, |what| {
+    // SAFETY: garbage is being collected, so nobody is in the other hook.
+    if let Some(tracked) = unsafe { &mut (*OBJECTS.0.get()).tables.used } {
+        // SAFETY: the VM calls us with this.
+        tracked.remove(unsafe { allocations::made(what) });
+    }
+});
+
+/// Those of the objects that were looked at that are alive, or at least not freed yet, and how many there was no room for.
+/// With the GVL, outside of the hooks.
+pub(crate) fn alive() -> (Vec<LiveObject>, u64) {
+    // SAFETY: the GVL is held, and no object is made here.
+    let tracked = unsafe { &(*OBJECTS.0.get()).tables.used };
+    match tracked {
+        Some(tracked) => (tracked.iter().collect(), tracked.refused()),
+        None => (Vec::new(), 0),
+    }
+}
+
+/// Objects have been moved: see [`LiveObjects::relocate`]. For the compact function.
+pub(crate) fn relocate(moved: impl FnMut(u64) -> u64) {
+    // SAFETY: garbage is being collected, so nobody is in a hook.
+    let tracked = unsafe { &mut (*OBJECTS.0.get()).tables.used };
+    if let (true, Some(tracked)) = (follows(), tracked) {
+        tracked.relocate(moved);
+    }
+}

@@ -1,0 +1,75 @@
+//! Where objects were made, and how that becomes a record.
+
+use ::core::ffi::c_int;
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
+
+use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::class::Class;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::sample::{push, Allocation, Kind, Stamp, State, Walk, WallTimes};
+
+use crate::capture::walk::WALK_LIMIT;
+use crate::capture::CAPTURE;
+use crate::sampler::thread_hooks;
+use crate::threads::Registry;
+
+/// Where objects were made, but for the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Site {
+    pub(super) thread: ThreadId,
+    pub(super) labels: LabelSetId,
+    pub(super) scope: ScopeId,
+    pub(super) class: Class,
+}
+
+/// Handles and lines of the frames of a stack.
+pub(super) type Frames<'room> = (&'room [u64], &'room [c_int]);
+
+impl Site {
+    /// On the thread that we are on.
+    #[inline]
+    pub(super) fn here(class: Class) -> Self {
+        let Some(state) = thread_hooks::me() else {
+            let (thread, labels, scope) = (ThreadId(u32::MAX), LabelSetId::NONE, ScopeId::NONE);
+            return Self { thread, labels, scope, class };
+        };
+        Self {
+            thread: state.id(),
+            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+            class,
+        }
+    }
+}
+
+/// Puts a record into the ring. Where that is full there is nobody to wait for: it is drained, at most 64 records at a
+/// time, as whoever holds the lock for that needs nothing from us.
+pub(super) fn send(
+    hub: &Hub,
+    site: &Site,
+    (handles, lines): (&[u64], &[c_int]),
+    made: &Allocation,
+    monotonic_ns: u64,
+) {
+    let stamp = Stamp {
+        thread: site.thread,
+        state: State::Running,
+        labels: site.labels,
+        scope: site.scope,
+        cpu_ns: 0,
+        monotonic_ns,
+        born_cpu_ns: 0,
+        walls: WallTimes::default(),
+    };
+    let depth = CAPTURE.depth.load(Ordering::Relaxed);
+    let rootless = handles.len() >= WALK_LIMIT;
+    let walk = Walk { handles, lines, rootless };
+    while push(&hub.ring, Kind::Allocation(*made), &stamp, walk, depth).is_err() {
+        hub.drain_batch(&Registry);
+    }
+    if rootless || handles.len() > depth {
+        count(&hub.counters.truncated);
+    }
+}

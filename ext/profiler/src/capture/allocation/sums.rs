@@ -1,0 +1,141 @@
+//! Sums of what was made at the same place, kept for a while: a record each would cost several times as much as a look.
+//!
+//! A table in which each place of the program has one room, by a hash of its frames. Who comes to a room that another
+//! has sends the other's sum away, and is itself sent at once, the first time; so its handles are kept by then, and no
+//! other frame can come to have them. The frames themselves are compared: none is taken for another.
+
+use ::core::ffi::c_int;
+use ::core::prelude::rust_2021::*;
+
+use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use ::profiler_core::record::class::Class;
+use ::profiler_core::record::sample::Allocation;
+
+use crate::capture::allocation::site::{Frames, Site};
+
+/// Rooms. Two kilobytes each; those that are not used take nothing.
+const ROOMS: usize = 512;
+/// Frames of a room. Deeper stacks are sent at once.
+const FRAMES: usize = 124;
+
+#[derive(Clone, Copy)]
+struct Room {
+    site: Site,
+    made: Allocation,
+    frames: usize,
+    handles: [u64; FRAMES],
+    lines: [c_int; FRAMES],
+}
+
+/// See the module.
+pub(super) struct Sums {
+    rooms: [Room; ROOMS],
+    /// There may be something in some room: to look into each takes as long as half a session.
+    any: bool,
+}
+
+const NOTHING: Allocation = Allocation { class: Class::NONE, samples: 0, objects: 0, bytes: 0, object: None };
+
+impl Sums {
+    pub(super) const fn new() -> Self {
+        let site =
+            Site { thread: ThreadId(0), labels: LabelSetId::NONE, scope: ScopeId::NONE, class: Class::NONE };
+        let room = Room { site, made: NOTHING, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] };
+        Self { rooms: [room; ROOMS], any: false }
+    }
+
+    /// The room of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
+    /// are too many.
+    #[inline]
+    pub(super) fn place(
+        &mut self,
+        site: &Site,
+        handles: Option<&[u64]>,
+        lines: Option<&[c_int]>,
+        send: impl FnOnce(&Site, Frames<'_>, &Allocation),
+    ) -> Option<(usize, bool)> {
+        let (handles, lines) = (handles?, lines?);
+        if handles.len() > FRAMES || handles.is_empty() {
+            return None;
+        }
+        let place = hash(site, handles, lines) as usize % ROOMS;
+        let room = self.rooms.get_mut(place)?;
+        if room.is(site, handles, lines) {
+            return Some((place, false));
+        }
+        room.leave(send);
+        self.any = true;
+        room.site = *site;
+        room.frames = handles.len();
+        room.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
+        room.lines.iter_mut().zip(lines).for_each(|(to, from)| *to = *from);
+        room.made = Allocation { class: site.class, ..NOTHING };
+        Some((place, true))
+    }
+
+    /// More was made there.
+    #[inline]
+    pub(super) fn add(&mut self, place: usize, more: &Allocation) {
+        if let Some(Room { made, .. }) = self.rooms.get_mut(place) {
+            made.samples = made.samples.saturating_add(more.samples);
+            made.objects += more.objects;
+            made.bytes += more.bytes;
+        }
+    }
+
+    /// `send` takes all of it.
+    pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Allocation)) {
+        if ::core::mem::take(&mut self.any) {
+            self.rooms.iter_mut().for_each(|room| room.leave(&mut send));
+        }
+    }
+
+    /// Nothing is left.
+    pub(super) fn forget(&mut self) {
+        self.any = false;
+        self.rooms.iter_mut().for_each(|room| room.frames = 0);
+    }
+}
+
+impl Room {
+    #[inline]
+    fn frames(&self) -> Frames<'_> {
+        let taken = self.handles.get(..self.frames).zip(self.lines.get(..self.frames));
+        taken.unwrap_or((&[], &[]))
+    }
+
+    #[inline]
+    fn is(&self, site: &Site, handles: &[u64], lines: &[c_int]) -> bool {
+        self.site == *site && self.frames() == (handles, lines)
+    }
+
+    fn leave(&mut self, send: impl FnOnce(&Site, Frames<'_>, &Allocation)) {
+        if self.made.samples > 0 && self.frames > 0 {
+            send(&self.site, self.frames(), &self.made);
+        }
+        self.frames = 0;
+    }
+}
+
+/// Of the leaf end of the stack, where stacks differ most, and of its depth. Products that do not wait for one another take
+/// 12 ns less of a look than steps that do.
+#[inline]
+fn hash(site: &Site, handles: &[u64], lines: &[c_int]) -> u64 {
+    const FACTORS: [u64; 8] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xbf58_476d_1ce4_e5b9,
+        0x94d0_49bb_1331_11eb,
+        0xd6e8_feb8_6659_fd93,
+        0xe703_7ed1_a0b4_28db,
+        0x8ebc_6af0_9c88_c6e3,
+        0x5897_89bb_37a9_4bc5,
+        0xa076_1d64_78bd_642f,
+    ];
+    let class = site.class.handle().unwrap_or(1);
+    let begun =
+        (class ^ u64::from(site.thread.0) << 32 ^ handles.len() as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let frames = handles.iter().zip(lines).zip(FACTORS);
+    frames.fold(begun, |sum, ((handle, line), factor)| {
+        sum.wrapping_add((*handle ^ (*line as u64) << 48).wrapping_mul(factor))
+    }) >> 50
+}

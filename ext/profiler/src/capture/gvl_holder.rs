@@ -1,0 +1,64 @@
+//! Who has the GVL, and whom a wait for it is blamed on: the one who had it last before it ended.
+
+use ::core::prelude::rust_2021::*;
+use ::core::ptr::{from_ref, null_mut};
+use ::core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
+
+use ::profiler_core::ids::{LabelSetId, ThreadId};
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::sample::{Kind, Stamp};
+
+use crate::capture::walk::Scratch;
+use crate::threads::ThreadState;
+
+/// The last that is known to have got the GVL. Written by who has it.
+static STATE: AtomicPtr<ThreadState> = AtomicPtr::new(null_mut());
+/// States are used again: this says whose it was.
+static ID: AtomicU32 = AtomicU32::new(0);
+
+/// Who had the GVL before.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder {
+    state: &'static ThreadState,
+    id: ThreadId,
+}
+
+/// `state` has the GVL from now on. Who had it before, if that is known.
+///
+/// *Runs on:* the thread of `state`, with the GVL.
+pub(crate) fn pass_to(state: &'static ThreadState) -> Option<Holder> {
+    // Who has the GVL is alone here: nothing needs to be exchanged at once.
+    let (id, before) = (ThreadId(ID.load(Relaxed)), STATE.load(Relaxed));
+    ID.store(state.id().0, Relaxed);
+    STATE.store(from_ref(state).cast_mut(), Relaxed);
+    // SAFETY: it is null or came from a `&'static ThreadState`.
+    unsafe { before.as_ref() }.map(|state| Holder { state, id })
+}
+
+/// Somebody of whom nothing is known has the GVL, or will have.
+pub(crate) fn pass_to_nobody() {
+    STATE.store(null_mut(), Relaxed);
+}
+
+impl Holder {
+    /// Takes a record of what it did while the thread of `stamp`, which has the GVL now, waited for that.
+    ///
+    /// # Safety
+    /// The caller has the GVL.
+    pub(crate) unsafe fn record(self, hub: &Hub, stamp: &Stamp) {
+        let Self { state, id } = self;
+        let Some(scratch) = Scratch::take() else { return count(&hub.counters.dropped_busy) };
+        let alive = state.is_live() && state.id() == id;
+        if id == stamp.thread || !alive {
+            // Nobody had it but itself; or a thread that is no more, with its stack and its labels.
+            let kind = Kind::Blame { holder: id, labels: LabelSetId::NONE };
+            scratch.record_empty(hub, kind, stamp);
+            return;
+        }
+        let kind = Kind::Blame { holder: id, labels: LabelSetId(state.labels.load(Relaxed)) };
+        // SAFETY: a thread without the GVL changes nothing of its stack; the Thread of a live state is alive, and the VM finds
+        // no frame where it has just ended.
+        unsafe { scratch.record_of(hub, state.object(), kind, stamp) };
+    }
+}

@@ -1,0 +1,257 @@
+//! What is measured where it ends: waits, by the VM's hooks on the GVL, and garbage collection, by those on that.
+//! The rules of the room hold here as well: most of this runs under the lock of the VM's scheduler.
+
+use ::core::ffi::c_void;
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicBool, Ordering};
+
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::{add, count};
+use ::profiler_core::record::sample::{Kind, Stamp, State};
+use ::profiler_core::sampling::wall_clock::Due;
+use ::profiler_core::session::view::Measures;
+
+use crate::capture::gvl_holder::{self, Holder};
+use crate::capture::handler::{stamp, stamp_at};
+use crate::capture::walk::Scratch;
+use crate::capture::CAPTURE;
+use crate::engine::ticker;
+use crate::sampler::thread_hooks;
+use crate::sys::clock;
+use crate::threads::{self, ThreadState};
+use crate::vm::events::thread_hook;
+use crate::vm::gvl::{self, GvlEvent, HOOKS};
+use crate::vm::{self};
+
+/// The hooks on the GVL are there.
+static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
+/// So they are, but of the process that forked this one. Taking them away could wait for ever for a thread that
+/// was inside one there.
+static GVL_HOOK_INHERITED: AtomicBool = AtomicBool::new(false);
+
+/// The hooks come that a session needs. With the GVL, and not inside one of them.
+pub(crate) fn hook(measures: Measures) {
+    // SAFETY: the GVL is held, and no session starts inside such a hook; they call what they may.
+    unsafe {
+        if vm::events::GC_HOOKS && measures.timed() && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
+            vm::events::on_gc(on_gc);
+        }
+        if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {
+            gvl::on_events(on_gvl);
+        }
+    }
+}
+
+/// Whether those on the GVL are there, which the VM calls each time that a thread waits.
+pub(crate) fn on_gvl_hooked() -> bool {
+    GVL_HOOKED.load(Ordering::Relaxed)
+}
+
+/// They go: no session runs any more. With the GVL, and not inside one of them.
+pub(crate) fn unhook() {
+    CAPTURE.walls.store(false, Ordering::Relaxed);
+    // SAFETY: the GVL is held, and no session stops inside such a hook.
+    unsafe {
+        if CAPTURE.gc_hooked.swap(false, Ordering::Relaxed) {
+            vm::events::off(on_gc);
+        }
+        if !GVL_HOOK_INHERITED.load(Ordering::Relaxed) && GVL_HOOKED.swap(false, Ordering::Relaxed) {
+            gvl::off_events();
+        }
+    }
+}
+
+/// In a forked child.
+pub(crate) fn keep_hooks() {
+    GVL_HOOK_INHERITED.store(GVL_HOOKED.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// *Runs on:* any thread; on that which it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk or two.
+/// *Never:* takes longer than these.
+unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
+    let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
+    if event == GvlEvent::Exited {
+        threads::exits::note(thread);
+        known.into_iter().for_each(thread_hooks::thread_exits);
+        return;
+    }
+    if !CAPTURE.walls.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(state) = known else {
+        // SAFETY: the VM says that there is such a thread.
+        return unsafe { of_a_stranger(event, thread, tag) };
+    };
+    let before = match event {
+        GvlEvent::Resumed => gvl_holder::pass_to(state),
+        GvlEvent::Suspended | GvlEvent::Ready | GvlEvent::Exited => None,
+    };
+    if !state.walls.is_on() {
+        return;
+    }
+    let now_ns = clock::monotonic_ns();
+    match event {
+        GvlEvent::Suspended => state.walls.block(now_ns),
+        GvlEvent::Ready => state.walls.ready(now_ns),
+        GvlEvent::Resumed => {
+            let due = state.walls.go_on(now_ns);
+            ticker::somebody_runs();
+            // The stack is the one that has waited: nothing has run since.
+            record_wait(state, due, before, now_ns);
+        }
+        GvlEvent::Exited => {}
+    }
+}
+
+/// A thread that is not in the registry. When it is first made ready, it is noted when that was, until it registers
+/// itself; then it has been waiting for the GVL since.
+///
+/// # Safety
+/// `thread` is a live Thread.
+unsafe fn of_a_stranger(event: GvlEvent, thread: u64, tag: *mut c_void) {
+    match event {
+        GvlEvent::Ready if !Birth::is(tag) => {
+            // SAFETY: as promised; nobody follows such a tag.
+            unsafe { gvl::tag(thread, Birth::now().as_tag()) };
+        }
+        // One that is about to register itself passes it to itself.
+        GvlEvent::Resumed if !Birth::is(tag) => gvl_holder::pass_to_nobody(),
+        _ => {}
+    }
+}
+
+/// The instant at which a thread was made ready for the first time. As a tag it is odd, which no address is.
+struct Birth(u64);
+
+impl Birth {
+    fn now() -> Self {
+        Self(clock::monotonic_ns())
+    }
+
+    fn is(tag: *mut c_void) -> bool {
+        tag as usize & 1 == 1
+    }
+
+    fn as_tag(&self) -> *mut c_void {
+        (self.0 << 1 | 1) as *mut c_void
+    }
+
+    fn of(tag: *mut c_void) -> Option<Self> {
+        Self::is(tag).then_some(Self(tag as u64 >> 1))
+    }
+}
+
+/// The thread that we are on begins, and has just registered itself. Its wall clock is measured if `interval_ns` is not
+/// 0: since it was made ready, where that is known.
+///
+/// # Safety
+/// The caller has the GVL, which nobody has had since the thread got it.
+pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
+    if !HOOKS {
+        if measured && interval_ns > 0 {
+            state.walls_on(interval_ns, true);
+        }
+        return;
+    }
+    // SAFETY: it is the thread that runs.
+    let tag = unsafe { gvl::tag_of(state.object()) };
+    follow(state); // also where nothing is measured now, as that may begin while it lives
+    if !measured {
+        return;
+    }
+    let before = gvl_holder::pass_to(state);
+    if interval_ns > 0 {
+        let now_ns = clock::monotonic_ns();
+        let born_ns = Birth::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
+        let due = state.walls.turn_on_at_birth(born_ns, now_ns, interval_ns);
+        ticker::somebody_runs();
+        record_wait(state, due, before, now_ns);
+    }
+}
+
+/// Hooks on the GVL find the state of this thread from now on.
+pub(crate) fn follow(state: &'static ThreadState) {
+    let tag = ::core::ptr::from_ref(state).cast_mut().cast();
+    // SAFETY: the GVL is held; the Thread of a live state is alive; states stay for ever.
+    unsafe { gvl::tag(state.object(), tag) };
+}
+
+/// Records of the wait that has just ended on the thread that we are on, and of who is to blame for it.
+fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
+    let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
+    if due == Due::default() {
+        return;
+    }
+    let stamp = record(hub, state, Kind::Wait, State::Waiting, now_ns);
+    if let (true, Some(before)) = (due.gvl, before) {
+        // SAFETY: whose wait is over has the GVL.
+        unsafe { before.record(hub, &stamp) };
+    }
+    state.took_ns(now_ns, clock::monotonic_ns());
+}
+
+thread_hook!(on_gc, |event, _thread| {
+    if vm::events::begins(event) {
+        gc_begins();
+    } else {
+        gc_ends();
+    }
+});
+
+fn gc_begins() {
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) {
+        // Those that came while another thread collected, or just after the end of the last GC, are not of this one.
+        add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));
+        if state.walls.is_on() {
+            state.walls.enter_gc(clock::monotonic_ns());
+        }
+    }
+}
+
+fn gc_ends() {
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) else { return };
+    let ticks = state.ticks_in_gc.swap(0, Ordering::Relaxed);
+    let measured = state.walls.is_on();
+    if ticks == 0 && !measured {
+        return;
+    }
+    let now_ns = clock::monotonic_ns();
+    let due = measured && state.walls.exit_gc(now_ns);
+    if (ticks > 0 || due) && CAPTURE.enabled.load(Ordering::Acquire) {
+        // All ticks of one GC are one record.
+        add(&hub.counters.overrun, ticks.saturating_sub(1));
+        // SAFETY: it is this thread that collects.
+        let cause = unsafe { vm::gc::latest_cause() };
+        record(hub, state, Kind::Gc { ticked: ticks > 0, cause }, State::Gc, now_ns);
+        state.took_ns(now_ns, clock::monotonic_ns());
+    }
+}
+
+/// Takes a record of what has just ended on the thread that we are on.
+fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Stamp {
+    let stamp = stamp(state, doing, now_ns);
+    let stamp = Stamp { walls: state.walls.attributed(&stamp.walls), ..stamp };
+    // If it is a GC, ours is the only walk that this one lets happen, and it is over before objects are moved again.
+    match Scratch::take() {
+        Some(scratch) => {
+            scratch.record(hub, kind, &stamp);
+        }
+        None => count(&hub.counters.dropped_busy),
+    }
+    stamp
+}
+
+/// Takes a record of the wait that another thread is in.
+///
+/// # Safety
+/// The caller holds the GVL; the thread is alive, and not in a GC.
+pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
+    // Nothing can be said of its CPU without asking the kernel, and a wait says nothing of that.
+    let stamp = stamp_at(state, State::Waiting, clock::monotonic_ns(), 0);
+    match Scratch::take() {
+        // SAFETY: as promised.
+        Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &stamp) },
+        None => count(&hub.counters.dropped_busy),
+    }
+}

@@ -1,0 +1,101 @@
+//! What fires. Every engine raises SIGPROF on the thread that it is about; weights are clock deltas
+//! and do not care which engine it was.
+
+use ::core::prelude::rust_2021::*;
+use ::core::ptr::null_mut;
+use ::core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::capture::CAPTURE;
+use crate::sys::clock;
+use crate::threads::ThreadState;
+
+pub(crate) mod perf;
+pub(crate) mod setitimer;
+pub(crate) mod thread_timer;
+pub(crate) mod ticker;
+
+/// How ticks come about and where stacks are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// The kernel's counter of each thread's CPU time; the handler walks.
+    Perf,
+    /// A timer on each thread's CPU clock; the handler walks.
+    ThreadTimer,
+    /// A thread of ours that signals those that run; the handler walks.
+    Ticker,
+    /// One timer on the CPU clock of the process; the handler walks.
+    Setitimer,
+    /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts.
+    /// For VMs whose frames are not whole at every instruction. Skewed towards those points.
+    Safepoint,
+}
+
+impl Engine {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Perf, Self::ThreadTimer, Self::Ticker, Self::Setitimer, Self::Safepoint];
+
+    /// Its name in options, headers and files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Perf => "perf",
+            Self::ThreadTimer => "thread_timer",
+            Self::Ticker => "ticker",
+            Self::Setitimer => "setitimer",
+            Self::Safepoint => "safepoint",
+        }
+    }
+}
+
+/// Sees to it that the thread that we are on, whose handler is about to end, runs for so long before it is interrupted
+/// again: its tick begins anew, and one that has come meanwhile is taken away, if it can only be one of those that begin
+/// anew. True if one was.
+///
+/// Else a handler that takes as long as the interval (a stack of thousands of frames, a machine that is slow today) would be
+/// followed by the next one at once, and the thread, perhaps with the GVL held, would never get on.
+///
+/// # Signal safety
+/// Two system calls that wait for nobody.
+pub(crate) fn let_run(state: &ThreadState, run_ns: u64) -> bool {
+    perf::begin_anew(state, run_ns);
+    state.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
+    CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
+}
+
+/// Nothing is armed: see [`halt`].
+static HALTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether no engine arms anything from now on, as the process may turn into another program. Those who ask for a timer are told
+/// that they have one; whoever ends this has all of them armed again. With the GVL and the lock of the sampler.
+pub(crate) fn halt(halted: bool) {
+    HALTED.store(halted, Ordering::Relaxed);
+}
+
+/// Whether that is so. Relaxed: whoever arms has the GVL or the lock of the sampler.
+fn is_halted() -> bool {
+    HALTED.load(Ordering::Relaxed)
+}
+
+/// Takes a SIGPROF that is pending for the thread that we are on or for the process, as in a handler or where it is blocked.
+pub(crate) fn take_pending() -> bool {
+    let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.
+    unsafe {
+        let mut signals: ::libc::sigset_t = ::core::mem::zeroed();
+        ::libc::sigemptyset(&raw mut signals);
+        ::libc::sigaddset(&raw mut signals, ::libc::SIGPROF);
+        ::libc::sigtimedwait(&raw const signals, null_mut(), &raw const no_time) == ::libc::SIGPROF
+    }
+}
+
+/// Not for secrets: the low digits of the clock, stirred.
+fn random() -> u64 {
+    let mut word = clock::monotonic_ns() ^ (clock::pthread_self() as u64).rotate_left(32);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+fn errno() -> i32 {
+    // SAFETY: errno of the thread that we are on.
+    unsafe { *::libc::__errno_location() }
+}

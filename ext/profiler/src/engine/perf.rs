@@ -1,0 +1,251 @@
+//! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock): ticks as fine as asked, and only
+//! while the thread runs. The system may refuse it (containers often do), and then the [`ticker`](super::ticker) is left.
+//!
+//! Without privileges it gives only counters that take no notice of time in the kernel (`exclude_kernel`): a tick that falls due
+//! in a system call is lost, and what the call took counts where the thread is found next. Such ones are there for whoever asks
+//! for them by name.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use crate::sys::clock;
+use crate::threads::ThreadState;
+
+/// The part of `struct perf_event_attr` that every kernel knows (`PERF_ATTR_SIZE_VER0`).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+const SOFTWARE: u32 = 1;
+const TASK_CLOCK: u64 = 1;
+const DISABLED: u64 = 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
+const ENABLE: ::libc::c_ulong = 0x2400;
+const SET_PERIOD: ::libc::c_ulong = 0x4008_2404;
+const SET_SIGNAL: ::libc::c_int = 10;
+const GET_SIGNAL: ::libc::c_int = 11;
+const SET_OWNER: ::libc::c_int = 15;
+
+#[repr(C)]
+struct Owner {
+    /// 0 is "a thread".
+    kind: ::libc::c_int,
+    id: ::libc::pid_t,
+}
+
+/// Has the counter of `state` tick at that interval; makes it if there is none.
+///
+/// # Errors
+/// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to spare.
+pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if super::is_halted() {
+        return Ok(());
+    }
+    if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
+        return set_period(fd, interval_ns);
+    }
+    if !has_room() {
+        REFUSED_NS.store(clock::monotonic_ns(), Ordering::Relaxed);
+        return Err(::libc::EMFILE);
+    }
+    let fd = open(state.native_id(), interval_ns)?;
+    OPEN.fetch_add(1, Ordering::Relaxed);
+    // Before the first tick: the handler asks whose it is.
+    state.perf.store(fd + 1, Ordering::Release);
+    let owner = Owner { kind: 0, id: state.native_id() };
+    // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
+    let ready = unsafe {
+        ::libc::fcntl(fd, ::libc::F_SETFL, ::libc::O_ASYNC | ::libc::O_NONBLOCK) == 0
+            && ::libc::fcntl(fd, SET_SIGNAL, ::libc::SIGPROF) == 0
+            && ::libc::fcntl(fd, SET_OWNER, &raw const owner) == 0
+            && ::libc::ioctl(fd, ENABLE, 0) == 0
+    };
+    if ready {
+        return Ok(());
+    }
+    let failure = super::errno();
+    state.perf.store(0, Ordering::Release);
+    OPEN.fetch_sub(1, Ordering::Relaxed);
+    // SAFETY: it was just opened.
+    unsafe { ::libc::close(fd) };
+    Err(failure)
+}
+
+/// Counters that are there.
+static OPEN: AtomicU64 = AtomicU64::new(0);
+/// When a thread was last left without one for the sake of the app's own descriptors, on the monotonic clock, ns; 0 is never.
+static REFUSED_NS: AtomicU64 = AtomicU64::new(0);
+/// Counters take one in so many of the descriptors that a process may have.
+const SHARE: u64 = 8;
+/// At most so many of the highest descriptors have to be free.
+const SPARE: u64 = 16;
+
+/// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`): counters together take an eighth of
+/// them, and none where few are left. The system gives the lowest one that is free, so the highest are the last to go: they are
+/// asked for, rather than taken to see what comes, which could be the one that the app needs at that moment.
+fn has_room() -> bool {
+    let mut limit = ::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills what it is handed.
+    let known = unsafe { ::libc::getrlimit(::libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    let most = limit.rlim_cur;
+    // More than there are numbers is no limit.
+    if !known || i32::try_from(most).is_err() {
+        return true;
+    }
+    let spare = SPARE.min(u64::div_ceil(most, SHARE));
+    // SAFETY: asks about a number.
+    let is_free = |fd: u64| unsafe { ::libc::fcntl(fd as ::libc::c_int, ::libc::F_GETFD) } < 0;
+    OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(spare)..most).all(is_free)
+}
+
+/// The note of profiles in which threads were left without counters.
+pub(crate) const SHORT_NOTE: &str =
+    "file descriptors are few (ulimit -n), so some threads had the kernel's timers in place of perf, which tick less often";
+
+/// Whether a thread was left without a counter since then, as descriptors are few.
+pub(crate) fn was_short_since(monotonic_ns: u64) -> bool {
+    REFUSED_NS.load(Ordering::Relaxed) > monotonic_ns
+}
+
+/// Has the counter of `state`, if it has one, begin its interval anew.
+///
+/// # Signal safety
+/// A system call that waits for nobody; on the thread that the counter is about, so nobody closes it meanwhile.
+pub(crate) fn begin_anew(state: &ThreadState, interval_ns: u64) {
+    if let Some(fd) = fd_of(state) {
+        let _ = set_period(fd, interval_ns);
+    }
+}
+
+fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
+    // SAFETY: the kernel reads one number. If the descriptor is no longer ours, it does not know the request.
+    match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
+        0 => Ok(()),
+        _ => Err(super::errno()),
+    }
+}
+
+/// What has to be known of counters that do not count all.
+pub(crate) const BLIND_NOTE: &str =
+    "perf may not count time in the kernel here: what a system call took is where the thread was found next";
+
+/// What counters of the kernel's count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// All of a thread's time.
+    All,
+    /// Not that in system calls.
+    OutsideKernel,
+}
+
+/// The answer of [`probe`] while nobody has asked.
+const UNKNOWN: i32 = -1;
+/// The answer where time in the kernel is not for us.
+const BLIND: i32 = -2;
+
+/// Which counters the kernel gives, if any. It is asked once; what it says for want of a file descriptor does not count.
+///
+/// # Errors
+/// As for [`arm`].
+pub(crate) fn probe() -> Result<Counted, i32> {
+    static ANSWER: AtomicI32 = AtomicI32::new(UNKNOWN);
+    match ANSWER.load(Ordering::Relaxed) {
+        0 => return Ok(Counted::All),
+        BLIND => return Ok(Counted::OutsideKernel),
+        known @ 1.. => return Err(known),
+        _ => {}
+    }
+    let tried = |counted| {
+        let fd = open_one(clock::native_id(), 1_000_000_000, counted)?;
+        // SAFETY: it was just opened.
+        unsafe { ::libc::close(fd) };
+        Ok(counted)
+    };
+    let answer = tried(Counted::All).or_else(|_| tried(Counted::OutsideKernel));
+    let known = match answer {
+        Ok(Counted::All) => 0,
+        Ok(Counted::OutsideKernel) => BLIND,
+        Err(::libc::EMFILE | ::libc::ENFILE | ::libc::ENOMEM) => UNKNOWN,
+        Err(errno) => errno,
+    };
+    ANSWER.store(known, Ordering::Relaxed);
+    answer
+}
+
+fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
+    open_one(native_id, interval_ns, probe()?)
+}
+
+fn open_one(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
+    let excluded = if counted == Counted::All { 0 } else { EXCLUDE_KERNEL };
+    let attributes = Attributes {
+        kind: SOFTWARE,
+        size: size_of::<Attributes>() as u32,
+        config: TASK_CLOCK,
+        sample_period: interval_ns,
+        flags: DISABLED | EXCLUDE_HYPERVISOR | excluded,
+        wakeup_events: 1,
+        ..Attributes::default()
+    };
+    // SAFETY: the kernel reads as much as `size` says; -1 is any CPU and no group.
+    let fd = unsafe {
+        let asked = &raw const attributes;
+        ::libc::syscall(::libc::SYS_perf_event_open, asked, native_id, -1, -1, CLOSE_ON_EXEC)
+    };
+    match i32::try_from(fd) {
+        Ok(fd) if fd >= 0 => Ok(fd),
+        _ => Err(super::errno()),
+    }
+}
+
+fn fd_of(state: &ThreadState) -> Option<i32> {
+    Some(state.perf.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
+}
+
+/// Whether a descriptor is still what it was. A program that closes all that it did not open, as daemons do, closes ours as
+/// well, and the number may be that of a file of its own by now.
+fn is_ours(fd: i32) -> bool {
+    // SAFETY: asks about a number.
+    unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
+}
+
+/// Whether `state` has that descriptor.
+///
+/// # Signal safety
+/// A load.
+#[inline]
+pub(crate) fn has(state: &ThreadState, fd: i32) -> bool {
+    state.perf.load(Ordering::Relaxed) == fd + 1
+}
+
+/// Whether `state` has a counter.
+pub(crate) fn is_armed(state: &ThreadState) -> bool {
+    fd_of(state).is_some()
+}
+
+/// Ends the counter of `state`, if it has one. A tick that is on its way may still arrive. Also in a forked child, for
+/// what it has inherited: to close a descriptor there is the child's own.
+pub(crate) fn disarm(state: &ThreadState) {
+    let fd = state.perf.swap(0, Ordering::AcqRel) - 1;
+    if fd < 0 {
+        return;
+    }
+    OPEN.fetch_sub(1, Ordering::Relaxed);
+    if is_ours(fd) {
+        // SAFETY: it is ours, and whoever swaps it out is the only one to close it.
+        unsafe { ::libc::close(fd) };
+    }
+}

@@ -1,0 +1,120 @@
+//! A POSIX timer on the CPU clock of each thread, delivered to that very thread.
+//!
+//! It ticks only while its thread uses CPU, so a thread that waits gets no EINTR from us. It fires at
+//! most once per tick of the kernel (250 a second at CONFIG_HZ=250); what it skipped, it reports as
+//! overrun. It is gone at exec and in a forked child.
+//!
+//! The kernel names a timer by a number, which is another timer's once this one is deleted: the app's own, or that of the next
+//! thread in this state. Threads end without the lock of the sampler, and on Ruby 3.1 without the GVL. So nobody touches a timer
+//! but under a claim (`core/claim.rs`).
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
+
+use crate::sys::clock;
+use crate::threads::ThreadState;
+
+/// Has the timer of `state` fire at that interval; makes it if there is none, and leaves alone one that does so already. The first tick comes
+/// after a random part of the interval, so that short threads get their share of ticks and a program cannot fall into step with us.
+///
+/// # Errors
+/// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
+pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+    if super::is_halted() {
+        return Ok(());
+    }
+    if state.timer.is_there() {
+        // A timer that is claimed or gone by now belongs to a thread that ends.
+        let Some(claim) = state.timer.claim() else { return Ok(()) };
+        let as_ever = state.timer_ns.load(Ordering::Relaxed) == interval_ns;
+        let armed = if as_ever { Ok(()) } else { set(native(claim.number()), interval_ns) };
+        if armed.is_ok() {
+            state.timer_ns.store(interval_ns, Ordering::Relaxed);
+        }
+        delete(claim.give_back());
+        return armed;
+    }
+    let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
+    if let Err(failure) = set(timer, interval_ns) {
+        delete(Some(timer as u64));
+        return Err(failure);
+    }
+    state.timer_ns.store(interval_ns, Ordering::Relaxed);
+    state.timer.give(timer as u64);
+    Ok(())
+}
+
+/// Whether the kernel gives the thread that we are on such a timer. It is never armed, and gone again.
+///
+/// # Errors
+/// As for [`arm`].
+pub(crate) fn probe() -> Result<(), i32> {
+    let timer = create(clock::native_id(), ::core::ptr::null_mut())?;
+    delete(Some(timer as u64));
+    Ok(())
+}
+
+/// A timer on that thread's CPU clock that stands still. Its signals will go there and carry `address`.
+fn create(native_id: i32, address: *mut ::libc::c_void) -> Result<::libc::timer_t, i32> {
+    // SAFETY: all fields may be zero.
+    let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
+    event.sigev_notify = ::libc::SIGEV_THREAD_ID;
+    event.sigev_signo = ::libc::SIGPROF;
+    event.sigev_value.sival_ptr = address;
+    event.sigev_notify_thread_id = native_id;
+
+    let mut timer: ::libc::timer_t = ::core::ptr::null_mut();
+    // SAFETY: both are ours; with SIGEV_THREAD_ID glibc passes straight through to the kernel.
+    match unsafe { ::libc::timer_create(clock::cpu_clock_of(native_id), &mut event, &mut timer) } {
+        0 => Ok(timer),
+        _ => Err(super::errno()),
+    }
+}
+
+fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
+    let times = ::libc::itimerspec {
+        it_interval: clock::timespec(interval_ns),
+        it_value: clock::timespec(1 + super::random() % interval_ns.max(1)),
+    };
+    // SAFETY: the timer is ours and exists.
+    match unsafe { ::libc::timer_settime(timer, 0, &times, ::core::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(super::errno()),
+    }
+}
+
+/// The timer of `state`, if it has one, ticks no more until it is armed again.
+pub(crate) fn stand_still(state: &ThreadState) {
+    let Some(claim) = state.timer.claim() else { return };
+    if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
+        // SAFETY: all zeros are one, which stops a timer; the timer is claimed.
+        unsafe {
+            let zero = ::core::mem::zeroed();
+            ::libc::timer_settime(native(claim.number()), 0, &raw const zero, ::core::ptr::null_mut())
+        };
+    }
+    delete(claim.give_back());
+}
+
+/// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
+pub(crate) fn disarm(state: &ThreadState) {
+    delete(state.timer.take());
+}
+
+/// The same, for who has not the GVL: if it is `unused`, which is asked once nobody else can end it.
+pub(crate) fn disarm_if(state: &ThreadState, unused: impl FnOnce() -> bool) {
+    if let Some(claim) = state.timer.claim() {
+        delete(if unused() { Some(claim.take()) } else { claim.give_back() });
+    }
+}
+
+fn native(number: u64) -> ::libc::timer_t {
+    number as ::libc::timer_t
+}
+
+fn delete(number: Option<u64>) {
+    if let Some(number) = number {
+        // SAFETY: the timer is ours, and whoever took its number out is the only one to delete it.
+        unsafe { ::libc::timer_delete(native(number)) };
+    }
+}

@@ -1,0 +1,274 @@
+//! A native thread that sends each thread that runs a tick, at a random moment of each interval, as fine as is asked.
+//!
+//! It spares whoever does not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
+//! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. It asks the kernel for two
+//! clocks a thread and tick. A forked child has no such thread, and gets one of its own.
+//!
+//! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
+//! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
+
+use ::core::hint::black_box;
+use ::core::prelude::rust_2021::*;
+use ::core::ptr::null_mut;
+use ::core::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use ::std::boxed::Box;
+use ::std::io;
+use ::std::thread::{park, park_timeout, yield_now, Builder, Thread};
+use ::std::time::Duration;
+
+use ::profiler_core::record::counters::add;
+use ::profiler_core::rng;
+
+use crate::capture::handler::TimerInfo;
+use crate::capture::CAPTURE;
+use crate::sys::{clock, sigprof};
+use crate::threads::{self, ThreadState};
+use crate::vm::gvl::HOOKS;
+
+/// What a thread must have run since its last tick to get another one, ns: an eighth of the interval, and at least this. Far
+/// more than it takes to be interrupted and to block again, or whoever blocks with the GVL held would be interrupted for ever.
+const RAN_NS: u64 = 20_000;
+
+fn enough_ns(interval_ns: u64) -> u64 {
+    RAN_NS.max(interval_ns / 8)
+}
+
+/// A sleep that nobody can end takes 3 us less than one that somebody can, of the 40 that a round takes. At the default interval all are
+/// shorter than this.
+const NOT_FAR_NS: u64 = 2_000_000;
+
+/// How often it goes round, ns; 0 while it rests.
+static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
+/// It is what fires, for all threads, and not only for those whose wall clocks are sampled.
+pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
+/// The system's id of it; 0 where there is none.
+static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
+/// Who it is, once it was needed: leaked, for those who may neither lock nor free.
+static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+/// It is sending ticks.
+static IN_ROUND: AtomicBool = AtomicBool::new(false);
+/// It sleeps until somebody runs.
+static IDLE: AtomicBool = AtomicBool::new(false);
+/// How long nobody must have been seen to run before it does that, ns. To be woken takes a while on a busy machine, and is
+/// for those who wait for their next request, not for those between two system calls.
+const PATIENCE_NS: u64 = 100_000_000;
+/// The longest sleep of that kind, should who began to run and it have missed each other.
+const LONGEST_IDLE: Duration = Duration::from_millis(50);
+
+/// Has it go round at that interval, the finest of all threads; 0 lets it rest.
+///
+/// # Errors
+/// The errno, when there is no thread to be had.
+pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
+    if interval_ns > 0 && super::is_halted() {
+        return Ok(());
+    }
+    if INTERVAL_NS.swap(interval_ns, Ordering::Relaxed) == interval_ns {
+        return Ok(());
+    }
+    let no_thread = |failure: io::Error| {
+        INTERVAL_NS.store(0, Ordering::Relaxed); // or the next call would believe that it ticks
+        failure.raw_os_error().unwrap_or(::libc::EAGAIN)
+    };
+    if let Some(thread) = thread() {
+        thread.unpark();
+    } else if interval_ns > 0 {
+        let spawned = sigprof::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
+        let thread = spawned.map_err(no_thread)?.thread().clone();
+        // Hidden from LLVM 19, which makes a bit of a pointer that is stored once, and then refuses to load that atomically.
+        let leaked = black_box(Box::into_raw(Box::new(thread)));
+        TICKER.store(leaked, Ordering::Release);
+    }
+    Ok(())
+}
+
+fn thread() -> Option<&'static Thread> {
+    // SAFETY: it is null, or was leaked; Acquire pairs with the Release in `arm`, which the sampler lock lets in one at a time.
+    unsafe { TICKER.load(Ordering::Acquire).as_ref() }
+}
+
+/// A round, until it is dropped.
+struct Round;
+
+impl Round {
+    fn begin() -> Self {
+        IN_ROUND.store(true, Ordering::Relaxed);
+        // Pairs with the one in `wait_for_round`: either the round sees that the ticker is to rest, or it is waited for.
+        fence(Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        // Release pairs with the Acquire in `wait_for_round`: what was sent, was sent before.
+        IN_ROUND.store(false, Ordering::Release);
+    }
+}
+
+/// Waits until the ticker, which was sent to rest, sends no tick any more. That is as long as a round takes: it waits for nobody.
+pub(crate) fn wait_for_round() {
+    fence(Ordering::SeqCst);
+    while IN_ROUND.load(Ordering::Acquire) {
+        yield_now();
+    }
+}
+
+/// A thread runs: if the ticker waits for that, it goes round again.
+///
+/// *Runs on:* that thread, in hooks on the GVL. *Calls:* a futex, if so. *Never:* waits.
+#[inline]
+pub(crate) fn somebody_runs() {
+    if IDLE.load(Ordering::Relaxed) && IDLE.swap(false, Ordering::Relaxed) {
+        if let Some(thread) = thread() {
+            thread.unpark();
+        }
+    }
+}
+
+/// CPU time that it has used in this process, ns.
+pub(crate) fn used_ns() -> u64 {
+    match NATIVE_ID.load(Ordering::Relaxed) {
+        0 => 0,
+        native_id => clock::cpu_ns_of(native_id).unwrap_or(0),
+    }
+}
+
+/// In a forked child: it is the parent's.
+pub(crate) fn forget() {
+    INTERVAL_NS.store(0, Ordering::Relaxed);
+    NATIVE_ID.store(0, Ordering::Relaxed);
+    TICKER.store(null_mut(), Ordering::Relaxed);
+    IDLE.store(false, Ordering::Relaxed);
+    IN_ROUND.store(false, Ordering::Relaxed);
+}
+
+fn work() {
+    // Sleeps end when they should, not up to 50 us later. A hint: nothing depends on it.
+    // SAFETY: a number for the thread that we are on.
+    unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
+    NATIVE_ID.store(clock::native_id(), Ordering::Relaxed);
+    let mut chance = super::random() | 1;
+    let mut slot_ns = clock::monotonic_ns();
+    let (mut busy_ns, mut went_ns) = (slot_ns, 0);
+    loop {
+        let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
+        if interval_ns == 0 {
+            park();
+            slot_ns = clock::monotonic_ns();
+            busy_ns = slot_ns;
+            continue;
+        }
+        let idle = nobody_runs();
+        if !idle {
+            busy_ns = slot_ns;
+        } else if slot_ns.saturating_sub(busy_ns) > PATIENCE_NS {
+            IDLE.store(true, Ordering::SeqCst);
+            // Asked again: who began to run in between did not see that we sleep.
+            if nobody_runs() {
+                park_timeout(LONGEST_IDLE);
+            }
+            IDLE.store(false, Ordering::Relaxed);
+            slot_ns = clock::monotonic_ns();
+            continue;
+        }
+        chance = rng::after(chance);
+        // No sooner than somebody can have run enough since the last round: to wake up is most of what a tick costs.
+        let first_ns = slot_ns.max(went_ns + enough_ns(interval_ns));
+        let room_ns = (slot_ns + interval_ns).saturating_sub(first_ns).max(1);
+        sleep_until(first_ns + chance % room_ns, interval_ns);
+        let now_ns = clock::monotonic_ns();
+        went_ns = now_ns;
+        let round = Round::begin();
+        if CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0 {
+            threads::live().for_each(|state| visit(state, slot_ns, now_ns));
+        }
+        drop(round);
+        slot_ns += interval_ns;
+        let missed = now_ns.saturating_sub(slot_ns) / interval_ns;
+        if let (1.., Some(hub)) = (missed, CAPTURE.hub()) {
+            slot_ns += missed * interval_ns;
+            add(&hub.counters.overrun, missed);
+        }
+    }
+}
+
+/// Whether all waits are measured, and all threads wait. Who wants to know of CPU has to look all the same, as has who wants
+/// to know of waits where no hook tells of them, nor that somebody runs again.
+fn nobody_runs() -> bool {
+    HOOKS
+        && CAPTURE.walls.load(Ordering::Relaxed)
+        && threads::live()
+            .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0)
+            .all(|it| it.walls.is_blocked() && !it.cpu_wanted.load(Ordering::Relaxed))
+}
+
+/// Or until the interval is another one; if that is not far, it is not noticed.
+fn sleep_until(then_ns: u64, interval_ns: u64) {
+    loop {
+        let left_ns = then_ns.saturating_sub(clock::monotonic_ns());
+        if left_ns == 0 || INTERVAL_NS.load(Ordering::Relaxed) != interval_ns {
+            return;
+        }
+        if left_ns < NOT_FAR_NS {
+            clock::sleep_until(then_ns);
+        } else {
+            park_timeout(Duration::from_nanos(left_ns));
+        }
+    }
+}
+
+/// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
+fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
+    let interval_ns = state.interval_ns.load(Ordering::Relaxed);
+    // One at which nobody looks as often as at others is left out now and then, as is one that has to run first.
+    if interval_ns == 0 || now_ns < state.next_tick_ns.load(Ordering::Relaxed) {
+        return;
+    }
+    if state.sampled.is_on() {
+        state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+        return match clock::cpu_ns_of(state.native_id()) {
+            Some(cpu_ns) if state.sampled.poll(now_ns, cpu_ns) => tick(state),
+            Some(_) => {}
+            None => state.sampled.end(now_ns, None),
+        };
+    }
+    if !IS_ENGINE.load(Ordering::Relaxed) {
+        return;
+    }
+    // Its waits are measured, so nothing is to be learnt; unless a session wants to know of its CPU.
+    if state.walls.is_blocked() && !state.cpu_wanted.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
+    if state.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
+        return; // it has not run since the last round
+    }
+    if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < enough_ns(interval_ns) {
+        return;
+    }
+    // A thread that has run and is asleep by now is caught another time: its next sample has what it ran.
+    if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
+        return;
+    }
+    state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+    state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+    #[cfg(feature = "testing")]
+    crate::api::testing::before_tick();
+    tick(state);
+}
+
+/// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
+pub(crate) fn tick(state: &'static ThreadState) {
+    let info = TimerInfo::of(state);
+    // SAFETY: it is as large as a siginfo; a thread that is gone is an error that we ignore.
+    unsafe {
+        ::libc::syscall(
+            ::libc::SYS_rt_tgsigqueueinfo,
+            ::libc::getpid(),
+            state.native_id(),
+            ::libc::SIGPROF,
+            &raw const info,
+        );
+    }
+}

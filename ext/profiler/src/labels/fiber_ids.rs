@@ -1,0 +1,63 @@
+//! Numbers of fibers, for sessions that want to know which fiber a sample is of. A fiber has its number from when it was first
+//! seen to run on.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::typed_data::Obj;
+use magnus::value::Opaque;
+use magnus::{Ruby, Value};
+use profiler_core::ids::ScopeId;
+
+use crate::labels::object::Labels;
+use crate::vm::{self, fibers};
+
+/// Sessions that want to know.
+static WANTED: AtomicUsize = AtomicUsize::new(0);
+/// The number that was given last. It goes on from session to session, as fibers keep what they have.
+static LAST: AtomicU32 = AtomicU32::new(0);
+
+/// Whether somebody wants to know.
+pub(super) fn wanted() -> bool {
+    WANTED.load(Ordering::Relaxed) > 0
+}
+
+/// A session that wants to know is there, or is gone.
+pub(super) fn want(more: bool) {
+    if more {
+        WANTED.fetch_add(1, Ordering::Relaxed);
+    } else {
+        WANTED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// `labels` with the number of the fiber that runs, if somebody wants to know: the one that it has in `before`, or a new one.
+pub(super) fn numbered(
+    ruby: &Ruby,
+    labels: Option<Obj<Labels>>,
+    before: Option<Obj<Labels>>,
+) -> Option<Obj<Labels>> {
+    if !wanted() {
+        return labels;
+    }
+    let running = vm::state::current_fiber();
+    if labels.is_some_and(|it| it.number(ruby, running).is_some()) {
+        return labels;
+    }
+    let new = || LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+    let number = before.and_then(|it| it.number(ruby, running)).unwrap_or_else(new);
+    // SAFETY: it runs, so it is alive.
+    let fiber = Opaque::from(unsafe { Value::from_raw(running as _) });
+    let (set, scope) = labels.map_or((Default::default(), ScopeId::NONE), |it| (it.set.clone(), it.scope));
+    Some(Labels::wrap_for(ruby, set, scope, Some((fiber, number))))
+}
+
+/// What the fiber that runs has becomes what has its number too. Those that it makes inherit that, and get their own in turn.
+pub(super) fn number_own(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Option<Obj<Labels>> {
+    let numbered = numbered(ruby, labels, None);
+    if numbered.map(|it| it.as_raw()) != labels.map(|it| it.as_raw()) {
+        // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
+        unsafe { fibers::set_local(vm::state::current_thread(), numbered.map(|it| it.as_raw())) };
+    }
+    numbered
+}

@@ -1,0 +1,283 @@
+//! The methods that `define_method` made of blocks.
+//!
+//! Their frames are bare code, `block in <class:Foo>`, from which nothing leads to the method. So it goes the
+//! other way: through all methods of all classes to the blocks that they were made of. That takes tens of
+//! milliseconds in a large app, so it is done only if there is such a frame, and what was found is kept for a
+//! while: for so long that looking takes at most a hundredth of the time.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{Error, RArray, Ruby, Value};
+use profiler_core::pipeline::name_cache::{brace, without_ids};
+use profiler_core::profile::Function;
+
+use crate::naming::owners::Owner;
+use crate::vm::objects::{kind, references, Kind, Pinned};
+use crate::vm::{frames, methods, modules};
+
+/// Blocks inside blocks inside a method made by `define_method`: this many levels.
+const DEEPEST: usize = 16;
+/// What is found is kept for this many times as long as it took to find.
+const KEPT_FOR: u32 = 100;
+/// Answers that are kept.
+const MAX_KEPT: usize = 10_000;
+
+/// Where a block stands, and what Ruby calls it: path, first line, label.
+type Place = (String, u32, String);
+/// The function that a block is part of; nothing if it is only itself.
+type Answer = Option<Function>;
+
+/// Answers, and how long they are good: methods come and go.
+static KEPT: Mutex<Option<HashMap<Place, (Answer, Instant)>>> = Mutex::new(None);
+
+/// How deep a label is: the number of blocks, and of `rescue` and `ensure` inside the innermost.
+fn depth(label: &str) -> (usize, usize) {
+    let (mut rest, mut clauses) = (label, 0);
+    while let Some(inner) = rest.strip_prefix("rescue in ").or_else(|| rest.strip_prefix("ensure in ")) {
+        (rest, clauses) = (inner, clauses + 1);
+    }
+    let blocks = match rest.strip_prefix("block ") {
+        Some(one) if one.starts_with("in ") => 1,
+        Some(more) => {
+            more.strip_prefix('(').and_then(|it| it.split_once(" levels) in ")?.0.parse().ok()).unwrap_or(0)
+        }
+        None => 0,
+    };
+    (blocks, clauses)
+}
+
+/// Whether code of this label is a block, or inside one.
+pub(super) fn is_block(label: &str) -> bool {
+    depth(label).0 > 0
+}
+
+/// Names those of `functions` that are at `blocks`, and were given Ruby's label, by the methods that
+/// they are.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile. Nothing of what was found by then is kept.
+///
+/// # Safety
+/// The caller holds the GVL, and keeps `handles` marked and in their places.
+pub(super) unsafe fn name(
+    ruby: &Ruby,
+    handles: &[u64],
+    functions: &mut [Function],
+    blocks: &[usize],
+) -> Result<(), Error> {
+    let place_of = |it: &Function| (it.path.clone(), it.first_line, it.name.clone());
+    let places: Vec<Place> = blocks.iter().filter_map(|at| functions.get(*at)).map(place_of).collect();
+    let answers = match kept(&places) {
+        Some(answers) => answers,
+        None => {
+            let handles: Vec<u64> = blocks.iter().filter_map(|at| handles.get(*at)).copied().collect();
+            let begun = Instant::now();
+            // SAFETY: as promised.
+            let found = unsafe { find(ruby, &handles)? };
+            let found: Vec<_> = places.iter().cloned().zip(found).collect();
+            keep(&found, begun.elapsed());
+            found.into_iter().map(|(_place, function)| function).collect()
+        }
+    };
+    for (at, answer) in blocks.iter().zip(answers) {
+        if let (Some(function), Some(answer)) = (functions.get_mut(*at), answer) {
+            *function = answer;
+        }
+    }
+    Ok(())
+}
+
+/// The answers for all of `places`, if they are known and still good.
+fn kept(places: &[Place]) -> Option<Vec<Answer>> {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let (kept, now) = (kept.as_ref()?, Instant::now());
+    let good = |place| kept.get(place).filter(|(_, until)| now < *until).map(|(answer, _)| answer.clone());
+    places.iter().map(good).collect()
+}
+
+/// Remembers what was found. Blocks that stand at one place and are different methods are looked for again.
+fn keep(found: &[(Place, Answer)], took: Duration) {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = kept.get_or_insert_default();
+    if kept.len() + found.len() > MAX_KEPT {
+        kept.clear();
+    }
+    let until = Instant::now() + took * KEPT_FOR;
+    for (place, answer) in found {
+        kept.insert(place.clone(), (answer.clone(), until));
+    }
+    for (place, answer) in found {
+        if kept.get(place).is_some_and(|(other, _)| other != answer) {
+            kept.remove(place);
+        }
+    }
+}
+
+/// The code of a block and of all that it is inside of, the innermost first, as far as these are blocks.
+/// Makes no Ruby object.
+///
+/// # Safety
+/// The caller holds the GVL; `block` is a live iseq.
+unsafe fn lineage(block: u64, buffer: &mut Vec<u64>) -> Vec<u64> {
+    let mut lineage = vec![block];
+    let mut here = block;
+    // SAFETY: as promised; code holds the code that it is inside of.
+    let label = |iseq: u64| unsafe { depth(&frames::label(iseq)) };
+    while lineage.len() < DEEPEST {
+        let own = label(here);
+        // SAFETY: as above.
+        unsafe { references(here, buffer) };
+        // It refers to what it is inside of and to what is inside of it; the latter is deeper.
+        // SAFETY: what live code refers to is alive.
+        let around = buffer.iter().copied().filter(|it| unsafe { kind(*it) } == Kind::Iseq && *it != here);
+        let outer = around.map(|it| (label(it), it)).filter(|(depth, _)| *depth < own).max();
+        match outer {
+            Some(((blocks, _), outer)) if blocks > 0 => {
+                lineage.push(outer);
+                here = outer;
+            }
+            _ => break,
+        }
+    }
+    lineage
+}
+
+/// One method that a block was made.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Made {
+    owner: Owner,
+    method: String,
+}
+
+/// For each of `handles`, the function that it is part of.
+///
+/// # Safety
+/// As [`name`].
+unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
+    // SAFETY: the GVL is held. Objects stay where they are as their holders say: handles are marked, the
+    // others are in `pinned` before Ruby can make an object.
+    unsafe {
+        let modules = modules::all(ruby)?;
+        let mut pinned = Pinned::with_room_for(handles.len() * DEEPEST + modules.len() * 2);
+        let mut buffer = Vec::new();
+        let lineages: Vec<Vec<u64>> = handles.iter().map(|it| lineage(*it, &mut buffer)).collect();
+        let wanted: HashSet<u64> = lineages.iter().flatten().copied().filter(|it| pinned.push(*it)).collect();
+        let mut hosts = hosts(modules, &wanted);
+        hosts.retain(|host| pinned.push(*host));
+        let mut made: HashMap<u64, BTreeSet<Made>> = HashMap::new();
+        for host in hosts {
+            add_methods(ruby, host, &wanted, &mut made)?;
+        }
+        let answer = |lineage: &Vec<u64>| lineage.iter().find_map(|it| Some(together(*it, made.get(it)?)));
+        Ok(lineages.iter().map(answer).collect())
+    }
+}
+
+/// Those of `modules`, and of their singleton classes, that have a method made of one of `wanted`. Makes no
+/// Ruby object.
+///
+/// # Safety
+/// The caller holds the GVL, and the Array is on the machine's stack.
+unsafe fn hosts(modules: RArray, wanted: &HashSet<u64>) -> Vec<u64> {
+    let mut buffers = Default::default();
+    let mut hosts = Vec::new();
+    // SAFETY: nothing changes the Array meanwhile, and what is in it is alive.
+    unsafe {
+        for module in modules.as_slice() {
+            let module = module.as_raw();
+            let meta = (kind(module) == Kind::Class).then(|| modules::metaclass(module)).flatten();
+            for candidate in meta.into_iter().chain([module]) {
+                let mut any = false;
+                let wants = |block: u64| wanted.contains(&block);
+                methods::each_own(candidate, &mut buffers, |it| any |= it.block.is_some_and(wants));
+                if any {
+                    hosts.push(candidate);
+                }
+            }
+        }
+    }
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// Adds the methods of `host` that were made of one of `wanted`.
+///
+/// # Safety
+/// The caller holds the GVL, and keeps all of these in their places.
+unsafe fn add_methods(
+    ruby: &Ruby,
+    host: u64,
+    wanted: &HashSet<u64>,
+    made: &mut HashMap<u64, BTreeSet<Made>>,
+) -> Result<(), Error> {
+    let mut buffer = Vec::new();
+    // SAFETY: as promised; the list's elements are alive with it.
+    unsafe {
+        let owner = Owner::of(host);
+        for object in methods::list(ruby, Value::from_raw(host as _))?.into_iter() {
+            let Some(entry) = methods::entry(object, &mut buffer) else { continue };
+            let mut method = methods::method(entry, &mut buffer);
+            if let (None, Some(original)) = (method.block, method.original) {
+                method = methods::method(original, &mut buffer);
+            }
+            let Some(block) = method.block.filter(|it| wanted.contains(it)) else { continue };
+            if method.owner == Some(host) {
+                let Some(name) = methods::original_name(ruby, object)? else { continue };
+                let method = without_ids(&name).to_owned();
+                made.entry(block).or_default().insert(Made { owner: owner.clone(), method });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The function that the block `iseq` is, given what methods were made of it. No Ruby object is made.
+///
+/// # Safety
+/// The caller holds the GVL; the iseq is alive.
+unsafe fn together(iseq: u64, made: &BTreeSet<Made>) -> Function {
+    // SAFETY: as promised.
+    let it = unsafe { frames::describe(iseq) }.unwrap_or_default();
+    let set = |of: fn(&Made) -> &str| made.iter().map(of).collect::<BTreeSet<_>>();
+    let (classes, methods) = (brace(set(|it| &it.owner.class_name)), brace(set(|it| &it.method)));
+    let receivers = set(|it| it.owner.receiver());
+    let separators: BTreeSet<char> = made.iter().map(|it| it.owner.separator()).collect();
+    let name = match separators.first() {
+        Some(separator)
+            if separators.len() == 1 && (receivers.len() == 1 || set(|it| &it.method).len() == 1) =>
+        {
+            format!("{}{separator}{methods}", brace(receivers))
+        }
+        _ => {
+            let names: BTreeSet<String> = made.iter().map(|it| it.owner.qualify(&it.method)).collect();
+            brace(names.iter().map(String::as_str))
+        }
+    };
+    let path = it.path.unwrap_or_default();
+    Function { name, class_name: classes, method_name: methods, path, first_line: it.first_line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth;
+
+    #[test]
+    fn labels_say_how_deep_they_are() {
+        for (label, is) in [
+            ("<main>", (0, 0)),
+            ("<class:Foo>", (0, 0)),
+            ("block in <class:Foo>", (1, 0)),
+            ("block (2 levels) in <top (required)>", (2, 0)),
+            ("rescue in block in <main>", (1, 1)),
+            ("ensure in rescue in block (12 levels) in make", (12, 2)),
+            ("block party", (0, 0)),
+            ("block (many levels) in x", (0, 0)),
+        ] {
+            assert_eq!(depth(label), is, "{label}");
+        }
+    }
+}

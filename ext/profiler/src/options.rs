@@ -1,0 +1,274 @@
+//! What the user asked for, checked. A wrong value raises ArgumentError that names it and what is
+//! allowed.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
+
+use profiler_core::analysis::gc::Place;
+use profiler_core::ids::ScopeId;
+use profiler_core::sampling::allocation_sampler::Window;
+use profiler_core::session::labels::LabelSet;
+use profiler_core::session::view::Measures;
+
+use crate::engine::{perf, Engine};
+use crate::errors::{argument_error, error, wrong_value};
+use crate::sys::clock;
+use crate::vm;
+
+mod given;
+pub(crate) mod mode;
+mod prepared;
+pub(crate) mod wall;
+use given::Given;
+pub(crate) use mode::modes;
+pub(crate) use prepared::Prepared;
+
+const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
+const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
+const DEPTH: RangeInclusive<i64> = 128..=10_000;
+const DEFAULT_INTERVAL_US: i64 = 1_000;
+const DEFAULT_DEPTH: i64 = 2_048;
+
+/// Whose time a session is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// All, also those yet to be born.
+    All,
+    /// The one that starts it.
+    Current,
+    /// These, by identity.
+    These(Vec<u64>),
+}
+
+/// Where a session has its bounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// It ends with a block on the thread that starts it.
+    pub(crate) block: bool,
+    /// Only inside this one, and on the threads that go there, see `Session#join`.
+    pub(crate) scope: Option<ScopeId>,
+}
+
+/// A session's options.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// What it measures.
+    pub(crate) measures: Measures,
+    /// Of its ticks; 0 where it is not about time.
+    pub(crate) interval_ns: u64,
+    /// From one object that it looks at to the next; 0 objects where it is not about objects.
+    pub(crate) every: Window,
+    pub(crate) depth: usize,
+    pub(crate) threads: Threads,
+    /// Whether each record is kept with its time.
+    pub(crate) timeline: bool,
+    /// Whether samples say which fiber they are of.
+    pub(crate) fibers: bool,
+    /// Where garbage collection shows, if not under what caused it.
+    pub(crate) gc: Option<Place>,
+    /// Directories that paths are cut off at; nothing if paths stay as they are.
+    pub(crate) trim_path: Option<Vec<String>>,
+    /// Only while all of these are current.
+    pub(crate) labels: LabelSet,
+    /// On every sample.
+    pub(crate) static_labels: LabelSet,
+    pub(crate) engine: Engine,
+    /// The engine was asked for by name, so no other will do.
+    pub(crate) engine_asked: bool,
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// What the reader of the profile has to know about these choices.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Config {
+    /// Reads the values of the keywords of `Profiler.start`, in the order of [`Given`]; what was not given takes
+    /// its default.
+    pub(crate) fn from_ruby(ruby: &Ruby, options: RArray) -> Result<Self, Error> {
+        let given = Given::from_ruby(options);
+        let mut notes = Vec::new();
+        let measures = mode::measures(ruby, given.mode)?;
+        let every = mode::every(ruby, measures, given.every, given.every_bytes)?;
+        if !measures.timed() {
+            let of_time = [
+                ("interval", given.interval),
+                ("frequency", given.frequency),
+                ("engine", given.engine),
+                ("gc", given.gc),
+            ];
+            mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
+        }
+        let interval_ns = match measures.timed() {
+            true => interval_ns(ruby, given.interval, given.frequency)?,
+            false => 0,
+        };
+        let asked = if measures.timed() { asked_engine(ruby, given.engine)? } else { None };
+        Ok(Self {
+            measures,
+            interval_ns,
+            every,
+            depth: integer(ruby, "depth", given.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
+            threads: threads(ruby, given.threads)?,
+            labels: labels(ruby, "labels", given.labels)?,
+            static_labels: labels(ruby, "static_labels", given.static_labels)?,
+            engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
+            engine_asked: asked.is_some(),
+            metadata: metadata(ruby, given.metadata)?,
+            gc: given.gc.map(|it| gc_place(ruby, it)).transpose()?,
+            trim_path: given.trim_path.map(TryConvert::try_convert).transpose()?,
+            timeline: given.timeline.is_some_and(Value::to_bool),
+            fibers: given.fibers.is_some_and(Value::to_bool),
+            notes,
+        })
+    }
+}
+
+fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -> Result<u64, Error> {
+    if interval.is_some() && frequency.is_some() {
+        return Err(argument_error(ruby, "interval: and frequency: say the same thing: give one of them"));
+    }
+    let interval_us = integer(ruby, "interval", interval, &INTERVAL_US)?;
+    let frequency_hz = integer(ruby, "frequency", frequency, &FREQUENCY_HZ)?;
+    Ok(match (interval_us, frequency_hz) {
+        (_, Some(hz)) => 1_000_000_000 / hz as u64,
+        (us, None) => us.unwrap_or(DEFAULT_INTERVAL_US) as u64 * 1_000,
+    })
+}
+
+fn integer(
+    ruby: &Ruby,
+    name: &str,
+    value: Option<Value>,
+    allowed: &RangeInclusive<i64>,
+) -> Result<Option<i64>, Error> {
+    let unit = match name {
+        "interval" => " microseconds",
+        "frequency" => " Hz",
+        "every" => " objects",
+        "every_bytes" => " bytes",
+        _ => " frames",
+    };
+    let Some(value) = value else { return Ok(None) };
+    let number = magnus::Integer::from_value(value).and_then(|number| number.to_i64().ok());
+    match number.filter(|number| allowed.contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(wrong_value(ruby, value, |it| {
+            format!("{name}: {it} is not an Integer from {} to {}{unit}", allowed.start(), allowed.end())
+        })),
+    }
+}
+
+fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
+    let Some(value) = value else { return Ok(Threads::All) };
+    let wrong = || {
+        wrong_value(ruby, value, |it| {
+            format!("threads: {it} is not a choice (allowed: :all, :current, a Thread, an Array of Threads)")
+        })
+    };
+    if let Some(name) = Symbol::from_value(value) {
+        return match &*name.name()? {
+            "all" => Ok(Threads::All),
+            "current" => Ok(Threads::Current),
+            _ => Err(wrong()),
+        };
+    }
+    let these: Option<Vec<u64>> = match RArray::from_value(value) {
+        Some(array) => array.into_iter().map(vm::threads::identity).collect(),
+        None => vm::threads::identity(value).map(|thread| vec![thread]),
+    };
+    these.filter(|these| !these.is_empty()).map(Threads::These).ok_or_else(wrong)
+}
+
+/// The place of that name.
+pub(crate) fn gc_place(ruby: &Ruby, value: Value) -> Result<Place, Error> {
+    let named = Symbol::from_value(value).and_then(|name| Place::from_name(&name.name().ok()?));
+    let message = |it| format!("gc: {it} is not a place (allowed: :root, :ignore)");
+    named.ok_or_else(|| wrong_value(ruby, value, message))
+}
+
+fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Error> {
+    let Some(value) = value else { return Ok(LabelSet::EMPTY) };
+    match RHash::from_value(value) {
+        Some(labels) => crate::labels::set_from(ruby, labels),
+        None => Err(wrong_value(ruby, value, |it| format!("{name}: {it} is not a Hash"))),
+    }
+}
+
+/// The engine that was named, by the option or else by PROFILER_ENGINE.
+fn asked_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Error> {
+    let named = |name: &str| Engine::ALL.into_iter().find(|engine| engine.name() == name);
+    let wrong = |what: String, sign: &str| {
+        let allowed = Engine::ALL.map(|engine| format!("{sign}{}", engine.name())).join(", ");
+        format!("{what} is not an engine (allowed: {allowed})")
+    };
+    if let Some(value) = value {
+        let engine = Symbol::from_value(value).and_then(|name| named(&name.name().ok()?));
+        let message = |it| wrong(format!("engine: {it}"), ":");
+        return engine.map(Some).ok_or_else(|| wrong_value(ruby, value, message));
+    }
+    match std::env::var("PROFILER_ENGINE") {
+        Ok(name) if !name.is_empty() => {
+            let message = || wrong(format!("PROFILER_ENGINE={name:?}"), "");
+            named(&name).map(Some).ok_or_else(|| argument_error(ruby, message()))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn engine(
+    ruby: &Ruby,
+    measures: Measures,
+    interval_ns: u64,
+    asked: Option<Engine>,
+    notes: &mut Vec<String>,
+) -> Result<Engine, Error> {
+    if !measures.timed() {
+        return Ok(Engine::ThreadTimer); // which is not asked for anything
+    }
+    let danger = vm::process::unsafe_to_walk(ruby)?;
+    let engine = match (asked, &danger) {
+        (Some(asked), Some(why)) if asked != Engine::Safepoint => {
+            let message = format!("engine: :{} is not safe here: {why} (allowed: :safepoint)", asked.name());
+            return Err(argument_error(ruby, message));
+        }
+        (Some(engine), _) => engine,
+        (None, Some(_)) => Engine::Safepoint,
+        // Timers on CPU clocks tick no finer than the kernel; what ran is to be seen as finely as what waited.
+        (None, None) if measures.wall => Engine::Ticker,
+        (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
+        (None, None) if perf::probe() == Ok(perf::Counted::All) => Engine::Perf,
+        (None, None) => Engine::Ticker,
+    };
+    if measures.wall {
+        let note = wall::note(engine, danger.as_deref()).map_err(|why| {
+            let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");
+            error(ruby, "Unsupported", message)
+        })?;
+        notes.extend(note.map(Into::into));
+    }
+    if engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel) {
+        notes.push(perf::BLIND_NOTE.into());
+    }
+    if engine == Engine::Safepoint {
+        let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();
+        notes.push(format!(
+            "stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}"
+        ));
+    }
+    Ok(engine)
+}
+
+fn metadata(ruby: &Ruby, value: Option<Value>) -> Result<BTreeMap<String, String>, Error> {
+    let mut metadata = BTreeMap::new();
+    let Some(value) = value else { return Ok(metadata) };
+    let Some(hash) = RHash::from_value(value) else {
+        return Err(wrong_value(ruby, value, |it| format!("metadata: {it} is not a Hash")));
+    };
+    hash.foreach(|key: Value, value: Value| {
+        let text = |it: Value| it.to_r_string().and_then(|it| <String>::try_convert(it.as_value()));
+        metadata.insert(text(key)?, text(value)?);
+        Ok(ForEach::Continue)
+    })?;
+    Ok(metadata)
+}

@@ -1,0 +1,110 @@
+//! What a session measures, and of how many objects it looks at one.
+
+use std::ops::RangeInclusive;
+
+use magnus::{Error, RArray, Ruby, Symbol, Value};
+use profiler_core::sampling::allocation_sampler::Window;
+use profiler_core::session::view::Measures;
+
+use crate::errors::{argument_error, error, wrong_value};
+use crate::options::{integer, wall};
+use crate::vm;
+use crate::vm::door::inspect;
+
+const EVERY: RangeInclusive<i64> = 1..=1_000_000;
+const DEFAULT_EVERY: i64 = 1_000;
+/// From more than the largest slot on.
+const EVERY_BYTES: RangeInclusive<i64> = 1_024..=1 << 30;
+
+/// What can be asked for.
+const MODES: [&str; 4] = ["cpu", "wall", "allocations", "heap"];
+
+/// The names of what a session measures, as `mode:` has them.
+pub(crate) fn modes(measures: Measures) -> Vec<String> {
+    let Measures { cpu, wall, allocations, heap } = measures;
+    let on = MODES.into_iter().zip([cpu, wall, allocations, heap]).filter(|(_, on)| *on);
+    on.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The same with one of them more; nothing if it is none.
+fn with(measures: Measures, mode: Value) -> Option<Measures> {
+    Some(match &*Symbol::from_value(mode)?.name().ok()? {
+        "cpu" => Measures { cpu: true, ..measures },
+        "wall" => Measures { wall: true, ..measures },
+        "allocations" | "object" => Measures { allocations: true, ..measures },
+        "heap" | "retained" => Measures { heap: true, ..measures },
+        _ => return None,
+    })
+}
+
+pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
+    let Some(value) = value else { return Ok(Measures::default()) };
+    let asked = match RArray::from_value(value) {
+        Some(modes) => modes.into_iter().try_fold(Measures::NONE, with),
+        None => with(Measures::NONE, value),
+    };
+    let Some(measures) = asked.filter(|it| *it != Measures::NONE) else {
+        let allowed = MODES.map(|name| format!(":{name}")).join(", ");
+        return Err(wrong_value(ruby, value, |it| {
+            format!("mode: {it} is not a mode (allowed: {allowed}, an Array of these)")
+        }));
+    };
+    let why_not = |of, why, allowed| {
+        let message = format!("mode: {of} cannot be measured here: {why} (allowed: {allowed})");
+        Err(error(ruby, "Unsupported", message))
+    };
+    if let Some(why) = measures.wall.then(|| wall::no_hooks(ruby)).flatten() {
+        return why_not(inspect(value)?, why, ":cpu, :allocations, :heap");
+    }
+    if let Some(why) = if measures.objects() { no_objects(ruby)? } else { None } {
+        return why_not(inspect(value)?, why, ":cpu, :wall");
+    }
+    if measures.heap && vm::process::has_ractors(ruby)? {
+        let why = "there are Ractors, and one that collects garbage does not tell what it frees";
+        return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
+    }
+    Ok(measures)
+}
+
+/// Why objects cannot be looked at.
+///
+/// # Errors
+/// Exceptions that were delivered while Ruby was asked.
+pub(crate) fn no_objects(ruby: &Ruby) -> Result<Option<&'static str>, Error> {
+    let kills = vm::allocations::HOOK_KILLS_RACTORS && vm::process::has_ractors(ruby)?;
+    Ok(kills.then_some(
+        "there are Ractors, and before Ruby 3.3 a hook on allocation kills a process that has some",
+    ))
+}
+
+pub(super) fn every(
+    ruby: &Ruby,
+    measures: Measures,
+    objects: Option<Value>,
+    bytes: Option<Value>,
+) -> Result<Window, Error> {
+    let given = [("every", objects), ("every_bytes", bytes)];
+    if !measures.objects() {
+        only_with(ruby, given, "objects, which need mode: :allocations or :heap")?;
+        return Ok(Window::Objects(0));
+    }
+    if objects.is_some() && bytes.is_some() {
+        return Err(argument_error(ruby, "every: and every_bytes: say the same thing: give one of them"));
+    }
+    if let Some(bytes) = integer(ruby, "every_bytes", bytes, &EVERY_BYTES)? {
+        return Ok(Window::Bytes(bytes as u64));
+    }
+    Ok(Window::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
+}
+
+/// An error if one of these options is given, which are for `what`.
+pub(super) fn only_with<const N: usize>(
+    ruby: &Ruby,
+    options: [(&str, Option<Value>); N],
+    what: &str,
+) -> Result<(), Error> {
+    match options.into_iter().find_map(|(name, value)| Some((name, value?))) {
+        None => Ok(()),
+        Some((name, value)) => Err(wrong_value(ruby, value, |it| format!("{name}: {it} is for {what}"))),
+    }
+}

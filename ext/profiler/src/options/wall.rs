@@ -1,0 +1,44 @@
+//! Whether the wall clock can be measured here.
+
+use magnus::{Error, Ruby};
+
+use crate::engine::Engine;
+use crate::vm;
+use crate::vm::gvl::HOOKS;
+
+/// Why the engine `safepoint` sees no waits where the VM does not tell of them.
+const NEEDS_SIGNALS: &str =
+    "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
+
+/// What every profile of waits that are sampled says of them.
+const SAMPLED: &str =
+    "before Ruby 3.3 waits are sampled, by a few signals each that can end a system call with EINTR; \
+     waiting for the GVL is waiting, for it cannot be told apart";
+
+/// Why the VM's hooks on waits cannot be had, where there are any.
+pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
+    // SAFETY: a `Ruby` proves that the GVL is held.
+    unsafe { vm::gvl::unavailable() }
+}
+
+/// What the reader of a profile has to know of its waits, if something. An error says why there can be no such profile
+/// with that engine; `danger` is why stacks cannot be walked at every moment.
+pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'static str>, String> {
+    match engine {
+        _ if HOOKS => Ok(None),
+        Engine::Safepoint => {
+            Err(format!("{NEEDS_SIGNALS}: {}", danger.unwrap_or("engine :safepoint was asked for")))
+        }
+        _ => Ok(Some(SAMPLED)),
+    }
+}
+
+/// Why `:wall` cannot be measured in this process; nothing when it can.
+///
+/// # Errors
+/// Exceptions that were delivered while Ruby was asked.
+pub(crate) fn why_not(ruby: &Ruby) -> Result<Option<String>, Error> {
+    let danger = vm::process::unsafe_to_walk(ruby)?;
+    let unseen = || note(Engine::Safepoint, Some(danger.as_deref()?)).err();
+    Ok(no_hooks(ruby).map(Into::into).or_else(unseen))
+}

@@ -1,0 +1,129 @@
+//! What a forked child inherits and must not use: the locks, the collector thread, the timers.
+//!
+//! `pthread_atfork` sees every fork, also that of `Process.daemon`. Before it, the locks are taken, so
+//! that none is held by a thread that the child does not have. In the child the sessions forget what
+//! they saw, which is the parent's, and go on with the one thread that is there. The rest, a collector
+//! thread and timers, waits for Ruby to run again: a child that only turns into another program never
+//! gets them.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::MutexGuard;
+
+use profiler_core::ids::{LabelSetId, ScopeId};
+use profiler_core::pipeline::hub::ForkGuard;
+use profiler_core::record::sample::WallTimes;
+use profiler_core::session::view::ThreadNow;
+
+use crate::capture::{allocation, wait, walk, CAPTURE};
+use crate::engine::{perf, ticker};
+use crate::sampler::{self, thread_hooks, timers, Sampler};
+use crate::sys::clock;
+use crate::threads::{self, ThreadState};
+use crate::vm::jobs::Job;
+
+/// This is a child, and its sessions have not gone on yet.
+static PENDING: AtomicBool = AtomicBool::new(false);
+
+/// Lets the sessions of a forked child go on.
+pub(crate) static GO_ON: Job = Job::new(go_on);
+
+/// The id of this process; 0 before it was asked for.
+static PID: AtomicU32 = AtomicU32::new(0);
+
+struct Held {
+    sampler: MutexGuard<'static, Sampler>,
+    drain: Option<ForkGuard<'static>>,
+    /// Who forks.
+    me: Option<&'static ThreadState>,
+    /// And its native id.
+    native_id: i32,
+}
+
+struct Forking(UnsafeCell<Option<Held>>);
+
+// SAFETY: libc calls `before` and then `in_parent` or `in_child` on the one thread that forks, under
+// its own lock; in the child there is no other thread.
+unsafe impl Sync for Forking {}
+
+static FORKING: Forking = Forking(UnsafeCell::new(None));
+
+/// Installs the three hooks. Call it once; they stay for ever.
+pub(crate) fn install() {
+    // SAFETY: plain functions that live as long as the process.
+    unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+}
+
+unsafe extern "C" fn before() {
+    let sampler = sampler::lock();
+    let drain = CAPTURE.hub().map(|hub| hub.before_fork());
+    let held = Held { sampler, drain, me: threads::mine(), native_id: clock::native_id() };
+    // SAFETY: only the forking thread is here.
+    unsafe { *FORKING.0.get() = Some(held) };
+}
+
+unsafe extern "C" fn in_parent() {
+    // SAFETY: only the forking thread is here.
+    let held = unsafe { (*FORKING.0.get()).take() };
+    // Only now that the place is empty: another thread may be waiting to fork.
+    drop(held);
+}
+
+unsafe extern "C" fn in_child() {
+    PID.store(0, Ordering::Relaxed);
+    // The timers did not come along, nor did the thread that drained.
+    CAPTURE.enabled.store(false, Ordering::Release);
+    walk::free_all();
+    threads::forget_native_id();
+    // SAFETY: only the forking thread is here.
+    let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
+    let before = held.me.map(ThreadState::id);
+    // Timers did not come along, but descriptors did.
+    threads::live().for_each(perf::disarm);
+    let me = threads::start_over(held.me);
+    timers::forget_timers();
+    ticker::forget();
+    wait::keep_hooks();
+    allocation::start_over();
+    let orphans = held.sampler.remove_orphans(held.native_id);
+    if let Some(drain) = held.drain.take() {
+        // A process that is born has used no CPU.
+        let now = me.map(|state| ThreadNow {
+            thread: state.id(),
+            cpu_ns: 0,
+            walls: WallTimes::default(),
+            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+        });
+        drain.start_over(clock::monotonic_ns(), &orphans, before, now);
+    }
+    held.sampler.start_over(before, me.map(ThreadState::id));
+    if !held.sampler.sessions.is_empty() || !orphans.is_empty() || thread_hooks::told() {
+        PENDING.store(true, Ordering::Relaxed);
+        // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
+        unsafe { GO_ON.trigger() };
+    }
+}
+
+unsafe extern "C" fn go_on(_data: *mut std::ffi::c_void) {
+    catch_up();
+}
+
+/// The id of this process, asked for once: libc no longer remembers it, and a session is short. For after [`install`].
+pub(crate) fn pid() -> u32 {
+    match PID.load(Ordering::Relaxed) {
+        0 => {
+            let pid = std::process::id();
+            PID.store(pid, Ordering::Relaxed);
+            pid
+        }
+        pid => pid,
+    }
+}
+
+/// In a forked child whose sessions have not gone on yet, they do. Needs the GVL.
+pub(crate) fn catch_up() {
+    if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
+        sampler::lock().go_on(hub);
+    }
+}

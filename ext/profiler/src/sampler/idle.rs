@@ -1,0 +1,38 @@
+//! What stays for a while after the last session. Where each request has one, the next comes soon, and to take timers, hooks and the registry
+//! away and to bring them back is half of what such a session takes between two requests, as none of that code is in the caches.
+//!
+//! While it lingers no timer fires, nothing is captured, and threads that begin and end are noted.
+
+use std::sync::atomic::Ordering;
+
+use crate::capture::{wait, CAPTURE};
+use crate::engine::Engine;
+use crate::sampler::{lock, thread_hooks, timers, Active, Sampler};
+
+impl Sampler {
+    /// What is left to do once `ended` is no more: as little as may be if it was that of a request and no other runs.
+    /// Waits and objects have hooks that are not free, and other engines no timers that could stand still.
+    pub(super) fn settle_after(&mut self, ended: &Active) {
+        let last_of_requests = ended.scope.is_some() && self.lingers();
+        let of_cpu = !ended.measures.wall && !ended.measures.objects() && !wait::on_gvl_hooked();
+        if last_of_requests && of_cpu && self.engine == Engine::ThreadTimer {
+            CAPTURE.enabled.store(false, Ordering::Release);
+            timers::stand_still();
+        } else {
+            self.settle_down();
+        }
+    }
+
+    /// Something lingers: nobody is there who needs it.
+    pub(super) fn lingers(&self) -> bool {
+        self.sessions.is_empty() && self.starting == 0 && thread_hooks::told()
+    }
+}
+
+/// No request is expected any more. With the GVL, and not inside a hook.
+pub(crate) fn let_go() {
+    let mut sampler = lock();
+    if sampler.lingers() {
+        sampler.settle_down();
+    }
+}

@@ -1,0 +1,57 @@
+//! Keeps every frame alive, and in its place, from the instant it is published until its name is known.
+//!
+//! Why this is complete: a handle is in the ring, in the hand of whoever drains, or in the frame table
+//! of the epoch. The drain lock makes the first and the last agree and the hand empty; and as no
+//! handler is between its walk and its publishing (`walk::wait_for_walks`), none is anywhere else.
+//! Names are asked for while the epoch still lists the handles.
+
+use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::Ordering;
+
+use profiler_core::record::frame::Synthetic;
+
+use crate::capture::{allocation, walk, CAPTURE};
+use crate::threads::{self, ThreadState};
+use crate::vm;
+
+/// The compact function of the root: what is followed may lie elsewhere now.
+///
+/// *Runs on:* the thread that collects. *GVL:* held. *Calls:* `rb_gc_location`. *Never:* waits for anybody.
+pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
+    // SAFETY: we are in the compact function, and what was freed is not followed any more.
+    allocation::relocate(|address| unsafe { vm::root::moved(address) });
+}
+
+/// The mark function of the root.
+///
+/// *Runs on:* the thread that collects. *GVL:* held. *Calls:* `rb_gc_mark`. *Never:* allocates a Ruby
+/// object; waits for anybody who needs the GVL.
+pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
+    let Some(hub) = CAPTURE.hub() else { return };
+    walk::wait_for_walks();
+    // A panic must not run into the VM; the handles not marked by then cannot be helped.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // A Thread outlives its state: the VM is asked about it, and follows the tag that it carries.
+        let held = |state: &'static ThreadState| {
+            let others = [&state.labels_object, &state.fiber].map(|it| it.load(Ordering::Relaxed));
+            others.into_iter().chain([state.object()])
+        };
+        for object in threads::live().flat_map(held) {
+            if object != 0 {
+                // SAFETY: it was alive when it was stored, and has been marked in every marking since.
+                unsafe { vm::root::pin(object) };
+            }
+        }
+        allocation::each_handle(|handle| {
+            // SAFETY: as above; it was read from a frame or an object that was alive, without a GC since.
+            unsafe { vm::root::pin(handle) };
+        });
+        hub.each_live_handle(|handle| {
+            if Synthetic::of(handle).is_none() {
+                // SAFETY: we are in the mark function, and this handle was marked from the start.
+                unsafe { vm::root::pin(handle) };
+            }
+        });
+    }));
+}

@@ -1,0 +1,197 @@
+//! Threads that are born and that end while sessions run: a hook through which they get and lose their timers.
+//!
+//! Where nobody gets a timer, as only objects are looked at, there is no such hook, which the VM would ask about each object
+//! that is made. Threads are met then when they first make an object that counts, and their ends are seen when libc tells,
+//! when another one is met in their place, or when the next session begins.
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+use magnus::{Error, Ruby};
+use profiler_core::record::counters::count;
+
+use crate::capture::{wait, CAPTURE};
+use crate::sampler::timers::{arm, disarm, has_timer, OWN_TIMERS};
+use crate::sys::clock;
+use crate::threads::{self, ThreadState};
+use crate::vm;
+use crate::vm::events::thread_hook;
+
+/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
+/// there is none.
+pub(super) static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// The same for its wall clock.
+pub(super) static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// Whether somebody looks at its CPU clock.
+pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
+/// The hook is there.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// Who was the last to ask [`me`]: mostly it is the same again, and to see that takes 7 ns less than to look for it.
+static LAST: AtomicPtr<ThreadState> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether a hook tells of threads.
+pub(crate) fn told() -> bool {
+    HOOKED.load(Ordering::Relaxed)
+}
+
+/// The state of the thread that we are on, which is one of Ruby's and has the GVL. It is met here, if nobody told of it.
+///
+/// Calls nothing of the VM that makes an object or raises.
+#[inline]
+pub(crate) fn me() -> Option<&'static ThreadState> {
+    let thread = vm::state::current_thread();
+    // Also the native one: where Ruby 3.1 leaves out the end of a thread, another can be born where its object was.
+    let is_mine = |it: &&ThreadState| {
+        it.object() == thread && it.pthread.load(Ordering::Relaxed) == clock::pthread_self() && it.is_live()
+    };
+    // SAFETY: it is null or came from a `&'static ThreadState`.
+    let last = unsafe { LAST.load(Ordering::Relaxed).as_ref() };
+    let state = match last.filter(is_mine) {
+        None => look_for_me(thread)?,
+        Some(last) => last,
+    };
+    if !told() {
+        threads::meet_untold(state);
+    }
+    Some(state)
+}
+
+#[cold]
+fn look_for_me(thread: u64) -> Option<&'static ThreadState> {
+    let is_me = |it: &&ThreadState| told() || it.object() == thread || vm::process::shares_native_threads();
+    let known = threads::own().filter(is_me);
+    if known.is_none() && !told() {
+        thread_begins(thread);
+    }
+    let found = known.or_else(threads::own)?;
+    LAST.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
+    Some(found)
+}
+
+/// A session begins, which is `timed` or looks at objects alone. Threads that are born register themselves from now on if it
+/// is timed; and if nobody told so far, those that have ended unseen are no more.
+///
+/// # Errors
+/// What Ruby raises when it is asked for its threads. Nothing has changed then.
+pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
+    if told() {
+        return Ok(());
+    }
+    if threads::live().next().is_some() && !vm::process::shares_native_threads() {
+        let next_id = threads::next_id();
+        let alive = vm::threads::identities(ruby)?;
+        bury_all_but(&alive, next_id);
+    }
+    if timed {
+        HOOKED.store(true, Ordering::Relaxed);
+        // SAFETY: sessions start with the GVL held, and never from within a hook.
+        unsafe { vm::events::on_threads(on_thread) };
+    }
+    Ok(())
+}
+
+/// Ends threads that are none of `alive`, a list that Ruby was asked for when ids had come to `next_id`. Threads that were
+/// born while Ruby answered are younger, and stay.
+pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
+    if vm::process::shares_native_threads() {
+        return;
+    }
+    for state in threads::live().filter(|it| it.is_older_than(next_id) && !alive.contains(&it.object())) {
+        close(state, threads::cpu_ns(state));
+    }
+}
+
+/// Ends the thread that we are on, whose state this is: Ruby reports an exception that ends a thread when its hook has been
+/// called, and a session that began meanwhile has met it again.
+pub(crate) fn thread_exits(state: &ThreadState) {
+    end(state);
+}
+
+/// No longer.
+pub(crate) fn hooks_off() {
+    AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    WALL_AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    if HOOKED.swap(false, Ordering::Relaxed) {
+        // SAFETY: sessions stop with the GVL held, and never from within a hook.
+        unsafe { vm::events::off(on_thread) };
+    }
+}
+
+thread_hook!(on_thread, |event, thread| {
+    if vm::events::begins(event) {
+        vm::state::find_stack(); // for ticks, which come only where there is this hook
+        thread_begins(thread);
+    } else {
+        threads::exits::note(thread);
+        thread_ends();
+    }
+});
+
+fn thread_begins(thread: u64) {
+    let cpu_ns = clock::thread_cpu_ns();
+    let here = threads::mine();
+    if here.is_some() && vm::process::shares_native_threads() {
+        return; // what is looked at there are the native ones
+    }
+    // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
+    if let Some(before) = here.filter(|state| state.object() != thread) {
+        close(before, cpu_ns);
+    }
+    let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
+    let armed = me.is_some_and(|state| {
+        threads::remember_own(state);
+        threads::keep_name(state);
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL; who is met later is so while there
+        // are no sessions of time, and then it does nothing.
+        unsafe { wait::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
+        arm_at_birth(state).is_ok()
+    });
+    if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
+        count(&hub.counters.threads_refused);
+    }
+}
+
+fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
+    let interval_ns = AT_BIRTH_NS.load(Ordering::Relaxed);
+    state.interval_ns.store(interval_ns, Ordering::Relaxed);
+    state.cpu_wanted.store(CPU_AT_BIRTH.load(Ordering::Relaxed), Ordering::Relaxed);
+    let needs_none = !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
+    if needs_none {
+        return Ok(());
+    }
+    let armed = arm(state, interval_ns);
+    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
+    if AT_BIRTH_NS.load(Ordering::SeqCst) == 0 {
+        disarm(state);
+    }
+    armed
+}
+
+fn thread_ends() {
+    // A native thread that goes on to other Ruby threads ends when libc says so.
+    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
+        end(state);
+    }
+}
+
+fn end(state: &ThreadState) {
+    threads::keep_name(state);
+    close(state, clock::thread_cpu_ns());
+}
+
+fn close(state: &ThreadState, cpu_ns: u64) {
+    state.refine_no_more();
+    disarm(state);
+    threads::retire(state, cpu_ns);
+}
+
+/// Ends threads whose end Ruby 3.1 left out.
+pub(crate) unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
+    let state = threads::at(state as usize);
+    let is_mine = |state: &&ThreadState| {
+        state.is_live() && state.pthread.load(Ordering::Relaxed) == clock::pthread_self()
+    };
+    if let Some(state) = state.filter(is_mine) {
+        end(state);
+    }
+}

@@ -1,0 +1,4 @@
+//! The door to the kernel: clocks and the signal. Safe in a handler.
+
+pub(crate) mod clock;
+pub(crate) mod sigprof;

@@ -1,0 +1,72 @@
+//! Who handles SIGPROF: nobody, we, or somebody else.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::capture::handler::on_sigprof;
+
+/// What stands in the process's table of signal handlers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The default, or ignored.
+    Nobody,
+    /// Our handler.
+    Us,
+    /// Another profiler, or a `trap` of the app.
+    Foreign,
+}
+
+/// What the system says is the handler after we installed ours; 0 before. Not always ours: a library that
+/// stands between (a sanitizer, for one) puts in its own, which calls ours.
+static INSTALLED: AtomicUsize = AtomicUsize::new(0);
+
+/// Who handles SIGPROF now.
+pub(crate) fn owner() -> Owner {
+    match current() {
+        ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,
+        handler if handler == INSTALLED.load(Ordering::Relaxed) => Owner::Us,
+        _ => Owner::Foreign,
+    }
+}
+
+fn current() -> usize {
+    // SAFETY: all fields may be zero; the call only writes `current`.
+    unsafe {
+        let mut current: ::libc::sigaction = ::core::mem::zeroed();
+        ::libc::sigaction(::libc::SIGPROF, ::core::ptr::null(), &mut current);
+        current.sa_sigaction
+    }
+}
+
+/// Installs our handler. It stays: without a session it counts a late signal and returns, whereas
+/// the default would end the process.
+///
+/// SA_ONSTACK runs it on the alternate stack that Ruby gives its threads. Near the end of a machine stack the kernel would
+/// else find no room for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
+/// spares the app what EINTR can be spared.
+pub(crate) fn install() {
+    // SAFETY: all fields may be zero; the handler keeps the rules of `capture`.
+    unsafe {
+        let mut ours: ::libc::sigaction = ::core::mem::zeroed();
+        ours.sa_sigaction = on_sigprof as *const () as usize;
+        ours.sa_flags = ::libc::SA_SIGINFO | ::libc::SA_RESTART | ::libc::SA_ONSTACK;
+        ::libc::sigemptyset(&mut ours.sa_mask);
+        ::libc::sigaction(::libc::SIGPROF, &ours, ::core::ptr::null_mut());
+    }
+    INSTALLED.store(current(), Ordering::Relaxed);
+}
+
+/// Runs `start`, which makes a native thread, so that the thread takes no signal of the process:
+/// Ruby's own threads are there for that, and SIGPROF would find no Ruby on it.
+pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+    // SAFETY: the masks are ours; a thread inherits the mask of its maker.
+    unsafe {
+        let mut all: ::libc::sigset_t = ::core::mem::zeroed();
+        let mut before: ::libc::sigset_t = ::core::mem::zeroed();
+        ::libc::sigfillset(&mut all);
+        ::libc::pthread_sigmask(::libc::SIG_SETMASK, &all, &mut before);
+        let result = start();
+        ::libc::pthread_sigmask(::libc::SIG_SETMASK, &before, ::core::ptr::null_mut());
+        result
+    }
+}
