@@ -12,7 +12,7 @@ use std::sync::MutexGuard;
 
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::ForkGuard;
-use profiler_core::record::sample::WallTimes;
+use profiler_core::record::WallTimes;
 use profiler_core::session::view::ThreadNow;
 
 use crate::arming;

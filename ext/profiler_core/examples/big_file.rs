@@ -7,7 +7,7 @@ use profiler_core::format::{self, Format};
 use profiler_core::ids::{FrameId, FunctionId, Id, Interner, RowId, StackId};
 use profiler_core::profile::timeline::{Moment, Timeline};
 use profiler_core::profile::{Frame, Function, Meta, Node, Profile, Sample, SampleType, Thread, Weights};
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 use profiler_core::rng::after;
 
 const THREADS: usize = 8;

@@ -13,7 +13,7 @@ use profiler_core::analysis::top::{top, Order};
 use profiler_core::format::pprof;
 use profiler_core::profile::{Frame, Function, Meta, Profile, SampleType, Stats, Thread, Weights};
 use profiler_core::record::counters::Counts;
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::profile::timeline::{Moment, Timeline};
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The identity of a row.
 type Key = (StackId, ThreadId, State, LabelSetId);

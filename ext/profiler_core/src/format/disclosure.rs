@@ -1,7 +1,7 @@
 //! How far the numbers can be trusted, in sentences: the same ones in every output.
 
 use crate::profile::{Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
 
 /// Asked and effective interval; nothing for a profile without ticks.

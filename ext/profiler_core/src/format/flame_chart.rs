@@ -161,7 +161,7 @@ mod tests {
     use crate::ids::{FrameId, FunctionId, RowId, StackId};
     use crate::profile::timeline::{Moment, Timeline};
     use crate::profile::{Frame, Function, Node, Sample, Weights};
-    use crate::record::sample::State;
+    use crate::record::State;
 
     /// `main` calls `busy` and a hundred others, in turn; `busy` weighs as much as they all.
     fn profile(moments: usize) -> Profile {

@@ -15,7 +15,7 @@ use super::{display_name, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The version of stackprof's results.
 const VERSION: f64 = 1.2;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::clean;
 use crate::profile::{Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The name of a thread that has none.
 pub(super) const UNNAMED: &str = "(unnamed thread)";

@@ -10,7 +10,7 @@ use crate::pipeline::stacks::Stacks;
 use crate::pipeline::unnamed::Unnamed;
 use crate::profile::Thread;
 use crate::record::counters::add;
-use crate::record::sample::{Kind, RawSample};
+use crate::record::{Kind, RawRecord};
 use crate::session::labels::LabelSets;
 use crate::session::view::Viewer;
 
@@ -52,14 +52,14 @@ impl Drain {
         let (mut drained, mut captured, mut in_gc) = (0, 0, 0);
         while drained < BATCH && hub.ring.pop(hand) {
             drained += 1;
-            let Some(sample) = RawSample::decode(hand) else { continue };
-            let stack = if sample.kind.has_stack() { epoch.stacks.intern(&sample) } else { None };
-            if let Kind::Allocation(allocation) = sample.kind {
+            let Some(record) = RawRecord::decode(hand) else { continue };
+            let stack = if record.kind.has_stack() { epoch.stacks.intern(&record) } else { None };
+            if let Kind::Allocation(allocation) = record.kind {
                 epoch.stacks.note_class(allocation.class);
             }
-            captured += u64::from(sample.kind.is_sample());
-            in_gc += u64::from(matches!(sample.kind, Kind::Gc { ticked: true, .. }));
-            sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
+            captured += u64::from(record.kind.is_sample());
+            in_gc += u64::from(matches!(record.kind, Kind::Gc { ticked: true, .. }));
+            sessions.iter_mut().for_each(|it| it.viewer.take(&record, stack, &sets));
         }
         drop(sets);
         hand.clear();

@@ -14,7 +14,7 @@ use crate::pipeline::unnamed::Unnamed;
 use crate::profile::{Function, Thread};
 use crate::record::counters::Counters;
 use crate::record::ring::Ring;
-use crate::record::sample::RawSample;
+use crate::record::RawRecord;
 use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::Last;
 use crate::session::labels::{LabelSet, LabelSets};
@@ -252,7 +252,7 @@ impl Hub {
         let hand = &mut drain.hand;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, hand) {
-            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(&mut mark);
+            RawRecord::decode(hand).iter().flat_map(RawRecord::handles).for_each(&mut mark);
             at = next;
         }
         hand.clear();

@@ -6,10 +6,10 @@ use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, 
 use crate::pipeline::name_cache::{synthetic, NameCache};
 use crate::pipeline::stacks::Stacks;
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread, Weights};
-use crate::record::class::Class;
 use crate::record::detail::Detail;
 use crate::record::frame::{RawFrame, Synthetic};
-use crate::record::sample::State;
+use crate::record::object_class::Class;
+use crate::record::State;
 use crate::session::aggregate::{Aggregate, Key, Weight};
 use crate::session::labels::{LabelSet, LabelSets};
 use crate::session::view::Measures;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
 use crate::record::counters::Counts;
-use crate::record::sample::State;
+use crate::record::State;
 use crate::session::labels::LabelSet;
 mod footprint;
 pub mod timeline;

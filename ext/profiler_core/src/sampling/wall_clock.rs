@@ -10,7 +10,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::record::sample::WallTimes;
+use crate::record::WallTimes;
 use crate::sampling::poisson::{Intervals, PoissonSampler};
 
 /// The measured wall clock of a thread. Times are on the monotonic clock, ns; 0 is never.

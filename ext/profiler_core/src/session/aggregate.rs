@@ -14,7 +14,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::record::detail::Detail;
-use crate::record::sample::{Kind, Stamp, State};
+use crate::record::{Header, Kind, State};
 use crate::session::view::Measures;
 use crate::session::Recorder;
 
@@ -102,58 +102,58 @@ impl Aggregate {
         self.clocks = threads.into_iter().map(clock).collect();
     }
 
-    /// The thread of `stamp` is inside the session's labels and scope from now on, or no longer.
-    pub fn cross(&mut self, stamp: &Stamp, inside: bool) {
-        let stays_outside = !inside && !self.born_inside && !self.clocks.contains_key(&stamp.thread);
-        if stamp.monotonic_ns < self.started_ns || stays_outside {
+    /// The thread of `header` is inside the session's labels and scope from now on, or no longer.
+    pub fn cross(&mut self, header: &Header, inside: bool) {
+        let stays_outside = !inside && !self.born_inside && !self.clocks.contains_key(&header.thread);
+        if header.monotonic_ns < self.started_ns || stays_outside {
             return;
         }
-        let clock = self.clock(&Last::of(stamp));
+        let clock = self.clock(&Last::of(header));
         match (clock.inside, inside) {
-            (true, true) => clock.labels = stamp.labels,
+            (true, true) => clock.labels = header.labels,
             (false, true) => {
-                clock.labels = stamp.labels;
+                clock.labels = header.labels;
                 clock.inside = true;
                 // Never back: what was given once is given.
-                clock.cpu_ns = clock.cpu_ns.max(stamp.cpu_ns);
-                clock.walls = clock.walls.max(&stamp.walls);
-                clock.blamed_ns = clock.blamed_ns.max(stamp.walls.gvl_ns);
+                clock.cpu_ns = clock.cpu_ns.max(header.cpu_ns);
+                clock.walls = clock.walls.max(&header.walls);
+                clock.blamed_ns = clock.blamed_ns.max(header.walls.gvl_ns);
             }
             (true, false) => {
-                self.settle(&Last::of(stamp));
-                self.clock(&Last::of(stamp)).inside = false;
+                self.settle(&Last::of(header));
+                self.clock(&Last::of(header)).inside = false;
             }
             (false, false) => {}
         }
     }
 
     /// Counts one record. Records from before the start, and of what the session does not measure, are not its.
-    pub fn add(&mut self, kind: Kind, stamp: &Stamp, stack: Option<StackId>) {
+    pub fn add(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let Measures { cpu, wall, .. } = self.measures;
         let ours = match kind {
-            Kind::Switch | Kind::Allocation(_) => false,
+            Kind::LabelSwitch | Kind::Allocation(_) => false,
             // Off the GVL a tick says nothing of the wall clock.
-            Kind::Tick => cpu || wall && stamp.state != State::Waiting,
-            Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
+            Kind::Tick => cpu || wall && header.state != State::Waiting,
+            Kind::Wait | Kind::WaitExtension | Kind::Blame { .. } => wall,
             Kind::Gc { ticked, .. } => wall || cpu && ticked,
         };
-        if stamp.monotonic_ns < self.started_ns || !ours {
+        if header.monotonic_ns < self.started_ns || !ours {
             return;
         }
-        self.now_ns = stamp.monotonic_ns;
-        let (thread, labels, born_inside) = (stamp.thread, stamp.labels, self.born_inside);
+        self.now_ns = header.monotonic_ns;
+        let (thread, labels, born_inside) = (header.thread, header.labels, self.born_inside);
         let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
-        let clock = self.clock(&Last::of(stamp));
-        let (given, now) = (&mut clock.walls, &stamp.walls);
+        let clock = self.clock(&Last::of(header));
+        let (given, now) = (&mut clock.walls, &header.walls);
         match kind {
-            Kind::Switch | Kind::Allocation(_) => {}
+            Kind::LabelSwitch | Kind::Allocation(_) => {}
             Kind::Tick => {
-                let key = key(stamp.state);
-                let cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
+                let key = key(header.state);
+                let cpu_ns = forward(&mut clock.cpu_ns, header.cpu_ns);
                 clock.last = Some(key);
                 // Running alone is sampled; the other parts are measured, and come with records of their own.
                 let mut wall_ns = 0;
-                if stamp.state == State::Running {
+                if header.state == State::Running {
                     wall_ns = forward(&mut given.running_ns, now.running_ns);
                     clock.last_ran = Some(key);
                 }
@@ -171,7 +171,7 @@ impl Aggregate {
                     Weight { count: 1 - count, wall_ns: gvl_ns, ..Weight::default() },
                 );
             }
-            Kind::Still => {
+            Kind::WaitExtension => {
                 // Where no stack is known, or it is of other labels, the time waits for one.
                 let labels = clock.labels;
                 if let Some(key) = clock.last_wait.filter(|key| born_inside || key.labels == labels) {
@@ -184,7 +184,7 @@ impl Aggregate {
                 let wall_ns = forward(&mut given.gc_ns, now.gc_ns);
                 let mut cpu_ns = 0;
                 if ticked {
-                    cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
+                    cpu_ns = forward(&mut clock.cpu_ns, header.cpu_ns);
                     clock.last = Some(key);
                 }
                 clock.last_gc = Some(key);

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
 use crate::profile::{SampleType, Weights};
 use crate::record::detail::Detail;
-use crate::record::sample::{Kind, RawSample, State, WallTimes};
+use crate::record::{Kind, RawRecord, State, WallTimes};
 use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::{Aggregate, Beginning, Key, Last, Weight};
 use crate::session::labels::{LabelSet, LabelSets};
@@ -174,33 +174,33 @@ impl Viewer {
     }
 
     /// Takes a record if it is in view.
-    pub fn take(&mut self, sample: &RawSample<'_>, stack: Option<StackId>, sets: &LabelSets) {
-        let mut stamp = sample.stamp;
-        stamp.labels = self.labels(stamp.labels, sets);
-        let stamp = &stamp;
-        if self.paused || !self.view.has_thread(stamp.thread) {
+    pub fn take(&mut self, record: &RawRecord<'_>, stack: Option<StackId>, sets: &LabelSets) {
+        let mut header = record.header;
+        header.labels = self.labels(header.labels, sets);
+        let header = &header;
+        if self.paused || !self.view.has_thread(header.thread) {
             return;
         }
-        if let Kind::Allocation(allocation) = sample.kind {
+        if let Kind::Allocation(allocation) = record.kind {
             // These stand for no time, and come when they are enough: nothing crosses by them.
-            if self.inside(stamp.labels, stamp.scope, sets) {
-                self.aggregate.allocate(&allocation, stamp, stack);
+            if self.inside(header.labels, header.scope, sets) {
+                self.aggregate.allocate(&allocation, header, stack);
             }
             return;
         }
         if !self.view.is_whole() {
-            let inside = self.inside(stamp.labels, stamp.scope, sets);
+            let inside = self.inside(header.labels, header.scope, sets);
             // A tick crosses as well: the switch that should have come before it may be missing.
-            self.aggregate.cross(stamp, inside);
+            self.aggregate.cross(header, inside);
             if !inside {
                 return;
             }
         }
-        let kind = match sample.kind {
+        let kind = match record.kind {
             Kind::Blame { holder, labels } => Kind::Blame { holder, labels: self.labels(labels, sets) },
             other => other,
         };
-        self.aggregate.add(kind, stamp, stack);
+        self.aggregate.add(kind, header, stack);
     }
 
     /// Gives away what is left of a thread whose clocks stand at `last`.

@@ -6,7 +6,7 @@ use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
-use profiler_core::record::sample::{push, push_switch, Kind, Stamp, State, Walk, WallTimes};
+use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::view::View;
 
 mod fibers;
@@ -44,7 +44,7 @@ fn what_was_dropped_is_carried_by_the_next_record() {
     let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.ring.try_push(1, |_| {}).is_ok() {}
-    let stamp_at = |cpu_ns| Stamp {
+    let stamp_at = |cpu_ns| Header {
         thread: ThreadId(1),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -111,7 +111,7 @@ fn deep_stacks_keep_both_ends() {
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
     let handles: Vec<u64> = (1..=300).map(|frame| handle(frame * 8)).collect();
     let lines = vec![1; 300];
-    let stamp = Stamp {
+    let header = Header {
         thread: ThreadId(1),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -125,7 +125,7 @@ fn deep_stacks_keep_both_ends() {
         [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
     {
         let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
-        push(&hub.ring, Kind::Tick, &stamp, Walk { handles: &handles, lines: &lines, rootless }, depth)
+        push(&hub.ring, Kind::Tick, &header, Walk { handles: &handles, lines: &lines, rootless }, depth)
             .unwrap();
         let profile = finish(&hub, session, &registry, &[]);
         let names: Vec<String> = profile
@@ -168,7 +168,7 @@ fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
 fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let of = |endpoint| hub.intern_labels(&labels(endpoint), 0).1;
-    let stamp = |labels, cpu_ns| Stamp {
+    let header = |labels, cpu_ns| Header {
         thread: ThreadId(1),
         state: State::Running,
         labels,
@@ -180,13 +180,13 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     };
     let tick = |labels, cpu_ns| {
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
-        push(&hub.ring, Kind::Tick, &stamp(labels, cpu_ns), walk, 2048).unwrap();
+        push(&hub.ring, Kind::Tick, &header(labels, cpu_ns), walk, 2048).unwrap();
     };
     let all = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
     let view = View { labels: labels("a"), ..View::default() };
     let only_a = hub.open(view, &registry, 0, &[now(1, 0)]);
     for (endpoint, at) in [("a", 100), ("b", 200), ("a", 300), ("b", 400)] {
-        push_switch(&hub.ring, &stamp(of(endpoint), at)).unwrap();
+        push_label_switch(&hub.ring, &header(of(endpoint), at)).unwrap();
         tick(of(endpoint), at + 40);
     }
     let alive = [life(1, 0, 1_000, "one")];
@@ -200,7 +200,7 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
 #[test]
 fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let stamp = |thread, scope, cpu_ns| Stamp {
+    let header = |thread, scope, cpu_ns| Header {
         thread: ThreadId(thread),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -215,9 +215,9 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
     // Thread 1 takes turns between two requests; the body of the second is sent by thread 2, which nobody has announced.
     for (thread, scope, at) in [(1, 1, 100), (1, 2, 200), (1, 1, 300), (2, 2, 350), (1, 0, 400), (2, 0, 420)]
     {
-        push_switch(&hub.ring, &stamp(thread, scope, at)).unwrap();
+        push_label_switch(&hub.ring, &header(thread, scope, at)).unwrap();
         let walk = Walk { handles: &[handle([48, 16, 32][scope as usize])], lines: &[1], rootless: false };
-        push(&hub.ring, Kind::Tick, &stamp(thread, scope, at + 10), walk, 2048).unwrap();
+        push(&hub.ring, Kind::Tick, &header(thread, scope, at + 10), walk, 2048).unwrap();
     }
     let alive = [life(1, 0, 1_000, "one"), life(2, 0, 1_000, "two")];
     let [first, second] = sessions.map(|session| rows(&finish(&hub, session, &registry, &alive)));
@@ -267,7 +267,7 @@ fn in_a_forked_child_sessions_go_on_with_the_thread_that_forked_and_nothing_is_c
     record(&hub, 1, State::Running, 10, &[16]);
     hub.before_fork().start_over(100, &[orphan], Some(ThreadId(2)), Some(now(3, 0)));
     assert_eq!(hub.fill(), 0);
-    record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its stamp, but inside since its clock stood at 0
+    record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its header, but inside since its clock stood at 0
     let alive = [life(3, 100, 110, "child")];
     let sum = |session| finish(&hub, session, &registry, &alive).total().get(SampleType::Cpu);
     assert_eq!([sum(all), sum(other), sum(forker)], [110, 0, 110]);

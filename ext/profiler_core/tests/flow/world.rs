@@ -6,7 +6,7 @@ use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
+use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::labels::LabelSet;
 use profiler_core::session::view::ThreadNow;
@@ -52,7 +52,7 @@ pub(crate) fn number(handle: u64) -> u64 {
 }
 
 pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
-    let stamp = Stamp {
+    let header = Header {
         thread: ThreadId(thread),
         state,
         labels: LabelSetId::NONE,
@@ -66,7 +66,7 @@ pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles:
     let lines = vec![7; handles.len()];
     let kind =
         if state == State::Gc { Kind::Gc { ticked: true, cause: GcCause::minor(0) } } else { Kind::Tick };
-    push(&hub.ring, kind, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
+    push(&hub.ring, kind, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
 }
 
 pub(crate) fn function(handle: u64) -> Function {

@@ -2,7 +2,7 @@
 
 use profiler_core::format::{self, Format, Options};
 use profiler_core::profile::{Function, Meta, Profile, SampleType, Stats, Thread};
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 
 use crate::build::{build, Row};
 use crate::golden::assert_golden;

@@ -4,7 +4,7 @@ use profiler_core::error::Error;
 use profiler_core::format::pprof::{read, write};
 use profiler_core::profile::{Function, Meta, Profile, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

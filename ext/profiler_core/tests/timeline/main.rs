@@ -6,7 +6,7 @@ use profiler_core::analysis::gc::{place, Place};
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::profile::Profile;
-use profiler_core::record::sample::Kind;
+use profiler_core::record::Kind;
 use profiler_core::session::labels::LabelSet;
 use profiler_core::session::view::{Measures, View};
 use proptest::prelude::*;

@@ -7,7 +7,9 @@ use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, WallTimes};
+use profiler_core::record::{
+    push, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
+};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::labels::LabelSet;
 use profiler_core::session::view::{Measures, ThreadNow, View};
@@ -42,7 +44,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, cause: GcCause::minor(0) });
     let blame =
         (0..THREADS as u32).prop_map(|it| Kind::Blame { holder: ThreadId(it), labels: LabelSetId::NONE });
-    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), Just(Kind::Still), gc, blame];
+    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), Just(Kind::WaitExtension), gc, blame];
     let record =
         (0..THREADS, [0..900_u64, 0..900, 0..90, 0..90], prop::option::weighted(0.8, kind), 1..6_u64);
     let record = record.prop_map(|(thread, took, kind, stack)| Step::Record { thread, took, kind, stack });
@@ -83,9 +85,9 @@ impl World {
         WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
     }
 
-    pub(crate) fn stamp(&self, thread: usize, state: State) -> Stamp {
+    pub(crate) fn header(&self, thread: usize, state: State) -> Header {
         let it = &self.threads[thread];
-        Stamp {
+        Header {
             thread: ThreadId(it.id),
             state,
             labels: self.sets[it.labels],
@@ -98,8 +100,8 @@ impl World {
     }
 
     pub(crate) fn life(&self, thread: usize) -> ThreadLife {
-        let Stamp { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
-            self.stamp(thread, State::Running);
+        let Header { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
+            self.header(thread, State::Running);
         let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
         ThreadLife { last: Last { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
     }
@@ -110,7 +112,7 @@ impl World {
 
     pub(crate) fn all_now(&self) -> Vec<ThreadNow> {
         let now = |it| {
-            let Stamp { thread, cpu_ns, walls, labels, .. } = self.stamp(it, State::Running);
+            let Header { thread, cpu_ns, walls, labels, .. } = self.header(it, State::Running);
             ThreadNow { thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
         };
         (0..THREADS).map(now).collect()
@@ -129,18 +131,18 @@ impl World {
                     Some(Kind::Gc { .. }) => State::Gc,
                     _ => State::Running,
                 };
-                if kind == Some(Kind::Still) {
-                    push_still(&self.hub.ring, &self.stamp(thread, state)).unwrap();
+                if kind == Some(Kind::WaitExtension) {
+                    push_wait_extension(&self.hub.ring, &self.header(thread, state)).unwrap();
                     return;
                 }
                 let handles: Vec<u64> = (1..=stack).map(|it| 0x7f00_0000_0000 | it << 16).collect();
                 let lines = vec![1; handles.len()];
                 let walk = Walk { handles: &handles, lines: &lines, rootless: false };
-                push(&self.hub.ring, kind.unwrap(), &self.stamp(thread, state), walk, 128).unwrap();
+                push(&self.hub.ring, kind.unwrap(), &self.header(thread, state), walk, 128).unwrap();
             }
             Step::Labels { thread, labels } => {
                 self.threads[thread].labels = labels;
-                push_switch(&self.hub.ring, &self.stamp(thread, State::Running)).unwrap();
+                push_label_switch(&self.hub.ring, &self.header(thread, State::Running)).unwrap();
             }
             Step::End { thread } => {
                 self.registry.0.lock().unwrap().push(self.life(thread));

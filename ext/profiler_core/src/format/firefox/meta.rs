@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::format::threads::busy;
 use crate::format::{clean, disclosure};
 use crate::profile::{Function, Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 use crate::text::units;
 
 /// The version of the format.

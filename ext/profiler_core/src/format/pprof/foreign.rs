@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::format::read::{Builder, Row};
 use crate::ids::{FrameId, FunctionId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The most sample types; what is measured of a program has a dozen.
 const MOST_COLUMNS: usize = 1_000;

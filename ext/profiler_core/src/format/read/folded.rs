@@ -5,7 +5,7 @@
 use super::{Builder, Row};
 use crate::error::Error;
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let mut builder = Builder::new(text.len());

@@ -10,7 +10,7 @@ use super::{Builder, Row};
 use crate::error::Error;
 use crate::ids::{FunctionId, ThreadId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 #[derive(Deserialize)]
 struct File {

@@ -8,7 +8,7 @@ use crate::analysis::gvl_blame;
 use crate::format::{clean, disclosure};
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;

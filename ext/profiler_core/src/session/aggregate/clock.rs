@@ -2,7 +2,7 @@
 
 use super::Key;
 use crate::ids::{LabelSetId, ThreadId};
-use crate::record::sample::{Stamp, WallTimes};
+use crate::record::{Header, WallTimes};
 
 /// The clocks of a thread when something is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub struct Beginning {
 }
 
 impl Last {
-    pub(super) fn of(stamp: &Stamp) -> Self {
-        let Stamp { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *stamp;
+    pub(super) fn of(header: &Header) -> Self {
+        let Header { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *header;
         Self { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns }
     }
 }

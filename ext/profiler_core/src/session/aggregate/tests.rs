@@ -3,11 +3,11 @@
 use super::*;
 use crate::ids::ScopeId;
 use crate::record::detail::GcCause;
-use crate::record::sample::WallTimes;
+use crate::record::WallTimes;
 use proptest::prelude::*;
 
-fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
-    Stamp {
+fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
+    Header {
         thread: ThreadId(thread),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -44,8 +44,8 @@ fn sum(aggregate: Aggregate, thread: u32) -> u64 {
 #[test]
 fn a_record_is_worth_the_time_since_the_one_before() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
-    aggregate.add(Kind::Tick, &stamp(1, 130, 1), Some(StackId(7)));
-    aggregate.add(Kind::Tick, &stamp(1, 150, 2), Some(StackId(8)));
+    aggregate.add(Kind::Tick, &header(1, 130, 1), Some(StackId(7)));
+    aggregate.add(Kind::Tick, &header(1, 150, 2), Some(StackId(8)));
     aggregate.settle(&last(1, 155));
     let weights: Vec<_> =
         aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
@@ -70,7 +70,7 @@ fn a_thread_never_sampled_keeps_its_time() {
 #[test]
 fn records_from_before_the_start_are_not_ours() {
     let mut aggregate = Aggregate::new(CPU, 10, true, [at(1, 100)]);
-    aggregate.add(Kind::Tick, &stamp(1, 90, 9), Some(StackId(1)));
+    aggregate.add(Kind::Tick, &header(1, 90, 9), Some(StackId(1)));
     assert!(aggregate.into_weights().is_empty());
 }
 
@@ -86,7 +86,7 @@ proptest! {
             clocks[thread as usize] += ran;
             if delivered {
                 let stack = Some(StackId(turn as u32 % 3));
-                aggregate.add(Kind::Tick, &stamp(thread, clocks[thread as usize], turn as u64), stack);
+                aggregate.add(Kind::Tick, &header(thread, clocks[thread as usize], turn as u64), stack);
             }
         }
         for (thread, cpu_ns) in clocks.iter().enumerate() {
@@ -103,11 +103,11 @@ proptest! {
 #[test]
 fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_stack() {
     let mut aggregate = Aggregate::new(CPU, 0, false, []);
-    aggregate.cross(&stamp(1, 100, 1), true);
-    aggregate.add(Kind::Tick, &stamp(1, 130, 2), Some(StackId(7)));
-    aggregate.cross(&stamp(1, 150, 3), false);
-    aggregate.cross(&stamp(1, 400, 4), true);
-    aggregate.cross(&stamp(1, 410, 5), false);
+    aggregate.cross(&header(1, 100, 1), true);
+    aggregate.add(Kind::Tick, &header(1, 130, 2), Some(StackId(7)));
+    aggregate.cross(&header(1, 150, 3), false);
+    aggregate.cross(&header(1, 400, 4), true);
+    aggregate.cross(&header(1, 410, 5), false);
     aggregate.settle(&last(1, 999));
     aggregate.settle(&last(2, 999));
     let weights = aggregate.into_weights();
@@ -120,7 +120,7 @@ fn a_pause_is_left_out() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
     aggregate.settle(&last(1, 120));
     aggregate.restart(10, [at(1, 500)]);
-    aggregate.add(Kind::Tick, &stamp(1, 400, 9), Some(StackId(7)));
+    aggregate.add(Kind::Tick, &header(1, 400, 9), Some(StackId(7)));
     aggregate.settle(&last(1, 503));
     assert_eq!(sum(aggregate, 1), 23);
 }
@@ -144,8 +144,8 @@ fn walls([running_ns, waiting_ns, gvl_ns, gc_ns]: [u64; 4]) -> WallTimes {
     WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
 }
 
-fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Stamp {
-    Stamp { state, walls: walls(parts), ..stamp(1, cpu_ns, 1) }
+fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Header {
+    Header { state, walls: walls(parts), ..header(1, cpu_ns, 1) }
 }
 
 fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
@@ -215,8 +215,8 @@ proptest! {
                 (Kind::Wait, State::Waiting, WAITED),
                 (GC, State::Gc, COLLECTED),
                 (TICKED_GC, State::Gc, COLLECTED),
-                (Kind::Switch, State::Running, None),
-                (Kind::Still, State::Running, None),
+                (Kind::LabelSwitch, State::Running, None),
+                (Kind::WaitExtension, State::Running, None),
             ][record];
             aggregate.add(kind, &measured(state, cpu_ns, parts), stack);
         }
@@ -235,9 +235,9 @@ proptest! {
 fn a_wait_that_was_seen_at_its_beginning_has_all_of_it() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
     // Where no wait was seen yet, the time is the next one's.
-    aggregate.add(Kind::Still, &measured(State::Running, 100, [0, 10, 0, 0]), None);
+    aggregate.add(Kind::WaitExtension, &measured(State::Running, 100, [0, 10, 0, 0]), None);
     aggregate.add(Kind::Wait, &measured(State::Waiting, 100, [0, 20, 0, 0]), WAITED);
-    aggregate.add(Kind::Still, &measured(State::Running, 110, [5, 70, 0, 0]), None);
+    aggregate.add(Kind::WaitExtension, &measured(State::Running, 110, [5, 70, 0, 0]), None);
     aggregate.add(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
     assert_eq!(rows(aggregate), [(RAN, State::Running, 1, 10, 10), (WAITED, State::Waiting, 1, 0, 70)]);
 }
@@ -262,7 +262,7 @@ fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
 #[test]
 fn a_thread_made_before_the_start_waited_to_run_from_the_start_on() {
     let mut aggregate = Aggregate::new(BOTH, 1_000, true, []);
-    let first = Stamp { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
+    let first = Header { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
     aggregate.add(Kind::Wait, &first, WAITED);
     let end = Last { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
     aggregate.settle(&end);
