@@ -120,7 +120,7 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
-/// How many moments there are, and how many had to go; nothing without a timeline.
+/// The numbers of timeline events that were kept and dropped; `None` without a timeline.
 pub(super) fn timeline(profile: &Profile) -> Option<String> {
     let timeline = profile.timeline.as_ref()?;
     let kept = counted(timeline.len() as u64, "moment");

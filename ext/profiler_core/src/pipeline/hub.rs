@@ -23,7 +23,7 @@ use crate::session::view::{ThreadNow, View, Viewer};
 mod fork;
 pub use fork::ForkGuard;
 
-/// Records drained before the lock is let go for a moment.
+/// Records drained before the lock is released in between.
 pub const BATCH: usize = 64;
 
 /// Words of a hand: the longest record that can be, so that draining never allocates for it.

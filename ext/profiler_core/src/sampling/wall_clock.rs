@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_add_up_at_every_moment() {
+    fn the_parts_add_up_at_every_instant() {
         let clock = on(1_000_000);
         clock.block(110);
         assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);

@@ -133,7 +133,7 @@ impl View {
     }
 }
 
-/// A thread at the moment a session begins to look at it, with its labels.
+/// A thread when a session begins to profile it, with its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadNow {
     /// Who.

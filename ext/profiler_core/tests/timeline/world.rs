@@ -198,7 +198,7 @@ pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Pro
     [middle.unwrap_or_else(|| whole.clone()), whole]
 }
 
-/// What the moments of each row weigh.
+/// What the events of each row weigh.
 pub(crate) fn sums(profile: &Profile) -> Vec<Weights> {
     let mut sums = vec![Weights::default(); profile.samples.len()];
     profile.timeline.as_ref().unwrap().iter().for_each(|it| sums[it.row.index()].add(&it.weights));
@@ -209,7 +209,7 @@ pub(crate) fn rows(profile: &Profile) -> Vec<Weights> {
     profile.samples.iter().map(|it| it.weights).collect()
 }
 
-/// Moments with the words of their rows, in the order of time.
+/// Events with the words of their rows, in the order of time.
 pub(crate) fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
     let name = |it: profiler_core::profile::Frame| profile.function(it.function).unwrap().name.clone();
     let told = |row: RowId| {

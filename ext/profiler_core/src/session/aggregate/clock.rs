@@ -39,7 +39,7 @@ pub(super) struct Clock {
     pub(super) last_blamed: Option<(Key, LabelSetId)>,
 }
 
-/// A thread at the moment a session begins to look at it.
+/// A thread when a session begins to profile it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beginning {
     /// Who.
