@@ -10,7 +10,7 @@ use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::Measures;
+use profiler_core::session::spec::Measures;
 
 use crate::capture::clock;
 use crate::capture::engine::{perf, Engine};

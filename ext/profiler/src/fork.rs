@@ -13,7 +13,7 @@ use std::sync::MutexGuard;
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::ForkGuard;
 use profiler_core::record::WallTimes;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::session::state::ThreadNow;
 
 use crate::arming;
 use crate::capture::engine::{perf, ticker};

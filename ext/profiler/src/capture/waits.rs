@@ -9,7 +9,7 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::{Header, Kind, State};
 use ::profiler_core::sampling::wall_clock::Due;
-use ::profiler_core::session::view::Measures;
+use ::profiler_core::session::spec::Measures;
 
 use super::engine::ticker;
 use super::handler::{stamp, stamp_at};

@@ -4,7 +4,7 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::{SessionId, ThreadLife};
 use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
-use profiler_core::session::view::Measures;
+use profiler_core::session::spec::Measures;
 
 use super::Start;
 use crate::threads;

@@ -13,7 +13,7 @@ use profiler_core::pipeline::collector::{Collector, Worker};
 use profiler_core::pipeline::hub::{Closed, Hub, SessionId};
 use profiler_core::profile::Marker;
 use profiler_core::record::counters::Counts;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::session::state::ThreadNow;
 
 use crate::capture::engine::{ticker, Engine};
 use crate::capture::{clock, handler, made, sigaction, waits, CAPTURE};

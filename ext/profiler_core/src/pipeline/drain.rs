@@ -12,12 +12,12 @@ use crate::profile::Thread;
 use crate::record::counters::add;
 use crate::record::{Kind, RawRecord};
 use crate::session::labels::LabelSets;
-use crate::session::view::Viewer;
+use crate::session::state::SessionState;
 
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: SessionId,
-    pub(crate) viewer: Viewer,
+    pub(crate) state: SessionState,
 }
 
 /// Frames and names live as long as the sessions of their epoch: then the handles are let go.
@@ -59,7 +59,7 @@ impl Drain {
             }
             captured += u64::from(record.kind.is_sample());
             in_gc += u64::from(matches!(record.kind, Kind::Gc { ticked: true, .. }));
-            sessions.iter_mut().for_each(|it| it.viewer.take(&record, stack, &sets));
+            sessions.iter_mut().for_each(|it| it.state.record(&record, stack, &sets));
         }
         drop(sets);
         hand.clear();
@@ -67,16 +67,16 @@ impl Drain {
         add(&hub.counters.captured_in_gc, in_gc);
         let more = drained == BATCH;
         if !more {
-            self.settle_ended();
+            self.finish_ended();
         }
         more
     }
 
-    fn settle_ended(&mut self) {
+    fn finish_ended(&mut self) {
         for ended in self.ended.drain(..) {
             for session in &mut self.sessions {
-                session.viewer.settle(&ended.last);
-                session.viewer.forget(ended.last.thread);
+                session.state.finish(&ended.last);
+                session.state.forget(ended.last.thread);
             }
             if !self.sessions.is_empty() {
                 self.dead_threads.push((ended.last.thread, ended.info));
@@ -84,15 +84,20 @@ impl Drain {
         }
     }
 
-    /// Everything of a viewer but names. Stays in the epoch.
-    pub(crate) fn extract(&mut self, mut viewer: Viewer, threads: &[ThreadLife], sets: &LabelSets) -> Closed {
-        threads.iter().for_each(|it| viewer.settle(&it.last));
+    /// Everything of a state but names. Stays in the epoch.
+    pub(crate) fn extract(
+        &mut self,
+        mut state: SessionState,
+        threads: &[ThreadLife],
+        sets: &LabelSets,
+    ) -> Closed {
+        threads.iter().for_each(|it| state.finish(&it.last));
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
         let dead = self.dead_threads.iter().map(|(thread, info)| (*thread, info));
         let infos: HashMap<ThreadId, &Thread, FxBuildHasher> = dead.chain(alive).collect();
         let info = |thread: ThreadId| infos.get(&thread).copied().cloned();
-        let measures = viewer.view().measures;
-        let unnamed = Unnamed::extract(measures, viewer.into_aggregate(), &self.epoch.stacks, info, sets);
+        let measures = state.spec().measures;
+        let unnamed = Unnamed::extract(measures, state.into_aggregate(), &self.epoch.stacks, info, sets);
         let mut unknown = self.epoch.names.unknown(unnamed.handles());
         unknown.extend(self.epoch.names.unknown(unnamed.classes()));
         Closed { unnamed, unknown }

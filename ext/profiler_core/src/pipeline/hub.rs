@@ -18,7 +18,8 @@ use crate::record::RawRecord;
 use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::Last;
 use crate::session::labels::{LabelSet, LabelSets};
-use crate::session::view::{ThreadNow, View, Viewer};
+use crate::session::spec::SessionSpec;
+use crate::session::state::{SessionState, ThreadNow};
 
 mod fork;
 pub use fork::ForkGuard;
@@ -94,23 +95,23 @@ impl Hub {
         }
     }
 
-    /// Opens a session with that view at `started_ns` on the monotonic clock. `threads` are those that
+    /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that
     /// exist, asked for before this call: who ended before that is settled first, and is not for this
     /// session.
     pub fn open(
         &self,
-        view: View,
+        spec: SessionSpec,
         registry: &dyn ThreadRegistry,
         started_ns: u64,
         threads: &[ThreadNow],
     ) -> SessionId {
         while self.drain_batch(registry) {}
-        let viewer = Viewer::new(view, started_ns, threads, &self.labels());
+        let state = SessionState::new(spec, started_ns, threads, &self.labels());
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
         drain.next_session += 1;
         drain.epoch.users += 1;
-        drain.sessions.push(Session { id, viewer });
+        drain.sessions.push(Session { id, state });
         id
     }
 
@@ -127,7 +128,7 @@ impl Hub {
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
     ) -> Option<Closed> {
-        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
+        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).state))
     }
 
     /// Replaces the live objects for what the session gives next: these, after that number of garbage collections.
@@ -140,7 +141,7 @@ impl Hub {
     ) {
         while self.drain_batch(registry) {}
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
-            it.viewer.note_live(live, collections);
+            it.state.note_live(live, collections);
         }
     }
 
@@ -153,7 +154,7 @@ impl Hub {
     ) -> Option<Closed> {
         self.take(session, registry, threads, |drain, place| {
             drain.epoch.users += 1; // the copy asks for names too
-            drain.sessions.get(place).map(|it| it.viewer.clone())
+            drain.sessions.get(place).map(|it| it.state.clone())
         })
     }
 
@@ -162,13 +163,13 @@ impl Hub {
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-        viewer: impl FnOnce(&mut Drain, usize) -> Option<Viewer>,
+        state: impl FnOnce(&mut Drain, usize) -> Option<SessionState>,
     ) -> Option<Closed> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let viewer = viewer(&mut drain, place)?;
-        Some(drain.extract(viewer, threads, &self.labels()))
+        let state = state(&mut drain, place)?;
+        Some(drain.extract(state, threads, &self.labels()))
     }
 
     /// The session looks away until [`Hub::resume`]. `threads` as for [`Hub::close`].
@@ -176,8 +177,8 @@ impl Hub {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            threads.iter().for_each(|life| it.viewer.settle(&life.last));
-            it.viewer.pause();
+            threads.iter().for_each(|life| it.state.finish(&life.last));
+            it.state.pause();
         }
     }
 
@@ -192,7 +193,7 @@ impl Hub {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            it.viewer.resume(started_ns, threads, &self.labels());
+            it.state.resume(started_ns, threads, &self.labels());
         }
     }
 

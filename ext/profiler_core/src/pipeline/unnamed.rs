@@ -10,9 +10,10 @@ use crate::record::detail::Detail;
 use crate::record::frame::{RawFrame, Synthetic};
 use crate::record::object_class::Class;
 use crate::record::State;
-use crate::session::aggregate::{Aggregate, Key, Weight};
+use crate::session::aggregate::Aggregate;
+use crate::session::key::{Key, Weight};
 use crate::session::labels::{LabelSet, LabelSets};
-use crate::session::view::Measures;
+use crate::session::spec::Measures;
 use crate::session::Recorder;
 
 /// See the module.

@@ -2,8 +2,8 @@
 
 use crate::ids::{Id, Interner, RowId};
 use crate::profile::timeline::{Timeline, TimelineEvent};
-use crate::session::aggregate::{Key, Weight};
-use crate::session::view::Measures;
+use crate::session::key::{Key, Weight};
+use crate::session::spec::Measures;
 
 /// Keeps what an aggregate gives to its rows, in the order in which it is told.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use profiler_core::record::detail::GcCause;
 use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::session::state::ThreadNow;
 
 #[derive(Default)]
 pub(crate) struct Ended(pub(crate) Mutex<Vec<ThreadLife>>);

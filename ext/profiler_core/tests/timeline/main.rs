@@ -8,7 +8,7 @@ use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::profile::Profile;
 use profiler_core::record::Kind;
 use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::{Measures, View};
+use profiler_core::session::spec::{Measures, SessionSpec};
 use proptest::prelude::*;
 
 mod world;
@@ -67,7 +67,7 @@ proptest! {
 #[test]
 fn who_did_not_ask_has_none() {
     let world = World::new();
-    let session = world.hub.open(View::default(), &world.registry, 0, &world.all_now());
+    let session = world.hub.open(SessionSpec::default(), &world.registry, 0, &world.all_now());
     let closed = world.hub.close(session, &world.registry, &world.lives()).unwrap();
     let profile = world.profile(closed);
     assert_eq!(profile.timeline, None);

@@ -12,7 +12,8 @@ use profiler_core::record::{
 };
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::{Measures, ThreadNow, View};
+use profiler_core::session::spec::{Measures, SessionSpec};
+use profiler_core::session::state::ThreadNow;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -174,8 +175,9 @@ pub(crate) fn labels(value: &str) -> LabelSet {
 /// What a session saw of these steps: a snapshot in the middle, and all.
 pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
     let mut world = World::new();
-    let view = View { measures, labels: only, scope: None, fibers: false, timeline: true, threads: None };
-    let session = world.hub.open(view, &world.registry, world.now_ns, &world.all_now());
+    let spec =
+        SessionSpec { measures, labels: only, scope: None, fibers: false, timeline: true, threads: None };
+    let session = world.hub.open(spec, &world.registry, world.now_ns, &world.all_now());
     let mut middle = None;
     let mut paused = false;
     for (place, step) in steps.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::{Hub, SessionId};
 use crate::ids::ThreadId;
 use crate::pipeline::drain::{Drain, Epoch};
 use crate::session::labels::LabelSets;
-use crate::session::view::ThreadNow;
+use crate::session::state::ThreadNow;
 
 impl Hub {
     /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
@@ -44,7 +44,7 @@ impl ForkGuard<'_> {
         drain.sessions.retain(|it| !orphans.contains(&it.id));
         drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
         for session in &mut drain.sessions {
-            session.viewer.start_over(started_ns, before, me, &self.labels);
+            session.state.start_over(started_ns, before, me, &self.labels);
         }
     }
 }

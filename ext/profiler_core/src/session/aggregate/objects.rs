@@ -3,11 +3,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Aggregate, Key, Weight};
+use super::Aggregate;
 use crate::ids::StackId;
 use crate::record::detail::{Age, Detail};
 use crate::record::{Allocation, Header, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
+use crate::session::key::{Key, Weight};
 
 /// The objects that a session knows besides its sums: at most one for each slot of the table of live objects.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +65,7 @@ mod tests {
     use crate::record::object_class::Class;
     use crate::record::ring::Ring;
     use crate::record::{push, Kind, RawRecord, Walk, WallTimes};
-    use crate::session::view::Measures;
+    use crate::session::spec::Measures;
 
     fn header() -> Header {
         Header {
