@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use magnus::Ruby;
-use profiler_core::pipeline::hub::{Hub, SessionId};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::SessionId;
 use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadNow;

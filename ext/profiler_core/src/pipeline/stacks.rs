@@ -158,9 +158,9 @@ mod tests {
         let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
         push(&ring, Kind::Tick, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)
             .unwrap();
-        let mut hand = Vec::new();
-        assert!(ring.pop(&mut hand));
-        hand
+        let mut scratch = Vec::new();
+        assert!(ring.pop(&mut scratch));
+        scratch
     }
 
     fn intern(stacks: &mut Stacks, frames: &[(u64, i32)]) -> Option<StackId> {

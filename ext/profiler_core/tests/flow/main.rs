@@ -96,7 +96,7 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
     let closed = hub.close(session, &registry, &[]).unwrap();
     assert_eq!(live(&hub), [16, 24, 40], "closed, but not yet named");
     let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    let _ = hub.finish(closed, names);
+    let _ = hub.resolve(closed, names);
     assert_eq!(live(&hub), [] as [u64; 0]);
 
     let discarded = hub.open(SessionSpec::default(), &registry, 0, &[]);
@@ -245,7 +245,7 @@ fn sessions_look_at_their_own_threads_pause_and_show_what_they_have_so_far() {
     record(&hub, 2, State::Running, 10, &[16]);
     let closed = hub.snapshot(one, &registry, &[life(2, 0, 15, "two")]).unwrap();
     let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    assert_eq!(rows(&hub.finish(closed, names)), [("two: Foo#m16".to_owned(), 15)]);
+    assert_eq!(rows(&hub.resolve(closed, names)), [("two: Foo#m16".to_owned(), 15)]);
 
     hub.pause(one, &registry, &[life(2, 0, 20, "two")]);
     record(&hub, 2, State::Running, 30, &[32]);

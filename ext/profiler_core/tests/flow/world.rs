@@ -3,7 +3,9 @@
 use std::sync::Mutex;
 
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::pipeline::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
@@ -84,7 +86,7 @@ pub(crate) fn function(handle: u64) -> Function {
 pub(crate) fn finish(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife]) -> Profile {
     let closed = hub.close(session, registry, alive).unwrap();
     let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    hub.finish(closed, names)
+    hub.resolve(closed, names)
 }
 
 /// `thread: root;..;leaf` and CPU time of each row, sorted.

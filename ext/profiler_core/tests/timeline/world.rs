@@ -4,7 +4,9 @@ use std::sync::Mutex;
 
 use profiler_core::format::pprof;
 use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
-use profiler_core::pipeline::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{
@@ -155,7 +157,7 @@ impl World {
         while self.hub.drain_batch(&self.registry) {}
     }
 
-    pub(crate) fn profile(&self, closed: Closed) -> Profile {
+    pub(crate) fn profile(&self, closed: Unresolved) -> Profile {
         let function = |handle: &u64| Function {
             name: format!("m{}", handle >> 16 & 0xff),
             class_name: String::new(),
@@ -164,7 +166,7 @@ impl World {
             first_line: 1,
         };
         let names = closed.unknown.iter().map(|it| (*it, function(it))).collect();
-        self.hub.finish(closed, names)
+        self.hub.resolve(closed, names)
     }
 }
 

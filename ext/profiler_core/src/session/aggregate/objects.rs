@@ -90,9 +90,9 @@ mod tests {
         let walk = Walk { handles: &[80, 96], lines: &[1, 2], rootless: false };
         for object in [None, Some(ObjectId { slot: 7, generation: u32::MAX })] {
             push(&ring, Kind::Allocation(allocation(9, object)), &header(), walk, 2048).unwrap();
-            let mut hand = Vec::new();
-            assert!(ring.pop(&mut hand));
-            let record = RawRecord::decode(&hand).unwrap();
+            let mut scratch = Vec::new();
+            assert!(ring.pop(&mut scratch));
+            let record = RawRecord::decode(&scratch).unwrap();
             assert_eq!(record.kind, Kind::Allocation(allocation(9, object)));
             assert_eq!(record.handles().collect::<Vec<u64>>(), [80, 96, 64], "its class is kept as well");
         }
