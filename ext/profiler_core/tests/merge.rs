@@ -157,7 +157,7 @@ proptest! {
         pprof::write(&merged, &mut bytes).unwrap();
         let mut weighing = merged.clone();
         weighing.samples.retain(|it| it.weights != Weights::default());
-        prop_assert_eq!(what_counts(&pprof::read(&bytes).unwrap()), what_counts(&weighing));
+        prop_assert_eq!(what_counts(&profiler_core::format::read(&bytes).unwrap()), what_counts(&weighing));
     }
 }
 

@@ -9,9 +9,10 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{json, Map, Value};
 
+use super::display::display_name;
 use super::json_out::{comma, numbers};
 use super::sample_series::Series;
-use super::{display_name, Options};
+use super::Options;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Profile, SampleType};

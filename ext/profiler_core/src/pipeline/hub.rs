@@ -12,12 +12,13 @@ use crate::ids::LabelSetId;
 use crate::pipeline::drain::{Drain, Epoch, Session, SessionId, BATCH};
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::pipeline::unresolved::Unresolved;
+use crate::profile::LabelSet;
 use crate::profile::{Function, Profile};
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
 use crate::record::RawRecord;
 use crate::sampling::live_objects::LiveObject;
-use crate::session::labels::{LabelSet, LabelSets};
+use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadNow};
 

@@ -5,6 +5,7 @@
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::pipeline::name_cache::{synthetic, NameCache};
 use crate::pipeline::stacks::Stacks;
+use crate::profile::LabelSet;
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread, Weights};
 use crate::record::detail::Detail;
 use crate::record::frame::{RawFrame, Synthetic};
@@ -12,7 +13,7 @@ use crate::record::object_class::Class;
 use crate::record::State;
 use crate::session::aggregate::Aggregate;
 use crate::session::key::{Key, Weight};
-use crate::session::labels::{LabelSet, LabelSets};
+use crate::session::labels::LabelSets;
 use crate::session::spec::Measures;
 use crate::session::Recorder;
 

@@ -10,11 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
 use crate::record::counters::Counts;
 use crate::record::State;
-use crate::session::labels::LabelSet;
+
 mod footprint;
+mod label_set;
 pub mod timeline;
 pub mod weights;
 
+pub use label_set::{LabelSet, OTHER};
 use timeline::Timeline;
 pub use weights::{SampleType, Weights};
 

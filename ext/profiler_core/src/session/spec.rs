@@ -1,11 +1,11 @@
 //! The definition of a session.
 
 use crate::ids::{ScopeId, ThreadId};
+use crate::profile::LabelSet;
 use crate::profile::{SampleType, Weights};
 use crate::record::detail::Detail;
 use crate::record::State;
 use crate::session::key::{Key, Weight};
-use crate::session::labels::LabelSet;
 
 /// The measures of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

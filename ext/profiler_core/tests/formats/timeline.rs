@@ -1,6 +1,6 @@
 //! The timeline in the native file.
 
-use profiler_core::format::pprof::read;
+use profiler_core::format::read;
 use profiler_core::ids::RowId;
 use profiler_core::profile::timeline::{Timeline, TimelineEvent};
 use profiler_core::profile::{Profile, SampleType, Weights};

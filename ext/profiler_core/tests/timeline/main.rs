@@ -5,9 +5,9 @@
 use profiler_core::analysis::gc::{place, Place};
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::trim_paths::trim_paths;
+use profiler_core::profile::LabelSet;
 use profiler_core::profile::Profile;
 use profiler_core::record::Kind;
-use profiler_core::session::labels::LabelSet;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use proptest::prelude::*;
 

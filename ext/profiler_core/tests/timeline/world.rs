@@ -7,13 +7,13 @@ use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{
     push, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
 };
 use profiler_core::session::aggregate::Last;
-use profiler_core::session::labels::LabelSet;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use profiler_core::session::state::ThreadNow;
 use proptest::collection::vec;
@@ -227,7 +227,7 @@ pub(crate) fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
 pub(crate) fn written_and_read(profile: &Profile) -> Profile {
     let mut bytes = Vec::new();
     pprof::write(profile, &mut bytes).unwrap();
-    pprof::read(&bytes).unwrap()
+    profiler_core::format::read(&bytes).unwrap()
 }
 
 pub(crate) fn measures() -> impl Strategy<Value = Measures> {

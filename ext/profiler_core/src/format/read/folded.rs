@@ -2,8 +2,8 @@
 //!
 //! They do not say what is counted, so it is samples.
 
-use super::{Builder, Row};
 use crate::error::Error;
+use crate::format::reading::{Builder, Row};
 use crate::profile::{Meta, Profile, SampleType, Weights};
 use crate::record::State;
 

@@ -4,8 +4,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::Deserialize;
 
 use super::json::parse;
-use super::{AtMost, Builder, Row};
 use crate::error::Error;
+use crate::format::reading::{AtMost, Builder, Row};
 use crate::format::speedscope::{BETWEEN, EXPORTER};
 use crate::ids::{FrameId, StackId, ThreadId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
