@@ -8,9 +8,9 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Tr
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
+use profiler_core::profile::LabelSet;
 use profiler_core::sampling::allocation_sampler::Window;
-use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::Measures;
+use profiler_core::session::spec::Measures;
 
 use crate::engine::{perf, Engine};
 use crate::errors::{argument_error, error, wrong_value};

@@ -1,13 +1,13 @@
-//! Writes a profile with a million moments, for `rake bench:files`: `big_file PATH [MOMENTS]`.
+//! Writes a profile with a million events, for `rake bench:files`: `big_file PATH [EVENTS]`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs::File;
 
 use profiler_core::format::{self, Format};
 use profiler_core::ids::{FrameId, FunctionId, Id, Interner, RowId, StackId};
-use profiler_core::profile::timeline::{Moment, Timeline};
+use profiler_core::profile::timeline::{Timeline, TimelineEvent};
 use profiler_core::profile::{Frame, Function, Meta, Node, Profile, Sample, SampleType, Thread, Weights};
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 use profiler_core::rng::after;
 
 const THREADS: usize = 8;
@@ -17,7 +17,7 @@ const DEPTH: u64 = 40;
 
 fn main() {
     let path = std::env::args().nth(1).unwrap();
-    let moments: usize = std::env::args().nth(2).map_or(1_000_000, |it| it.parse().unwrap());
+    let events: usize = std::env::args().nth(2).map_or(1_000_000, |it| it.parse().unwrap());
     let mut bits = 0x9e37_79b9_7f4a_7c15;
     let mut below = |limit: u64| {
         bits = after(bits);
@@ -65,7 +65,7 @@ fn main() {
     profile.stacks = stacks.into_rows();
     let mut timeline = Timeline::default();
     let mut time_ns = 0;
-    for _ in 0..moments {
+    for _ in 0..events {
         time_ns += below(200_000);
         let row = below(profile.samples.len() as u64) as usize;
         let sample = &mut profile.samples[row];
@@ -75,7 +75,7 @@ fn main() {
         weights.set(SampleType::Wall, ns);
         weights.set(SampleType::Cpu, if sample.state == State::Running { ns } else { 0 });
         sample.weights.add(&weights);
-        timeline.push(&Moment { time_ns, row: RowId::from_index(row), weights });
+        timeline.push(&TimelineEvent { time_ns, row: RowId::from_index(row), weights });
     }
     profile.timeline = Some(timeline);
     profile.meta.duration_ns = time_ns;

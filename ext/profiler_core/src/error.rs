@@ -1,17 +1,17 @@
-//! Everything that can go wrong here, in words for the user.
+//! The errors of this crate, in words for the user.
 //!
 //! The texts are the ends of sentences: the caller puts the path and a colon before them.
 
 use std::fmt;
 use std::io;
 
-use crate::format::{clean, Format};
+use crate::text::clean;
 
-/// What is read.
+/// The formats that are read.
 const READABLE: &str =
     "allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not";
 
-/// What went wrong.
+/// An error; its text is the end of a sentence.
 #[derive(Debug)]
 pub enum Error {
     /// Reading or writing failed.
@@ -53,11 +53,15 @@ pub enum Error {
     UnknownFormat {
         /// The name.
         asked: String,
+        /// The names of all formats.
+        known: Vec<&'static str>,
     },
     /// The end of this path names no format.
     UnknownExtension {
         /// The path.
         path: String,
+        /// The extensions of all formats.
+        known: Vec<&'static str>,
     },
     /// The profile does not measure what was asked for.
     NotMeasured {
@@ -104,14 +108,14 @@ impl fmt::Display for Error {
                 to,
                 "written by a newer profiler (format version {version}; this one reads up to {known})"
             ),
-            Self::UnknownFormat { asked } => {
-                write!(to, "unknown format {asked:?} (known are {})", list(Format::names()))
+            Self::UnknownFormat { asked, known } => {
+                write!(to, "unknown format {asked:?} (known are {})", known.join(", "))
             }
-            Self::UnknownExtension { path } => {
-                write!(to, "the name {path:?} tells no format (known are {})", list(Format::extensions()))
+            Self::UnknownExtension { path, known } => {
+                write!(to, "the name {path:?} tells no format (known are {})", known.join(", "))
             }
             Self::NotMeasured { asked, has } => {
-                write!(to, "the profile has no {asked} (it has {})", list(has.iter().copied()))
+                write!(to, "the profile has no {asked} (it has {})", has.join(", "))
             }
             Self::NoTimeline => {
                 to.write_str("the profile has no timeline (record it with --timeline, or timeline: true)")
@@ -123,10 +127,6 @@ impl fmt::Display for Error {
             }
         }
     }
-}
-
-fn list(names: impl Iterator<Item = &'static str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
 }
 
 impl std::error::Error for Error {

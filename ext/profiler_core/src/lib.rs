@@ -1,6 +1,6 @@
 //! The part of the profiler that needs no Ruby: no VM, no clock and no thread but the collector's.
 //!
-//! A room's name says when its code runs or what it owns. Imports go down this page only:
+//! A room's name says when its code runs or what it owns. Imports go down this page only (`rake imports`):
 //!
 //! | room | what it does |
 //! |---|---|
@@ -11,8 +11,9 @@
 //! | [`profile`] | the finished result |
 //! | [`sampling`] | which event is a sample; safe in a signal handler |
 //! | [`record`] | what a handler writes; safe in a signal handler |
-//! | [`text`] | numbers as people read them |
-//! | [`ids`], [`error`], [`rng`], [`claim`] | ground |
+//! | [`error`] | the errors, in words for the user |
+//! | [`text`] | numbers and names as people read them |
+//! | [`ids`], [`rng`], [`claim`], `sync` | ids of tables, random numbers, claims on timers, atomics |
 //!
 //! ```
 //! use profiler_core::format::{self, Format};

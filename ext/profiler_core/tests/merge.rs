@@ -13,7 +13,7 @@ use profiler_core::analysis::top::{top, Order};
 use profiler_core::format::pprof;
 use profiler_core::profile::{Frame, Function, Meta, Profile, SampleType, Stats, Thread, Weights};
 use profiler_core::record::counters::Counts;
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -157,7 +157,7 @@ proptest! {
         pprof::write(&merged, &mut bytes).unwrap();
         let mut weighing = merged.clone();
         weighing.samples.retain(|it| it.weights != Weights::default());
-        prop_assert_eq!(what_counts(&pprof::read(&bytes).unwrap()), what_counts(&weighing));
+        prop_assert_eq!(what_counts(&profiler_core::format::read(&bytes).unwrap()), what_counts(&weighing));
     }
 }
 

@@ -12,8 +12,8 @@ fn push(ring: &Ring, words: &[u64]) -> Result<(), Full> {
 }
 
 fn pop(ring: &Ring) -> Option<Vec<u64>> {
-    let mut hand = Vec::new();
-    ring.pop(&mut hand).then_some(hand)
+    let mut scratch = Vec::new();
+    ring.pop(&mut scratch).then_some(scratch)
 }
 
 #[test]
@@ -73,9 +73,9 @@ fn peeking_sees_every_record_and_takes_none() {
     let ring = Ring::with_capacity(8);
     push(&ring, &[1, 2, 3]).unwrap();
     push(&ring, &[4, 5, 6]).unwrap();
-    let (mut hand, mut seen, mut at) = (Vec::new(), Vec::new(), ring.oldest());
-    while let Some(next) = ring.peek(at, &mut hand) {
-        seen.push(hand.clone());
+    let (mut scratch, mut seen, mut at) = (Vec::new(), Vec::new(), ring.oldest());
+    while let Some(next) = ring.peek(at, &mut scratch) {
+        seen.push(scratch.clone());
         at = next;
     }
     assert_eq!(seen, [vec![1, 2, 3], vec![4, 5, 6]], "also when the ring is full to the brim");
@@ -86,7 +86,7 @@ fn peeking_sees_every_record_and_takes_none() {
 fn many_producers_lose_nothing_that_was_taken_in() {
     let ring = Ring::with_capacity(256);
     let per_thread = if cfg!(miri) { 50 } else { 20_000 };
-    let (mut hand, mut next, mut taken) = (Vec::new(), [0u64; 3], 0);
+    let (mut scratch, mut next, mut taken) = (Vec::new(), [0u64; 3], 0);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..3u64)
             .map(|thread| {
@@ -103,8 +103,8 @@ fn many_producers_lose_nothing_that_was_taken_in() {
             })
             .collect();
         let mut look = |ring: &Ring| {
-            while ring.pop(&mut hand) {
-                let (thread, number) = (hand[0] as usize, hand[1]);
+            while ring.pop(&mut scratch) {
+                let (thread, number) = (scratch[0] as usize, scratch[1]);
                 assert_eq!(number, next[thread], "a thread's records stay in order, none twice");
                 next[thread] += 1;
                 taken += 1;

@@ -23,15 +23,15 @@ fn publish_is_seen_whole() {
                 })
             })
             .collect();
-        let mut hand = Vec::new();
+        let mut scratch = Vec::new();
         let mut seen = Vec::new();
-        if ring.pop(&mut hand) {
-            seen.push(hand.clone());
+        if ring.pop(&mut scratch) {
+            seen.push(scratch.clone());
         }
         let accepted =
             producers.into_iter().filter(|_| true).map(|it| it.join().unwrap()).filter(|it| *it).count();
-        while ring.pop(&mut hand) {
-            seen.push(hand.clone());
+        while ring.pop(&mut scratch) {
+            seen.push(scratch.clone());
         }
         assert_eq!(seen.len(), accepted);
         seen.sort();
@@ -56,16 +56,16 @@ fn the_next_lap_finds_zeros() {
                 [push(7), push(8)].into_iter().filter(|it| *it).count()
             })
         };
-        let mut hand = Vec::new();
-        assert!(ring.pop(&mut hand));
-        assert_eq!(hand, [1, 2]);
+        let mut scratch = Vec::new();
+        assert!(ring.pop(&mut scratch));
+        assert_eq!(scratch, [1, 2]);
         let mut more = Vec::new();
-        if ring.pop(&mut hand) {
-            more.push(hand.clone());
+        if ring.pop(&mut scratch) {
+            more.push(scratch.clone());
         }
         let accepted = producer.join().unwrap();
-        while ring.pop(&mut hand) {
-            more.push(hand.clone());
+        while ring.pop(&mut scratch) {
+            more.push(scratch.clone());
         }
         assert_eq!(more.len(), accepted);
         assert!(more.iter().all(|it| *it == [7] || *it == [8]));

@@ -8,7 +8,7 @@ use magnus::{
     Value,
 };
 use profiler_core::ids::ScopeId;
-use profiler_core::pipeline::hub::SessionId;
+use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
 use crate::errors::error;

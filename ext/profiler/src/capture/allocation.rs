@@ -14,8 +14,8 @@ use ::core::prelude::rust_2021::*;
 use ::core::ptr::{addr_of, addr_of_mut};
 
 use ::profiler_core::pipeline::hub::Hub;
-use ::profiler_core::record::class::Class;
-use ::profiler_core::record::sample::{Allocation, ObjectId};
+use ::profiler_core::record::object_class::Class;
+use ::profiler_core::record::{Allocation, ObjectId};
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 use self::heap::Tables;

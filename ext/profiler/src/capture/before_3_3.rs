@@ -5,7 +5,7 @@ use ::core::sync::atomic::Ordering;
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::sample::{push_still, Kind, Stamp, State, WallTimes};
+use ::profiler_core::record::{push_wait_extension, Header, Kind, State, WallTimes};
 use ::profiler_core::sampling::estimated_wall_clock::Classification;
 
 use crate::capture::walk::Scratch;
@@ -16,13 +16,13 @@ use crate::vm;
 
 /// Takes the record of a tick on a thread whose wall clock is sampled: that it runs, or that it waits.
 #[inline]
-pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &Stamp, in_call: bool) {
+pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &Header, in_call: bool) {
     let it = state.sampled.classify(&stamp.walls, in_call);
     if it.waits {
         count(&hub.counters.waits_interrupted);
     }
     close(hub, stamp, it.before_ns);
-    let waiting = Stamp { state: State::Waiting, ..*stamp };
+    let waiting = Header { state: State::Waiting, ..*stamp };
     let taken = if it.waits {
         scratch.record(hub, Kind::Wait, &waiting)
     } else {
@@ -35,7 +35,7 @@ pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &S
 
 /// Takes the record of a tick on a thread that collects garbage, without the stack that is to blame.
 #[inline]
-pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &mut Stamp) {
+pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &mut Header) {
     // SAFETY: it is this thread that collects.
     let kind = Kind::Gc { ticked: true, cause: unsafe { vm::gc::latest_cause() } };
     if !CAPTURE.walls.load(Ordering::Relaxed) || !state.sampled.is_on() {
@@ -52,11 +52,11 @@ pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch
 
 /// The wait before this record is over, and lasted up to there on the waiting clock.
 #[inline]
-fn close(hub: &Hub, stamp: &Stamp, before_ns: Option<u64>) {
+fn close(hub: &Hub, stamp: &Header, before_ns: Option<u64>) {
     if let Some(waiting_ns) = before_ns {
-        let still = Stamp { walls: WallTimes { waiting_ns, ..stamp.walls }, ..*stamp };
+        let still = Header { walls: WallTimes { waiting_ns, ..stamp.walls }, ..*stamp };
         // Without room the next wait has that time.
-        let _ = push_still(&hub.ring, &still);
+        let _ = push_wait_extension(&hub.ring, &still);
     }
 }
 

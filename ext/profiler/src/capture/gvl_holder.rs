@@ -7,7 +7,7 @@ use ::core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 use ::profiler_core::ids::{LabelSetId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::sample::{Kind, Stamp};
+use ::profiler_core::record::{Header, Kind};
 
 use crate::capture::walk::Scratch;
 use crate::threads::ThreadState;
@@ -46,7 +46,7 @@ impl Holder {
     ///
     /// # Safety
     /// The caller has the GVL.
-    pub(crate) unsafe fn record(self, hub: &Hub, stamp: &Stamp) {
+    pub(crate) unsafe fn record(self, hub: &Hub, stamp: &Header) {
         let Self { state, id } = self;
         let Some(scratch) = Scratch::take() else { return count(&hub.counters.dropped_busy) };
         let alive = state.is_live() && state.id() == id;

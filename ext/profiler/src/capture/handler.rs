@@ -7,7 +7,7 @@ use ::core::sync::atomic::Ordering;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
-use ::profiler_core::record::sample::{Kind, Stamp, State, WallTimes};
+use ::profiler_core::record::{Header, Kind, State, WallTimes};
 
 use crate::capture::walk::Scratch;
 use crate::capture::{before_3_3, CAPTURE};
@@ -179,7 +179,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
 
 /// What a record of the thread that we are on says, but for its frames.
 #[inline]
-pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Stamp {
+pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
     let cpu_ns = clock::thread_cpu_ns();
     state.stamped_cpu_ns.store(cpu_ns, Ordering::Relaxed);
     stamp_at(state, doing, monotonic_ns, cpu_ns)
@@ -187,9 +187,9 @@ pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Sta
 
 /// The same of any thread, whose CPU clock stands there.
 #[inline]
-pub(super) fn stamp_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Stamp {
+pub(super) fn stamp_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Header {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
-    Stamp {
+    Header {
         thread: state.id(),
         state: doing,
         labels: LabelSetId(state.labels.load(Ordering::Relaxed)),

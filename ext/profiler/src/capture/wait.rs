@@ -7,9 +7,9 @@ use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
-use ::profiler_core::record::sample::{Kind, Stamp, State};
+use ::profiler_core::record::{Header, Kind, State};
 use ::profiler_core::sampling::wall_clock::Due;
-use ::profiler_core::session::view::Measures;
+use ::profiler_core::session::spec::Measures;
 
 use crate::capture::gvl_holder::{self, Holder};
 use crate::capture::handler::{stamp, stamp_at};
@@ -229,9 +229,9 @@ fn gc_ends() {
 }
 
 /// Takes a record of what has just ended on the thread that we are on.
-fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Stamp {
+fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Header {
     let stamp = stamp(state, doing, now_ns);
-    let stamp = Stamp { walls: state.walls.attributed(&stamp.walls), ..stamp };
+    let stamp = Header { walls: state.walls.attributed(&stamp.walls), ..stamp };
     // If it is a GC, ours is the only walk that this one lets happen, and it is over before objects are moved again.
     match Scratch::take() {
         Some(scratch) => {

@@ -7,7 +7,7 @@ use ::core::sync::atomic::{fence, AtomicUsize, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::sample::{push, Kind, Stamp, Walk};
+use ::profiler_core::record::{push, Header, Kind, Walk};
 
 use crate::capture::CAPTURE;
 use crate::sys::clock;
@@ -113,7 +113,7 @@ impl Scratch {
     /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
     /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.
     #[inline]
-    pub(crate) fn record(&self, hub: &Hub, kind: Kind, stamp: &Stamp) -> bool {
+    pub(crate) fn record(&self, hub: &Hub, kind: Kind, stamp: &Header) -> bool {
         // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
         self.publish(hub, kind, stamp, |handles, lines| unsafe {
             vm::frames::walk(handles, lines, WALK_LIMIT)
@@ -124,7 +124,7 @@ impl Scratch {
     ///
     /// # Safety
     /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
-    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, stamp: &Stamp) {
+    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, stamp: &Header) {
         // SAFETY: the buffers are ours until we are dropped; as promised.
         self.publish(hub, kind, stamp, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
@@ -132,7 +132,7 @@ impl Scratch {
     }
 
     /// Publishes a record without a walk: of what has no stack.
-    pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, stamp: &Stamp) -> bool {
+    pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, stamp: &Header) -> bool {
         self.publish(hub, kind, stamp, |_, _| 0)
     }
 
@@ -142,7 +142,7 @@ impl Scratch {
         &self,
         hub: &Hub,
         kind: Kind,
-        stamp: &Stamp,
+        stamp: &Header,
         walk: impl FnOnce(*mut u64, *mut c_int) -> usize,
     ) -> bool {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());

@@ -18,7 +18,7 @@ use magnus::rb_sys::AsRawValue;
 use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, Ruby};
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::record::sample::{push_switch, Stamp, State};
+use profiler_core::record::{push_label_switch, Header, State};
 
 use crate::capture::CAPTURE;
 use crate::errors::argument_error;
@@ -195,7 +195,7 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     }
     let walls = state.walls_at(monotonic_ns, cpu_ns);
     state.sampled.apportion(&walls);
-    let stamp = Stamp {
+    let stamp = Header {
         thread: state.id(),
         state: State::Running,
         labels,
@@ -205,7 +205,7 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
         born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
         walls,
     };
-    while push_switch(&hub.ring, &stamp).is_err() {
+    while push_label_switch(&hub.ring, &stamp).is_err() {
         hub.drain_batch(&Registry);
     }
 }

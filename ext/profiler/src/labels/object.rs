@@ -7,7 +7,7 @@ use magnus::value::Opaque;
 use magnus::{gc, typed_data::Obj, DataTypeFunctions, Ruby, TryConvert, TypedData, Value};
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::session::labels::LabelSet;
+use profiler_core::profile::LabelSet;
 
 use crate::labels::fiber_ids;
 

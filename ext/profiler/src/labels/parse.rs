@@ -1,7 +1,7 @@
 //! Labels as the user gives them, checked.
 
 use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
-use profiler_core::session::labels::LabelSet;
+use profiler_core::profile::LabelSet;
 
 use crate::errors::wrong_value;
 use crate::vm::door::inspect;

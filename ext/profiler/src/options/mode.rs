@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use magnus::{Error, RArray, Ruby, Symbol, Value};
 use profiler_core::sampling::allocation_sampler::Window;
-use profiler_core::session::view::Measures;
+use profiler_core::session::spec::Measures;
 
 use crate::errors::{argument_error, error, wrong_value};
 use crate::options::{integer, wall};

@@ -1,10 +1,11 @@
 //! A session, as the machine knows it.
 
 use profiler_core::ids::{ScopeId, ThreadId};
-use profiler_core::pipeline::hub::{SessionId, ThreadLife};
+use profiler_core::pipeline::registry::ThreadLife;
+use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
-use profiler_core::session::view::Measures;
+use profiler_core::session::spec::Measures;
 
 use crate::sampler::Start;
 use crate::threads;

@@ -3,9 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use magnus::Ruby;
-use profiler_core::pipeline::hub::{Hub, SessionId};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::SessionId;
 use profiler_core::record::counters::count;
-use profiler_core::session::view::{ThreadNow, View};
+use profiler_core::session::spec::SessionSpec;
+use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait, CAPTURE};
 use crate::engine::{perf, Engine};
@@ -187,7 +189,7 @@ impl Sampler {
         let labels = config.labels.clone();
         // Who is in the scope is in view, whichever thread it is; who gets ticks, `join` says.
         let in_view = threads.clone().filter(|_| bounds.scope.is_none());
-        let view = View {
+        let spec = SessionSpec {
             measures,
             threads: in_view,
             labels,
@@ -195,7 +197,7 @@ impl Sampler {
             fibers: config.fibers,
             timeline: config.timeline,
         };
-        let looks_at_labels = !view.is_whole();
+        let looks_at_labels = !spec.is_whole();
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth
@@ -211,7 +213,7 @@ impl Sampler {
         allocation::settle();
         let process_cpu_ns = (sees_all && measures.cpu).then(clock::process_cpu_ns);
         let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
-        let id = hub.open(view, &Registry, start.monotonic_ns, &found);
+        let id = hub.open(spec, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,
             threads,

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use profiler_core::ids::ThreadId;
-use profiler_core::pipeline::hub::{Hub, SessionId};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::SessionId;
 
 use crate::sampler::{exec, timers, Active, Sampler, Start, COLLECTOR_NS};
 use crate::sys::clock;

@@ -12,8 +12,8 @@ use std::sync::MutexGuard;
 
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::ForkGuard;
-use profiler_core::record::sample::WallTimes;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::record::WallTimes;
+use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait, walk, CAPTURE};
 use crate::engine::{perf, ticker};

@@ -10,10 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use magnus::Ruby;
 use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::collector::{Collector, Worker};
-use profiler_core::pipeline::hub::{Closed, Hub, SessionId};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Marker;
 use profiler_core::record::counters::Counts;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, handler, wait, CAPTURE};
 use crate::engine::{ticker, Engine};
@@ -80,7 +82,7 @@ impl Start {
 /// What a session has, with what its header needs.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    pub(crate) closed: Closed,
+    pub(crate) closed: Unresolved,
     pub(crate) start: Start,
     pub(crate) end: Start,
     pub(crate) engine: Engine,

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use profiler_core::ids::ScopeId;
-use profiler_core::pipeline::hub::{Closed, Hub, SessionId};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Marker, Stats, Thread};
 
 use crate::capture::{allocation, wait, CAPTURE};
@@ -71,7 +73,7 @@ impl Active {
         }
     }
 
-    fn taken(&self, closed: Closed, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
+    fn taken(&self, closed: Unresolved, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
         Taken {
             closed,
             start: self.start,

@@ -15,7 +15,7 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use profiler_core::pipeline::hub::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 use profiler_core::session::aggregate::Last;
 

@@ -9,7 +9,7 @@ use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::sampling::estimated_wall_clock::EstimatedWallClock;
 use profiler_core::sampling::wall_clock::WallClock;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::session::state::ThreadNow;
 
 use crate::sys::clock;
 use crate::threads::{FREE, LIVE};

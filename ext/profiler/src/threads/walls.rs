@@ -1,6 +1,6 @@
 //! A thread's wall clocks, by whichever way this Ruby has: measured by hooks, or sampled.
 
-use profiler_core::record::sample::WallTimes;
+use profiler_core::record::WallTimes;
 
 use crate::sys::clock;
 use crate::threads::{cpu_ns, ThreadState};

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use profiler_core::record::class::Class;
+use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
 /// Called for each object that the main Ractor makes, when it has its class and its place, and nothing in it yet.

@@ -3,7 +3,7 @@
 use super::table_builder::TableBuilder;
 use crate::ids::{Id, StackId};
 use crate::profile::{Node, Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 use crate::text::units::duration;
 
 /// What becomes of it.

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use crate::ids::{FrameId, Id, StackId};
     use crate::profile::{Function, Node, Sample, Weights};
-    use crate::record::sample::State;
+    use crate::record::State;
 
     #[test]
     fn the_innermost_ruby_function_is_to_blame() {

@@ -4,9 +4,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
-use crate::profile::timeline::{Moment, Timeline};
+use crate::profile::timeline::{Timeline, TimelineEvent};
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The identity of a row.
 type Key = (StackId, ThreadId, State, LabelSetId);
@@ -36,12 +36,12 @@ struct Timed {
 }
 
 impl Timed {
-    /// The moments of the rows where they went, with times from `began_at_ns` on.
-    fn moments(&self, began_at_ns: u64) -> impl Iterator<Item = Moment> + '_ {
+    /// The events of the rows where they went, with times from `began_at_ns` on.
+    fn events(&self, began_at_ns: u64) -> impl Iterator<Item = TimelineEvent> + '_ {
         let later_ns = self.began_at_ns.saturating_sub(began_at_ns);
         self.timeline.iter().filter_map(move |it| {
             let row = *self.rows.get(it.row.index())?;
-            Some(Moment { row, time_ns: it.time_ns.saturating_add(later_ns), ..it })
+            Some(TimelineEvent { row, time_ns: it.time_ns.saturating_add(later_ns), ..it })
         })
     }
 }
@@ -79,7 +79,7 @@ impl TableBuilder {
     /// All timelines in one, from the begin of the first profile on.
     fn timeline(&self) -> Option<Timeline> {
         let began_at_ns = self.began_at_ns.unwrap_or(0);
-        let mut timeline = Timeline::merged(self.timelines.iter().map(|it| it.moments(began_at_ns)));
+        let mut timeline = Timeline::merged(self.timelines.iter().map(|it| it.events(began_at_ns)));
         self.timelines.iter().for_each(|it| timeline.drop_more(it.timeline.dropped()));
         (!self.timelines.is_empty()).then_some(timeline)
     }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::ids::{FrameId, StackId};
     use crate::profile::{Frame, Function, Node, Sample, Weights};
-    use crate::record::sample::State;
+    use crate::record::State;
 
     /// Stacks by the names of their frames, root first, and what they weigh.
     fn profile(stacks: &[(&str, u64)]) -> Profile {

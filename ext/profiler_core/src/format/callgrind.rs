@@ -9,10 +9,12 @@ use std::io::{BufWriter, Write};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{clean, display_name, Options};
+use super::display::display_name;
+use super::Options;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, SampleType, Weights};
+use crate::text::clean;
 
 /// Caller's line and callee.
 type Call = (u32, FunctionId);

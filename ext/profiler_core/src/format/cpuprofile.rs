@@ -8,9 +8,10 @@ use std::io::{BufWriter, Write};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::display::display_name;
 use super::json_out::{comma, json, numbers};
 use super::sample_series::Series;
-use super::{display_name, length, threads, Options};
+use super::{length, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::Profile;

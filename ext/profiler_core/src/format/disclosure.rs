@@ -1,7 +1,7 @@
 //! How far the numbers can be trusted, in sentences: the same ones in every output.
 
 use crate::profile::{Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
 
 /// Asked and effective interval; nothing for a profile without ticks.
@@ -120,7 +120,7 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
-/// How many moments there are, and how many had to go; nothing without a timeline.
+/// The numbers of timeline events that were kept and dropped; `None` without a timeline.
 pub(super) fn timeline(profile: &Profile) -> Option<String> {
     let timeline = profile.timeline.as_ref()?;
     let kept = counted(timeline.len() as u64, "moment");

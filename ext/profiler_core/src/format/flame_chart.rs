@@ -159,12 +159,12 @@ impl<'calls> Slot<'calls> {
 mod tests {
     use super::*;
     use crate::ids::{FrameId, FunctionId, RowId, StackId};
-    use crate::profile::timeline::{Moment, Timeline};
+    use crate::profile::timeline::{Timeline, TimelineEvent};
     use crate::profile::{Frame, Function, Node, Sample, Weights};
-    use crate::record::sample::State;
+    use crate::record::State;
 
     /// `main` calls `busy` and a hundred others, in turn; `busy` weighs as much as they all.
-    fn profile(moments: usize) -> Profile {
+    fn profile(events: usize) -> Profile {
         let mut profile = Profile { sample_types: vec![SampleType::Cpu], ..Profile::default() };
         profile.threads.push(Default::default());
         let names =
@@ -181,19 +181,19 @@ mod tests {
             profile.samples.push(Sample { stack, thread: 0, state: State::Running, labels, weights });
         }
         let mut timeline = Timeline::default();
-        for place in 0..moments {
+        for place in 0..events {
             let row = if place % 2 == 0 { 0 } else { 1 + place / 2 % 100 };
             let mut weights = Weights::default();
             weights.set(SampleType::Cpu, 7);
             profile.samples[row].weights.add(&weights);
-            timeline.push(&Moment { time_ns: place as u64, row: RowId::from_index(row), weights });
+            timeline.push(&TimelineEvent { time_ns: place as u64, row: RowId::from_index(row), weights });
         }
         profile.timeline = Some(timeline);
         profile
     }
 
-    fn drawn(moments: usize) -> Vec<(Stack, u64)> {
-        in_time(&profile(moments), SampleType::Cpu, ThreadFrames::Never).unwrap()
+    fn drawn(events: usize) -> Vec<(Stack, u64)> {
+        in_time(&profile(events), SampleType::Cpu, ThreadFrames::Never).unwrap()
     }
 
     #[test]
@@ -206,14 +206,14 @@ mod tests {
 
     #[test]
     fn of_many_those_that_can_be_seen_are_as_wide_as_they_were() {
-        let moments = 400_000;
-        let drawn = drawn(moments);
+        let events = 400_000;
+        let drawn = drawn(events);
         assert!(drawn.len() as u64 <= 2 * SLOTS, "{}", drawn.len());
         let sum = |name: &str| -> u64 {
             drawn.iter().filter(|it| it.0.last().is_some_and(|it| **it == *name)).map(|it| it.1).sum()
         };
-        assert_eq!(drawn.iter().map(|it| it.1).sum::<u64>(), 7 * moments as u64);
-        assert_eq!([sum("busy"), sum("main")], [7 * moments as u64 / 2; 2]);
+        assert_eq!(drawn.iter().map(|it| it.1).sum::<u64>(), 7 * events as u64);
+        assert_eq!([sum("busy"), sum("main")], [7 * events as u64 / 2; 2]);
     }
 
     #[test]

@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 
+use super::display::display_name;
 use super::length::{self, Lengths};
 use super::threads::UNNAMED;
-use super::{clean, display_name, Options, ThreadFrames};
+use super::{Options, ThreadFrames};
 use crate::analysis::call_tree::Calls;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, Sample, SampleType, Thread};
+use crate::text::clean;
 
 /// Writes the lines.
 ///

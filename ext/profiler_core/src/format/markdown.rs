@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use super::display::display_name;
 use super::text::facts;
-use super::{clean, display_name, threads, Options};
+use super::{threads, Options};
 use crate::analysis::top::{top, Order, Top};
 use crate::error::Error;
 use crate::profile::{Function, Profile, SampleType, Weights};
-use crate::text::units::{amount, percent};
+use crate::text::clean;
+use crate::text::units::percent;
 
 /// Writes the summary: how it was taken, the heaviest functions by their own and by their total weight, the threads. `limit` of
 /// [`Options::text`] is the number of functions in a table.
@@ -22,7 +24,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         text.push_str(&format!("- {label}: {}\n", plain(&fact)));
     }
     let all = profile.total().get(of);
-    text.push_str(&format!("\n{}: **{}** in all\n", of.name_and_unit().0, amount(of, all)));
+    text.push_str(&format!("\n{}: **{}** in all\n", of.name_and_unit().0, of.amount(all)));
     for (heading, order) in [("self", Order::SelfWeight), ("total", Order::TotalWeight)] {
         text.push_str(&format!(
             "\n## By {heading}\n\n| total | | self | | function | place |\n|--:|--:|--:|--:|---|---|\n"
@@ -41,9 +43,9 @@ fn rows(profile: &Profile, top: &Top, limit: usize) -> String {
         let (total, own) = (row.total_weight, row.self_weight);
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} |\n",
-            amount(top.of, total),
+            top.of.amount(total),
             percent(total, top.total),
-            amount(top.of, own),
+            top.of.amount(own),
             percent(own, top.total),
             code(&display_name(function)),
             place(function)
@@ -68,7 +70,7 @@ fn by_thread(profile: &Profile, of: SampleType, all: u64) -> String {
         return String::new();
     }
     let line = |(name, weight): (&String, u64)| {
-        format!("| {} | {} | {} |\n", amount(of, weight), percent(weight, all), code(name))
+        format!("| {} | {} | {} |\n", of.amount(weight), percent(weight, all), code(name))
     };
     let lines: String = rows.into_iter().map(line).collect();
     format!("\n## By thread\n\n| {} | | thread |\n|--:|--:|---|\n{lines}", of.name_and_unit().0)

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use inferno::flamegraph::color::{Color, PaletteMap};
 
-use super::{clean, display_name};
+use super::display::display_name;
 use crate::analysis::code_origin::Origin;
 use crate::profile::{Profile, SampleType};
+use crate::text::clean;
 
 type Rgb = (u8, u8, u8);
 

@@ -41,14 +41,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads a file, packed or not. Nothing in it is trusted.
-///
-/// # Errors
-/// As [`super::read()`].
-pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
-    super::read(bytes)
-}
-
+/// Reads a file that is not packed. Nothing in it is trusted.
 pub(super) fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
     budget::check(bytes)?;
     // The version first, on its own: whatever else a later version changes is its own business.

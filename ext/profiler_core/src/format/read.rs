@@ -1,10 +1,8 @@
-//! Reading a file, whoever wrote it: which format it is, its bytes tell.
+//! The reader of all formats: the bytes of a file tell which it is.
 //!
 //! Nothing in a file is trusted. What it unpacks to, what that takes in memory, how deep its stacks are and how much they sum
 //! up to is all bounded; what goes beyond is an error that says so.
 
-mod budget;
-mod builder;
 mod folded;
 mod json;
 mod speedscope;
@@ -13,9 +11,6 @@ mod stackprof;
 use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
-
-pub(super) use budget::{AtMost, Budget};
-pub(super) use builder::{Builder, Row, MOST_FRAMES};
 
 use super::pprof;
 use crate::error::Error;

@@ -1,10 +1,10 @@
-//! What formats are called, and how the names of their files end.
+//! The registry of formats: their names, and the extensions of their files.
 
 use std::path::Path;
 
 use crate::error::Error;
 
-/// The outputs.
+/// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The native file, which every pprof tool opens: [`super::pprof`].
@@ -61,7 +61,7 @@ impl Format {
         FORMATS.into_iter().find(|it| it.0 == self).map_or("", |(_, name, _)| name)
     }
 
-    /// How its files' names end.
+    /// The extension of its files.
     #[must_use]
     pub fn extension(self) -> &'static str {
         FORMATS.into_iter().find(|it| it.0 == self).map_or("", |(.., extension)| extension)
@@ -82,7 +82,7 @@ impl Format {
     /// # Errors
     /// [`Error::UnknownFormat`], which lists those there are.
     pub fn from_name(name: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownFormat { asked: name.into() };
+        let unknown = || Error::UnknownFormat { asked: name.into(), known: Self::names().collect() };
         Self::all().find(|it| it.name() == name).ok_or_else(unknown)
     }
 
@@ -93,7 +93,10 @@ impl Format {
     /// [`Error::UnknownExtension`], which lists those there are.
     pub fn from_path(path: &Path) -> Result<Self, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let unknown = || Error::UnknownExtension { path: path.to_string_lossy().into_owned() };
+        let unknown = || Error::UnknownExtension {
+            path: path.to_string_lossy().into_owned(),
+            known: Self::extensions().collect(),
+        };
         let bare = name.strip_suffix(".gz").unwrap_or(&name);
         let ends = |it: &Self| name.ends_with(it.extension()) || bare.ends_with(it.extension());
         // `.speedscope.json` ends in `.json` too.

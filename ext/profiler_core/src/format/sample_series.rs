@@ -14,7 +14,7 @@ pub(super) struct Share {
     pub(super) weights: Weights,
 }
 
-/// All shares of a profile. Together they weigh what the profile weighs, with or without a timeline: what has no moment (the
+/// All shares of a profile. Together they weigh what the profile weighs, with or without a timeline: what has no event (the
 /// oldest went, or none was kept) comes first, thread by thread one after the other, stacks that begin alike together.
 pub(super) struct Series<'profile> {
     profile: &'profile Profile,
@@ -25,10 +25,10 @@ impl<'profile> Series<'profile> {
     pub(super) fn of(profile: &'profile Profile) -> Self {
         let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
         let mut first_ns = None;
-        for moment in profile.timeline.iter().flat_map(|it| it.iter()) {
-            first_ns.get_or_insert(moment.time_ns);
-            if let Some(left) = left.get_mut(moment.row.index()) {
-                left.take(&moment.weights);
+        for event in profile.timeline.iter().flat_map(|it| it.iter()) {
+            first_ns.get_or_insert(event.time_ns);
+            if let Some(left) = left.get_mut(event.row.index()) {
+                left.take(&event.weights);
             }
         }
         let mut order: Vec<usize> = (0..left.len()).collect();

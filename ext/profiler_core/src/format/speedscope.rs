@@ -6,9 +6,10 @@
 use std::cmp::Reverse;
 use std::io::{BufWriter, Write};
 
+use super::display::display_name;
 use super::json_out::{comma, json, numbers};
 use super::sample_series::Series;
-use super::{display_name, length, threads, Options};
+use super::{length, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Profile, SampleType};

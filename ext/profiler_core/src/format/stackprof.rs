@@ -9,13 +9,14 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{json, Map, Value};
 
+use super::display::display_name;
 use super::json_out::{comma, numbers};
 use super::sample_series::Series;
-use super::{display_name, Options};
+use super::Options;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The version of stackprof's results.
 const VERSION: f64 = 1.2;

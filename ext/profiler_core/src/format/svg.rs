@@ -9,7 +9,7 @@ use std::rc::Rc;
 use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
-use super::{disclosure, flame_chart, folded, length, palette, Options, ThreadFrames};
+use super::{disclosure, flame_chart, folded, length, palette, Options, Style, ThreadFrames};
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::{count, counted};
@@ -17,36 +17,6 @@ use crate::text::units::{count, counted};
 /// The longest title and subtitle, in characters, that fit the width of a picture.
 const TITLE_CHARS: usize = 100;
 const SUBTITLE_CHARS: usize = 150;
-
-/// How stacks are laid out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Style {
-    /// Callers above callees.
-    #[default]
-    Icicle,
-    /// Callers below callees.
-    Flame,
-    /// Callees above callers: who called what takes the time.
-    Reverse,
-    /// Like an icicle, but from left to right in the order of time, thread by thread.
-    Flamechart,
-}
-
-impl Style {
-    /// All, with their names.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("icicle", Self::Icicle),
-        ("flame", Self::Flame),
-        ("reverse", Self::Reverse),
-        ("flamechart", Self::Flamechart),
-    ];
-
-    /// The one of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.0 == name).map(|it| it.1)
-    }
-}
 
 /// Writes the picture. A profile without weight gives one that says so.
 ///

@@ -12,28 +12,6 @@ use super::Options;
 use crate::error::Error;
 use crate::profile::Profile;
 
-/// What can be asked of the report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextOptions {
-    /// The most functions to list; 0 lists all.
-    pub limit: usize,
-    /// Sort by total weight, not by self weight.
-    pub sort_total: bool,
-    /// Colour it for a terminal.
-    pub color: bool,
-    /// The most columns that a line of the table may take: names and paths are shortened in the
-    /// middle. Nothing leaves them whole.
-    pub width: Option<usize>,
-    /// List the values of this label instead of functions; see [`group_by`](crate::analysis::group_by).
-    pub by: Option<String>,
-}
-
-impl Default for TextOptions {
-    fn default() -> Self {
-        Self { limit: 30, sort_total: false, color: false, width: None, by: None }
-    }
-}
-
 /// Writes the report.
 ///
 /// # Errors

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::clean;
 use crate::profile::{Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
+use crate::text::clean;
 
 /// The name of a thread that has none.
 pub(super) const UNNAMED: &str = "(unnamed thread)";

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{unbounded, Receiver, Sender, TryRecvError};
 
-use crate::pipeline::hub::{Hub, ThreadRegistry};
+use crate::pipeline::hub::Hub;
+use crate::pipeline::registry::ThreadRegistry;
 
 /// What the collector thread is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

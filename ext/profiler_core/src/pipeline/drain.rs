@@ -1,23 +1,31 @@
-//! What the drain lock guards, and how a record gets from the ring to the sessions.
+//! The data under the drain lock, and the way of a record from the ring to the sessions.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::ThreadId;
-use crate::pipeline::hub::{Closed, Hub, SessionId, ThreadLife, ThreadRegistry, BATCH};
 use crate::pipeline::name_cache::NameCache;
+use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::pipeline::stacks::Stacks;
-use crate::pipeline::unnamed::Unnamed;
+use crate::pipeline::unresolved::Unresolved;
 use crate::profile::Thread;
-use crate::record::counters::add;
-use crate::record::sample::{Kind, RawSample};
+use crate::record::ring::Ring;
+use crate::record::{Kind, RawRecord};
 use crate::session::labels::LabelSets;
-use crate::session::view::Viewer;
+use crate::session::state::SessionState;
 
+/// Records drained before the lock is released in between.
+pub const BATCH: usize = 64;
+
+/// Identifies a session of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(pub(crate) u64);
+
+/// A session that is open.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: SessionId,
-    pub(crate) viewer: Viewer,
+    pub(crate) state: SessionState,
 }
 
 /// Frames and names live as long as the sessions of their epoch: then the handles are let go.
@@ -32,8 +40,8 @@ pub(crate) struct Epoch {
 /// All that the drain lock guards.
 #[derive(Debug)]
 pub(crate) struct Drain {
-    /// The record in hand. Its handles count as live while the lock is held.
-    pub(crate) hand: Vec<u64>,
+    /// The scratch buffer: the record at hand. Its handles count as live while the lock is held.
+    pub(crate) scratch: Vec<u64>,
     pub(crate) ended: Vec<ThreadLife>,
     pub(crate) epoch: Epoch,
     pub(crate) sessions: Vec<Session>,
@@ -42,41 +50,49 @@ pub(crate) struct Drain {
     pub(crate) dead_threads: Vec<(ThreadId, Thread)>,
 }
 
+/// The numbers of a batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Drained {
+    /// Records; less than [`BATCH`] when there was no more.
+    pub(crate) records: usize,
+    /// Samples of time among them.
+    pub(crate) captured: u64,
+    /// Ticks that fell into a GC among them.
+    pub(crate) in_gc: u64,
+}
+
 impl Drain {
-    pub(crate) fn batch(&mut self, hub: &Hub, registry: &dyn ThreadRegistry) -> bool {
-        // Before the ring is read: what these threads recorded is in it, and is counted before
-        // they are settled.
+    /// Takes the threads that have ended out of the registry. Call it before the ring is read: their
+    /// records are in it, and are counted before they are finished.
+    pub(crate) fn take_ended(&mut self, registry: &dyn ThreadRegistry) {
         registry.take_ended(&mut self.ended);
-        let Self { hand, epoch, sessions, .. } = self;
-        let sets = hub.labels();
-        let (mut drained, mut captured, mut in_gc) = (0, 0, 0);
-        while drained < BATCH && hub.ring.pop(hand) {
-            drained += 1;
-            let Some(sample) = RawSample::decode(hand) else { continue };
-            let stack = if sample.kind.has_stack() { epoch.stacks.intern(&sample) } else { None };
-            if let Kind::Allocation(allocation) = sample.kind {
-                epoch.stacks.note_class(allocation.class);
-            }
-            captured += u64::from(sample.kind.is_sample());
-            in_gc += u64::from(matches!(sample.kind, Kind::Gc { ticked: true, .. }));
-            sessions.iter_mut().for_each(|it| it.viewer.take(&sample, stack, &sets));
-        }
-        drop(sets);
-        hand.clear();
-        add(&hub.counters.captured, captured);
-        add(&hub.counters.captured_in_gc, in_gc);
-        let more = drained == BATCH;
-        if !more {
-            self.settle_ended();
-        }
-        more
     }
 
-    fn settle_ended(&mut self) {
+    /// Moves at most [`BATCH`] records from the ring to the sessions.
+    pub(crate) fn batch(&mut self, ring: &Ring, sets: &LabelSets) -> Drained {
+        let Self { scratch, epoch, sessions, .. } = self;
+        let mut drained = Drained::default();
+        while drained.records < BATCH && ring.pop(scratch) {
+            drained.records += 1;
+            let Some(record) = RawRecord::decode(scratch) else { continue };
+            let stack = if record.kind.has_stack() { epoch.stacks.intern(&record) } else { None };
+            if let Kind::Allocation(allocation) = record.kind {
+                epoch.stacks.note_class(allocation.class);
+            }
+            drained.captured += u64::from(record.kind.is_sample());
+            drained.in_gc += u64::from(matches!(record.kind, Kind::Gc { ticked: true, .. }));
+            sessions.iter_mut().for_each(|it| it.state.record(&record, stack, sets));
+        }
+        scratch.clear();
+        drained
+    }
+
+    /// Finishes the threads that [`Drain::take_ended`] took.
+    pub(crate) fn finish_ended(&mut self) {
         for ended in self.ended.drain(..) {
             for session in &mut self.sessions {
-                session.viewer.settle(&ended.last);
-                session.viewer.forget(ended.last.thread);
+                session.state.finish(&ended.last);
+                session.state.forget(ended.last.thread);
             }
             if !self.sessions.is_empty() {
                 self.dead_threads.push((ended.last.thread, ended.info));
@@ -84,17 +100,20 @@ impl Drain {
         }
     }
 
-    /// Everything of a viewer but names. Stays in the epoch.
-    pub(crate) fn extract(&mut self, mut viewer: Viewer, threads: &[ThreadLife], sets: &LabelSets) -> Closed {
-        threads.iter().for_each(|it| viewer.settle(&it.last));
+    /// The result of a session; its epoch goes on.
+    pub(crate) fn extract(
+        &mut self,
+        mut state: SessionState,
+        threads: &[ThreadLife],
+        sets: &LabelSets,
+    ) -> Unresolved {
+        threads.iter().for_each(|it| state.finish(&it.last));
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
         let dead = self.dead_threads.iter().map(|(thread, info)| (*thread, info));
         let infos: HashMap<ThreadId, &Thread, FxBuildHasher> = dead.chain(alive).collect();
         let info = |thread: ThreadId| infos.get(&thread).copied().cloned();
-        let measures = viewer.view().measures;
-        let unnamed = Unnamed::extract(measures, viewer.into_aggregate(), &self.epoch.stacks, info, sets);
-        let mut unknown = self.epoch.names.unknown(unnamed.handles());
-        unknown.extend(self.epoch.names.unknown(unnamed.classes()));
-        Closed { unnamed, unknown }
+        let measures = state.spec().measures;
+        let Epoch { stacks, names, .. } = &self.epoch;
+        Unresolved::extract(measures, state.into_aggregate(), stacks, info, sets, names)
     }
 }

@@ -1,4 +1,4 @@
-//! From the ring to the sessions: the drain lock and all that it guards.
+//! The hub of a process: the ring, the counters, and the drain lock with all that it guards.
 //!
 //! Whoever holds the drain lock is the one consumer of the ring: the collector thread, a session
 //! that stops, or the GC when it marks. It is held for at most [`BATCH`] records at a time, and its
@@ -9,80 +9,49 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ids::LabelSetId;
-use crate::pipeline::drain::{Drain, Epoch, Session};
-use crate::pipeline::unnamed::Unnamed;
-use crate::profile::{Function, Thread};
-use crate::record::counters::Counters;
+use crate::pipeline::drain::{Drain, Epoch, Session, SessionId, BATCH};
+use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
+use crate::pipeline::unresolved::Unresolved;
+use crate::profile::LabelSet;
+use crate::profile::{Function, Profile};
+use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
-use crate::record::sample::RawSample;
+use crate::record::RawRecord;
 use crate::sampling::live_objects::LiveObject;
-use crate::session::aggregate::Last;
-use crate::session::labels::{LabelSet, LabelSets};
-use crate::session::view::{ThreadNow, View, Viewer};
+use crate::session::labels::LabelSets;
+use crate::session::spec::SessionSpec;
+use crate::session::state::{SessionState, ThreadNow};
 
 mod fork;
 pub use fork::ForkGuard;
 
-/// Records drained before the lock is let go for a moment.
-pub const BATCH: usize = 64;
-
-/// Words of a hand: the longest record that can be, so that draining never allocates for it.
-const HAND_WORDS: usize = 16 * 1024;
-
-/// A thread up to now, or up to its end.
-#[derive(Clone, Debug)]
-pub struct ThreadLife {
-    /// Its clocks now, or at its end.
-    pub last: Last,
-    /// What reports call it.
-    pub info: Thread,
-}
-
-/// The registry of threads, as far as draining has to know it.
-pub trait ThreadRegistry: Sync {
-    /// Appends the threads that have ended and were not taken yet. Their last records are in the
-    /// ring by then.
-    fn take_ended(&self, into: &mut Vec<ThreadLife>);
-}
-
-/// Which session of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SessionId(u64);
-
-/// What a session has when it is closed, or so far: everything but names, and the right to ask for them.
-#[derive(Debug)]
-#[must_use = "an epoch stays alive until its sessions are finished or discarded"]
-pub struct Closed {
-    /// Stacks and weights with handles in place of names.
-    pub unnamed: Unnamed,
-    /// The handles that only the VM can name; they stay marked until [`Hub::finish`].
-    pub unknown: Vec<u64>,
-}
+/// Words of the scratch buffer: the longest record that can be, so that draining never allocates for it.
+const SCRATCH_WORDS: usize = 16 * 1024;
 
 /// The one meeting place of producers, sessions, GC and collector thread. Made once, never freed, so
-/// that a signal that comes too late finds a room.
+/// that a signal that comes too late finds it.
 #[derive(Debug)]
 pub struct Hub {
     /// Where records wait.
     pub ring: Ring,
-    /// What became of every tick.
+    /// The fates of all ticks.
     pub counters: Counters,
     drain: Mutex<Drain>,
     /// The sets of labels of the epoch. Taken after the drain lock, or alone.
     labels: Mutex<LabelSets>,
-    /// How many epochs came before this one: ids of label sets are good for one.
+    /// The number of epochs before this one: ids of label sets are good for one.
     epoch: AtomicU64,
 }
 
 impl Hub {
-    /// With a ring of `ring_words` words of 8 bytes.
+    /// A hub with a ring of `ring_words` words of 8 bytes.
     #[must_use]
     pub fn new(ring_words: usize) -> Self {
         Self {
             ring: Ring::with_capacity(ring_words),
             counters: Counters::new(),
             drain: Mutex::new(Drain {
-                hand: Vec::with_capacity(HAND_WORDS),
+                scratch: Vec::with_capacity(SCRATCH_WORDS),
                 ended: Vec::new(),
                 epoch: Epoch::default(),
                 sessions: Vec::new(),
@@ -94,40 +63,49 @@ impl Hub {
         }
     }
 
-    /// Opens a session with that view at `started_ns` on the monotonic clock. `threads` are those that
+    /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that
     /// exist, asked for before this call: who ended before that is settled first, and is not for this
     /// session.
     pub fn open(
         &self,
-        view: View,
+        spec: SessionSpec,
         registry: &dyn ThreadRegistry,
         started_ns: u64,
         threads: &[ThreadNow],
     ) -> SessionId {
         while self.drain_batch(registry) {}
-        let viewer = Viewer::new(view, started_ns, threads, &self.labels());
+        let state = SessionState::new(spec, started_ns, threads, &self.labels());
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
         drain.next_session += 1;
         drain.epoch.users += 1;
-        drain.sessions.push(Session { id, viewer });
+        drain.sessions.push(Session { id, state });
         id
     }
 
     /// Moves at most [`BATCH`] records from the ring to the sessions. False when it found no more.
     pub fn drain_batch(&self, registry: &dyn ThreadRegistry) -> bool {
-        self.lock().batch(self, registry)
+        let mut drain = self.lock();
+        drain.take_ended(registry);
+        let drained = drain.batch(&self.ring, &self.labels());
+        add(&self.counters.captured, drained.captured);
+        add(&self.counters.captured_in_gc, drained.in_gc);
+        let more = drained.records == BATCH;
+        if !more {
+            drain.finish_ended();
+        }
+        more
     }
 
-    /// Drains what is there, gives away what is left of `threads` (those alive, with their CPU
-    /// clocks read before this call), and takes the session out. Nothing when it is not open.
+    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call),
+    /// and takes the session out. `None` when it is not open.
     pub fn close(
         &self,
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-    ) -> Option<Closed> {
-        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).viewer))
+    ) -> Option<Unresolved> {
+        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).state))
     }
 
     /// Replaces the live objects for what the session gives next: these, after that number of garbage collections.
@@ -140,20 +118,20 @@ impl Hub {
     ) {
         while self.drain_batch(registry) {}
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
-            it.viewer.note_live(live, collections);
+            it.state.note_live(live, collections);
         }
     }
 
-    /// What the session would give if it were closed now. It runs on.
+    /// The result of the session as if it were closed now. It runs on.
     pub fn snapshot(
         &self,
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-    ) -> Option<Closed> {
+    ) -> Option<Unresolved> {
         self.take(session, registry, threads, |drain, place| {
             drain.epoch.users += 1; // the copy asks for names too
-            drain.sessions.get(place).map(|it| it.viewer.clone())
+            drain.sessions.get(place).map(|it| it.state.clone())
         })
     }
 
@@ -162,26 +140,26 @@ impl Hub {
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-        viewer: impl FnOnce(&mut Drain, usize) -> Option<Viewer>,
-    ) -> Option<Closed> {
+        state: impl FnOnce(&mut Drain, usize) -> Option<SessionState>,
+    ) -> Option<Unresolved> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let viewer = viewer(&mut drain, place)?;
-        Some(drain.extract(viewer, threads, &self.labels()))
+        let state = state(&mut drain, place)?;
+        Some(drain.extract(state, threads, &self.labels()))
     }
 
-    /// The session looks away until [`Hub::resume`]. `threads` as for [`Hub::close`].
+    /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
     pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            threads.iter().for_each(|life| it.viewer.settle(&life.last));
-            it.viewer.pause();
+            threads.iter().for_each(|life| it.state.finish(&life.last));
+            it.state.pause();
         }
     }
 
-    /// The session looks again. Arguments as for [`Hub::open`].
+    /// Resumes the session. Arguments as for [`Hub::open`].
     pub fn resume(
         &self,
         session: SessionId,
@@ -192,24 +170,24 @@ impl Hub {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            it.viewer.resume(started_ns, threads, &self.labels());
+            it.state.resume(started_ns, threads, &self.labels());
         }
     }
 
-    /// Hands in the names that were asked for and gives the functions of the session's handles, in
-    /// order. The epoch ends with its last session, and its handles are let go.
-    pub fn finish(&self, closed: Closed, names: Vec<(u64, Function)>) -> crate::profile::Profile {
+    /// Resolves the result of a session with the names that were asked for. The epoch ends with its last
+    /// session, and its handles are released.
+    pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
         let mut drain = self.lock();
         drain.epoch.names.learn(names);
-        let untimed = closed.unnamed.named(&drain.epoch.names);
+        let resolved = unresolved.resolve(&drain.epoch.names);
         self.leave_epoch(&mut drain);
         drop(drain);
-        untimed.timed()
+        resolved.finish()
     }
 
-    /// Lets go of what a session gave. Nothing is named.
-    pub fn forget(&self, closed: Closed) {
-        drop(closed);
+    /// Releases the result of a session. Nothing is named.
+    pub fn forget(&self, unresolved: Unresolved) {
+        drop(unresolved);
         self.leave_epoch(&mut self.lock());
     }
 
@@ -236,29 +214,28 @@ impl Hub {
         self.epoch.load(Ordering::Relaxed) // changed and asked with the GVL
     }
 
-    /// How often a set of labels came too late to be kept apart, in this epoch.
+    /// The number of sets of labels that came too late to be kept apart, in this epoch.
     #[must_use]
     pub fn labels_refused(&self) -> u64 {
         self.labels().refused()
     }
 
-    /// Shows every handle that anybody may still ask about: in the frame table, in hand, and in the
-    /// ring. For the mark function of the GC, which must see to it that no handler is in the middle
-    /// of a record.
+    /// Marks every handle that anybody may still ask about: in the frame table, in the scratch buffer, and in the
+    /// ring. For the mark function of the GC, which must see to it that no handler is in the middle of a record.
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
         let mut drain = self.lock();
         let Epoch { stacks, .. } = &drain.epoch;
         stacks.handles().iter().chain(stacks.classes()).for_each(|handle| mark(*handle));
-        let hand = &mut drain.hand;
+        let scratch = &mut drain.scratch;
         let mut at = self.ring.oldest();
-        while let Some(next) = self.ring.peek(at, hand) {
-            RawSample::decode(hand).iter().flat_map(RawSample::handles).for_each(&mut mark);
+        while let Some(next) = self.ring.peek(at, scratch) {
+            RawRecord::decode(scratch).iter().flat_map(RawRecord::handles).for_each(&mut mark);
             at = next;
         }
-        hand.clear();
+        scratch.clear();
     }
 
-    /// How many words the records in the ring take.
+    /// The number of words that the records in the ring take.
     #[must_use]
     pub fn fill(&self) -> usize {
         self.ring.fill()

@@ -6,5 +6,8 @@ pub mod collector;
 mod drain;
 pub mod hub;
 pub mod name_cache;
+pub mod registry;
 pub mod stacks;
-pub mod unnamed;
+pub mod unresolved;
+
+pub use drain::{SessionId, BATCH};

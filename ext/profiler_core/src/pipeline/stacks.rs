@@ -9,9 +9,9 @@ use hashbrown::HashTable;
 
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
 use crate::profile::{Frame, Node};
-use crate::record::class::Class;
 use crate::record::frame::RawFrame;
-use crate::record::sample::RawSample;
+use crate::record::object_class::Class;
+use crate::record::RawRecord;
 
 /// A frame and the stack that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,14 +37,14 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// The id of the sample's stack; nothing when it has no frame.
-    pub fn intern(&mut self, sample: &RawSample<'_>) -> Option<StackId> {
-        let hash = hash_words(sample.words());
-        let same = |&(its_hash, stack): &(u64, StackId)| its_hash == hash && self.is(stack, sample);
+    /// The id of the stack of `record`; nothing when it has no frame.
+    pub fn intern(&mut self, record: &RawRecord<'_>) -> Option<StackId> {
+        let hash = hash_words(record.words());
+        let same = |&(its_hash, stack): &(u64, StackId)| its_hash == hash && self.is(stack, record);
         if let Some(&(_, stack)) = self.whole.find(hash, same) {
             return Some(stack);
         }
-        let stack = self.intern_frames(sample.frames().rev())?;
+        let stack = self.intern_frames(record.frames().rev())?;
         self.whole.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
         Some(stack)
     }
@@ -115,9 +115,9 @@ impl Stacks {
         (self.handles.into_rows(), frames.into_rows(), nodes)
     }
 
-    /// Whether `sample` is this stack. Both run from the leaf, so they end together or differ.
-    fn is(&self, stack: StackId, sample: &RawSample<'_>) -> bool {
-        self.frames_of(stack).eq(sample.frames())
+    /// Whether the stack of `record` is this stack. Both run from the leaf, so they end together or differ.
+    fn is(&self, stack: StackId, record: &RawRecord<'_>) -> bool {
+        self.frames_of(stack).eq(record.frames())
     }
 }
 
@@ -141,11 +141,11 @@ mod tests {
     use super::*;
     use crate::ids::{Id, LabelSetId, ScopeId, ThreadId};
     use crate::record::ring::Ring;
-    use crate::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
+    use crate::record::{push, Header, Kind, State, Walk, WallTimes};
 
     fn record(frames: &[(u64, i32)]) -> Vec<u64> {
         let ring = Ring::with_capacity(1024);
-        let stamp = Stamp {
+        let header = Header {
             thread: ThreadId(1),
             state: State::Running,
             labels: LabelSetId::NONE,
@@ -156,16 +156,16 @@ mod tests {
             walls: WallTimes::default(),
         };
         let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
-        push(&ring, Kind::Tick, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)
+        push(&ring, Kind::Tick, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)
             .unwrap();
-        let mut hand = Vec::new();
-        assert!(ring.pop(&mut hand));
-        hand
+        let mut scratch = Vec::new();
+        assert!(ring.pop(&mut scratch));
+        scratch
     }
 
     fn intern(stacks: &mut Stacks, frames: &[(u64, i32)]) -> Option<StackId> {
         let words = record(frames);
-        stacks.intern(&RawSample::decode(&words).unwrap())
+        stacks.intern(&RawRecord::decode(&words).unwrap())
     }
 
     #[test]

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::ids::StackId;
     use crate::profile::Weights;
-    use crate::record::sample::State;
+    use crate::record::State;
 
     #[test]
     fn what_rows_own_counts() {

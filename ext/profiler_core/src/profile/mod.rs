@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
 use crate::record::counters::Counts;
-use crate::record::sample::State;
-use crate::session::labels::LabelSet;
+use crate::record::State;
+
 mod footprint;
+mod label_set;
 pub mod timeline;
 pub mod weights;
 
+pub use label_set::{LabelSet, OTHER};
 use timeline::Timeline;
 pub use weights::{SampleType, Weights};
 
@@ -175,13 +177,13 @@ pub struct Stats {
     pub names_ns: u64,
 }
 
-/// What the app told of itself: a span of time with a name, or a moment.
+/// A marker of the app: a named interval, or an instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Marker {
     /// Begin, ns since 1970 UTC.
     pub started_at_ns: u64,
-    /// Length, ns; 0 is a moment.
+    /// Length, ns; 0 is an instant.
     pub duration_ns: u64,
     /// What the app calls it.
     pub name: String,
@@ -245,7 +247,7 @@ impl Profile {
         }
     }
 
-    /// Leaves out rows, with their moments.
+    /// Leaves out rows, with their timeline events.
     pub fn retain(&mut self, mut keep: impl FnMut(&Sample) -> bool) {
         let mut kept = 0;
         let mut place = |it: &Sample| {

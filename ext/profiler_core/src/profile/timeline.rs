@@ -1,12 +1,12 @@
-//! What happened when: the shares that make up the rows of a profile, each with its time.
+//! The timeline of a profile: the shares that its rows consist of, each with its time.
 //!
-//! A row says how much a stack weighs, not when. A [`Moment`] is one share of a row: what one record gave it, and
-//! at the end what was settled. So whose it is, its stack, state and labels stand in the row alone, what is done to the
-//! rows is done to the moments as well, and the moments of a row together weigh what the row weighs, unless some had to
-//! go: at most [`MAX_MOMENTS`] are kept, then the oldest go and are counted.
+//! A row says how much a stack weighs, not when. A [`TimelineEvent`] is one share of a row: the weight of one record, and
+//! at the end what was attributed then. So its thread, stack, state and labels stand in the row alone, what is done to the
+//! rows is done to the events as well, and the events of a row together weigh what the row weighs, unless some had to
+//! go: at most [`MAX_EVENTS`] are kept, then the oldest go and are counted.
 //!
-//! In memory moments are bytes, some ten each: numbers of seven bits a byte, times and rows as differences to the
-//! moment before. They lie in chunks that can be read one by one, so that the oldest go without a look at the others,
+//! In memory events are bytes, some ten each: numbers of seven bits a byte, times and rows as differences to the
+//! event before. They lie in chunks that can be read one by one, so that the oldest go without a look at the others,
 //! and a chunk that is full never changes, so that a copy shares it.
 
 use std::cmp::Reverse;
@@ -19,24 +19,24 @@ use crate::profile::weights::{SampleType, Weights};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// The most that a timeline keeps.
-pub const MAX_MOMENTS: usize = 1_000_000;
+/// The most events that a timeline keeps.
+pub const MAX_EVENTS: usize = 1_000_000;
 
-/// Moments of a chunk: so many go at once when there are too many.
-const CHUNK_MOMENTS: usize = 4_096;
+/// Events of a chunk: so many go at once when there are too many.
+const CHUNK_EVENTS: usize = 4_096;
 
-/// A share of a row.
+/// A timeline event: a share of a row, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// When it was given, ns since the start of the profile: at the end of the time that it weighs.
+pub struct TimelineEvent {
+    /// The end of the time that it weighs, ns since the start of the profile.
     pub time_ns: u64,
     /// The row, a place in [`crate::profile::Profile::samples`].
     pub row: RowId,
-    /// What the row got.
+    /// The weights of the share.
     pub weights: Weights,
 }
 
-/// See the module. That of a [`crate::profile::Profile`] is in the order of time.
+/// Events, compressed. In a [`crate::profile::Profile`] they are in the order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     full: VecDeque<Arc<Chunk>>,
@@ -47,77 +47,77 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Adds a moment behind all others. One that weighs nothing is none.
-    pub fn push(&mut self, moment: &Moment) {
-        if moment.weights == Weights::default() {
+    /// Adds an event behind all others, unless it weighs nothing.
+    pub fn push(&mut self, event: &TimelineEvent) {
+        if event.weights == Weights::default() {
             return;
         }
-        if self.open.moments == CHUNK_MOMENTS {
+        if self.open.events == CHUNK_EVENTS {
             let mut full = std::mem::take(&mut self.open);
             full.bytes.shrink_to_fit();
             self.full.push_back(Arc::new(full));
         }
-        self.open.push(moment);
+        self.open.push(event);
         self.kept += 1;
-        if self.kept > MAX_MOMENTS {
-            let oldest = self.full.pop_front().map_or(0, |it| it.moments);
+        if self.kept > MAX_EVENTS {
+            let oldest = self.full.pop_front().map_or(0, |it| it.events);
             self.kept -= oldest;
             self.drop_more(oldest as u64);
         }
     }
 
-    /// How many are here.
+    /// The number of events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept
     }
 
-    /// Whether none is here.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept == 0
     }
 
-    /// How many were too many: the oldest.
+    /// The number of events that were dropped, the oldest, as there were too many.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// So many more were too many, before it came to this timeline.
-    pub fn drop_more(&mut self, moments: u64) {
-        self.dropped = self.dropped.saturating_add(moments);
+    /// Counts events that were dropped before they came to this timeline.
+    pub fn drop_more(&mut self, events: u64) {
+        self.dropped = self.dropped.saturating_add(events);
     }
 
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = Moment> + '_ {
+    /// All events.
+    pub fn iter(&self) -> impl Iterator<Item = TimelineEvent> + '_ {
         self.chunks().flat_map(Chunk::iter)
     }
 
-    /// Those at one place of many, from 0 on, for who cannot take all at once. Nothing behind the last.
-    pub fn part(&self, place: usize) -> Option<impl Iterator<Item = Moment> + '_> {
-        self.chunks().nth(place).map(Chunk::iter)
+    /// The events of one chunk, by its index, for callers that cannot take all at once. `None` behind the last.
+    pub fn chunk(&self, index: usize) -> Option<impl Iterator<Item = TimelineEvent> + '_> {
+        self.chunks().nth(index).map(Chunk::iter)
     }
 
-    /// Bytes that they take.
+    /// The size of the events in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.chunks().map(|it| it.bytes.len()).sum()
     }
 
-    /// With other rows, or without those that have none.
+    /// The timeline with other rows, without the events that have none.
     #[must_use]
     pub(crate) fn with_rows(&self, row: impl Fn(RowId) -> Option<RowId>) -> Self {
         let mut timeline = Self { dropped: self.dropped, ..Self::default() };
-        for moment in self.iter() {
-            if let Some(row) = row(moment.row) {
-                timeline.push(&Moment { row, ..moment });
+        for event in self.iter() {
+            if let Some(row) = row(event.row) {
+                timeline.push(&TimelineEvent { row, ..event });
             }
         }
         timeline
     }
 
-    /// The same, with other rows, in the order of time. What is of the same time stays in its order.
+    /// The timeline with other rows, in the order of time. Events of the same time keep their order.
     #[must_use]
     pub(crate) fn in_order(&self, row: impl Fn(RowId) -> Option<RowId>) -> Self {
         let mut timeline = Self { dropped: self.dropped, ..Self::default() };
@@ -132,7 +132,7 @@ impl Timeline {
         });
         let mut pending = Vec::new();
         for (chunk, later_from) in self.chunks().zip(later_from) {
-            pending.extend(chunk.iter().filter_map(|it| row(it.row).map(|row| Moment { row, ..it })));
+            pending.extend(chunk.iter().filter_map(|it| row(it.row).map(|row| TimelineEvent { row, ..it })));
             pending.sort_by_key(|it| it.time_ns);
             let ready = pending.partition_point(|it| it.time_ns <= later_from);
             pending.drain(..ready).for_each(|it| timeline.push(&it));
@@ -140,9 +140,9 @@ impl Timeline {
         timeline
     }
 
-    /// One of many that are each in the order of time.
+    /// One timeline of several that are each in the order of time.
     #[must_use]
-    pub(crate) fn merged(parts: impl IntoIterator<Item = impl Iterator<Item = Moment>>) -> Self {
+    pub(crate) fn merged(parts: impl IntoIterator<Item = impl Iterator<Item = TimelineEvent>>) -> Self {
         let mut parts: Vec<_> = parts.into_iter().map(Iterator::peekable).collect();
         let first = |(place, it): (usize, &mut std::iter::Peekable<_>)| next(place, it);
         let mut waiting: BinaryHeap<_> = parts.iter_mut().enumerate().filter_map(first).collect();
@@ -160,8 +160,8 @@ impl Timeline {
     }
 }
 
-/// When the part at `place` goes on, if it does.
-fn next<It: Iterator<Item = Moment>>(
+/// The time of the next event of the part at `place`.
+fn next<It: Iterator<Item = TimelineEvent>>(
     place: usize,
     part: &mut std::iter::Peekable<It>,
 ) -> Option<Reverse<(u64, usize)>> {
@@ -169,7 +169,7 @@ fn next<It: Iterator<Item = Moment>>(
 }
 
 impl PartialEq for Timeline {
-    /// Whatever the chunks.
+    /// Compares the events, whatever the chunks.
     fn eq(&self, other: &Self) -> bool {
         self.dropped == other.dropped && self.iter().eq(other.iter())
     }
@@ -177,31 +177,31 @@ impl PartialEq for Timeline {
 
 impl Eq for Timeline {}
 
-impl FromIterator<Moment> for Timeline {
-    fn from_iter<Moments: IntoIterator<Item = Moment>>(moments: Moments) -> Self {
+impl FromIterator<TimelineEvent> for Timeline {
+    fn from_iter<Events: IntoIterator<Item = TimelineEvent>>(events: Events) -> Self {
         let mut timeline = Self::default();
-        moments.into_iter().for_each(|it| timeline.push(&it));
+        events.into_iter().for_each(|it| timeline.push(&it));
         timeline
     }
 }
 
-/// Moments as bytes, each after the one before. Nothing of another chunk is needed to read it.
+/// Events as bytes, each after the one before. Nothing of another chunk is needed to read it.
 ///
-/// A moment is: which sample types have a weight (a bit each, from bit 1 on; bit 0 if the time goes back), how far the
+/// An event is: which sample types have a weight (a bit each, from bit 1 on; bit 0 if the time goes back), how far the
 /// time goes, how far the row (bit 0 if back), and the weights. All are numbers of seven bits a byte, the lowest first,
 /// with the eighth bit set in all bytes but the last.
 #[derive(Clone, Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    moments: usize,
+    events: usize,
     earliest_ns: u64,
     last_ns: u64,
     last_row: u32,
 }
 
 impl Chunk {
-    fn push(&mut self, moment: &Moment) {
-        let Moment { time_ns, row, weights } = *moment;
+    fn push(&mut self, event: &TimelineEvent) {
+        let TimelineEvent { time_ns, row, weights } = *event;
         let back = time_ns < self.last_ns;
         let has = |of: &SampleType| weights.get(*of) > 0;
         let types = SampleType::ALL.into_iter().filter(has).fold(0, |bits, it| bits | 2 << it as u64);
@@ -212,12 +212,12 @@ impl Chunk {
             u64::from(row.0.abs_diff(self.last_row)) << 1 | u64::from(row.0 < self.last_row),
         );
         SampleType::ALL.into_iter().filter(has).for_each(|it| put(&mut self.bytes, weights.get(it)));
-        self.earliest_ns = if self.moments == 0 { time_ns } else { self.earliest_ns.min(time_ns) };
-        self.moments += 1;
+        self.earliest_ns = if self.events == 0 { time_ns } else { self.earliest_ns.min(time_ns) };
+        self.events += 1;
         (self.last_ns, self.last_row) = (time_ns, row.0);
     }
 
-    fn iter(&self) -> impl Iterator<Item = Moment> + '_ {
+    fn iter(&self) -> impl Iterator<Item = TimelineEvent> + '_ {
         let (mut bytes, mut time_ns, mut row) = (self.bytes.as_slice(), 0_u64, 0_u32);
         std::iter::from_fn(move || {
             let types = take(&mut bytes)?;
@@ -232,7 +232,7 @@ impl Chunk {
                 weights.set(*of, take(&mut bytes)?);
                 left &= left - 1;
             }
-            Some(Moment { time_ns, row: RowId(row), weights })
+            Some(TimelineEvent { time_ns, row: RowId(row), weights })
         })
     }
 }

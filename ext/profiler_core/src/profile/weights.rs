@@ -1,8 +1,10 @@
-//! What is measured, in which units, and one number for each.
+//! The types of samples, their units, and the weights of a row: one number for each type.
 
 use serde::{Deserialize, Serialize};
 
-/// What is measured. A profile's types always stand in this order.
+use crate::text::units;
+
+/// A type of sample: what is measured. A profile's types always stand in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleType {
@@ -29,7 +31,7 @@ pub enum SampleType {
 }
 
 impl SampleType {
-    /// All, in order.
+    /// All types, in order.
     pub const ALL: [Self; 10] = [
         Self::Samples,
         Self::Cpu,
@@ -59,6 +61,16 @@ impl SampleType {
             Self::InuseSpace => ("inuse_space", "bytes"),
         }
     }
+
+    /// A weight in the unit of this type: `1.23 s`, `45.1 MiB`, `1,234`.
+    #[must_use]
+    pub fn amount(self, weight: u64) -> String {
+        match self.name_and_unit().1 {
+            "nanoseconds" => units::duration(weight),
+            "bytes" => units::bytes(weight),
+            _ => units::count(weight),
+        }
+    }
 }
 
 /// One number for each [`SampleType`]; 0 where the type is not in the profile.
@@ -79,7 +91,7 @@ impl Weights {
         }
     }
 
-    /// Takes all numbers of `other` away, as far as they are there.
+    /// Subtracts all numbers of `other`, as far as they are there.
     pub fn take(&mut self, other: &Weights) {
         self.0.iter_mut().zip(other.0).for_each(|(rest, less)| *rest = rest.saturating_sub(less));
     }

@@ -11,7 +11,7 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: AtomicU64,)+
         }
 
-        /// The counts at one moment, or between two.
+        /// The counts at one instant, or between two.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(default)]
         pub struct Counts {
@@ -25,7 +25,7 @@ macro_rules! counters {
                 Self { $($name: AtomicU64::new(0),)+ }
             }
 
-            /// The counts now. Each is right; together they are of nearly the same moment.
+            /// The counts now. Each is right; together they are of nearly the same instant.
             #[must_use]
             pub fn read(&self) -> Counts {
                 // Relaxed: numbers for people, they order nothing.

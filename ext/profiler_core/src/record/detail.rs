@@ -3,7 +3,7 @@
 use ::core::prelude::rust_2021::*;
 
 use crate::ids::ThreadId;
-use crate::record::class::Class;
+use crate::record::object_class::Class;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,20 +1,20 @@
-//! What a record says, and what its thread was doing.
+//! The kind of a record, and the state of its thread.
 
 use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::prelude::rust_2021::*;
 
+use super::detail::GcCause;
+use super::frame::Synthetic;
+use super::object_class::Class;
 use crate::ids::{LabelSetId, ThreadId};
-use crate::record::class::Class;
-use crate::record::detail::GcCause;
-use crate::record::frame::Synthetic;
 
-/// What a record says.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The thread was running: its CPU clock and its running time.
     Tick,
-    /// The thread's labels or scope are others from now on. It stands for no time.
-    Switch,
+    /// The thread's labels or scope are others from now on. It has no weight.
+    LabelSwitch,
     /// The thread has waited: its waiting time, for the GVL and else.
     Wait,
     /// The thread has collected garbage: its time for that, and if a tick fell into it, its CPU clock too.
@@ -27,13 +27,13 @@ pub enum Kind {
     /// The thread has waited for the GVL, which another had: the frames are those of the other. Without frames the
     /// other has ended; or it was the same thread, and nobody had it.
     Blame {
-        /// Who had it.
+        /// The thread that had it.
         holder: ThreadId,
         /// Labels current on the holder.
         labels: LabelSetId,
     },
-    /// The thread waited up to here in what its last [`Kind::Wait`] said. No stack comes with it.
-    Still,
+    /// The thread waited up to here in the stack of its last [`Kind::Wait`]. No stack comes with it.
+    WaitExtension,
     /// The thread has allocated objects. Without frames none of them was sampled.
     Allocation(Allocation),
 }
@@ -100,7 +100,7 @@ impl More {
 impl Kind {
     /// Whether frames come with it.
     pub(crate) fn has_stack(self) -> bool {
-        !matches!(self, Kind::Switch | Kind::Still)
+        !matches!(self, Kind::LabelSwitch | Kind::WaitExtension)
     }
 
     /// Whether it is a sample of its thread's time, and counted.
@@ -108,21 +108,21 @@ impl Kind {
         self.has_stack() && !matches!(self, Kind::Blame { .. } | Kind::Allocation(_))
     }
 
-    /// In a byte, with the words that it may need besides.
+    /// Encodes the kind as a byte and further words.
     #[inline]
     pub(crate) fn encode(self) -> (u64, More) {
         match self {
             Kind::Tick => (0, More::Nothing),
-            Kind::Switch => (1, More::Nothing),
+            Kind::LabelSwitch => (1, More::Nothing),
             Kind::Wait => (2, More::Nothing),
             Kind::Gc { ticked, cause } => (3, More::One(cause.bits() << 1 | u64::from(ticked))),
             Kind::Blame { holder, labels } => (4, More::One(u64::from(holder.0) | u64::from(labels.0) << 32)),
-            Kind::Still => (5, More::Nothing),
+            Kind::WaitExtension => (5, More::Nothing),
             Kind::Allocation(it) => (6, More::Five(it.words())),
         }
     }
 
-    /// From the byte, and the words after the stamp, which it leaves to the frames.
+    /// Decodes the byte and the words after the header, and leaves the frames in `words`.
     pub(crate) fn decode(bits: u8, words: &mut &[u64]) -> Option<Self> {
         let mut more = || {
             let (word, rest) = words.split_first()?;
@@ -130,7 +130,7 @@ impl Kind {
             Some(*word)
         };
         Some(match bits {
-            1 => Kind::Switch,
+            1 => Kind::LabelSwitch,
             2 => Kind::Wait,
             3 => {
                 more().map(|word| Kind::Gc { ticked: word & 1 == 1, cause: GcCause::from_bits(word >> 1) })?
@@ -139,13 +139,13 @@ impl Kind {
                 holder: ThreadId(word as u32),
                 labels: LabelSetId((word >> 32) as u32),
             })?,
-            5 => Kind::Still,
+            5 => Kind::WaitExtension,
             6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
             _ => Kind::Tick,
         })
     }
 
-    /// What stands at the leaf end of such a record besides the frames that were walked.
+    /// The synthetic frame at the leaf of such a record.
     #[inline]
     pub(crate) fn leaf(self, thread: ThreadId, walked: usize) -> Option<Synthetic> {
         match self {
@@ -159,7 +159,7 @@ impl Kind {
     }
 }
 
-/// What a thread was doing when its record was taken.
+/// The state of a thread when its record was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
@@ -174,7 +174,7 @@ pub enum State {
 }
 
 impl State {
-    /// All there are.
+    /// All states.
     pub const ALL: [Self; 4] = [Self::Running, Self::Gc, Self::Waiting, Self::Gvl];
 
     pub(crate) fn from_bits(bits: u8) -> Self {

@@ -1,9 +1,14 @@
 //! What a handler or hook writes, and the ring that it writes to. Safe in a handler.
 
-pub mod class;
 pub mod counters;
 pub mod detail;
 pub mod frame;
+mod header;
 mod kind;
+pub mod object_class;
+mod raw;
 pub mod ring;
-pub mod sample;
+
+pub use header::{Header, WallTimes};
+pub use kind::{Allocation, Kind, ObjectId, State};
+pub use raw::{push, push_label_switch, push_wait_extension, RawRecord, Walk};

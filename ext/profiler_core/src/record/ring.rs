@@ -98,13 +98,13 @@ impl Ring {
         Ok(())
     }
 
-    /// Takes the oldest record out into `hand` (whose old content goes). False when there is none
+    /// Takes the oldest record out into `scratch` (whose old content goes). False when there is none
     /// that is published.
     ///
     /// Only one thread at a time may consume.
-    pub fn pop(&self, hand: &mut Vec<u64>) -> bool {
+    pub fn pop(&self, scratch: &mut Vec<u64>) -> bool {
         let at = self.consumed.load(Ordering::Relaxed);
-        let Some(next) = self.peek(at, hand) else { return false };
+        let Some(next) = self.peek(at, scratch) else { return false };
         for place in at..next {
             self.word(place).store(0, Ordering::Relaxed);
         }
@@ -129,11 +129,11 @@ impl Ring {
         self.consumed.load(Ordering::Relaxed)
     }
 
-    /// Copies the record that begins at `at` into `hand` and leaves it where it is. Gives the place
+    /// Copies the record that begins at `at` into `scratch` and leaves it where it is. Gives the place
     /// of the next record, or nothing when the one at `at` is not published.
     ///
     /// Only the consumer may call it, with [`Ring::oldest`] or what it gave before.
-    pub fn peek(&self, at: u64, hand: &mut Vec<u64>) -> Option<u64> {
+    pub fn peek(&self, at: u64, scratch: &mut Vec<u64>) -> Option<u64> {
         // After a whole round the place `at` holds the oldest record again.
         if at - self.consumed.load(Ordering::Relaxed) >= self.words.len() as u64 {
             return None;
@@ -143,8 +143,8 @@ impl Ring {
         if len == 0 {
             return None;
         }
-        hand.clear();
-        hand.extend((at + 1..at + len).map(|place| self.word(place).load(Ordering::Relaxed)));
+        scratch.clear();
+        scratch.extend((at + 1..at + len).map(|place| self.word(place).load(Ordering::Relaxed)));
         Some(at + len)
     }
 

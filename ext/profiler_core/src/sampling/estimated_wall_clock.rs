@@ -19,7 +19,7 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use self::clocks::Clocks;
-use crate::record::sample::WallTimes;
+use crate::record::WallTimes;
 
 mod clocks;
 

@@ -8,7 +8,7 @@ use ::std::boxed::Box;
 use ::std::collections::HashSet;
 use ::std::vec; // only where the table is made
 
-use crate::record::sample::ObjectId;
+use crate::record::ObjectId;
 
 /// A live object and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::record::sample::WallTimes;
+use crate::record::WallTimes;
 use crate::sampling::poisson::{Intervals, PoissonSampler};
 
 /// The measured wall clock of a thread. Times are on the monotonic clock, ns; 0 is never.
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_add_up_at_every_moment() {
+    fn the_parts_add_up_at_every_instant() {
         let clock = on(1_000_000);
         clock.block(110);
         assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);

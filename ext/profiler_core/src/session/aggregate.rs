@@ -1,62 +1,31 @@
-//! What a session has seen so far: weights by stack, thread, labels and state.
+//! The sums of a session so far: weights by stack, thread, labels and state.
 //!
-//! Law 1 lives here. Each session keeps, for each thread, the clocks up to which it has given every
-//! nanosecond to a stack: the CPU clock, and where it looks at the wall clock the four parts of that. A
-//! record moves the clocks of its kind on and gives the differences to its own stack; what is left when
-//! the thread ends or the session closes goes to the last stack that had the like, or to `(unsampled)`
+//! Law 1 lives here. Each session keeps, for each thread, the clocks up to which it has attributed every
+//! nanosecond to a stack: the CPU clock, and if it measures the wall clock the four parts of that. A
+//! record moves the clocks of its kind on, and its own stack gets the differences. The rest, when
+//! the thread ends or the session closes, goes to the last stack that had the like, or to `(unsampled)`
 //! when there is none. So the sums of a thread are always the thread's own clocks.
 //!
-//! A session that looks at labels or at a scope counts a thread only while it is inside: from the switch that
+//! A session that selects labels or a scope counts a thread only while it is inside: from the switch that
 //! brings them to the one that takes them away.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{LabelSetId, StackId, ThreadId};
+use crate::ids::{StackId, ThreadId};
 use crate::record::detail::Detail;
-use crate::record::sample::{Kind, Stamp, State};
-use crate::session::view::Measures;
-use crate::session::Recorder;
+use crate::record::{Header, Kind, State};
+use crate::session::key::{Key, Weight};
+use crate::session::recorder::Recorder;
+use crate::session::spec::Measures;
 
-mod clock;
+mod account;
 mod objects;
-use clock::{forward, Clock};
-pub use clock::{Beginning, Last};
+use account::{forward, Account};
+pub use account::{Beginning, Last};
 use objects::Objects;
 
-/// What weights are summed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// The stack; nothing for time of which no stack was ever taken.
-    pub stack: Option<StackId>,
-    /// Whose time.
-    pub thread: ThreadId,
-    /// Labels current then.
-    pub labels: LabelSetId,
-    /// What the thread was doing.
-    pub state: State,
-    /// What there is to say besides.
-    pub detail: Detail,
-}
-
-/// What was summed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
-    /// Records.
-    pub count: u64,
-    /// CPU time, ns.
-    pub cpu_ns: u64,
-    /// Wall clock time in the key's state, ns.
-    pub wall_ns: u64,
-    /// Wall clock time that another thread waited for the GVL meanwhile, ns.
-    pub blame_ns: u64,
-    /// Objects that were made.
-    pub objects: u64,
-    /// And their bytes.
-    pub bytes: u64,
-}
-
-/// See the module.
+/// The sums of one session, and an account for each thread.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
     measures: Measures,
@@ -64,8 +33,8 @@ pub struct Aggregate {
     /// Whether the time of a thread that is born counts from its birth.
     born_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
-    clocks: HashMap<ThreadId, Clock, FxBuildHasher>,
-    /// Keeps when each weight came, if that is wanted.
+    accounts: HashMap<ThreadId, Account, FxBuildHasher>,
+    /// Records the timeline, if the session keeps one.
     pub(crate) recorder: Option<Box<Recorder>>,
     /// Monotonic clock of what is counted now, ns.
     now_ns: u64,
@@ -73,7 +42,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// For a session that starts at `started_ns` on the monotonic clock, with the threads that exist
+    /// The aggregate of a session that starts at `started_ns` on the monotonic clock, with the threads that exist
     /// then. Others count from their birth if `born_inside`, else from where they cross.
     pub fn new(
         measures: Measures,
@@ -81,88 +50,89 @@ impl Aggregate {
         born_inside: bool,
         threads: impl IntoIterator<Item = Beginning>,
     ) -> Self {
-        let (weights, clocks) = (HashMap::default(), HashMap::default());
+        let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
         let objects = Objects::default();
-        let mut new = Self { objects, measures, started_ns, born_inside, weights, clocks, recorder, now_ns };
-        new.restart(started_ns, threads);
+        let mut new =
+            Self { objects, measures, started_ns, born_inside, weights, accounts, recorder, now_ns };
+        new.resume(started_ns, threads);
         new
     }
 
-    /// Goes on at `started_ns` after a pause, with the threads that exist then. What a thread did
+    /// Resumes at `started_ns` after a pause, with the threads that exist then. What a thread did
     /// meanwhile is not counted.
-    pub fn restart(&mut self, started_ns: u64, threads: impl IntoIterator<Item = Beginning>) {
+    pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = Beginning>) {
         self.started_ns = started_ns;
-        let before = std::mem::take(&mut self.clocks);
-        let clock = |it: Beginning| {
-            let before = before.get(&it.thread).copied().unwrap_or_else(|| Clock::at(it.cpu_ns, it.walls));
+        let before = std::mem::take(&mut self.accounts);
+        let account = |it: Beginning| {
+            let before = before.get(&it.thread).copied().unwrap_or_else(|| Account::at(it.cpu_ns, it.walls));
             let Beginning { cpu_ns, walls, inside, labels, .. } = it;
-            (it.thread, Clock { cpu_ns, walls, blamed_ns: walls.gvl_ns, inside, labels, ..before })
+            (it.thread, Account { cpu_ns, walls, blamed_ns: walls.gvl_ns, inside, labels, ..before })
         };
-        self.clocks = threads.into_iter().map(clock).collect();
+        self.accounts = threads.into_iter().map(account).collect();
     }
 
-    /// The thread of `stamp` is inside the session's labels and scope from now on, or no longer.
-    pub fn cross(&mut self, stamp: &Stamp, inside: bool) {
-        let stays_outside = !inside && !self.born_inside && !self.clocks.contains_key(&stamp.thread);
-        if stamp.monotonic_ns < self.started_ns || stays_outside {
+    /// Switches the thread of `header` into the session's labels and scope, or out of them.
+    pub fn switch(&mut self, header: &Header, inside: bool) {
+        let stays_outside = !inside && !self.born_inside && !self.accounts.contains_key(&header.thread);
+        if header.monotonic_ns < self.started_ns || stays_outside {
             return;
         }
-        let clock = self.clock(&Last::of(stamp));
-        match (clock.inside, inside) {
-            (true, true) => clock.labels = stamp.labels,
+        let account = self.account(&Last::of(header));
+        match (account.inside, inside) {
+            (true, true) => account.labels = header.labels,
             (false, true) => {
-                clock.labels = stamp.labels;
-                clock.inside = true;
+                account.labels = header.labels;
+                account.inside = true;
                 // Never back: what was given once is given.
-                clock.cpu_ns = clock.cpu_ns.max(stamp.cpu_ns);
-                clock.walls = clock.walls.max(&stamp.walls);
-                clock.blamed_ns = clock.blamed_ns.max(stamp.walls.gvl_ns);
+                account.cpu_ns = account.cpu_ns.max(header.cpu_ns);
+                account.walls = account.walls.max(&header.walls);
+                account.blamed_ns = account.blamed_ns.max(header.walls.gvl_ns);
             }
             (true, false) => {
-                self.settle(&Last::of(stamp));
-                self.clock(&Last::of(stamp)).inside = false;
+                self.finish(&Last::of(header));
+                self.account(&Last::of(header)).inside = false;
             }
             (false, false) => {}
         }
     }
 
-    /// Counts one record. Records from before the start, and of what the session does not measure, are not its.
-    pub fn add(&mut self, kind: Kind, stamp: &Stamp, stack: Option<StackId>) {
+    /// Records one record, unless it is from before the start or of what the session does not measure.
+    pub fn record(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let Measures { cpu, wall, .. } = self.measures;
         let ours = match kind {
-            Kind::Switch | Kind::Allocation(_) => false,
+            Kind::LabelSwitch | Kind::Allocation(_) => false,
             // Off the GVL a tick says nothing of the wall clock.
-            Kind::Tick => cpu || wall && stamp.state != State::Waiting,
-            Kind::Wait | Kind::Still | Kind::Blame { .. } => wall,
+            Kind::Tick => cpu || wall && header.state != State::Waiting,
+            Kind::Wait | Kind::WaitExtension | Kind::Blame { .. } => wall,
             Kind::Gc { ticked, .. } => wall || cpu && ticked,
         };
-        if stamp.monotonic_ns < self.started_ns || !ours {
+        if header.monotonic_ns < self.started_ns || !ours {
             return;
         }
-        self.now_ns = stamp.monotonic_ns;
-        let (thread, labels, born_inside) = (stamp.thread, stamp.labels, self.born_inside);
+        self.now_ns = header.monotonic_ns;
+        let (thread, labels, born_inside) = (header.thread, header.labels, self.born_inside);
         let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
-        let clock = self.clock(&Last::of(stamp));
-        let (given, now) = (&mut clock.walls, &stamp.walls);
+        let account = self.account(&Last::of(header));
+        let (given, now) = (&mut account.walls, &header.walls);
         match kind {
-            Kind::Switch | Kind::Allocation(_) => {}
+            Kind::LabelSwitch | Kind::Allocation(_) => {}
             Kind::Tick => {
-                let key = key(stamp.state);
-                let cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
-                clock.last = Some(key);
+                let key = key(header.state);
+                let cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
+                account.last = Some(key);
                 // Running alone is sampled; the other parts are measured, and come with records of their own.
                 let mut wall_ns = 0;
-                if stamp.state == State::Running {
+                if header.state == State::Running {
                     wall_ns = forward(&mut given.running_ns, now.running_ns);
-                    clock.last_ran = Some(key);
+                    account.last_ran = Some(key);
                 }
                 self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Wait => {
                 let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
                 let gvl_ns = forward(&mut given.gvl_ns, now.gvl_ns);
-                clock.last_wait = Some(key(State::Waiting));
+                account.last_wait = Some(key(State::Waiting));
                 // One record, counted where there was more.
                 let count = u64::from(waiting_ns >= gvl_ns);
                 self.weigh(key(State::Waiting), Weight { count, wall_ns: waiting_ns, ..Weight::default() });
@@ -171,10 +141,10 @@ impl Aggregate {
                     Weight { count: 1 - count, wall_ns: gvl_ns, ..Weight::default() },
                 );
             }
-            Kind::Still => {
+            Kind::WaitExtension => {
                 // Where no stack is known, or it is of other labels, the time waits for one.
-                let labels = clock.labels;
-                if let Some(key) = clock.last_wait.filter(|key| born_inside || key.labels == labels) {
+                let labels = account.labels;
+                if let Some(key) = account.last_wait.filter(|key| born_inside || key.labels == labels) {
                     let wall_ns = forward(&mut given.waiting_ns, now.waiting_ns);
                     self.weigh(key, Weight { wall_ns, ..Weight::default() });
                 }
@@ -184,17 +154,17 @@ impl Aggregate {
                 let wall_ns = forward(&mut given.gc_ns, now.gc_ns);
                 let mut cpu_ns = 0;
                 if ticked {
-                    cpu_ns = forward(&mut clock.cpu_ns, stamp.cpu_ns);
-                    clock.last = Some(key);
+                    cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
+                    account.last = Some(key);
                 }
-                clock.last_gc = Some(key);
+                account.last_gc = Some(key);
                 self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Blame { holder, labels: holders } => {
-                let blame_ns = forward(&mut clock.blamed_ns, now.gvl_ns);
+                let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
                 let detail = Detail::Waiter(thread);
                 let key = Key { thread: holder, labels: holders, detail, ..key(State::Running) };
-                clock.last_blamed = Some((key, labels));
+                account.last_blamed = Some((key, labels));
                 self.weigh(key, Weight { blame_ns, ..Weight::default() });
             }
         }
@@ -216,36 +186,36 @@ impl Aggregate {
         weight.bytes += more.bytes;
     }
 
-    /// Gives away what is left of a thread whose clocks stand at `last`: to the stacks that last had the like, or
+    /// Finishes a thread whose clocks stand at `last`: attributes the rest to the stacks that last had the like, or
     /// to none.
-    pub fn settle(&mut self, last: &Last) {
+    pub fn finish(&mut self, last: &Last) {
         if !self.measures.timed() {
             return;
         }
         let (born_inside, wall) = (self.born_inside, self.measures.wall);
         self.now_ns = last.monotonic_ns;
         let thread = last.thread;
-        let clock = self.clock(last);
-        if !clock.inside {
+        let account = self.account(last);
+        if !account.inside {
             return;
         }
-        let labels = clock.labels;
+        let labels = account.labels;
         // What is left under these labels is not for a stack of other labels.
         let fits = |key: &Key| born_inside || key.labels == labels;
         let nowhere = |state| Key { stack: None, thread, labels, state, detail: Detail::None };
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
-        let (given, now) = (&mut clock.walls, &last.walls);
-        let ticked = clock.last.filter(fits).unwrap_or(nowhere(State::Running));
-        let cpu_ns = forward(&mut clock.cpu_ns, last.cpu_ns);
-        let blamed = clock.last_blamed.filter(|(_, waited)| born_inside || *waited == labels);
+        let (given, now) = (&mut account.walls, &last.walls);
+        let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
+        let cpu_ns = forward(&mut account.cpu_ns, last.cpu_ns);
+        let blamed = account.last_blamed.filter(|(_, waited)| born_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
-        let blame_ns = forward(&mut clock.blamed_ns, now.gvl_ns);
+        let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
         let parts = [
-            (like(clock.last_ran, State::Running), forward(&mut given.running_ns, now.running_ns)),
-            (like(clock.last_wait, State::Waiting), forward(&mut given.waiting_ns, now.waiting_ns)),
-            (like(clock.last_wait, State::Gvl), forward(&mut given.gvl_ns, now.gvl_ns)),
-            (like(clock.last_gc, State::Gc), forward(&mut given.gc_ns, now.gc_ns)),
+            (like(account.last_ran, State::Running), forward(&mut given.running_ns, now.running_ns)),
+            (like(account.last_wait, State::Waiting), forward(&mut given.waiting_ns, now.waiting_ns)),
+            (like(account.last_wait, State::Gvl), forward(&mut given.gvl_ns, now.gvl_ns)),
+            (like(account.last_gc, State::Gc), forward(&mut given.gc_ns, now.gc_ns)),
         ];
         self.weigh(ticked, Weight { cpu_ns, ..Weight::default() });
         if wall {
@@ -256,10 +226,10 @@ impl Aggregate {
         }
     }
 
-    /// Forgets the clock of a thread that has ended and was settled, so that memory follows the
+    /// Forgets the clock of a thread that has ended and was finished, so that memory follows the
     /// threads that live.
     pub fn forget(&mut self, thread: ThreadId) {
-        self.clocks.remove(&thread);
+        self.accounts.remove(&thread);
     }
 
     /// The sums, in an order that does not depend on any hash.
@@ -270,9 +240,11 @@ impl Aggregate {
         weights
     }
 
-    fn clock(&mut self, now: &Last) -> &mut Clock {
+    fn account(&mut self, now: &Last) -> &mut Account {
         let (inside, started_ns) = (self.born_inside, self.started_ns);
-        self.clocks.entry(now.thread).or_insert_with(|| Clock { inside, ..Clock::at_birth(now, started_ns) })
+        self.accounts
+            .entry(now.thread)
+            .or_insert_with(|| Account { inside, ..Account::at_start(now, started_ns) })
     }
 }
 

@@ -1,8 +1,7 @@
-//! Sets of labels, and the ids under which records carry them.
-
-use std::collections::BTreeMap;
+//! The sets of labels of an epoch, and the ids under which records carry them.
 
 use crate::ids::{Id, Interner, LabelSetId};
+use crate::profile::LabelSet;
 
 /// Distinct sets that an epoch keeps apart. What comes after is `(other)`.
 pub const MAX_SETS: usize = 4_096;
@@ -10,59 +9,10 @@ pub const MAX_SETS: usize = 4_096;
 /// Sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
 const MAX_OTHERS: usize = 64;
 
-/// The value of every label of a set that came too late.
-pub const OTHER: &str = "(other)";
-
 /// The label that says which fiber it was, by its number, in sessions that want to know.
 pub const FIBER: &str = "fiber";
 
-/// Labels and their values, sorted by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LabelSet(Vec<(String, String)>);
-
 static EMPTY: LabelSet = LabelSet::EMPTY;
-
-impl LabelSet {
-    /// No labels.
-    pub const EMPTY: Self = Self(Vec::new());
-
-    /// This set with `more` on top: a value replaces an older one of the same name, and nothing takes
-    /// the label away.
-    #[must_use]
-    pub fn with(&self, more: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
-        let mut labels: BTreeMap<String, String> = self.0.iter().cloned().collect();
-        for (name, value) in more {
-            match value {
-                Some(value) => labels.insert(name, value),
-                None => labels.remove(&name),
-            };
-        }
-        Self(labels.into_iter().collect())
-    }
-
-    /// Name and value of each, sorted by name.
-    #[must_use]
-    pub fn pairs(&self) -> &[(String, String)] {
-        &self.0
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether all labels of `wanted` are here, with the same values.
-    #[must_use]
-    pub fn has_all(&self, wanted: &Self) -> bool {
-        wanted.0.iter().all(|label| self.0.binary_search(label).is_ok())
-    }
-
-    /// The same names, each with the value [`OTHER`].
-    fn others(&self) -> Self {
-        Self(self.0.iter().map(|(name, _)| (name.clone(), OTHER.to_owned())).collect())
-    }
-}
 
 /// The sets of an epoch: bounded, whatever an app puts into its labels. The same labels on two fibers with numbers are two.
 #[derive(Debug)]
@@ -151,6 +101,7 @@ impl LabelSets {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::profile::OTHER;
 
     fn set(pairs: &[(&str, &str)]) -> LabelSet {
         LabelSet::EMPTY

@@ -1,8 +1,10 @@
-//! One session: what it profiles, and what it has added up.
+//! One session: its definition, and what it has added up.
 
 pub mod aggregate;
+pub mod key;
 pub mod labels;
 mod recorder;
-pub mod view;
+pub mod spec;
+pub mod state;
 
 pub(crate) use recorder::Recorder;

@@ -1,9 +1,9 @@
 //! The timeline of a session while it runs.
 
 use crate::ids::{Id, Interner, RowId};
-use crate::profile::timeline::{Moment, Timeline};
-use crate::session::aggregate::{Key, Weight};
-use crate::session::view::Measures;
+use crate::profile::timeline::{Timeline, TimelineEvent};
+use crate::session::key::{Key, Weight};
+use crate::session::spec::Measures;
 
 /// Keeps what an aggregate gives to its rows, in the order in which it is told.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Recorder {
     pub(crate) fn add(&mut self, now_ns: u64, key: Key, weight: &Weight) {
         let row = self.rows.intern(key);
         let time_ns = now_ns.saturating_sub(self.started_ns);
-        self.timeline.push(&Moment { time_ns, row, weights: self.measures.weights(&key, weight) });
+        self.timeline.push(&TimelineEvent { time_ns, row, weights: self.measures.weights(&key, weight) });
     }
 
     /// The timeline, in the order of time, with the rows that `place` says.

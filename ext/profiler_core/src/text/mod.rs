@@ -1,3 +1,6 @@
 //! Text for people.
 
+mod clean;
 pub mod units;
+
+pub use clean::clean;

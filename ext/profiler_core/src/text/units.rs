@@ -1,17 +1,5 @@
 //! Numbers as people read them: three digits and a unit.
 
-use crate::profile::SampleType;
-
-/// A weight in the unit of its sample type: `1.23 s`, `45.1 MiB`, `1,234`.
-#[must_use]
-pub fn amount(of: SampleType, weight: u64) -> String {
-    match of.name_and_unit().1 {
-        "nanoseconds" => duration(weight),
-        "bytes" => bytes(weight),
-        _ => count(weight),
-    }
-}
-
 /// Nanoseconds: `1.23 s`, `45.1 ms`, `12 us`, `80 ns`, `0`.
 #[must_use]
 pub fn duration(ns: u64) -> String {

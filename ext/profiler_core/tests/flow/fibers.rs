@@ -2,8 +2,8 @@
 
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
-use profiler_core::session::view::{Measures, View};
+use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
+use profiler_core::session::spec::{Measures, SessionSpec};
 
 use super::world::*;
 
@@ -11,11 +11,11 @@ use super::world::*;
 fn fibers_are_told_apart_only_to_sessions_that_ask() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let measures = Measures { wall: true, ..Measures::default() };
-    let view = |fibers| View { measures, fibers, ..View::default() };
-    let sessions = [true, false].map(|fibers| hub.open(view(fibers), &registry, 0, &[now(1, 0)]));
+    let spec = |fibers| SessionSpec { measures, fibers, ..SessionSpec::default() };
+    let sessions = [true, false].map(|fibers| hub.open(spec(fibers), &registry, 0, &[now(1, 0)]));
     let of = |fiber| hub.intern_labels(&labels("a"), fiber).1;
     for (fiber, at) in [(1, 100), (2, 200)] {
-        let stamp = Stamp {
+        let header = Header {
             thread: ThreadId(1),
             state: State::Waiting,
             labels: of(fiber),
@@ -28,7 +28,7 @@ fn fibers_are_told_apart_only_to_sessions_that_ask() {
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
         // The one who had the GVL meanwhile has fibers as well.
         for kind in [Kind::Wait, Kind::Blame { holder: ThreadId(2), labels: of(fiber + 2) }] {
-            push(&hub.ring, kind, &stamp, walk, 2048).unwrap();
+            push(&hub.ring, kind, &header, walk, 2048).unwrap();
         }
     }
     let [asked, plain] = sessions.map(|session| {

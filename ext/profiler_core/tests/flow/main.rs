@@ -6,8 +6,8 @@ use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
-use profiler_core::record::sample::{push, push_switch, Kind, Stamp, State, Walk, WallTimes};
-use profiler_core::session::view::View;
+use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk, WallTimes};
+use profiler_core::session::spec::SessionSpec;
 
 mod fibers;
 mod world;
@@ -16,7 +16,7 @@ use world::*;
 #[test]
 fn records_become_rows_and_every_nanosecond_has_one() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let session = hub.open(View::default(), &registry, 0, &[now(1, 1_000)]);
+    let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 1_000)]);
     record(&hub, 1, State::Running, 1_300, &[32, 16]);
     record(&hub, 2, State::Running, 150, &[40]);
     record(&hub, 1, State::Running, 1_400, &[32, 24]); // the same method, another handle
@@ -41,10 +41,10 @@ fn records_become_rows_and_every_nanosecond_has_one() {
 #[test]
 fn what_was_dropped_is_carried_by_the_next_record() {
     let (hub, registry) = (Hub::new(32), Ended::default());
-    let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.ring.try_push(1, |_| {}).is_ok() {}
-    let stamp_at = |cpu_ns| Stamp {
+    let stamp_at = |cpu_ns| Header {
         thread: ThreadId(1),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -65,10 +65,10 @@ fn what_was_dropped_is_carried_by_the_next_record() {
 #[test]
 fn sessions_overlap_and_each_counts_its_own_span() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let first = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    let first = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.drain_batch(&registry) {}
-    let second = hub.open(View::default(), &registry, 11, &[now(1, 11)]);
+    let second = hub.open(SessionSpec::default(), &registry, 11, &[now(1, 11)]);
     record(&hub, 1, State::Running, 20, &[32]);
     let whole = finish(&hub, first, &registry, &[life(1, 0, 25, "one")]);
     record(&hub, 1, State::Running, 40, &[16]);
@@ -87,7 +87,7 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
         handles.dedup();
         handles
     };
-    let session = hub.open(View::default(), &registry, 0, &[]);
+    let session = hub.open(SessionSpec::default(), &registry, 0, &[]);
     record(&hub, 1, State::Running, 110, &[16, 24]);
     assert_eq!(live(&hub), [16, 24], "in the ring");
     while hub.drain_batch(&registry) {}
@@ -96,10 +96,10 @@ fn handles_are_live_from_the_ring_to_the_last_name() {
     let closed = hub.close(session, &registry, &[]).unwrap();
     assert_eq!(live(&hub), [16, 24, 40], "closed, but not yet named");
     let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    let _ = hub.finish(closed, names);
+    let _ = hub.resolve(closed, names);
     assert_eq!(live(&hub), [] as [u64; 0]);
 
-    let discarded = hub.open(View::default(), &registry, 0, &[]);
+    let discarded = hub.open(SessionSpec::default(), &registry, 0, &[]);
     record(&hub, 1, State::Running, 130, &[48]);
     while hub.drain_batch(&registry) {}
     hub.discard(discarded);
@@ -111,7 +111,7 @@ fn deep_stacks_keep_both_ends() {
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
     let handles: Vec<u64> = (1..=300).map(|frame| handle(frame * 8)).collect();
     let lines = vec![1; 300];
-    let stamp = Stamp {
+    let header = Header {
         thread: ThreadId(1),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -124,8 +124,8 @@ fn deep_stacks_keep_both_ends() {
     for (rootless, depth, frames, cut_at) in
         [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
     {
-        let session = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
-        push(&hub.ring, Kind::Tick, &stamp, Walk { handles: &handles, lines: &lines, rootless }, depth)
+        let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+        push(&hub.ring, Kind::Tick, &header, Walk { handles: &handles, lines: &lines, rootless }, depth)
             .unwrap();
         let profile = finish(&hub, session, &registry, &[]);
         let names: Vec<String> = profile
@@ -149,7 +149,7 @@ fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
         Ok::<_, ()>(it.thread().clone())
     })
     .unwrap();
-    let session = hub.open(View::default(), &Ended::default(), 0, &[now(1, 0)]);
+    let session = hub.open(SessionSpec::default(), &Ended::default(), 0, &[now(1, 0)]);
     for turn in 1..=3 {
         collector.run();
         record(hub, 1, State::Running, turn * 10, &[16]);
@@ -168,7 +168,7 @@ fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
 fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let of = |endpoint| hub.intern_labels(&labels(endpoint), 0).1;
-    let stamp = |labels, cpu_ns| Stamp {
+    let header = |labels, cpu_ns| Header {
         thread: ThreadId(1),
         state: State::Running,
         labels,
@@ -180,13 +180,13 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
     };
     let tick = |labels, cpu_ns| {
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
-        push(&hub.ring, Kind::Tick, &stamp(labels, cpu_ns), walk, 2048).unwrap();
+        push(&hub.ring, Kind::Tick, &header(labels, cpu_ns), walk, 2048).unwrap();
     };
-    let all = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
-    let view = View { labels: labels("a"), ..View::default() };
-    let only_a = hub.open(view, &registry, 0, &[now(1, 0)]);
+    let all = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let spec = SessionSpec { labels: labels("a"), ..SessionSpec::default() };
+    let only_a = hub.open(spec, &registry, 0, &[now(1, 0)]);
     for (endpoint, at) in [("a", 100), ("b", 200), ("a", 300), ("b", 400)] {
-        push_switch(&hub.ring, &stamp(of(endpoint), at)).unwrap();
+        push_label_switch(&hub.ring, &header(of(endpoint), at)).unwrap();
         tick(of(endpoint), at + 40);
     }
     let alive = [life(1, 0, 1_000, "one")];
@@ -200,7 +200,7 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
 #[test]
 fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let stamp = |thread, scope, cpu_ns| Stamp {
+    let header = |thread, scope, cpu_ns| Header {
         thread: ThreadId(thread),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -210,14 +210,14 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
         born_cpu_ns: 0,
         walls: WallTimes::default(),
     };
-    let view = |scope| View { scope: Some(ScopeId(scope)), ..View::default() };
-    let sessions = [1, 2].map(|scope| hub.open(view(scope), &registry, 0, &[now(1, 0)]));
+    let spec = |scope| SessionSpec { scope: Some(ScopeId(scope)), ..SessionSpec::default() };
+    let sessions = [1, 2].map(|scope| hub.open(spec(scope), &registry, 0, &[now(1, 0)]));
     // Thread 1 takes turns between two requests; the body of the second is sent by thread 2, which nobody has announced.
     for (thread, scope, at) in [(1, 1, 100), (1, 2, 200), (1, 1, 300), (2, 2, 350), (1, 0, 400), (2, 0, 420)]
     {
-        push_switch(&hub.ring, &stamp(thread, scope, at)).unwrap();
+        push_label_switch(&hub.ring, &header(thread, scope, at)).unwrap();
         let walk = Walk { handles: &[handle([48, 16, 32][scope as usize])], lines: &[1], rootless: false };
-        push(&hub.ring, Kind::Tick, &stamp(thread, scope, at + 10), walk, 2048).unwrap();
+        push(&hub.ring, Kind::Tick, &header(thread, scope, at + 10), walk, 2048).unwrap();
     }
     let alive = [life(1, 0, 1_000, "one"), life(2, 0, 1_000, "two")];
     let [first, second] = sessions.map(|session| rows(&finish(&hub, session, &registry, &alive)));
@@ -229,9 +229,9 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
 #[test]
 fn a_thread_that_ended_before_a_session_is_not_for_it() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let first = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    let first = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     registry.0.lock().unwrap().push(life(1, 0, 50, "one"));
-    let second = hub.open(View::default(), &registry, 10, &[]);
+    let second = hub.open(SessionSpec::default(), &registry, 10, &[]);
     let sum = |session| finish(&hub, session, &registry, &[]).total().get(SampleType::Cpu);
     assert_eq!([sum(first), sum(second)], [50, 0]);
 }
@@ -239,13 +239,13 @@ fn a_thread_that_ended_before_a_session_is_not_for_it() {
 #[test]
 fn sessions_look_at_their_own_threads_pause_and_show_what_they_have_so_far() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
-    let view = View { threads: Some(vec![ThreadId(2)]), ..View::default() };
-    let one = hub.open(view, &registry, 0, &[now(1, 0), now(2, 0)]);
+    let spec = SessionSpec { threads: Some(vec![ThreadId(2)]), ..SessionSpec::default() };
+    let one = hub.open(spec, &registry, 0, &[now(1, 0), now(2, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     record(&hub, 2, State::Running, 10, &[16]);
     let closed = hub.snapshot(one, &registry, &[life(2, 0, 15, "two")]).unwrap();
     let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    assert_eq!(rows(&hub.finish(closed, names)), [("two: Foo#m16".to_owned(), 15)]);
+    assert_eq!(rows(&hub.resolve(closed, names)), [("two: Foo#m16".to_owned(), 15)]);
 
     hub.pause(one, &registry, &[life(2, 0, 20, "two")]);
     record(&hub, 2, State::Running, 30, &[32]);
@@ -258,16 +258,24 @@ fn sessions_look_at_their_own_threads_pause_and_show_what_they_have_so_far() {
 #[test]
 fn in_a_forked_child_sessions_go_on_with_the_thread_that_forked_and_nothing_is_counted_twice() {
     let (hub, registry) = (Hub::new(64), Ended::default());
-    let all = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
-    let other =
-        hub.open(View { threads: Some(vec![ThreadId(1)]), ..View::default() }, &registry, 0, &[now(1, 0)]);
-    let forker =
-        hub.open(View { threads: Some(vec![ThreadId(2)]), ..View::default() }, &registry, 0, &[now(2, 0)]);
-    let orphan = hub.open(View::default(), &registry, 0, &[now(1, 0)]);
+    let all = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let other = hub.open(
+        SessionSpec { threads: Some(vec![ThreadId(1)]), ..SessionSpec::default() },
+        &registry,
+        0,
+        &[now(1, 0)],
+    );
+    let forker = hub.open(
+        SessionSpec { threads: Some(vec![ThreadId(2)]), ..SessionSpec::default() },
+        &registry,
+        0,
+        &[now(2, 0)],
+    );
+    let orphan = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     hub.before_fork().start_over(100, &[orphan], Some(ThreadId(2)), Some(now(3, 0)));
     assert_eq!(hub.fill(), 0);
-    record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its stamp, but inside since its clock stood at 0
+    record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its header, but inside since its clock stood at 0
     let alive = [life(3, 100, 110, "child")];
     let sum = |session| finish(&hub, session, &registry, &alive).total().get(SampleType::Cpu);
     assert_eq!([sum(all), sum(other), sum(forker)], [110, 0, 110]);

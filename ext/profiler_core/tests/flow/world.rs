@@ -3,13 +3,15 @@
 use std::sync::Mutex;
 
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::pipeline::hub::{Hub, SessionId, ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::SessionId;
+use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::sample::{push, Kind, Stamp, State, Walk, WallTimes};
+use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::aggregate::Last;
-use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::ThreadNow;
+use profiler_core::session::state::ThreadNow;
 
 #[derive(Default)]
 pub(crate) struct Ended(pub(crate) Mutex<Vec<ThreadLife>>);
@@ -52,7 +54,7 @@ pub(crate) fn number(handle: u64) -> u64 {
 }
 
 pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
-    let stamp = Stamp {
+    let header = Header {
         thread: ThreadId(thread),
         state,
         labels: LabelSetId::NONE,
@@ -66,7 +68,7 @@ pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles:
     let lines = vec![7; handles.len()];
     let kind =
         if state == State::Gc { Kind::Gc { ticked: true, cause: GcCause::minor(0) } } else { Kind::Tick };
-    push(&hub.ring, kind, &stamp, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
+    push(&hub.ring, kind, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
 }
 
 pub(crate) fn function(handle: u64) -> Function {
@@ -84,7 +86,7 @@ pub(crate) fn function(handle: u64) -> Function {
 pub(crate) fn finish(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife]) -> Profile {
     let closed = hub.close(session, registry, alive).unwrap();
     let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    hub.finish(closed, names)
+    hub.resolve(closed, names)
 }
 
 /// `thread: root;..;leaf` and CPU time of each row, sorted.

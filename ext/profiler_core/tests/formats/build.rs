@@ -2,7 +2,7 @@
 
 use profiler_core::ids::{FrameId, FunctionId, Interner, StackId};
 use profiler_core::profile::{Frame, Function, Node, Profile, Sample, SampleType, Thread, Weights};
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 
 /// A row with everything in it. Frames are root first.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use profiler_core::profile::{Function, Marker, Meta, Profile, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 
 use crate::build::{build, Row};
 

@@ -56,7 +56,7 @@ fn the_file_that_the_specs_read_is_the_example() {
         format::write(Format::Pprof, &expected, &mut packed).unwrap();
         std::fs::write(&path, packed).unwrap();
     }
-    assert_eq!(format::pprof::read(&std::fs::read(path).unwrap()).unwrap(), expected);
+    assert_eq!(format::read(&std::fs::read(path).unwrap()).unwrap(), expected);
 }
 
 #[test]

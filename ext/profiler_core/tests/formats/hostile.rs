@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flate2::{write::GzEncoder, Compression};
 use profiler_core::error::Error;
-use profiler_core::format::pprof::read;
+use profiler_core::format::read;
 use profiler_core::format::{self, Format};
 use profiler_core::profile::Profile;
 use proptest::prelude::*;

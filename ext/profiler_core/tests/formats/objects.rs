@@ -2,7 +2,7 @@
 
 use profiler_core::format::{self, Format, Options};
 use profiler_core::profile::{Function, Meta, Profile, SampleType, Stats, Thread};
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 
 use crate::build::{build, Row};
 use crate::golden::assert_golden;
@@ -59,6 +59,6 @@ fn pprof_has_the_types_in_their_order_and_the_distance_as_period() {
     let mut packed = Vec::new();
     format::write(Format::Pprof, &objects(), &mut packed).unwrap();
     assert_golden("objects_pprof.txt", &wire::dump(&wire::unpack(&packed)));
-    let read = format::pprof::read(&packed).unwrap();
+    let read = format::read(&packed).unwrap();
     assert_eq!((read.total(), read.meta.every), (objects().total(), 500));
 }

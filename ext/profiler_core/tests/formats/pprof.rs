@@ -1,10 +1,10 @@
 //! The native file comes back as it was written.
 
 use profiler_core::error::Error;
-use profiler_core::format::pprof::{read, write};
+use profiler_core::format::{pprof::write, read};
 use profiler_core::profile::{Function, Meta, Profile, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;
-use profiler_core::record::sample::State;
+use profiler_core::record::State;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

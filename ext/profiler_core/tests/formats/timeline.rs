@@ -1,8 +1,8 @@
 //! The timeline in the native file.
 
-use profiler_core::format::pprof::read;
+use profiler_core::format::read;
 use profiler_core::ids::RowId;
-use profiler_core::profile::timeline::{Moment, Timeline};
+use profiler_core::profile::timeline::{Timeline, TimelineEvent};
 use profiler_core::profile::{Profile, SampleType, Weights};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -12,22 +12,22 @@ use crate::golden::assert_golden;
 use crate::pprof::packed;
 use crate::wire;
 
-fn moment(time_ns: u64, row: u32, count: u64, cpu_ns: u64) -> Moment {
+fn event(time_ns: u64, row: u32, count: u64, cpu_ns: u64) -> TimelineEvent {
     let mut weights = Weights::default();
     weights.set(SampleType::Samples, count);
     weights.set(SampleType::Cpu, cpu_ns);
-    Moment { time_ns, row: RowId(row), weights }
+    TimelineEvent { time_ns, row: RowId(row), weights }
 }
 
 /// The example with some of what its rows are made of.
 pub(crate) fn timed() -> Profile {
-    let moments = [
-        moment(1_000_000, 0, 1, 1_000_000),
-        moment(2_000_000, 4, 1, 900_000),
-        moment(2_000_000, 0, 1, 1_000_000),
-        moment(900_000_000, 7, 0, 750),
+    let events = [
+        event(1_000_000, 0, 1, 1_000_000),
+        event(2_000_000, 4, 1, 900_000),
+        event(2_000_000, 0, 1, 1_000_000),
+        event(900_000_000, 7, 0, 750),
     ];
-    let mut timeline: Timeline = moments.into_iter().collect();
+    let mut timeline: Timeline = events.into_iter().collect();
     timeline.drop_more(3);
     Profile { timeline: Some(timeline), ..example() }
 }
@@ -39,12 +39,12 @@ fn refusal(change: impl Fn(&mut Profile)) -> String {
 }
 
 #[test]
-fn it_comes_back_and_a_moment_of_no_row_does_not() {
+fn it_comes_back_and_an_event_of_no_row_does_not() {
     let mut given = timed();
     let empty_row = u32::try_from(given.samples.len() - 1).unwrap();
     let timeline = given.timeline.as_mut().unwrap();
-    timeline.push(&moment(900_000_001, empty_row, 0, 1));
-    timeline.push(&moment(900_000_002, 99, 0, 1));
+    timeline.push(&event(900_000_001, empty_row, 0, 1));
+    timeline.push(&event(900_000_002, 99, 0, 1));
     assert_eq!(read(&packed(&given)).unwrap().timeline, timed().timeline);
 
     let nothing = Profile { timeline: Some(Timeline::default()), ..example() };
@@ -70,7 +70,7 @@ fn wherever_the_file_is_cut_it_says_so() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let said = refusal(|it| it.timeline.as_mut().unwrap().push(&moment(900_000_003, 0, 99, 5)));
+    let said = refusal(|it| it.timeline.as_mut().unwrap().push(&event(900_000_003, 0, 99, 5)));
     assert_eq!(said, "a damaged profile: its timeline weighs more than sample 0 does");
 
     let file = |timeline: &[u8]| {
@@ -82,7 +82,7 @@ fn what_cannot_be_is_refused() {
     let columns = [0x22, 3, 0x0a, 1, 1, 0x22, 0];
     let with_columns = |head: &[u8]| file(&[head, &columns].concat());
     let fine = with_columns(&[0x12, 1, 7, 0x1a, 1, 2]).unwrap().unwrap();
-    assert_eq!(fine.iter().collect::<Vec<_>>(), [moment(7, 1, 1, 0)]);
+    assert_eq!(fine.iter().collect::<Vec<_>>(), [event(7, 1, 1, 0)]);
     for (head, why) in [
         (&[0x12, 1, 7, 0x1a, 1, 1][..], "has a moment of sample -1 of 8"),
         (&[0x12, 1, 7, 0x1a, 1, 16], "has a moment of sample 8 of 8"),

@@ -1,14 +1,14 @@
-//! The law of the timeline: its moments are what the rows are made of.
+//! The law of the timeline: its events are what the rows are made of.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use profiler_core::analysis::gc::{place, Place};
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::trim_paths::trim_paths;
+use profiler_core::profile::LabelSet;
 use profiler_core::profile::Profile;
-use profiler_core::record::sample::Kind;
-use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::{Measures, View};
+use profiler_core::record::Kind;
+use profiler_core::session::spec::{Measures, SessionSpec};
 use proptest::prelude::*;
 
 mod world;
@@ -18,7 +18,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn moments_weigh_what_their_rows_weigh_and_come_in_order(
+    fn events_weigh_what_their_rows_weigh_and_come_in_order(
         measures in measures(),
         only in prop_oneof![Just(LabelSet::EMPTY), Just(labels("a"))],
         steps in steps(),
@@ -33,7 +33,7 @@ proptest! {
     }
 
     #[test]
-    fn moments_go_where_their_rows_go(steps in steps()) {
+    fn events_go_where_their_rows_go(steps in steps()) {
         let both = Measures { cpu: true, wall: true, ..Measures::NONE };
         let [_, profile] = record(both, LabelSet::EMPTY, &steps);
         let changes = [
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn of_two_profiles_the_later_ones_moments_come_later(one in steps(), other in steps(), apart in 0..20_000_u64) {
+    fn of_two_profiles_the_later_ones_events_come_later(one in steps(), other in steps(), apart in 0..20_000_u64) {
         let both = Measures { cpu: true, wall: true, ..Measures::NONE };
         let [[_, mut one], [_, mut other]] = [one, other].map(|it| record(both, LabelSet::EMPTY, &it));
         (one.meta.started_at_ns, other.meta.started_at_ns) = (5_000, 5_000 + apart);
@@ -67,7 +67,7 @@ proptest! {
 #[test]
 fn who_did_not_ask_has_none() {
     let world = World::new();
-    let session = world.hub.open(View::default(), &world.registry, 0, &world.all_now());
+    let session = world.hub.open(SessionSpec::default(), &world.registry, 0, &world.all_now());
     let closed = world.hub.close(session, &world.registry, &world.lives()).unwrap();
     let profile = world.profile(closed);
     assert_eq!(profile.timeline, None);

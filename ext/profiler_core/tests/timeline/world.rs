@@ -4,13 +4,18 @@ use std::sync::Mutex;
 
 use profiler_core::format::pprof;
 use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
-use profiler_core::pipeline::hub::{Closed, Hub, ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::sample::{push, push_still, push_switch, Kind, Stamp, State, Walk, WallTimes};
+use profiler_core::record::{
+    push, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
+};
 use profiler_core::session::aggregate::Last;
-use profiler_core::session::labels::LabelSet;
-use profiler_core::session::view::{Measures, ThreadNow, View};
+use profiler_core::session::spec::{Measures, SessionSpec};
+use profiler_core::session::state::ThreadNow;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -42,7 +47,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, cause: GcCause::minor(0) });
     let blame =
         (0..THREADS as u32).prop_map(|it| Kind::Blame { holder: ThreadId(it), labels: LabelSetId::NONE });
-    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), Just(Kind::Still), gc, blame];
+    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), Just(Kind::WaitExtension), gc, blame];
     let record =
         (0..THREADS, [0..900_u64, 0..900, 0..90, 0..90], prop::option::weighted(0.8, kind), 1..6_u64);
     let record = record.prop_map(|(thread, took, kind, stack)| Step::Record { thread, took, kind, stack });
@@ -83,9 +88,9 @@ impl World {
         WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
     }
 
-    pub(crate) fn stamp(&self, thread: usize, state: State) -> Stamp {
+    pub(crate) fn header(&self, thread: usize, state: State) -> Header {
         let it = &self.threads[thread];
-        Stamp {
+        Header {
             thread: ThreadId(it.id),
             state,
             labels: self.sets[it.labels],
@@ -98,8 +103,8 @@ impl World {
     }
 
     pub(crate) fn life(&self, thread: usize) -> ThreadLife {
-        let Stamp { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
-            self.stamp(thread, State::Running);
+        let Header { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
+            self.header(thread, State::Running);
         let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
         ThreadLife { last: Last { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
     }
@@ -110,7 +115,7 @@ impl World {
 
     pub(crate) fn all_now(&self) -> Vec<ThreadNow> {
         let now = |it| {
-            let Stamp { thread, cpu_ns, walls, labels, .. } = self.stamp(it, State::Running);
+            let Header { thread, cpu_ns, walls, labels, .. } = self.header(it, State::Running);
             ThreadNow { thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
         };
         (0..THREADS).map(now).collect()
@@ -129,18 +134,18 @@ impl World {
                     Some(Kind::Gc { .. }) => State::Gc,
                     _ => State::Running,
                 };
-                if kind == Some(Kind::Still) {
-                    push_still(&self.hub.ring, &self.stamp(thread, state)).unwrap();
+                if kind == Some(Kind::WaitExtension) {
+                    push_wait_extension(&self.hub.ring, &self.header(thread, state)).unwrap();
                     return;
                 }
                 let handles: Vec<u64> = (1..=stack).map(|it| 0x7f00_0000_0000 | it << 16).collect();
                 let lines = vec![1; handles.len()];
                 let walk = Walk { handles: &handles, lines: &lines, rootless: false };
-                push(&self.hub.ring, kind.unwrap(), &self.stamp(thread, state), walk, 128).unwrap();
+                push(&self.hub.ring, kind.unwrap(), &self.header(thread, state), walk, 128).unwrap();
             }
             Step::Labels { thread, labels } => {
                 self.threads[thread].labels = labels;
-                push_switch(&self.hub.ring, &self.stamp(thread, State::Running)).unwrap();
+                push_label_switch(&self.hub.ring, &self.header(thread, State::Running)).unwrap();
             }
             Step::End { thread } => {
                 self.registry.0.lock().unwrap().push(self.life(thread));
@@ -152,7 +157,7 @@ impl World {
         while self.hub.drain_batch(&self.registry) {}
     }
 
-    pub(crate) fn profile(&self, closed: Closed) -> Profile {
+    pub(crate) fn profile(&self, closed: Unresolved) -> Profile {
         let function = |handle: &u64| Function {
             name: format!("m{}", handle >> 16 & 0xff),
             class_name: String::new(),
@@ -161,7 +166,7 @@ impl World {
             first_line: 1,
         };
         let names = closed.unknown.iter().map(|it| (*it, function(it))).collect();
-        self.hub.finish(closed, names)
+        self.hub.resolve(closed, names)
     }
 }
 
@@ -172,8 +177,9 @@ pub(crate) fn labels(value: &str) -> LabelSet {
 /// What a session saw of these steps: a snapshot in the middle, and all.
 pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
     let mut world = World::new();
-    let view = View { measures, labels: only, scope: None, fibers: false, timeline: true, threads: None };
-    let session = world.hub.open(view, &world.registry, world.now_ns, &world.all_now());
+    let spec =
+        SessionSpec { measures, labels: only, scope: None, fibers: false, timeline: true, threads: None };
+    let session = world.hub.open(spec, &world.registry, world.now_ns, &world.all_now());
     let mut middle = None;
     let mut paused = false;
     for (place, step) in steps.iter().enumerate() {
@@ -196,7 +202,7 @@ pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Pro
     [middle.unwrap_or_else(|| whole.clone()), whole]
 }
 
-/// What the moments of each row weigh.
+/// What the events of each row weigh.
 pub(crate) fn sums(profile: &Profile) -> Vec<Weights> {
     let mut sums = vec![Weights::default(); profile.samples.len()];
     profile.timeline.as_ref().unwrap().iter().for_each(|it| sums[it.row.index()].add(&it.weights));
@@ -207,7 +213,7 @@ pub(crate) fn rows(profile: &Profile) -> Vec<Weights> {
     profile.samples.iter().map(|it| it.weights).collect()
 }
 
-/// Moments with the words of their rows, in the order of time.
+/// Events with the words of their rows, in the order of time.
 pub(crate) fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
     let name = |it: profiler_core::profile::Frame| profile.function(it.function).unwrap().name.clone();
     let told = |row: RowId| {
@@ -221,7 +227,7 @@ pub(crate) fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
 pub(crate) fn written_and_read(profile: &Profile) -> Profile {
     let mut bytes = Vec::new();
     pprof::write(profile, &mut bytes).unwrap();
-    pprof::read(&bytes).unwrap()
+    profiler_core::format::read(&bytes).unwrap()
 }
 
 pub(crate) fn measures() -> impl Strategy<Value = Measures> {

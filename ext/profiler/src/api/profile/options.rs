@@ -1,8 +1,7 @@
 //! Options of Ruby's methods, as Ruby hands them over: a Hash with Symbols, in which what is nil or missing takes its default.
 
 use magnus::{value::ReprValue, Error, RHash, Ruby, TryConvert, Value};
-use profiler_core::format::text::TextOptions;
-use profiler_core::format::{self, Style};
+use profiler_core::format::{self, Style, TextOptions};
 use profiler_core::profile::{Profile, SampleType};
 
 use crate::errors::argument_error;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use magnus::{Error, RArray, Ruby};
-use profiler_core::format::{self, Format};
+use profiler_core::format::Format;
 use profiler_core::profile::SampleType;
-use profiler_core::text::units;
+use profiler_core::text::{self, units};
 
 use crate::errors::core_error;
 
@@ -28,7 +28,7 @@ pub(super) fn packs(ruby: &Ruby, path: String, name: String) -> Result<bool, Err
 /// `Profile._amount(type, weight)`: the weight as people read it, `1.23 s`.
 pub(super) fn amount(name: String, weight: u64) -> String {
     let of = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
-    units::amount(of.unwrap_or(SampleType::Samples), weight)
+    of.unwrap_or(SampleType::Samples).amount(weight)
 }
 
 /// `Profile._percent(part, whole)`: `12.3%`.
@@ -38,7 +38,7 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 
 /// `Profile._clean(text)`: on one line and harmless to terminals.
 pub(super) fn clean(text: String) -> String {
-    format::clean(&text).into_owned()
+    text::clean(&text).into_owned()
 }
 
 /// `Profile._formats`: name and extension of each.

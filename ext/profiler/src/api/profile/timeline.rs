@@ -15,7 +15,7 @@ impl Profile {
     /// `profile._timeline_part(place)`: a flat array of time, place of the row in `_rows`, and weights, moment
     /// after moment; nil behind the last part.
     pub(super) fn timeline_part(ruby: &Ruby, rb_self: &Self, place: usize) -> Result<Option<RArray>, Error> {
-        let Some(moments) = rb_self.core.timeline.as_ref().and_then(|it| it.part(place)) else {
+        let Some(moments) = rb_self.core.timeline.as_ref().and_then(|it| it.chunk(place)) else {
             return Ok(None);
         };
         let numbers = ruby.ary_new();

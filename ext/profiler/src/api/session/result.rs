@@ -84,7 +84,7 @@ impl Stopped {
             ..
         } = taken;
         let named = closed.unknown.iter().copied().zip(answers.functions).collect();
-        let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.finish(closed, named));
+        let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(closed, named));
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
         if let Some(roots) = &config.trim_path {
             profile = trim_paths(&profile, roots);

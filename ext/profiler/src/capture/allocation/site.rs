@@ -6,9 +6,9 @@ use ::core::sync::atomic::Ordering;
 
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
-use ::profiler_core::record::class::Class;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::sample::{push, Allocation, Kind, Stamp, State, Walk, WallTimes};
+use ::profiler_core::record::object_class::Class;
+use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallTimes};
 
 use crate::capture::walk::WALK_LIMIT;
 use crate::capture::CAPTURE;
@@ -53,7 +53,7 @@ pub(super) fn send(
     made: &Allocation,
     monotonic_ns: u64,
 ) {
-    let stamp = Stamp {
+    let stamp = Header {
         thread: site.thread,
         state: State::Running,
         labels: site.labels,

@@ -8,8 +8,8 @@ use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
 
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use ::profiler_core::record::class::Class;
-use ::profiler_core::record::sample::Allocation;
+use ::profiler_core::record::object_class::Class;
+use ::profiler_core::record::Allocation;
 
 use crate::capture::allocation::site::{Frames, Site};
 

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::{key, Compare, Key};
 use crate::ids::Id;
 use crate::profile::{Profile, Sample};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// What is known of a weight.
 #[derive(Clone, Copy, Debug, Default)]

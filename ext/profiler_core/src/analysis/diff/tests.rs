@@ -1,7 +1,7 @@
 use super::*;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Node, Sample, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 use crate::rng;
 
 const COMPARE: Compare = Compare { of: SampleType::Cpu, total: false, absolute: false };

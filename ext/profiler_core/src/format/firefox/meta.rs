@@ -8,10 +8,11 @@ use serde_json::json;
 use super::thread::Thread;
 use crate::analysis::code_origin::Origin;
 use crate::error::Error;
+use crate::format::disclosure;
 use crate::format::threads::busy;
-use crate::format::{clean, disclosure};
 use crate::profile::{Function, Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
+use crate::text::clean;
 use crate::text::units;
 
 /// The version of the format.

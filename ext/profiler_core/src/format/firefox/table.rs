@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{array, json, meta, number};
 use crate::error::Error;
-use crate::format::display_name;
+use crate::format::display::display_name;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::Profile;
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::format::sample_series::Share;
 use crate::ids::RowId;
 use crate::profile::{Marker, Profile, Sample, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// What took this many intervals has a sample where it began as well, so that it is drawn from there on.
 const LONG: u64 = 2;

@@ -4,10 +4,10 @@ use super::label_names::{is_ours, unescape, STATE};
 use super::messages::{self, Text};
 use super::timeline;
 use crate::error::Error;
-use crate::format::read::{AtMost, Budget, MOST_FRAMES};
+use crate::format::reading::{AtMost, Budget, MOST_FRAMES};
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
 use crate::profile::{Frame, Function, Marker, Node, Profile, Sample, SampleType, Thread, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The most places in stacks: those of months.
 const MOST_NODES: usize = 16_000_000;

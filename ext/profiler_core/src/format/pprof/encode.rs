@@ -7,9 +7,10 @@ use super::label_names::{escape, STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Label, Line, Location, Mapping, Text, ValueType};
 use super::timeline;
 use crate::error::Error;
-use crate::format::{clean, disclosure};
+use crate::format::disclosure;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Profile, Sample, SampleType};
+use crate::text::clean;
 use crate::text::units;
 
 /// The one mapping's id.

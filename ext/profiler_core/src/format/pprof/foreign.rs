@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::label_names::{STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Location, Text};
 use crate::error::Error;
-use crate::format::read::{Builder, Row};
+use crate::format::reading::{Builder, Row};
 use crate::ids::{FrameId, FunctionId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The most sample types; what is measured of a program has a dozen.
 const MOST_COLUMNS: usize = 1_000;

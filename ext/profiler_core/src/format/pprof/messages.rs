@@ -78,7 +78,7 @@ pub(super) struct Front {
     pub(super) timeline: Option<Timeline>,
 }
 
-/// [`crate::profile::timeline::Timeline`] in columns, of which each has a number for each moment.
+/// [`crate::profile::timeline::Timeline`] in columns, each with a number for every event.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Timeline {
     #[prost(uint64, tag = "1")]

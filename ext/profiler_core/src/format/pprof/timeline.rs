@@ -3,10 +3,10 @@
 use super::messages;
 use crate::error::Error;
 use crate::ids::{Id, RowId};
-use crate::profile::timeline::{Moment, Timeline, MAX_MOMENTS};
+use crate::profile::timeline::{Timeline, TimelineEvent, MAX_EVENTS};
 use crate::profile::{Profile, SampleType, Weights};
 
-/// Like the values of samples, so that no moment weighs more than its row.
+/// Like the values of samples, so that no event weighs more than its row.
 fn signed(number: u64) -> u64 {
     number.min(i64::MAX as u64)
 }
@@ -18,12 +18,12 @@ pub(super) fn encode(profile: &Profile, place: impl Fn(RowId) -> Option<u64>) ->
     let column = |of: &SampleType| (*of, messages::Column::default());
     let mut columns: Vec<_> = profile.sample_types.iter().map(column).collect();
     let (mut last_ns, mut last_row) = (0, 0);
-    for moment in timeline.iter() {
-        let Some(row) = place(moment.row).and_then(|row| i64::try_from(row).ok()) else { continue };
-        message.time_delta.push(moment.time_ns.saturating_sub(last_ns));
+    for event in timeline.iter() {
+        let Some(row) = place(event.row).and_then(|row| i64::try_from(row).ok()) else { continue };
+        message.time_delta.push(event.time_ns.saturating_sub(last_ns));
         message.sample_delta.push(row - last_row);
-        columns.iter_mut().for_each(|(of, it)| it.value.push(signed(moment.weights.get(*of))));
-        (last_ns, last_row) = (moment.time_ns.max(last_ns), row);
+        columns.iter_mut().for_each(|(of, it)| it.value.push(signed(event.weights.get(*of))));
+        (last_ns, last_row) = (event.time_ns.max(last_ns), row);
     }
     message.column = columns.into_iter().map(|(_, it)| it).collect();
     for column in &mut message.column {
@@ -37,19 +37,19 @@ pub(super) fn encode(profile: &Profile, place: impl Fn(RowId) -> Option<u64>) ->
 /// Of the profile that was read so far.
 pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<Timeline, Error> {
     let malformed = |what: &str| Err(Error::malformed(format!("its timeline {what}")));
-    let moments = message.time_delta.len();
-    if moments > MAX_MOMENTS {
-        return malformed(&format!("has {moments} moments (allowed: up to {MAX_MOMENTS})"));
+    let events = message.time_delta.len();
+    if events > MAX_EVENTS {
+        return malformed(&format!("has {events} moments (allowed: up to {MAX_EVENTS})"));
     }
-    let whole = |it: &messages::Column| it.value.is_empty() || it.value.len() == moments;
+    let whole = |it: &messages::Column| it.value.is_empty() || it.value.len() == events;
     let columns = &message.column;
-    if message.sample_delta.len() != moments || !columns.iter().all(whole) {
+    if message.sample_delta.len() != events || !columns.iter().all(whole) {
         return malformed("has columns of different lengths");
     }
     if columns.len() != profile.sample_types.len() {
         return malformed("has not one column for each sample type");
     }
-    // What moments weigh, their row weighs: so whoever sums up later cannot overflow.
+    // What events weigh, their row weighs: so whoever sums up later cannot overflow.
     let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
     let mut timeline = Timeline::default();
     timeline.drop_more(message.dropped);
@@ -73,7 +73,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
             left.set(*of, rest);
             weights.set(*of, value);
         }
-        timeline.push(&Moment { time_ns, row: RowId::from_index(index), weights });
+        timeline.push(&TimelineEvent { time_ns, row: RowId::from_index(index), weights });
     }
     Ok(timeline)
 }

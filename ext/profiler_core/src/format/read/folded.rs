@@ -2,10 +2,10 @@
 //!
 //! They do not say what is counted, so it is samples.
 
-use super::{Builder, Row};
 use crate::error::Error;
+use crate::format::reading::{Builder, Row};
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let mut builder = Builder::new(text.len());

@@ -4,12 +4,12 @@ use serde::de::{SeqAccess, Visitor};
 use serde::Deserialize;
 
 use super::json::parse;
-use super::{AtMost, Builder, Row};
 use crate::error::Error;
+use crate::format::reading::{AtMost, Builder, Row};
 use crate::format::speedscope::{BETWEEN, EXPORTER};
 use crate::ids::{FrameId, StackId, ThreadId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The most profiles of a file: one for each thread and sample type.
 const MOST_PROFILES: usize = 100_000;

@@ -6,11 +6,11 @@ use serde::de::{MapAccess, Visitor};
 use serde::Deserialize;
 
 use super::json::parse;
-use super::{Builder, Row};
 use crate::error::Error;
+use crate::format::reading::{Builder, Row};
 use crate::ids::{FunctionId, ThreadId};
 use crate::profile::{Meta, Profile, SampleType, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 #[derive(Deserialize)]
 struct File {

@@ -1,13 +1,15 @@
 //! The table of the report by a label: a value a line, what it weighs, and its heaviest function.
 
 use super::table::{place_of, push_line, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS};
-use super::{Paint, TextOptions};
+use super::Paint;
 use crate::analysis::group_by::{group_by, Groups, Row};
 use crate::error::Error;
+use crate::format::display::display_name;
+use crate::format::options::TextOptions;
 use crate::format::svg::shorten;
-use crate::format::{clean, display_name};
 use crate::profile::{Profile, SampleType};
-use crate::text::units::{amount, counted, percent};
+use crate::text::clean;
+use crate::text::units::{counted, percent};
 
 pub(super) fn table(
     profile: &Profile,
@@ -21,7 +23,7 @@ pub(super) fn table(
     if groups.rows.is_empty() {
         return Ok(format!("{name}: the profile holds none\n"));
     }
-    let mut text = format!("{name}: {} in all\n\n", amount(of, groups.total));
+    let mut text = format!("{name}: {} in all\n\n", of.amount(groups.total));
     let shown = if options.limit == 0 { groups.rows.len() } else { options.limit.min(groups.rows.len()) };
     let left_out = groups.rows.len() - shown;
 
@@ -79,9 +81,9 @@ impl Line {
         let (function, own) = row.heaviest.unzip();
         let function = function.and_then(|it| profile.function(it));
         Self {
-            total: amount(groups.of, row.weight),
+            total: groups.of.amount(row.weight),
             value: clean(row.name()).into_owned(),
-            own: amount(groups.of, own.unwrap_or(0)),
+            own: groups.of.amount(own.unwrap_or(0)),
             name: function.map_or_else(String::new, |it| display_name(it).into_owned()),
             place: function.map_or_else(String::new, place_of),
         }

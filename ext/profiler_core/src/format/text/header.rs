@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use super::Paint;
 use crate::analysis::gvl_blame;
-use crate::format::{clean, disclosure};
+use crate::format::disclosure;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
-use crate::record::sample::State;
+use crate::record::State;
+use crate::text::clean;
 use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::{Paint, TextOptions};
+use super::Paint;
 use crate::analysis::allocations::{allocations, Allocations};
 use crate::analysis::top::{top, Order, Row, Top};
+use crate::format::display::display_name;
+use crate::format::options::TextOptions;
 use crate::format::svg::shorten;
-use crate::format::{clean, display_name};
 use crate::profile::{Function, Profile, SampleType};
-use crate::text::units::{amount, count, counted, percent};
+use crate::text::clean;
+use crate::text::units::{count, counted, percent};
 
 /// A name longer than this pushes its own path to the right, not everybody's.
 pub(super) const NAME_COLUMNS: usize = 40;
@@ -24,7 +26,7 @@ const CLASS_COLUMNS: usize = 30;
 pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, paint: Paint) -> String {
     let order = if options.sort_total { Order::TotalWeight } else { Order::SelfWeight };
     let top = top(profile, of, order);
-    let (name, total) = (of.name_and_unit().0, amount(of, top.total));
+    let (name, total) = (of.name_and_unit().0, of.amount(top.total));
     if top.rows.is_empty() {
         return format!("{}: the profile holds none\n", paint.bold(name));
     }
@@ -79,8 +81,8 @@ impl<'profile> Line<'profile> {
         Self {
             made: of_objects.then_some(made),
             row: *row,
-            total: amount(top.of, row.total_weight),
-            own: amount(top.of, row.self_weight),
+            total: top.of.amount(row.total_weight),
+            own: top.of.amount(row.self_weight),
             name: function.map_or(Cow::Borrowed(""), display_name),
             place: function.map_or_else(String::new, place_of),
         }

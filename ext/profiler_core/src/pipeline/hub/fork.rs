@@ -1,12 +1,12 @@
-//! What a fork does to the hub.
+//! The hub across a fork.
 
 use std::sync::MutexGuard;
 
-use super::{Hub, SessionId};
+use super::Hub;
 use crate::ids::ThreadId;
-use crate::pipeline::drain::{Drain, Epoch};
+use crate::pipeline::drain::{Drain, Epoch, SessionId};
 use crate::session::labels::LabelSets;
-use crate::session::view::ThreadNow;
+use crate::session::state::ThreadNow;
 
 impl Hub {
     /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
@@ -25,10 +25,9 @@ pub struct ForkGuard<'hub> {
 }
 
 impl ForkGuard<'_> {
-    /// In the child: what was recorded is the parent's, and what was seen so far. The sessions go on
-    /// here with nothing but `me`, the thread that forked, if they looked at it; it was `before` in
-    /// the parent. `me` has the labels that it had. Nobody looked at it if it is nothing. The sessions
-    /// `orphans` are over.
+    /// Starts over in the child: the records and sums so far are the parent's. The sessions go on here
+    /// with nothing but `me`, the thread that forked, if they profiled it; it was `before` in the parent.
+    /// `me` has the labels that it had. `None` if nobody profiled it. The sessions `orphans` are over.
     pub fn start_over(
         mut self,
         started_ns: u64,
@@ -38,13 +37,13 @@ impl ForkGuard<'_> {
     ) {
         self.hub.ring.forget();
         let drain = &mut *self.drain;
-        drain.hand.clear();
+        drain.scratch.clear();
         drain.ended.clear();
         drain.dead_threads.clear();
         drain.sessions.retain(|it| !orphans.contains(&it.id));
         drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
         for session in &mut drain.sessions {
-            session.viewer.start_over(started_ns, before, me, &self.labels);
+            session.state.start_over(started_ns, before, me, &self.labels);
         }
     }
 }

@@ -3,11 +3,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Aggregate, Key, Weight};
+use super::Aggregate;
 use crate::ids::StackId;
 use crate::record::detail::{Age, Detail};
-use crate::record::sample::{Allocation, ObjectId, Stamp, State};
+use crate::record::{Allocation, Header, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
+use crate::session::key::{Key, Weight};
 
 /// The objects that a session knows besides its sums: at most one for each slot of the table of live objects.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +26,12 @@ impl Objects {
 
 impl Aggregate {
     /// Counts allocations. Those from before the start have come before it.
-    pub fn allocate(&mut self, allocation: &Allocation, stamp: &Stamp, stack: Option<StackId>) {
+    pub fn allocate(&mut self, allocation: &Allocation, header: &Header, stack: Option<StackId>) {
         if !self.measures.objects() {
             return;
         }
-        self.now_ns = stamp.monotonic_ns;
-        let (thread, labels, detail) = (stamp.thread, stamp.labels, Detail::Allocated(allocation.class));
+        self.now_ns = header.monotonic_ns;
+        let (thread, labels, detail) = (header.thread, header.labels, Detail::Allocated(allocation.class));
         let key = Key { stack, thread, labels, state: State::Running, detail };
         let Allocation { samples, objects, bytes, .. } = *allocation;
         self.weigh(key, Weight { count: samples.into(), objects, bytes, ..Weight::default() });
@@ -61,13 +62,13 @@ impl Aggregate {
 mod tests {
     use super::*;
     use crate::ids::{LabelSetId, ScopeId, ThreadId};
-    use crate::record::class::Class;
+    use crate::record::object_class::Class;
     use crate::record::ring::Ring;
-    use crate::record::sample::{push, Kind, RawSample, Walk, WallTimes};
-    use crate::session::view::Measures;
+    use crate::record::{push, Kind, RawRecord, Walk, WallTimes};
+    use crate::session::spec::Measures;
 
-    fn stamp() -> Stamp {
-        Stamp {
+    fn header() -> Header {
+        Header {
             thread: ThreadId(1),
             state: State::Running,
             labels: LabelSetId::NONE,
@@ -88,12 +89,12 @@ mod tests {
         let ring = Ring::with_capacity(1024);
         let walk = Walk { handles: &[80, 96], lines: &[1, 2], rootless: false };
         for object in [None, Some(ObjectId { slot: 7, generation: u32::MAX })] {
-            push(&ring, Kind::Allocation(allocation(9, object)), &stamp(), walk, 2048).unwrap();
-            let mut hand = Vec::new();
-            assert!(ring.pop(&mut hand));
-            let sample = RawSample::decode(&hand).unwrap();
-            assert_eq!(sample.kind, Kind::Allocation(allocation(9, object)));
-            assert_eq!(sample.handles().collect::<Vec<u64>>(), [80, 96, 64], "its class is kept as well");
+            push(&ring, Kind::Allocation(allocation(9, object)), &header(), walk, 2048).unwrap();
+            let mut scratch = Vec::new();
+            assert!(ring.pop(&mut scratch));
+            let record = RawRecord::decode(&scratch).unwrap();
+            assert_eq!(record.kind, Kind::Allocation(allocation(9, object)));
+            assert_eq!(record.handles().collect::<Vec<u64>>(), [80, 96, 64], "its class is kept as well");
         }
     }
 
@@ -102,8 +103,8 @@ mod tests {
         let measures = Measures { heap: true, ..Measures::NONE };
         let mut aggregate = Aggregate::new(measures, 0, true, []);
         let id = |slot, generation| ObjectId { slot, generation };
-        aggregate.allocate(&allocation(100, Some(id(0, 1))), &stamp(), Some(StackId(3)));
-        aggregate.allocate(&allocation(50, Some(id(1, 1))), &stamp(), Some(StackId(4)));
+        aggregate.allocate(&allocation(100, Some(id(0, 1))), &header(), Some(StackId(3)));
+        aggregate.allocate(&allocation(50, Some(id(1, 1))), &header(), Some(StackId(4)));
         let live = |id, objects, born| LiveObject { id, objects, bytes: 40 * objects, born };
         aggregate.note_live(&[live(id(0, 1), 100, 2)], 2);
         // The second is another that came to have its slot; the third was never seen.

@@ -1,13 +1,13 @@
 //! Law 1, with numbers in place of clocks.
 
 use super::*;
-use crate::ids::ScopeId;
+use crate::ids::{LabelSetId, ScopeId};
 use crate::record::detail::GcCause;
-use crate::record::sample::WallTimes;
+use crate::record::WallTimes;
 use proptest::prelude::*;
 
-fn stamp(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Stamp {
-    Stamp {
+fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
+    Header {
         thread: ThreadId(thread),
         state: State::Running,
         labels: LabelSetId::NONE,
@@ -44,9 +44,9 @@ fn sum(aggregate: Aggregate, thread: u32) -> u64 {
 #[test]
 fn a_record_is_worth_the_time_since_the_one_before() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
-    aggregate.add(Kind::Tick, &stamp(1, 130, 1), Some(StackId(7)));
-    aggregate.add(Kind::Tick, &stamp(1, 150, 2), Some(StackId(8)));
-    aggregate.settle(&last(1, 155));
+    aggregate.record(Kind::Tick, &header(1, 130, 1), Some(StackId(7)));
+    aggregate.record(Kind::Tick, &header(1, 150, 2), Some(StackId(8)));
+    aggregate.finish(&last(1, 155));
     let weights: Vec<_> =
         aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_record_is_worth_the_time_since_the_one_before() {
 #[test]
 fn a_thread_never_sampled_keeps_its_time() {
     let mut aggregate = Aggregate::new(CPU, 0, true, []);
-    aggregate.settle(&last(3, 45));
+    aggregate.finish(&last(3, 45));
     let weights = aggregate.into_weights();
     assert_eq!(weights.len(), 1);
     assert_eq!((weights[0].0.stack, weights[0].1.cpu_ns), (None, 40));
@@ -70,7 +70,7 @@ fn a_thread_never_sampled_keeps_its_time() {
 #[test]
 fn records_from_before_the_start_are_not_ours() {
     let mut aggregate = Aggregate::new(CPU, 10, true, [at(1, 100)]);
-    aggregate.add(Kind::Tick, &stamp(1, 90, 9), Some(StackId(1)));
+    aggregate.record(Kind::Tick, &header(1, 90, 9), Some(StackId(1)));
     assert!(aggregate.into_weights().is_empty());
 }
 
@@ -86,11 +86,11 @@ proptest! {
             clocks[thread as usize] += ran;
             if delivered {
                 let stack = Some(StackId(turn as u32 % 3));
-                aggregate.add(Kind::Tick, &stamp(thread, clocks[thread as usize], turn as u64), stack);
+                aggregate.record(Kind::Tick, &header(thread, clocks[thread as usize], turn as u64), stack);
             }
         }
         for (thread, cpu_ns) in clocks.iter().enumerate() {
-            aggregate.settle(&last(thread as u32, *cpu_ns));
+            aggregate.finish(&last(thread as u32, *cpu_ns));
         }
         let weights = aggregate.into_weights();
         for (thread, start) in [50u64, 7, 5, 5].into_iter().enumerate() {
@@ -103,13 +103,13 @@ proptest! {
 #[test]
 fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_stack() {
     let mut aggregate = Aggregate::new(CPU, 0, false, []);
-    aggregate.cross(&stamp(1, 100, 1), true);
-    aggregate.add(Kind::Tick, &stamp(1, 130, 2), Some(StackId(7)));
-    aggregate.cross(&stamp(1, 150, 3), false);
-    aggregate.cross(&stamp(1, 400, 4), true);
-    aggregate.cross(&stamp(1, 410, 5), false);
-    aggregate.settle(&last(1, 999));
-    aggregate.settle(&last(2, 999));
+    aggregate.switch(&header(1, 100, 1), true);
+    aggregate.record(Kind::Tick, &header(1, 130, 2), Some(StackId(7)));
+    aggregate.switch(&header(1, 150, 3), false);
+    aggregate.switch(&header(1, 400, 4), true);
+    aggregate.switch(&header(1, 410, 5), false);
+    aggregate.finish(&last(1, 999));
+    aggregate.finish(&last(2, 999));
     let weights = aggregate.into_weights();
     assert_eq!(weights.len(), 1);
     assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, ..Weight::default() });
@@ -118,17 +118,17 @@ fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_st
 #[test]
 fn a_pause_is_left_out() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
-    aggregate.settle(&last(1, 120));
-    aggregate.restart(10, [at(1, 500)]);
-    aggregate.add(Kind::Tick, &stamp(1, 400, 9), Some(StackId(7)));
-    aggregate.settle(&last(1, 503));
+    aggregate.finish(&last(1, 120));
+    aggregate.resume(10, [at(1, 500)]);
+    aggregate.record(Kind::Tick, &header(1, 400, 9), Some(StackId(7)));
+    aggregate.finish(&last(1, 503));
     assert_eq!(sum(aggregate, 1), 23);
 }
 
 #[test]
 fn an_ended_thread_can_be_forgotten() {
     let mut aggregate = Aggregate::new(CPU, 0, true, []);
-    aggregate.settle(&last(3, 45));
+    aggregate.finish(&last(3, 45));
     aggregate.forget(ThreadId(3));
     assert_eq!(sum(aggregate, 3), 40);
 }
@@ -144,8 +144,8 @@ fn walls([running_ns, waiting_ns, gvl_ns, gc_ns]: [u64; 4]) -> WallTimes {
     WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
 }
 
-fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Stamp {
-    Stamp { state, walls: walls(parts), ..stamp(1, cpu_ns, 1) }
+fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Header {
+    Header { state, walls: walls(parts), ..header(1, cpu_ns, 1) }
 }
 
 fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
@@ -157,11 +157,11 @@ fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
 #[test]
 fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
-    aggregate.add(Kind::Tick, &measured(State::Running, 110, [12, 3, 0, 0]), RAN);
-    aggregate.add(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
-    aggregate.add(TICKED_GC, &measured(State::Gc, 120, [14, 50, 7, 9]), COLLECTED);
+    aggregate.record(Kind::Tick, &measured(State::Running, 110, [12, 3, 0, 0]), RAN);
+    aggregate.record(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
+    aggregate.record(TICKED_GC, &measured(State::Gc, 120, [14, 50, 7, 9]), COLLECTED);
     let end = Last { walls: walls([20, 52, 8, 10]), ..last(1, 130) };
-    aggregate.settle(&end);
+    aggregate.finish(&end);
     let expected = [
         (RAN, State::Running, 1, 10, 20),
         (WAITED, State::Waiting, 1, 0, 52),
@@ -179,11 +179,11 @@ fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
 #[test]
 fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
-    aggregate.add(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
-    aggregate.add(GC, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
-    aggregate.add(TICKED_GC, &measured(State::Gc, 120, [13, 50, 7, 9]), COLLECTED);
-    aggregate.add(Kind::Tick, &measured(State::Waiting, 130, [13, 50, 7, 9]), WAITED);
-    aggregate.settle(&Last { walls: walls([20, 50, 7, 9]), ..last(1, 130) });
+    aggregate.record(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
+    aggregate.record(GC, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
+    aggregate.record(TICKED_GC, &measured(State::Gc, 120, [13, 50, 7, 9]), COLLECTED);
+    aggregate.record(Kind::Tick, &measured(State::Waiting, 130, [13, 50, 7, 9]), WAITED);
+    aggregate.finish(&Last { walls: walls([20, 50, 7, 9]), ..last(1, 130) });
     let cpu_only: Vec<_> = rows(aggregate).into_iter().map(|it| (it.0, it.2, it.3)).collect();
     assert_eq!(cpu_only, [(WAITED, 1, 10), (COLLECTED, 1, 20)]);
 }
@@ -192,8 +192,8 @@ fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
 fn a_tick_without_the_gvl_is_none_of_the_wall() {
     let wall = Measures { wall: true, ..Measures::NONE };
     let mut aggregate = Aggregate::new(wall, 0, true, [at(1, 100)]);
-    aggregate.add(Kind::Tick, &measured(State::Waiting, 120, [5, 50, 0, 0]), WAITED);
-    aggregate.add(Kind::Tick, &measured(State::Running, 130, [8, 90, 0, 0]), RAN);
+    aggregate.record(Kind::Tick, &measured(State::Waiting, 120, [5, 50, 0, 0]), WAITED);
+    aggregate.record(Kind::Tick, &measured(State::Running, 130, [8, 90, 0, 0]), RAN);
     let seen = rows(aggregate);
     assert_eq!(seen.iter().map(|it| (it.0, it.4)).collect::<Vec<_>>(), [(RAN, 8)]);
 }
@@ -215,12 +215,12 @@ proptest! {
                 (Kind::Wait, State::Waiting, WAITED),
                 (GC, State::Gc, COLLECTED),
                 (TICKED_GC, State::Gc, COLLECTED),
-                (Kind::Switch, State::Running, None),
-                (Kind::Still, State::Running, None),
+                (Kind::LabelSwitch, State::Running, None),
+                (Kind::WaitExtension, State::Running, None),
             ][record];
-            aggregate.add(kind, &measured(state, cpu_ns, parts), stack);
+            aggregate.record(kind, &measured(state, cpu_ns, parts), stack);
         }
-        aggregate.settle(&Last { walls: walls(parts), ..last(1, cpu_ns) });
+        aggregate.finish(&Last { walls: walls(parts), ..last(1, cpu_ns) });
         let weights = aggregate.into_weights();
         let states = [State::Running, State::Waiting, State::Gvl, State::Gc];
         for (state, part) in states.into_iter().zip(parts) {
@@ -235,10 +235,10 @@ proptest! {
 fn a_wait_that_was_seen_at_its_beginning_has_all_of_it() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
     // Where no wait was seen yet, the time is the next one's.
-    aggregate.add(Kind::Still, &measured(State::Running, 100, [0, 10, 0, 0]), None);
-    aggregate.add(Kind::Wait, &measured(State::Waiting, 100, [0, 20, 0, 0]), WAITED);
-    aggregate.add(Kind::Still, &measured(State::Running, 110, [5, 70, 0, 0]), None);
-    aggregate.add(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
+    aggregate.record(Kind::WaitExtension, &measured(State::Running, 100, [0, 10, 0, 0]), None);
+    aggregate.record(Kind::Wait, &measured(State::Waiting, 100, [0, 20, 0, 0]), WAITED);
+    aggregate.record(Kind::WaitExtension, &measured(State::Running, 110, [5, 70, 0, 0]), None);
+    aggregate.record(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
     assert_eq!(rows(aggregate), [(RAN, State::Running, 1, 10, 10), (WAITED, State::Waiting, 1, 0, 70)]);
 }
 
@@ -248,11 +248,11 @@ const HOLDER: Kind = Kind::Blame { holder: ThreadId(9), labels: LabelSetId::NONE
 #[test]
 fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
-    aggregate.add(Kind::Wait, &measured(State::Waiting, 0, [10, 50, 7, 0]), WAITED);
-    aggregate.add(HOLDER, &measured(State::Waiting, 0, [10, 50, 7, 0]), HELD);
+    aggregate.record(Kind::Wait, &measured(State::Waiting, 0, [10, 50, 7, 0]), WAITED);
+    aggregate.record(HOLDER, &measured(State::Waiting, 0, [10, 50, 7, 0]), HELD);
     // This time who had it was not to be seen: the next one pays.
-    aggregate.add(Kind::Wait, &measured(State::Waiting, 0, [20, 90, 11, 0]), WAITED);
-    aggregate.settle(&Last { walls: walls([30, 95, 12, 0]), ..last(1, 100) });
+    aggregate.record(Kind::Wait, &measured(State::Waiting, 0, [20, 90, 11, 0]), WAITED);
+    aggregate.finish(&Last { walls: walls([30, 95, 12, 0]), ..last(1, 100) });
     let blamed: Vec<_> = aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0).collect();
     let (stack, detail) = (HELD, Detail::Waiter(ThreadId(1)));
     let key = Key { stack, thread: ThreadId(9), labels: LabelSetId::NONE, state: State::Running, detail };
@@ -262,10 +262,10 @@ fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
 #[test]
 fn a_thread_made_before_the_start_waited_to_run_from_the_start_on() {
     let mut aggregate = Aggregate::new(BOTH, 1_000, true, []);
-    let first = Stamp { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
-    aggregate.add(Kind::Wait, &first, WAITED);
+    let first = Header { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
+    aggregate.record(Kind::Wait, &first, WAITED);
     let end = Last { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
-    aggregate.settle(&end);
+    aggregate.finish(&end);
     // Made at 780, it has waited for 220 before we looked.
     let states: Vec<_> = rows(aggregate).into_iter().map(|it| (it.1, it.3, it.4)).collect();
     assert_eq!(states, [(State::Running, 80, 100), (State::Gvl, 0, 480)]);

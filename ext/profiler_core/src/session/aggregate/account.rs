@@ -1,13 +1,13 @@
-//! Up to where a session has given a thread's time to stacks.
+//! The account of a thread in a session: up to where its time has been attributed.
 
-use super::Key;
 use crate::ids::{LabelSetId, ThreadId};
-use crate::record::sample::{Stamp, WallTimes};
+use crate::record::{Header, WallTimes};
+use crate::session::key::Key;
 
-/// The clocks of a thread when something is settled.
+/// The clocks of a thread when it is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Last {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// Its CPU clock when it was born or first seen, ns.
     pub born_cpu_ns: u64,
@@ -15,34 +15,34 @@ pub struct Last {
     pub cpu_ns: u64,
     /// Its wall clocks.
     pub walls: WallTimes,
-    /// When they stood there, on the monotonic clock, ns.
+    /// The monotonic clock at that time, ns.
     pub monotonic_ns: u64,
 }
 
-/// A thread's clocks, up to which every nanosecond has been given to a stack.
+/// The clocks of a thread, up to which every nanosecond has been attributed to a stack.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct Account {
     pub(super) cpu_ns: u64,
     pub(super) walls: WallTimes,
-    /// How much of its waiting for the GVL was somebody given the blame for.
+    /// The part of its waiting for the GVL that somebody was blamed for.
     pub(super) blamed_ns: u64,
     /// Whether the thread's time counts now.
     pub(super) inside: bool,
-    /// Labels current on the thread, where the session looks at labels.
+    /// Labels current on the thread, where the session selects labels.
     pub(super) labels: LabelSetId,
-    /// Where the last records went: with a tick in it, of running code, of a wait, of a GC.
+    /// The rows of the last records: with a tick in it, of running code, of a wait, of a GC.
     pub(super) last: Option<Key>,
     pub(super) last_ran: Option<Key>,
     pub(super) last_wait: Option<Key>,
     pub(super) last_gc: Option<Key>,
-    /// Who was last given the blame, and under which labels this thread had waited.
+    /// The row that was blamed last, and the labels under which this thread had waited.
     pub(super) last_blamed: Option<(Key, LabelSetId)>,
 }
 
-/// A thread at the moment a session begins to look at it.
+/// A thread when a session begins to profile it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beginning {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
@@ -55,16 +55,16 @@ pub struct Beginning {
 }
 
 impl Last {
-    pub(super) fn of(stamp: &Stamp) -> Self {
-        let Stamp { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *stamp;
+    pub(super) fn of(header: &Header) -> Self {
+        let Header { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *header;
         Self { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns }
     }
 }
 
-impl Clock {
-    /// Of a thread that is first seen. It was born since the session started; or made before and first ran since, and
-    /// waited for the GVL till then.
-    pub(super) fn at_birth(now: &Last, started_ns: u64) -> Self {
+impl Account {
+    /// The account of a thread that is first seen. It was started since the session began; or made before and first ran
+    /// since, and waited for the GVL till then.
+    pub(super) fn at_start(now: &Last, started_ns: u64) -> Self {
         let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
         let born_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
         let before_ns = started_ns.saturating_sub(born_ns).min(gvl_ns);

@@ -1,51 +1,55 @@
-//! A session's result before names: its own part of the epoch's tables, with handles for functions.
+//! The result of a session before names: its own part of the epoch's tables, with handles for functions.
 //!
-//! The type is the proof: an exporter takes a [`Profile`], and only naming makes one of this.
+//! The type is the proof: an exporter takes a [`Profile`], and only resolving makes one of this.
 
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::pipeline::name_cache::{synthetic, NameCache};
 use crate::pipeline::stacks::Stacks;
+use crate::profile::LabelSet;
 use crate::profile::{Frame, Function, Node, Profile, Sample, Thread, Weights};
-use crate::record::class::Class;
 use crate::record::detail::Detail;
 use crate::record::frame::{RawFrame, Synthetic};
-use crate::record::sample::State;
-use crate::session::aggregate::{Aggregate, Key, Weight};
-use crate::session::labels::{LabelSet, LabelSets};
-use crate::session::view::Measures;
+use crate::record::object_class::Class;
+use crate::record::State;
+use crate::session::aggregate::Aggregate;
+use crate::session::key::{Key, Weight};
+use crate::session::labels::LabelSets;
+use crate::session::spec::Measures;
 use crate::session::Recorder;
 
-/// See the module.
+/// The result of a session, closed or so far: everything but names, and the right to ask for them.
 #[derive(Debug)]
-pub struct Unnamed {
+#[must_use = "an epoch stays alive until its sessions are resolved or discarded"]
+pub struct Unresolved {
+    /// The handles that only the VM can name; they stay marked until [`Hub::resolve`](super::hub::Hub::resolve).
+    pub unknown: Vec<u64>,
     measures: Measures,
+    /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is an index here.
     handles: Vec<u64>,
-    classes: Vec<u64>,
     frames: Vec<Frame>,
     stacks: Vec<Node>,
     rows: Vec<(StackId, Key, Weight)>,
     /// The sets of labels of the rows, by id.
     labels: Vec<(LabelSetId, LabelSet)>,
     threads: Vec<Thread>,
-    /// Whose threads these are, sorted.
+    /// The ids of these threads, sorted.
     thread_ids: Vec<ThreadId>,
     recorder: Option<Box<Recorder>>,
 }
 
-/// All but the timeline, which can be long.
+/// A resolved result whose timeline, which can be long, is not in order yet.
 #[derive(Debug)]
 #[must_use = "there is a timeline to be finished"]
-pub struct Untimed {
+pub(crate) struct Resolved {
     profile: Profile,
     recorder: Option<Box<Recorder>>,
-    /// The rows of the recorder, in order, and where they went.
+    /// The rows of the recorder, in order, and their new ids.
     rows: Vec<(Key, RowId)>,
 }
 
-impl Untimed {
-    /// The profile.
-    #[must_use]
-    pub fn timed(mut self) -> Profile {
+impl Resolved {
+    /// The profile, with its timeline.
+    pub(crate) fn finish(mut self) -> Profile {
         let place = |key: &Key| {
             let found = self.rows.binary_search_by_key(key, |(key, _)| *key).ok()?;
             self.rows.get(found).map(|(_, row)| *row)
@@ -55,15 +59,15 @@ impl Untimed {
     }
 }
 
-impl Unnamed {
+impl Unresolved {
     /// Copies what `aggregate` needs out of the tables of the epoch.
-    #[must_use]
-    pub fn extract(
+    pub(crate) fn extract(
         measures: Measures,
         mut aggregate: Aggregate,
         epoch: &Stacks,
         info: impl Fn(ThreadId) -> Option<Thread>,
         sets: &LabelSets,
+        names: &NameCache,
     ) -> Self {
         let mut own = Stacks::default();
         // Rows come in the order of their stacks.
@@ -99,23 +103,13 @@ impl Unnamed {
         let threads = thread_ids.iter().map(|id| info(*id).unwrap_or_default()).collect();
         let classes = distinct(rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()));
         let (handles, frames, stacks) = own.into_tables();
-        Self { measures, handles, classes, frames, stacks, rows, labels, threads, thread_ids, recorder }
+        let mut unknown = names.unknown(&handles);
+        unknown.extend(names.unknown(&classes));
+        Self { unknown, measures, handles, frames, stacks, rows, labels, threads, thread_ids, recorder }
     }
 
-    /// The distinct handles, synthetic ones among them; a frame's [`FunctionId`] is a place here.
-    #[must_use]
-    pub fn handles(&self) -> &[u64] {
-        &self.handles
-    }
-
-    /// The handles that stand for classes.
-    #[must_use]
-    pub fn classes(&self) -> &[u64] {
-        &self.classes
-    }
-
-    /// The place of a thread that a row names.
-    fn place_of(&self, thread: ThreadId) -> usize {
+    /// The index of a thread that a row names.
+    fn index_of(&self, thread: ThreadId) -> usize {
         self.thread_ids.binary_search(&thread).unwrap_or(0)
     }
 
@@ -142,7 +136,7 @@ impl Unnamed {
                 })
             }
             Detail::Waiter(thread) => {
-                let thread = self.threads.get(self.place_of(thread)).cloned().unwrap_or_default();
+                let thread = self.threads.get(self.index_of(thread)).cloned().unwrap_or_default();
                 let unnamed = || format!("thread {}", thread.native_id);
                 let name = Some(thread.name.clone()).filter(|name| !name.is_empty());
                 vec![("waiter", name.unwrap_or_else(unnamed))]
@@ -150,11 +144,11 @@ impl Unnamed {
         }
     }
 
-    /// The profile, once `names` knows every handle. Meta and stats are left to the caller.
+    /// Resolves the handles, once `names` knows every one. Meta and stats are left to the caller.
     ///
     /// Handles that turn out to be one function become one: the VM makes new objects for a method
     /// that is defined again on the same line, and the reader means the same method.
-    pub fn named(self, names: &NameCache) -> Untimed {
+    pub(crate) fn resolve(self, names: &NameCache) -> Resolved {
         let mut functions: Interner<Function, FunctionId> = Interner::default();
         let unknown = || synthetic(Synthetic::Unsampled);
         let named = |handle: &u64| functions.intern(names.get(*handle).unwrap_or_else(unknown));
@@ -172,7 +166,7 @@ impl Unnamed {
         }
 
         let rows = self.rows.iter().map(|(stack, key, weight)| {
-            let thread = self.place_of(key.thread);
+            let thread = self.index_of(key.thread);
             let row = (moved(&stack_ids, *stack), thread, key.labels, key.state, key.detail);
             (row, self.measures.weights(key, weight))
         });
@@ -194,11 +188,11 @@ impl Unnamed {
             Some(_) => self.rows.iter().map(|(_, key, _)| *key).zip(places).collect(),
             None => Vec::new(),
         };
-        Untimed { profile, recorder: self.recorder, rows }
+        Resolved { profile, recorder: self.recorder, rows }
     }
 }
 
-/// Each once, in order.
+/// The distinct ids, in order.
 fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
     let mut ids: Vec<I> = ids.collect();
     ids.sort_unstable();
@@ -218,7 +212,7 @@ fn class_name(class: Class, names: &NameCache) -> String {
     named.unwrap_or_else(|| format!("(internal) {}", class.internal_type()))
 }
 
-/// Where the row `id` went; a table always has the ids that it gave.
+/// The new id of `id`; a table always has the ids that it gave.
 fn moved<I: Id>(to: &[I], id: I) -> I {
     to.get(id.index()).copied().unwrap_or(id)
 }
@@ -234,11 +228,11 @@ fn with_detail(labels: &[(String, String)], detail: Vec<(&'static str, String)>)
     all
 }
 
-/// What makes a row of its own.
+/// The identity of a row.
 type RowKey = (StackId, usize, LabelSetId, State, Detail);
 
-/// One sample for each, in the order in which they first come, with the id of its labels and what else there is to say;
-/// and where each went.
+/// Sums rows of the same identity, in the order in which they first come; with the id of their labels and their details,
+/// and the new id of each row.
 fn summed(
     rows: impl ExactSizeIterator<Item = (RowKey, Weights)>,
 ) -> (Vec<(Sample, LabelSetId, Detail)>, Vec<RowId>) {

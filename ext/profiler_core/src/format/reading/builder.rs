@@ -7,7 +7,7 @@ use super::Budget;
 use crate::error::Error;
 use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
 use crate::profile::{Frame, Function, Meta, Node, Profile, Sample, SampleType, Thread, Weights};
-use crate::record::sample::State;
+use crate::record::State;
 
 /// The most places in stacks, callers and callees apart. A deployment's profile of a day has some 100,000.
 const MOST_NODES: usize = 4_000_000;

@@ -1,0 +1,128 @@
+//! Options that formats have, and what they choose from a profile.
+
+use crate::error::Error;
+use crate::profile::{Profile, SampleType};
+use crate::text::clean;
+
+use super::sample_series;
+
+/// Options of the formats. Each reads those that concern it.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Title of a picture, instead of one made of mode and program.
+    pub title: Option<String>,
+    /// What to show where only one sample type can be shown, instead of the profile's default.
+    pub sample_type: Option<SampleType>,
+    /// Whether stacks begin with their thread's name, where a format has no other room for it.
+    pub thread_frames: ThreadFrames,
+    /// The layout of a picture.
+    pub style: Style,
+    /// Options of the report.
+    pub text: TextOptions,
+}
+
+/// Whether stacks begin with the name of their thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThreadFrames {
+    /// When the profile has more than one thread.
+    #[default]
+    WhenSeveral,
+    /// Always.
+    Always,
+    /// Never: the stacks of all threads are merged.
+    Never,
+}
+
+impl Options {
+    /// The title that was asked for, or one of what is shown and of the program.
+    pub(crate) fn title_or(&self, profile: &Profile, of: SampleType) -> String {
+        if let Some(title) = &self.title {
+            return clean(title).into_owned();
+        }
+        let name = of.name_and_unit().0;
+        match clean(&profile.meta.program) {
+            program if program.is_empty() => name.to_owned(),
+            program => format!("{name} of {program}"),
+        }
+    }
+
+    /// The time to show, where nothing but time can be shown.
+    pub(crate) fn time_of(&self, profile: &Profile) -> Result<SampleType, Error> {
+        let missing = || {
+            let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();
+            Error::NotMeasured { asked: "time", has }
+        };
+        match self.sample_type {
+            None if profile.sample_types.is_empty() => Ok(SampleType::Cpu),
+            None => sample_series::time_of(profile).ok_or_else(missing),
+            Some(_) => self.sample_type_of(profile).and_then(|it| match it.name_and_unit().1 {
+                "nanoseconds" => Ok(it),
+                _ => Err(missing()),
+            }),
+        }
+    }
+
+    /// The sample type to show.
+    pub(crate) fn sample_type_of(&self, profile: &Profile) -> Result<SampleType, Error> {
+        match self.sample_type {
+            None => Ok(profile.default_sample_type()),
+            Some(it) if profile.sample_types.contains(&it) => Ok(it),
+            Some(it) => {
+                let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();
+                Err(Error::NotMeasured { asked: it.name_and_unit().0, has })
+            }
+        }
+    }
+}
+
+/// Options of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// The most functions to list; 0 lists all.
+    pub limit: usize,
+    /// Sort by total weight, not by self weight.
+    pub sort_total: bool,
+    /// Colour it for a terminal.
+    pub color: bool,
+    /// The most columns that a line of the table may take: names and paths are shortened in the
+    /// middle. Nothing leaves them whole.
+    pub width: Option<usize>,
+    /// List the values of this label instead of functions; see [`group_by`](crate::analysis::group_by).
+    pub by: Option<String>,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { limit: 30, sort_total: false, color: false, width: None, by: None }
+    }
+}
+
+/// The layout of the stacks in a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Callers above callees.
+    #[default]
+    Icicle,
+    /// Callers below callees.
+    Flame,
+    /// Callees above callers: the callers of what takes the time.
+    Reverse,
+    /// Like an icicle, but from left to right in the order of time, thread by thread.
+    Flamechart,
+}
+
+impl Style {
+    /// All, with their names.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("icicle", Self::Icicle),
+        ("flame", Self::Flame),
+        ("reverse", Self::Reverse),
+        ("flamechart", Self::Flamechart),
+    ];
+
+    /// The style of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+}

@@ -1,0 +1,54 @@
+//! The header of a record: everything but its frames.
+
+use ::core::prelude::rust_2021::*;
+
+use super::State;
+use crate::ids::{LabelSetId, ScopeId, ThreadId};
+
+/// The wall clock time of a thread since somebody began to measure it, ns: four clocks that only go forward.
+/// Together they are its wall clock; all are 0 while nobody measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WallTimes {
+    /// None of the others.
+    pub running_ns: u64,
+    /// Blocked, asleep, or in C code that let go of the GVL.
+    pub waiting_ns: u64,
+    /// Waiting for the GVL.
+    pub gvl_ns: u64,
+    /// Collecting garbage.
+    pub gc_ns: u64,
+}
+
+impl WallTimes {
+    /// The later reading of each clock.
+    #[must_use]
+    pub fn max(&self, other: &Self) -> Self {
+        Self {
+            running_ns: self.running_ns.max(other.running_ns),
+            waiting_ns: self.waiting_ns.max(other.waiting_ns),
+            gvl_ns: self.gvl_ns.max(other.gvl_ns),
+            gc_ns: self.gc_ns.max(other.gc_ns),
+        }
+    }
+}
+
+/// A record header: everything about a record but its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The thread that the record is about.
+    pub thread: ThreadId,
+    /// The thread's state.
+    pub state: State,
+    /// Labels current on the thread.
+    pub labels: LabelSetId,
+    /// Request or job current on the thread.
+    pub scope: ScopeId,
+    /// CPU clock of the thread, ns.
+    pub cpu_ns: u64,
+    /// Monotonic clock, ns.
+    pub monotonic_ns: u64,
+    /// The thread's CPU clock when it started or was first seen: its first record counts from there.
+    pub born_cpu_ns: u64,
+    /// Its wall clocks; all were 0 when it started.
+    pub walls: WallTimes,
+}

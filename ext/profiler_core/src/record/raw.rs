@@ -1,0 +1,175 @@
+//! Records as they cross the ring: a [`Header`] and the frames of one stack, leaf first, as words.
+//!
+//! The clocks are absolute. The aggregate of a session computes the weight of a record, from the clocks of
+//! the record before: so the next record carries the time of one that was dropped, and two sessions
+//! with different spans can read the same record.
+//!
+//! ```text
+//! word 0      thread (32 bits) | state (8) | kind (8) | number of frames (16)
+//! word 1      CPU clock of the thread, ns
+//! word 2      monotonic clock, ns
+//! word 3      CPU clock of the thread at its start, ns
+//! word 4      label set (32) | scope (32)
+//! word 5 - 8  its wall clocks: running, waiting, waiting for the GVL, collecting garbage, ns
+//! then        the words of the kind, and the frames, one a word
+//! ```
+
+use ::core::prelude::rust_2021::*;
+
+use super::frame::{RawFrame, Synthetic};
+use super::ring::{Full, Ring, Slot};
+use super::{Header, Kind, State, WallTimes};
+use crate::ids::{LabelSetId, ScopeId, ThreadId};
+/// Words of the header.
+const HEADER_WORDS: usize = 9;
+
+/// A stack as the walk left it: handles and lines of equal length, leaf first, and whether the walk
+/// stopped for want of room (the root side is then missing).
+#[derive(Clone, Copy, Debug)]
+pub struct Walk<'buffers> {
+    /// One handle a frame.
+    pub handles: &'buffers [u64],
+    /// One line a frame; negative counts as unknown.
+    pub lines: &'buffers [i32],
+    /// The root side is missing.
+    pub rootless: bool,
+}
+
+/// Writes a record into the ring, keeping at most `depth` frames: both ends of the stack, with
+/// [`Synthetic::Truncated`] between (at the root where the root is missing). One of garbage that
+/// was collected has [`Synthetic::Gc`] as its leaf; a wait without frames is that of a thread that has not begun, and
+/// blame without frames that of one that has ended.
+///
+/// # Signal safety
+/// Runs in the handler: neither allocates nor waits.
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+#[inline]
+pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usize) -> Result<(), Full> {
+    let have = walk.handles.len().min(walk.lines.len());
+    let synthetic = kind.leaf(header.thread, have);
+    // What we add has to find room among the `depth`, and a count has 16 bits in the record.
+    let depth = depth.clamp(3, usize::from(u16::MAX)) - usize::from(synthetic.is_some());
+    let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
+        let room = depth - 1;
+        if walk.rootless {
+            (room, 0, true)
+        } else {
+            (room - room / 2, room / 2, true)
+        }
+    } else {
+        (have, 0, walk.rootless)
+    };
+    let frames = usize::from(synthetic.is_some()) + leaf + usize::from(cut) + root;
+
+    ring.try_push(words_before(kind) + frames, |slot| {
+        write_header(slot, header, kind, frames);
+        if let Some(synthetic) = synthetic {
+            slot.write(synthetic.frame().word());
+        }
+        let frame = |(handle, line): (&u64, &i32)| RawFrame::new(*handle, *line).word();
+        let seen = || walk.handles.iter().zip(walk.lines);
+        slot.extend(seen().take(leaf).map(frame));
+        if cut {
+            slot.write(Synthetic::Truncated.frame().word());
+        }
+        slot.extend(seen().skip(have - root).map(frame));
+    })
+}
+
+/// Writes a record of a label switch: from `header` on the thread has its labels and its scope.
+/// It has no weight; it tells the sessions that select labels where one request ends.
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
+    ring.try_push(HEADER_WORDS, |slot| write_header(slot, header, Kind::LabelSwitch, 0))
+}
+
+/// Writes a record that extends the wait of the thread's last record up to `header`.
+///
+/// # Signal safety
+/// As for [`push`].
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+pub fn push_wait_extension(ring: &Ring, header: &Header) -> Result<(), Full> {
+    ring.try_push(HEADER_WORDS, |slot| write_header(slot, header, Kind::WaitExtension, 0))
+}
+
+/// Words before the frames.
+#[inline]
+fn words_before(kind: Kind) -> usize {
+    HEADER_WORDS + kind.encode().1.words().len()
+}
+
+#[inline]
+fn write_header(slot: &mut Slot<'_>, header: &Header, kind: Kind, frames: usize) {
+    let (kind, more) = kind.encode();
+    let what = u64::from(header.state as u8) | kind << 8;
+    slot.write(u64::from(header.thread.0) | what << 32 | (frames as u64) << 48);
+    slot.write(header.cpu_ns);
+    slot.write(header.monotonic_ns);
+    slot.write(header.born_cpu_ns);
+    slot.write(u64::from(header.labels.0) | u64::from(header.scope.0) << 32);
+    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = header.walls;
+    slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns].into_iter());
+    slot.extend(more.words().iter().copied());
+}
+
+/// A record as it came out of the ring, in the scratch buffer of the reader.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRecord<'scratch> {
+    /// Everything but the frames.
+    pub header: Header,
+    /// Its kind.
+    pub kind: Kind,
+    words: &'scratch [u64],
+}
+
+impl<'scratch> RawRecord<'scratch> {
+    /// Reads a record that [`push`] wrote; `None` when the words are no record.
+    #[must_use]
+    pub fn decode(words: &'scratch [u64]) -> Option<Self> {
+        let (header, mut words) = words.split_at_checked(HEADER_WORDS)?;
+        let &[head, cpu_ns, monotonic_ns, born_cpu_ns, ids, running_ns, waiting_ns, gvl_ns, gc_ns] = header
+        else {
+            return None;
+        };
+        let kind = Kind::decode((head >> 40) as u8, &mut words)?;
+        if words.len() != (head >> 48) as usize {
+            return None;
+        }
+        let header = Header {
+            thread: ThreadId(head as u32),
+            state: State::from_bits((head >> 32) as u8),
+            labels: LabelSetId(ids as u32),
+            scope: ScopeId((ids >> 32) as u32),
+            cpu_ns,
+            monotonic_ns,
+            born_cpu_ns,
+            walls: WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns },
+        };
+        Some(Self { header, kind, words })
+    }
+
+    /// The frames as they lie in the record: equal words are equal stacks.
+    pub(crate) fn words(&self) -> &'scratch [u64] {
+        self.words
+    }
+
+    /// All handles in it: those of its frames, synthetic ones among them, and the class of an allocation.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = u64> + 'scratch {
+        let class = match self.kind {
+            Kind::Allocation(allocation) => allocation.class.handle(),
+            _ => None,
+        };
+        self.frames().map(RawFrame::handle).chain(class)
+    }
+
+    /// The frames, leaf first; synthetic ones among them.
+    pub fn frames(&self) -> impl DoubleEndedIterator<Item = RawFrame> + ExactSizeIterator + 'scratch {
+        self.words.iter().map(|word| RawFrame::from_word(*word))
+    }
+}

@@ -1,0 +1,123 @@
+//! The definition of a session.
+
+use crate::ids::{ScopeId, ThreadId};
+use crate::profile::LabelSet;
+use crate::profile::{SampleType, Weights};
+use crate::record::detail::Detail;
+use crate::record::State;
+use crate::session::key::{Key, Weight};
+
+/// The measures of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measures {
+    /// The CPU clock of each thread.
+    pub cpu: bool,
+    /// The wall clock of each thread, in its four parts.
+    pub wall: bool,
+    /// Allocated objects.
+    pub allocations: bool,
+    /// Live objects.
+    pub heap: bool,
+}
+
+impl Measures {
+    /// No measure.
+    pub const NONE: Self = Self { cpu: false, wall: false, allocations: false, heap: false };
+
+    /// Whether there is a clock among them.
+    #[must_use]
+    pub fn timed(self) -> bool {
+        self.cpu || self.wall
+    }
+
+    /// Whether there are objects among them.
+    #[must_use]
+    pub fn objects(self) -> bool {
+        self.allocations || self.heap
+    }
+
+    /// The sample types of the profile.
+    #[must_use]
+    pub fn sample_types(self) -> Vec<SampleType> {
+        // Go's four, where there is nothing else.
+        let alone = self == Self { heap: true, ..Self::NONE };
+        let mut types = Vec::with_capacity(SampleType::ALL.len());
+        types.extend((!alone).then_some(SampleType::Samples));
+        if self.cpu {
+            types.push(SampleType::Cpu);
+        }
+        if self.wall {
+            types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame]);
+        }
+        if self.objects() {
+            types.extend([SampleType::AllocObjects, SampleType::AllocSpace]);
+        }
+        if self.heap {
+            types.extend([SampleType::InuseObjects, SampleType::InuseSpace]);
+        }
+        types
+    }
+
+    /// The weights of a row in these sample types.
+    pub(crate) fn weights(self, key: &Key, weight: &Weight) -> Weights {
+        let mut weights = Weights::default();
+        weights.set(SampleType::Samples, weight.count);
+        if self.cpu {
+            weights.set(SampleType::Cpu, weight.cpu_ns);
+        }
+        if self.wall {
+            weights.set(SampleType::Wall, weight.wall_ns);
+            weights.set(SampleType::GvlBlame, weight.blame_ns);
+            match key.state {
+                State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
+                State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
+                State::Running | State::Waiting => {}
+            }
+        }
+        if matches!(key.detail, Detail::Live(..)) {
+            weights.set(SampleType::InuseObjects, weight.objects);
+            weights.set(SampleType::InuseSpace, weight.bytes);
+        } else if self.objects() {
+            weights.set(SampleType::AllocObjects, weight.objects);
+            weights.set(SampleType::AllocSpace, weight.bytes);
+        }
+        weights
+    }
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self { cpu: true, ..Self::NONE }
+    }
+}
+
+/// The definition of a session: what it measures, and of which threads, labels and scopes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionSpec {
+    /// The measures of the session.
+    pub measures: Measures,
+    /// Only these threads; all, also those yet to be born, if nothing.
+    pub threads: Option<Vec<ThreadId>>,
+    /// Only while all of these labels are current. Empty is always.
+    pub labels: LabelSet,
+    /// Only inside this scope; in any, and in none, if nothing.
+    pub scope: Option<ScopeId>,
+    /// Whether samples have a label with the number of their fiber.
+    pub fibers: bool,
+    /// Whether to keep a timeline, see [`crate::profile::timeline`].
+    pub timeline: bool,
+}
+
+impl SessionSpec {
+    /// Whether the session selects the thread.
+    #[must_use]
+    pub fn has_thread(&self, thread: ThreadId) -> bool {
+        self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
+    }
+
+    /// Whether the session profiles all of a thread's time, and not only the time under labels or in a scope.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.labels.is_empty() && self.scope.is_none()
+    }
+}

@@ -1,0 +1,166 @@
+//! The state of a session: which records are its own, and what they add up to.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
+use crate::record::{Kind, RawRecord, WallTimes};
+use crate::sampling::live_objects::LiveObject;
+use crate::session::aggregate::{Aggregate, Beginning, Last};
+use crate::session::labels::LabelSets;
+use crate::session::recorder::Recorder;
+use crate::session::spec::SessionSpec;
+
+/// A thread when a session begins to profile it, with its labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadNow {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its CPU clock, ns.
+    pub cpu_ns: u64,
+    /// Its wall clocks.
+    pub walls: WallTimes,
+    /// Labels current on it.
+    pub labels: LabelSetId,
+    /// The scope that it is in.
+    pub scope: ScopeId,
+}
+
+/// The state of a session: its definition and what it has added up.
+#[derive(Clone, Debug)]
+pub struct SessionState {
+    spec: SessionSpec,
+    paused: bool,
+    /// Whether a set of labels has all that the session selects, as far as that was asked.
+    matches: HashMap<LabelSetId, bool, FxBuildHasher>,
+    aggregate: Aggregate,
+}
+
+impl SessionState {
+    /// Starts a session at `started_ns` on the monotonic clock; `threads` are those that exist.
+    pub fn new(spec: SessionSpec, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) -> Self {
+        let aggregate = aggregate(&spec, started_ns);
+        let mut state = Self { spec, paused: false, matches: HashMap::default(), aggregate };
+        state.resume(started_ns, threads, sets);
+        state
+    }
+
+    /// The definition of the session.
+    #[must_use]
+    pub fn spec(&self) -> &SessionSpec {
+        &self.spec
+    }
+
+    /// Records a record if it is the session's.
+    pub fn record(&mut self, record: &RawRecord<'_>, stack: Option<StackId>, sets: &LabelSets) {
+        let mut header = record.header;
+        header.labels = self.labels(header.labels, sets);
+        let header = &header;
+        if self.paused || !self.spec.has_thread(header.thread) {
+            return;
+        }
+        if let Kind::Allocation(allocation) = record.kind {
+            // These have no weight in time, and come when they are enough: they switch nothing.
+            if self.inside(header.labels, header.scope, sets) {
+                self.aggregate.allocate(&allocation, header, stack);
+            }
+            return;
+        }
+        if !self.spec.is_whole() {
+            let inside = self.inside(header.labels, header.scope, sets);
+            // A tick switches as well: the switch that should have come before it may be missing.
+            self.aggregate.switch(header, inside);
+            if !inside {
+                return;
+            }
+        }
+        let kind = match record.kind {
+            Kind::Blame { holder, labels } => Kind::Blame { holder, labels: self.labels(labels, sets) },
+            other => other,
+        };
+        self.aggregate.record(kind, header, stack);
+    }
+
+    /// Finishes a thread whose clocks stand at `last`: attributes the rest of its time.
+    pub fn finish(&mut self, last: &Last) {
+        if !self.paused && self.spec.has_thread(last.thread) {
+            self.aggregate.finish(last);
+        }
+    }
+
+    /// Forgets a thread that has ended and was finished.
+    pub fn forget(&mut self, thread: ThreadId) {
+        self.aggregate.forget(thread);
+    }
+
+    /// Pauses. The threads have been finished.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Resumes at `started_ns` on the monotonic clock; `threads` are those that exist.
+    pub fn resume(&mut self, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) {
+        self.paused = false;
+        let mut seen = Vec::new();
+        for it in threads {
+            if self.spec.has_thread(it.thread) {
+                let inside = self.inside(it.labels, it.scope, sets);
+                let labels = self.labels(it.labels, sets);
+                let ThreadNow { thread, cpu_ns, walls, .. } = *it;
+                seen.push(Beginning { thread, cpu_ns, walls, inside, labels });
+            }
+        }
+        self.aggregate.resume(started_ns, seen);
+    }
+
+    /// Starts over in a forked child: see [`crate::pipeline::hub::ForkGuard::start_over`].
+    pub fn start_over(
+        &mut self,
+        started_ns: u64,
+        before: Option<ThreadId>,
+        me: Option<ThreadNow>,
+        sets: &LabelSets,
+    ) {
+        if let Some(threads) = &mut self.spec.threads {
+            let profiled = before.is_some_and(|before| threads.contains(&before));
+            *threads = me.filter(|_| profiled).map(|me| me.thread).into_iter().collect();
+        }
+        self.aggregate = aggregate(&self.spec, started_ns);
+        if !self.paused {
+            self.resume(started_ns, me.as_slice(), sets);
+        }
+    }
+
+    /// Replaces the live objects: these, after that number of garbage collections.
+    pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
+        self.aggregate.note_live(live, collections);
+    }
+
+    /// The sums of the session.
+    #[must_use]
+    pub fn into_aggregate(self) -> Aggregate {
+        self.aggregate
+    }
+
+    fn labels(&self, id: LabelSetId, sets: &LabelSets) -> LabelSetId {
+        if self.spec.fibers {
+            id
+        } else {
+            sets.plain(id)
+        }
+    }
+
+    fn inside(&mut self, labels: LabelSetId, scope: ScopeId, sets: &LabelSets) -> bool {
+        if self.spec.scope.is_some_and(|wanted| wanted != scope) {
+            return false;
+        }
+        let wanted = &self.spec.labels;
+        wanted.is_empty() || *self.matches.entry(labels).or_insert_with(|| sets.get(labels).has_all(wanted))
+    }
+}
+
+fn aggregate(spec: &SessionSpec, started_ns: u64) -> Aggregate {
+    let mut aggregate = Aggregate::new(spec.measures, started_ns, spec.is_whole(), []);
+    aggregate.recorder = spec.timeline.then(|| Box::new(Recorder::new(spec.measures, started_ns)));
+    aggregate
+}
