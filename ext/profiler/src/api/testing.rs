@@ -1,7 +1,7 @@
 //! `Profiler::Testing`, through which the specs poke at the inside. Compiled only with the feature
 //! `testing`, which no built gem has.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use magnus::{function, prelude::*, Error, RModule};
@@ -85,17 +85,9 @@ fn handler_ns(times: usize) -> u64 {
     rounds.get(rounds.len() / 2).copied().unwrap_or(0)
 }
 
-/// How long the ticker takes from its decision for a tick to sending it, us.
-static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
-
 /// Has the ticker take so long from each decision for a tick to sending it.
 fn slow_ticks(us: u64) {
-    SLOW_TICKS_US.store(us, Ordering::Relaxed);
-}
-
-/// Called by the ticker between the two.
-pub(crate) fn before_tick() {
-    std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
+    ticker::SLOW_TICKS_US.store(us, Ordering::Relaxed);
 }
 
 /// Ticks that came when nobody wanted them any more.

@@ -4,19 +4,20 @@ use ::core::ffi::{c_int, c_void};
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
-use ::profiler_core::record::{Header, Kind, State, WallTimes};
+use ::profiler_core::record::{Kind, State};
 
+use crate::capture::header::header_now;
 use crate::capture::walk::Scratch;
 use crate::capture::{before_3_3, CAPTURE};
 use crate::engine::{self, perf, ticker};
 use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
+use crate::vm;
 use crate::vm::gvl::HOOKS;
 use crate::vm::jobs::Job;
-use crate::{labels, vm};
 
 /// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
 #[repr(C)]
@@ -140,7 +141,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
         // Before Ruby 3.3 who waits must not ask for it.
         if !in_call {
             // SAFETY: the sampler registered the job before it turned capture on.
-            unsafe { labels::RESYNC.trigger() };
+            unsafe { CAPTURE.resync_labels() };
         }
         return count(&hub.counters.dropped_in_switch);
     }
@@ -161,7 +162,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
             hub,
             state,
             scratch,
-            &mut stamp(state, State::Gc, monotonic_ns),
+            &mut header_now(state, State::Gc, monotonic_ns),
         );
     }
     // Whoever runs without the GVL waits, as far as the wall clock goes.
@@ -169,35 +170,11 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     let blocked = measured && state.walls.is_blocked();
     let doing = if blocked { State::Waiting } else { State::Running };
     let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
-    let stamp = stamp(state, doing, monotonic_ns);
+    let header = header_now(state, doing, monotonic_ns);
     if measured && state.sampled.is_on() {
-        before_3_3::record(hub, state, scratch, &stamp, in_call);
+        before_3_3::record(hub, state, scratch, &header, in_call);
     } else {
-        scratch.record(hub, Kind::Tick, &stamp);
-    }
-}
-
-/// What a record of the thread that we are on says, but for its frames.
-#[inline]
-pub(super) fn stamp(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
-    let cpu_ns = clock::thread_cpu_ns();
-    state.stamped_cpu_ns.store(cpu_ns, Ordering::Relaxed);
-    stamp_at(state, doing, monotonic_ns, cpu_ns)
-}
-
-/// The same of any thread, whose CPU clock stands there.
-#[inline]
-pub(super) fn stamp_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Header {
-    let measured = CAPTURE.walls.load(Ordering::Relaxed);
-    Header {
-        thread: state.id(),
-        state: doing,
-        labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
-        scope: ScopeId(state.scope.load(Ordering::Relaxed)),
-        cpu_ns,
-        monotonic_ns,
-        born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-        walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },
+        scratch.record(hub, Kind::Tick, &header);
     }
 }
 
@@ -218,9 +195,9 @@ fn is_ours(state: &ThreadState) -> bool {
     if !state.is_live() {
         return false;
     }
-    let me = clock::pthread_self();
+    let me = native_thread::pthread_self();
     match state.pthread.load(Ordering::Relaxed) {
-        0 if state.native_id() == clock::native_id() => {
+        0 if state.native_id() == native_thread::native_id() => {
             state.pthread.store(me, Ordering::Relaxed);
             true
         }

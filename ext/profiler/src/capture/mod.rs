@@ -23,10 +23,13 @@ use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
 
+use crate::vm::jobs::Job;
+
 pub(crate) mod allocation;
 pub(crate) mod before_3_3;
 pub(crate) mod gvl_holder;
 pub(crate) mod handler;
+pub(crate) mod header;
 pub(crate) mod wait;
 pub(crate) mod walk;
 
@@ -51,6 +54,8 @@ pub(crate) struct Capture {
     pub(crate) gc_hooked: AtomicBool,
     /// Wall clocks are measured.
     pub(crate) walls: AtomicBool,
+    /// The job that finds out anew whose labels are current; null before it is known to the VM.
+    resync: AtomicPtr<Job>,
 }
 
 /// See [`Capture`].
@@ -65,6 +70,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     at_safepoints: AtomicBool::new(false),
     gc_hooked: AtomicBool::new(false),
     walls: AtomicBool::new(false),
+    resync: AtomicPtr::new(::core::ptr::null_mut()),
 };
 
 impl Capture {
@@ -84,5 +90,29 @@ impl Capture {
         let hub = self.hub.load(Ordering::Acquire);
         // SAFETY: it is null or came from a `&'static Hub`.
         unsafe { hub.as_ref() }
+    }
+
+    /// Registers the job that finds out whose labels are current, for [`Capture::resync_labels`].
+    ///
+    /// # Safety
+    /// The caller holds the GVL, and calls this once.
+    pub(crate) unsafe fn give_resync(&self, job: &'static Job) {
+        // SAFETY: as promised.
+        unsafe { job.register() };
+        // Release pairs with the Acquire in `resync_labels`.
+        self.resync.store(::core::ptr::from_ref(job).cast_mut(), Ordering::Release);
+    }
+
+    /// Asks for the job that finds out whose labels are current on this thread.
+    ///
+    /// # Safety
+    /// As for [`Job::trigger`].
+    pub(crate) unsafe fn resync_labels(&self) {
+        // Acquire pairs with the Release in `give_resync`.
+        // SAFETY: it is null or came from a `&'static Job`.
+        if let Some(job) = unsafe { self.resync.load(Ordering::Acquire).as_ref() } {
+            // SAFETY: it was registered before it was stored; the rest is the caller's promise.
+            unsafe { job.trigger() };
+        }
     }
 }

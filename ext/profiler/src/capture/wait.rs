@@ -12,11 +12,10 @@ use ::profiler_core::sampling::wall_clock::Due;
 use ::profiler_core::session::spec::Measures;
 
 use crate::capture::gvl_holder::{self, Holder};
-use crate::capture::handler::{stamp, stamp_at};
+use crate::capture::header::{header_at, header_now};
 use crate::capture::walk::Scratch;
 use crate::capture::CAPTURE;
 use crate::engine::ticker;
-use crate::sampler::thread_hooks;
 use crate::sys::clock;
 use crate::threads::{self, ThreadState};
 use crate::vm::events::thread_hook;
@@ -71,8 +70,8 @@ pub(crate) fn keep_hooks() {
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
     if event == GvlEvent::Exited {
-        threads::exits::note(thread);
-        known.into_iter().for_each(thread_hooks::thread_exits);
+        threads::recent_exits::note(thread);
+        known.into_iter().for_each(threads::exits);
         return;
     }
     if !CAPTURE.walls.load(Ordering::Relaxed) {
@@ -183,10 +182,10 @@ fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u6
     if due == Due::default() {
         return;
     }
-    let stamp = record(hub, state, Kind::Wait, State::Waiting, now_ns);
+    let header = record(hub, state, Kind::Wait, State::Waiting, now_ns);
     if let (true, Some(before)) = (due.gvl, before) {
         // SAFETY: whose wait is over has the GVL.
-        unsafe { before.record(hub, &stamp) };
+        unsafe { before.record(hub, &header) };
     }
     state.took_ns(now_ns, clock::monotonic_ns());
 }
@@ -230,16 +229,16 @@ fn gc_ends() {
 
 /// Takes a record of what has just ended on the thread that we are on.
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Header {
-    let stamp = stamp(state, doing, now_ns);
-    let stamp = Header { walls: state.walls.attributed(&stamp.walls), ..stamp };
+    let header = header_now(state, doing, now_ns);
+    let header = Header { walls: state.walls.attributed(&header.walls), ..header };
     // If it is a GC, ours is the only walk that this one lets happen, and it is over before objects are moved again.
     match Scratch::take() {
         Some(scratch) => {
-            scratch.record(hub, kind, &stamp);
+            scratch.record(hub, kind, &header);
         }
         None => count(&hub.counters.dropped_busy),
     }
-    stamp
+    header
 }
 
 /// Takes a record of the wait that another thread is in.
@@ -248,10 +247,10 @@ fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64)
 /// The caller holds the GVL; the thread is alive, and not in a GC.
 pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
     // Nothing can be said of its CPU without asking the kernel, and a wait says nothing of that.
-    let stamp = stamp_at(state, State::Waiting, clock::monotonic_ns(), 0);
+    let header = header_at(state, State::Waiting, clock::monotonic_ns(), 0);
     match Scratch::take() {
         // SAFETY: as promised.
-        Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &stamp) },
+        Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &header) },
         None => count(&hub.counters.dropped_busy),
     }
 }

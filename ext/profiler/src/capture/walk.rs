@@ -10,7 +10,7 @@ use ::profiler_core::record::counters::count;
 use ::profiler_core::record::{push, Header, Kind, Walk};
 
 use crate::capture::CAPTURE;
-use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::vm;
 use crate::vm::gvl::HOOKS;
 
@@ -53,7 +53,7 @@ impl Scratch {
     /// An atomic exchange or a few.
     #[inline]
     pub(crate) fn take() -> Option<Self> {
-        let me = clock::pthread_self();
+        let me = native_thread::pthread_self();
         // Acquire pairs with the Release in `drop`.
         let free =
             |it: &&Buffers| it.holder.compare_exchange(FREE, me, Ordering::SeqCst, Ordering::Relaxed).is_ok();
@@ -80,7 +80,7 @@ impl Drop for Scratch {
 /// A buffer of the collecting thread itself is free: no handler runs there now. One that was left by a jump out of it, as
 /// Ruby's handler of SIGSEGV jumps, would else be waited for without end.
 pub(crate) fn wait_for_walks() {
-    let me = clock::pthread_self();
+    let me = native_thread::pthread_self();
     // Pairs with `Scratch::take`: either the handler sees that garbage is being collected, or we see
     // the handler.
     fence(Ordering::SeqCst);
@@ -88,7 +88,7 @@ pub(crate) fn wait_for_walks() {
         // Acquire pairs with the Release in `drop`: the records are in the ring.
         while is_walking(it.holder.load(Ordering::Acquire)) {
             if it.holder.compare_exchange(me, FREE, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-                clock::yield_now();
+                native_thread::yield_now();
             }
         }
     }
@@ -179,7 +179,7 @@ pub(crate) fn hold_all(hold: bool) {
             if holder == to {
                 break;
             }
-            clock::yield_now();
+            native_thread::yield_now();
         }
     }
 }

@@ -7,6 +7,7 @@ use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::capture::CAPTURE;
 use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::threads::ThreadState;
 
 pub(crate) mod perf;
@@ -89,7 +90,7 @@ pub(crate) fn take_pending() -> bool {
 
 /// Not for secrets: the low digits of the clock, stirred.
 fn random() -> u64 {
-    let mut word = clock::monotonic_ns() ^ (clock::pthread_self() as u64).rotate_left(32);
+    let mut word = clock::monotonic_ns() ^ (native_thread::pthread_self() as u64).rotate_left(32);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)

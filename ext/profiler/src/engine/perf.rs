@@ -9,6 +9,7 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::threads::ThreadState;
 
 /// The part of `struct perf_event_attr` that every kernel knows (`PERF_ATTR_SIZE_VER0`).
@@ -169,7 +170,7 @@ pub(crate) fn probe() -> Result<Counted, i32> {
         _ => {}
     }
     let tried = |counted| {
-        let fd = open_one(clock::native_id(), 1_000_000_000, counted)?;
+        let fd = open_one(native_thread::native_id(), 1_000_000_000, counted)?;
         // SAFETY: it was just opened.
         unsafe { ::libc::close(fd) };
         Ok(counted)

@@ -12,6 +12,8 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
 use crate::sys::clock;
+use crate::sys::native_thread;
+use crate::sys::posix_timer;
 use crate::threads::ThreadState;
 
 /// Has the timer of `state` fire at that interval; makes it if there is none, and leaves alone one that does so already. The first tick comes
@@ -31,12 +33,12 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         if armed.is_ok() {
             state.timer_ns.store(interval_ns, Ordering::Relaxed);
         }
-        delete(claim.give_back());
+        posix_timer::delete(claim.give_back());
         return armed;
     }
     let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
     if let Err(failure) = set(timer, interval_ns) {
-        delete(Some(timer as u64));
+        posix_timer::delete(Some(timer as u64));
         return Err(failure);
     }
     state.timer_ns.store(interval_ns, Ordering::Relaxed);
@@ -49,8 +51,8 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
 /// # Errors
 /// As for [`arm`].
 pub(crate) fn probe() -> Result<(), i32> {
-    let timer = create(clock::native_id(), ::core::ptr::null_mut())?;
-    delete(Some(timer as u64));
+    let timer = create(native_thread::native_id(), ::core::ptr::null_mut())?;
+    posix_timer::delete(Some(timer as u64));
     Ok(())
 }
 
@@ -93,28 +95,21 @@ pub(crate) fn stand_still(state: &ThreadState) {
             ::libc::timer_settime(native(claim.number()), 0, &raw const zero, ::core::ptr::null_mut())
         };
     }
-    delete(claim.give_back());
+    posix_timer::delete(claim.give_back());
 }
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
-    delete(state.timer.take());
+    posix_timer::delete(state.timer.take());
 }
 
 /// The same, for who has not the GVL: if it is `unused`, which is asked once nobody else can end it.
 pub(crate) fn disarm_if(state: &ThreadState, unused: impl FnOnce() -> bool) {
     if let Some(claim) = state.timer.claim() {
-        delete(if unused() { Some(claim.take()) } else { claim.give_back() });
+        posix_timer::delete(if unused() { Some(claim.take()) } else { claim.give_back() });
     }
 }
 
 fn native(number: u64) -> ::libc::timer_t {
     number as ::libc::timer_t
-}
-
-fn delete(number: Option<u64>) {
-    if let Some(number) = number {
-        // SAFETY: the timer is ours, and whoever took its number out is the only one to delete it.
-        unsafe { ::libc::timer_delete(native(number)) };
-    }
 }

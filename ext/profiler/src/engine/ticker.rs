@@ -21,6 +21,7 @@ use ::profiler_core::rng;
 
 use crate::capture::handler::TimerInfo;
 use crate::capture::CAPTURE;
+use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
@@ -54,6 +55,10 @@ static IDLE: AtomicBool = AtomicBool::new(false);
 const PATIENCE_NS: u64 = 100_000_000;
 /// The longest sleep of that kind, should who began to run and it have missed each other.
 const LONGEST_IDLE: Duration = Duration::from_millis(50);
+
+/// How long it takes from its decision for a tick to sending it, us: for specs.
+#[cfg(feature = "testing")]
+pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 
 /// Has it go round at that interval, the finest of all threads; 0 lets it rest.
 ///
@@ -147,7 +152,7 @@ fn work() {
     // Sleeps end when they should, not up to 50 us later. A hint: nothing depends on it.
     // SAFETY: a number for the thread that we are on.
     unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
-    NATIVE_ID.store(clock::native_id(), Ordering::Relaxed);
+    NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
     let (mut busy_ns, mut went_ns) = (slot_ns, 0);
@@ -254,7 +259,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
     state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
     #[cfg(feature = "testing")]
-    crate::api::testing::before_tick();
+    ::std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
     tick(state);
 }
 

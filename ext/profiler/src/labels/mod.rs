@@ -20,9 +20,9 @@ use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::record::{push_label_switch, Header, State};
 
+use crate::capture::header::header_at;
 use crate::capture::CAPTURE;
 use crate::errors::argument_error;
-use crate::sampler::thread_hooks;
 use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
@@ -37,7 +37,7 @@ mod object;
 mod parse;
 use object::{labels_of, Labels};
 use parse::pairs;
-pub(crate) use parse::{cut, set_from, MAX_BYTES};
+pub(crate) use parse::set_from;
 
 /// Labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;
@@ -168,7 +168,7 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     unsafe { fibers::set_local(thread, value) };
     let running = RUNNING.load(Ordering::Relaxed) && vm::process::on_main_ractor(); // others are not in the registry
     if let (true, Some(hub)) = (running, CAPTURE.hub()) {
-        if let Some(state) = thread_hooks::me() {
+        if let Some(state) = threads::current() {
             set_on(hub, state, labels);
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
@@ -195,17 +195,8 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     }
     let walls = state.walls_at(monotonic_ns, cpu_ns);
     state.sampled.apportion(&walls);
-    let stamp = Header {
-        thread: state.id(),
-        state: State::Running,
-        labels,
-        scope,
-        cpu_ns,
-        monotonic_ns,
-        born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
-        walls,
-    };
-    while push_label_switch(&hub.ring, &stamp).is_err() {
+    let header = Header { labels, scope, walls, ..header_at(state, State::Running, monotonic_ns, cpu_ns) };
+    while push_label_switch(&hub.ring, &header).is_err() {
         hub.drain_batch(&Registry);
     }
 }

@@ -2,12 +2,10 @@
 
 use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
 use profiler_core::profile::LabelSet;
+use profiler_core::text::cut;
 
 use crate::errors::wrong_value;
 use crate::vm::door::inspect;
-
-/// Bytes of a label's name or value that are kept.
-pub(crate) const MAX_BYTES: usize = 256;
 
 /// Name and value of each; nothing as a value takes the label away.
 pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
@@ -63,14 +61,4 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
 fn lossy(text: &magnus::RString) -> String {
     // SAFETY: nothing of Ruby runs while the slice is read.
     String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
-}
-
-/// The first bytes, whole characters. Also for other names that an app gives: it may keep many of them.
-pub(crate) fn cut(mut text: String) -> String {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    text
 }

@@ -9,12 +9,13 @@ use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadNow;
 
-use crate::capture::{allocation, wait, CAPTURE};
+use crate::capture::{allocation, handler, wait, CAPTURE};
 use crate::engine::{perf, Engine};
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::{
     fork, install_for_good, lock, now, prepare, thread_hooks, timers, Active, Refusal, Sampler, Start,
 };
+use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
@@ -74,9 +75,9 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
         return vm::threads::only_current(ruby, Names::Unwanted);
     }
     for last in (0..TRIES).rev() {
-        let (next_id, exits) = (threads::next_id(), threads::exits::count());
+        let (next_id, exits) = (threads::next_id(), threads::recent_exits::count());
         let mut found = vm::threads::list(ruby, Names::Unwanted)?;
-        let (ended, complete) = threads::exits::since(exits);
+        let (ended, complete) = threads::recent_exits::since(exits);
         if !complete && last > 0 {
             continue;
         }
@@ -107,11 +108,11 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 /// Has a thread in the registry, with its labels. Nothing if it has ended, or there is no room.
 fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
-    if thread.current && !thread_hooks::told() {
-        thread_hooks::me(); // who was here before it is no more
+    if thread.current && !threads::hooked() {
+        threads::current(); // who was here before it is no more
     }
     let (cpu_ns, pthread) = match thread.current {
-        true => (clock::thread_cpu_ns(), clock::pthread_self()),
+        true => (clock::thread_cpu_ns(), native_thread::pthread_self()),
         false => (clock::cpu_ns_of(native_id)?, 0),
     };
     let Some(state) = threads::register(thread.object, native_id, pthread, cpu_ns) else {
@@ -160,7 +161,7 @@ impl Sampler {
         match sigprof::owner() {
             _ if !config.measures.timed() => {}
             sigprof::Owner::Us => {}
-            sigprof::Owner::Nobody => sigprof::install(),
+            sigprof::Owner::Nobody => sigprof::install(handler::on_sigprof),
             sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
         }
         let wanted = |it: &RubyThread| match &config.threads {
@@ -227,7 +228,7 @@ impl Sampler {
             no_objects: None,
             unfollowed: 0,
             paused: false,
-            bound_to: bounds.block.then(threads::own_native_id),
+            bound_to: bounds.block.then(native_thread::cached_native_id),
             start,
             given_up: None,
             markers: Vec::new(),

@@ -7,7 +7,7 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
 use crate::sampler::{exec, timers, Active, Sampler, Start, COLLECTOR_NS};
-use crate::sys::clock;
+use crate::sys::native_thread;
 
 impl Sampler {
     /// In a forked child: those that nobody would ever end, as their blocks are on threads that are not
@@ -28,7 +28,7 @@ impl Sampler {
         self.starting = 0;
         exec::forget();
         for session in &mut self.sessions {
-            session.bound_to = session.bound_to.map(|_| clock::native_id());
+            session.bound_to = session.bound_to.map(|_| native_thread::native_id());
             let Some(ids) = &mut session.threads else { continue };
             let looked_at = before.is_some_and(|before| ids.contains(&before));
             *ids = me.filter(|_| looked_at).into_iter().collect();

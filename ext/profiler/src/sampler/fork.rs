@@ -17,8 +17,9 @@ use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait, walk, CAPTURE};
 use crate::engine::{perf, ticker};
-use crate::sampler::{self, thread_hooks, timers, Sampler};
+use crate::sampler::{self, timers, Sampler};
 use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::jobs::Job;
 
@@ -57,7 +58,7 @@ pub(crate) fn install() {
 unsafe extern "C" fn before() {
     let sampler = sampler::lock();
     let drain = CAPTURE.hub().map(|hub| hub.before_fork());
-    let held = Held { sampler, drain, me: threads::mine(), native_id: clock::native_id() };
+    let held = Held { sampler, drain, me: threads::mine(), native_id: native_thread::native_id() };
     // SAFETY: only the forking thread is here.
     unsafe { *FORKING.0.get() = Some(held) };
 }
@@ -74,7 +75,7 @@ unsafe extern "C" fn in_child() {
     // The timers did not come along, nor did the thread that drained.
     CAPTURE.enabled.store(false, Ordering::Release);
     walk::free_all();
-    threads::forget_native_id();
+    native_thread::forget_native_id();
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
     let before = held.me.map(ThreadState::id);
@@ -98,7 +99,7 @@ unsafe extern "C" fn in_child() {
         drain.start_over(clock::monotonic_ns(), &orphans, before, now);
     }
     held.sampler.start_over(before, me.map(ThreadState::id));
-    if !held.sampler.sessions.is_empty() || !orphans.is_empty() || thread_hooks::told() {
+    if !held.sampler.sessions.is_empty() || !orphans.is_empty() || threads::hooked() {
         PENDING.store(true, Ordering::Relaxed);
         // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
         unsafe { GO_ON.trigger() };

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 
 use crate::capture::{wait, CAPTURE};
 use crate::engine::Engine;
-use crate::sampler::{lock, thread_hooks, timers, Active, Sampler};
+use crate::sampler::{lock, timers, Active, Sampler};
+use crate::threads;
 
 impl Sampler {
     /// What is left to do once `ended` is no more: as little as may be if it was that of a request and no other runs.
@@ -25,7 +26,7 @@ impl Sampler {
 
     /// Something lingers: nobody is there who needs it.
     pub(super) fn lingers(&self) -> bool {
-        self.sessions.is_empty() && self.starting == 0 && thread_hooks::told()
+        self.sessions.is_empty() && self.starting == 0 && threads::hooked()
     }
 }
 

@@ -172,13 +172,13 @@ unsafe fn install_for_good() {
         handler::AT_SAFEPOINT.register();
         vm::gc::learn();
         fork::GO_ON.register();
-        labels::RESYNC.register();
+        CAPTURE.give_resync(&labels::RESYNC);
         running::DISCARD_ABANDONED.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();
     vm::process::shares_native_threads(); // looks into the environment the first time, for which a hook is no place
-    threads::call_at_native_end(thread_hooks::native_thread_ends);
+    thread_hooks::watch_registry();
     fork::install();
 }
 

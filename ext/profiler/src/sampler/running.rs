@@ -11,7 +11,7 @@ use profiler_core::profile::{Marker, Stats, Thread};
 
 use crate::capture::{allocation, wait, CAPTURE};
 use crate::engine::Engine;
-use crate::sampler::{fork, lock, now, quiet, thread_hooks, Active, Start, Taken};
+use crate::sampler::{fork, lock, now, quiet, Active, Start, Taken};
 use crate::sys::clock;
 use crate::threads::{self, Registry};
 use crate::vm;
@@ -123,7 +123,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     if sampler.sessions.is_empty() {
         return;
     }
-    let Some(state) = thread_hooks::me() else { return };
+    let Some(state) = threads::current() else { return };
     let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };

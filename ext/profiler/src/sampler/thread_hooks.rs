@@ -4,7 +4,7 @@
 //! that is made. Threads are met then when they first make an object that counts, and their ends are seen when libc tells,
 //! when another one is met in their place, or when the next session begins.
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use magnus::{Error, Ruby};
 use profiler_core::record::counters::count;
@@ -12,7 +12,8 @@ use profiler_core::record::counters::count;
 use crate::capture::{wait, CAPTURE};
 use crate::sampler::timers::{arm, disarm, has_timer, OWN_TIMERS};
 use crate::sys::clock;
-use crate::threads::{self, ThreadState};
+use crate::sys::native_thread;
+use crate::threads::{self, Lifecycle, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
 
@@ -23,58 +24,13 @@ pub(super) static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
 pub(super) static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
 /// Whether somebody looks at its CPU clock.
 pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
-/// The hook is there.
-static HOOKED: AtomicBool = AtomicBool::new(false);
-
-/// Who was the last to ask [`me`]: mostly it is the same again, and to see that takes 7 ns less than to look for it.
-static LAST: AtomicPtr<ThreadState> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Whether a hook tells of threads.
-pub(crate) fn told() -> bool {
-    HOOKED.load(Ordering::Relaxed)
-}
-
-/// The state of the thread that we are on, which is one of Ruby's and has the GVL. It is met here, if nobody told of it.
-///
-/// Calls nothing of the VM that makes an object or raises.
-#[inline]
-pub(crate) fn me() -> Option<&'static ThreadState> {
-    let thread = vm::state::current_thread();
-    // Also the native one: where Ruby 3.1 leaves out the end of a thread, another can be born where its object was.
-    let is_mine = |it: &&ThreadState| {
-        it.object() == thread && it.pthread.load(Ordering::Relaxed) == clock::pthread_self() && it.is_live()
-    };
-    // SAFETY: it is null or came from a `&'static ThreadState`.
-    let last = unsafe { LAST.load(Ordering::Relaxed).as_ref() };
-    let state = match last.filter(is_mine) {
-        None => look_for_me(thread)?,
-        Some(last) => last,
-    };
-    if !told() {
-        threads::meet_untold(state);
-    }
-    Some(state)
-}
-
-#[cold]
-fn look_for_me(thread: u64) -> Option<&'static ThreadState> {
-    let is_me = |it: &&ThreadState| told() || it.object() == thread || vm::process::shares_native_threads();
-    let known = threads::own().filter(is_me);
-    if known.is_none() && !told() {
-        thread_begins(thread);
-    }
-    let found = known.or_else(threads::own)?;
-    LAST.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
-    Some(found)
-}
-
 /// A session begins, which is `timed` or looks at objects alone. Threads that are born register themselves from now on if it
 /// is timed; and if nobody told so far, those that have ended unseen are no more.
 ///
 /// # Errors
 /// What Ruby raises when it is asked for its threads. Nothing has changed then.
 pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
-    if told() {
+    if threads::hooked() {
         return Ok(());
     }
     if threads::live().next().is_some() && !vm::process::shares_native_threads() {
@@ -83,7 +39,7 @@ pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
         bury_all_but(&alive, next_id);
     }
     if timed {
-        HOOKED.store(true, Ordering::Relaxed);
+        threads::set_hooked(true);
         // SAFETY: sessions start with the GVL held, and never from within a hook.
         unsafe { vm::events::on_threads(on_thread) };
     }
@@ -101,20 +57,20 @@ pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
     }
 }
 
-/// Ends the thread that we are on, whose state this is: Ruby reports an exception that ends a thread when its hook has been
-/// called, and a session that began meanwhile has met it again.
-pub(crate) fn thread_exits(state: &ThreadState) {
-    end(state);
-}
-
 /// No longer.
 pub(crate) fn hooks_off() {
     AT_BIRTH_NS.store(0, Ordering::Relaxed);
     WALL_AT_BIRTH_NS.store(0, Ordering::Relaxed);
-    if HOOKED.swap(false, Ordering::Relaxed) {
+    if threads::set_hooked(false) {
         // SAFETY: sessions stop with the GVL held, and never from within a hook.
         unsafe { vm::events::off(on_thread) };
     }
+}
+
+/// Has the registry tell when it meets a thread of which no hook told, and when one ends.
+pub(super) fn watch_registry() {
+    threads::call_when(Lifecycle { begins: thread_begins, ends: end });
+    threads::call_at_native_end(native_thread_ends);
 }
 
 thread_hook!(on_thread, |event, thread| {
@@ -122,7 +78,7 @@ thread_hook!(on_thread, |event, thread| {
         vm::state::find_stack(); // for ticks, which come only where there is this hook
         thread_begins(thread);
     } else {
-        threads::exits::note(thread);
+        threads::recent_exits::note(thread);
         thread_ends();
     }
 });
@@ -137,7 +93,7 @@ fn thread_begins(thread: u64) {
     if let Some(before) = here.filter(|state| state.object() != thread) {
         close(before, cpu_ns);
     }
-    let me = threads::register(thread, clock::native_id(), clock::pthread_self(), cpu_ns);
+    let me = threads::register(thread, native_thread::native_id(), native_thread::pthread_self(), cpu_ns);
     let armed = me.is_some_and(|state| {
         threads::remember_own(state);
         threads::keep_name(state);
@@ -186,10 +142,10 @@ fn close(state: &ThreadState, cpu_ns: u64) {
 }
 
 /// Ends threads whose end Ruby 3.1 left out.
-pub(crate) unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
+unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
     let state = threads::at(state as usize);
     let is_mine = |state: &&ThreadState| {
-        state.is_live() && state.pthread.load(Ordering::Relaxed) == clock::pthread_self()
+        state.is_live() && state.pthread.load(Ordering::Relaxed) == native_thread::pthread_self()
     };
     if let Some(state) = state.filter(is_mine) {
         end(state);

@@ -10,6 +10,7 @@ use crate::capture::{gvl_holder, wait, CAPTURE};
 use crate::engine::{perf, setitimer, thread_timer, ticker, Engine};
 use crate::sampler::{self, thread_hooks, Active, Sampler};
 use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
 
@@ -92,7 +93,7 @@ fn measure_walls(sampler: &Sampler) {
             threads::retire(state, threads::cpu_ns(state));
             continue;
         }
-        let here = state.pthread.load(Ordering::Relaxed) == clock::pthread_self();
+        let here = state.pthread.load(Ordering::Relaxed) == native_thread::pthread_self();
         if HOOKS && wanted && here {
             wait::follow(state); // in a forked child its state is another one
             gvl_holder::pass_to(state);

@@ -126,33 +126,3 @@ fn read(clock: ::libc::clockid_t) -> Option<u64> {
     }
     Some((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
 }
-
-/// Identity of the native thread that we are on.
-///
-/// # Signal safety
-/// A register read.
-#[inline]
-pub(crate) fn pthread_self() -> usize {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { ::libc::pthread_self() as usize }
-}
-
-/// The kernel's id of the thread that we are on. A system call.
-pub(crate) fn native_id() -> i32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { ::libc::gettid() }
-}
-
-/// The kernel's name of the thread that we are on: up to 15 bytes and zeros.
-pub(crate) fn native_name() -> [u8; 16] {
-    let mut name = [0u8; 16];
-    // SAFETY: PR_GET_NAME writes at most 16 bytes.
-    unsafe { ::libc::prctl(::libc::PR_GET_NAME, name.as_mut_ptr()) };
-    name
-}
-
-/// Lets another thread run.
-pub(crate) fn yield_now() {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { ::libc::sched_yield() };
-}

@@ -1,4 +1,6 @@
 //! The door to the kernel: clocks and the signal. Safe in a handler.
 
 pub(crate) mod clock;
+pub(crate) mod native_thread;
+pub(crate) mod posix_timer;
 pub(crate) mod sigprof;

@@ -3,7 +3,9 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::capture::handler::on_sigprof;
+/// A handler as SA_SIGINFO calls it.
+pub(crate) type Handler =
+    unsafe extern "C" fn(::core::ffi::c_int, *mut ::libc::siginfo_t, *mut ::core::ffi::c_void);
 
 /// What stands in the process's table of signal handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,17 +40,17 @@ fn current() -> usize {
     }
 }
 
-/// Installs our handler. It stays: without a session it counts a late signal and returns, whereas
+/// Installs `handler` as ours. It stays: without a session it counts a late signal and returns, whereas
 /// the default would end the process.
 ///
 /// SA_ONSTACK runs it on the alternate stack that Ruby gives its threads. Near the end of a machine stack the kernel would
 /// else find no room for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
 /// spares the app what EINTR can be spared.
-pub(crate) fn install() {
-    // SAFETY: all fields may be zero; the handler keeps the rules of `capture`.
+pub(crate) fn install(handler: Handler) {
+    // SAFETY: all fields may be zero; a handler of this type is what SA_SIGINFO asks for.
     unsafe {
         let mut ours: ::libc::sigaction = ::core::mem::zeroed();
-        ours.sa_sigaction = on_sigprof as *const () as usize;
+        ours.sa_sigaction = handler as *const () as usize;
         ours.sa_flags = ::libc::SA_SIGINFO | ::libc::SA_RESTART | ::libc::SA_ONSTACK;
         ::libc::sigemptyset(&mut ours.sa_mask);
         ::libc::sigaction(::libc::SIGPROF, &ours, ::core::ptr::null_mut());

@@ -19,17 +19,19 @@ use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 use profiler_core::session::aggregate::Last;
 
-use crate::engine::thread_timer;
-use crate::labels::cut;
 use crate::sys::clock;
+use crate::sys::native_thread;
+use crate::sys::posix_timer;
+use profiler_core::text::cut;
 
 mod current;
-pub(crate) mod exits;
+pub(crate) mod recent_exits;
 mod slab;
 mod state;
 mod walls;
 pub(crate) use current::{
-    call_at_native_end, forget_native_id, here, mine, own, own_native_id, remember_own,
+    call_at_native_end, call_when, current, exits, here, hooked, mine, own, remember_own, set_hooked,
+    Lifecycle,
 };
 #[cfg(feature = "testing")]
 pub(crate) use slab::in_use;
@@ -47,7 +49,7 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(0);
 
 /// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
 pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
-    if state.pthread.load(Relaxed) == clock::pthread_self() {
+    if state.pthread.load(Relaxed) == native_thread::pthread_self() {
         return clock::thread_cpu_ns();
     }
     clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
@@ -91,7 +93,7 @@ pub(crate) fn register(
     state.native_id.store(native_id, Relaxed);
     state.pthread.store(pthread, Relaxed);
     state.born_cpu_ns.store(cpu_ns, Relaxed);
-    thread_timer::disarm(state); // of the life before, had it been armed just as its thread ended
+    posix_timer::delete(state.timer.take()); // of the life before, had it been armed just as its thread ended
     state.perf.store(0, Relaxed);
     state.reset_refining();
     state.interval_ns.store(0, Relaxed);
@@ -139,7 +141,7 @@ pub(crate) fn meet_untold(state: &ThreadState) {
 /// Keeps the operating system's name of the thread that we are on, for when it is gone: at its birth,
 /// as Ruby 3.1 may not tell of its end, and again at its end, as it may have got another one.
 pub(crate) fn keep_name(state: &ThreadState) {
-    let name = clock::native_name();
+    let name = native_thread::native_name();
     let (low, high) = name.split_at(8);
     for (word, bytes) in state.name.iter().zip([low, high]) {
         word.store(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), Relaxed);
@@ -157,7 +159,7 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
     let (labels, scope) = (me.labels.load(Relaxed), me.scope.load(Relaxed));
     let (fiber, labels_object) = (me.fiber.load(Relaxed), me.labels_object.load(Relaxed));
     clear();
-    let state = register(object, clock::native_id(), pthread, 0)?;
+    let state = register(object, native_thread::native_id(), pthread, 0)?;
     state.labels.store(labels, Relaxed);
     state.fiber.store(fiber, Relaxed);
     state.labels_object.store(labels_object, Relaxed);
@@ -209,8 +211,8 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
 /// What reports call a thread that lives: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let native_name = || {
-        if state.pthread.load(Relaxed) == clock::pthread_self() {
-            return text(&clock::native_name());
+        if state.pthread.load(Relaxed) == native_thread::pthread_self() {
+            return text(&native_thread::native_name());
         }
         let file = format!("/proc/self/task/{}/comm", state.native_id());
         std::fs::read(file)

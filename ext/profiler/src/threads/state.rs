@@ -12,6 +12,7 @@ use profiler_core::sampling::wall_clock::WallClock;
 use profiler_core::session::state::ThreadNow;
 
 use crate::sys::clock;
+use crate::sys::native_thread;
 use crate::threads::{FREE, LIVE};
 
 /// A handler that seems to take longer is asked for its CPU time, as somebody else may have had the processor meanwhile: to
@@ -181,7 +182,7 @@ impl ThreadState {
     /// its way.
     pub(crate) fn refine_no_more(&self) {
         while self.refining.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(AT_WORK) {
-            clock::yield_now();
+            native_thread::yield_now();
         }
     }
 

@@ -152,7 +152,7 @@ impl Ask {
         Ok(RubyThread {
             object: thread.as_raw(),
             native_id: match current {
-                true => Some(crate::threads::own_native_id()),
+                true => Some(crate::sys::native_thread::cached_native_id()),
                 false => <Option<i32>>::try_convert(bind_call(self.native_id, [thread])?)?,
             },
             name: match self.names {

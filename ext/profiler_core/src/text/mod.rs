@@ -4,3 +4,29 @@ mod clean;
 pub mod units;
 
 pub use clean::clean;
+
+/// Bytes that are kept of a name that an app gives: of a label, its value, a thread, a marker.
+pub const MAX_NAME_BYTES: usize = 256;
+
+/// Cuts a name that an app gives to [`MAX_NAME_BYTES`], between two characters.
+#[must_use]
+pub fn cut(mut text: String) -> String {
+    let mut end = text.len().min(MAX_NAME_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_cut_between_two_characters() {
+        assert_eq!(cut("short".to_owned()), "short");
+        assert_eq!(cut("é".repeat(MAX_NAME_BYTES)).len(), MAX_NAME_BYTES);
+        assert_eq!(cut(format!("x{}", "é".repeat(MAX_NAME_BYTES))).len(), MAX_NAME_BYTES - 1);
+    }
+}

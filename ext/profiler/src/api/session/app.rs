@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use magnus::{Error, RString, Ruby};
 
 use crate::capture::{allocation, CAPTURE};
-use crate::sampler::{self, fork, thread_hooks};
-use crate::{labels, threads, vm};
+use crate::sampler::{self, fork};
+use crate::{threads, vm};
+use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 /// `Session._mark(name, started_ns)`: see `Profiler.marker`.
 pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
@@ -18,9 +19,9 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Er
     // SAFETY: nothing of Ruby runs while the slice is read.
     let name = unsafe { name.as_slice() };
     // Not all of a long one is copied: a character has 4 bytes at most.
-    let start = name.get(..labels::MAX_BYTES + 4).unwrap_or(name);
-    let name = labels::cut(String::from_utf8_lossy(start).into_owned());
-    sampler::mark(&name, started_ns, || thread_hooks::me().map(|state| threads::info(state, me.name)));
+    let start = name.get(..MAX_NAME_BYTES + 4).unwrap_or(name);
+    let name = cut(String::from_utf8_lossy(start).into_owned());
+    sampler::mark(&name, started_ns, || threads::current().map(|state| threads::info(state, me.name)));
     Ok(())
 }
 

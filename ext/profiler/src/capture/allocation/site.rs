@@ -12,8 +12,7 @@ use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallT
 
 use crate::capture::walk::WALK_LIMIT;
 use crate::capture::CAPTURE;
-use crate::sampler::thread_hooks;
-use crate::threads::Registry;
+use crate::threads::{self, Registry};
 
 /// Where objects were made, but for the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Site {
     /// On the thread that we are on.
     #[inline]
     pub(super) fn here(class: Class) -> Self {
-        let Some(state) = thread_hooks::me() else {
+        let Some(state) = threads::current() else {
             let (thread, labels, scope) = (ThreadId(u32::MAX), LabelSetId::NONE, ScopeId::NONE);
             return Self { thread, labels, scope, class };
         };

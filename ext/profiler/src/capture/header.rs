@@ -1,0 +1,35 @@
+//! The header of a record, from the state of its thread.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
+
+use ::profiler_core::ids::{LabelSetId, ScopeId};
+use ::profiler_core::record::{Header, State, WallTimes};
+
+use crate::capture::CAPTURE;
+use crate::sys::clock;
+use crate::threads::ThreadState;
+
+/// The header of a record about the calling thread, at its CPU clock's present reading.
+#[inline]
+pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
+    let cpu_ns = clock::thread_cpu_ns();
+    state.stamped_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+    header_at(state, doing, monotonic_ns, cpu_ns)
+}
+
+/// The header of a record about any thread, whose CPU clock reads `cpu_ns`.
+#[inline]
+pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Header {
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
+    Header {
+        thread: state.id(),
+        state: doing,
+        labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
+        scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+        cpu_ns,
+        monotonic_ns,
+        born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
+        walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },
+    }
+}
