@@ -8,6 +8,7 @@
 use magnus::{prelude::*, Error, Ruby};
 
 mod api;
+mod boot;
 mod errors;
 mod labels;
 mod naming;
@@ -35,7 +36,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
             "another copy of the profiler's extension is loaded already: one process has room for one";
         return Err(Error::new(ruby.exception_load_error(), message));
     }
-    vm::asked::ask_at_load(ruby)?;
+    boot::ask_at_load(ruby)?;
     api::init(ruby, profiler)?;
     labels::init(ruby, profiler)?;
     Ok(())

@@ -16,8 +16,10 @@ use crate::engine::{perf, Engine};
 use crate::errors::{argument_error, error, wrong_value};
 use crate::sys::clock;
 use crate::vm;
+use integer::integer;
 
 mod given;
+mod integer;
 pub(crate) mod mode;
 mod prepared;
 pub(crate) mod wall;
@@ -134,29 +136,6 @@ fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -
         (_, Some(hz)) => 1_000_000_000 / hz as u64,
         (us, None) => us.unwrap_or(DEFAULT_INTERVAL_US) as u64 * 1_000,
     })
-}
-
-fn integer(
-    ruby: &Ruby,
-    name: &str,
-    value: Option<Value>,
-    allowed: &RangeInclusive<i64>,
-) -> Result<Option<i64>, Error> {
-    let unit = match name {
-        "interval" => " microseconds",
-        "frequency" => " Hz",
-        "every" => " objects",
-        "every_bytes" => " bytes",
-        _ => " frames",
-    };
-    let Some(value) = value else { return Ok(None) };
-    let number = magnus::Integer::from_value(value).and_then(|number| number.to_i64().ok());
-    match number.filter(|number| allowed.contains(number)) {
-        Some(number) => Ok(Some(number)),
-        None => Err(wrong_value(ruby, value, |it| {
-            format!("{name}: {it} is not an Integer from {} to {}{unit}", allowed.start(), allowed.end())
-        })),
-    }
 }
 
 fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {

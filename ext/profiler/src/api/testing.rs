@@ -8,6 +8,7 @@ use magnus::{function, prelude::*, Error, RModule};
 
 use crate::capture::{handler, walk, CAPTURE};
 use crate::engine::ticker;
+use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, sigprof};
 use crate::{sampler, threads};
 
@@ -64,7 +65,7 @@ fn hammer(interval_us: u64) {
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
-    let mut info = handler::TimerInfo::of(state);
+    let mut info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
     // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
     let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
     let mut rounds: Vec<u64> = (0..times as u64 / ROUND)

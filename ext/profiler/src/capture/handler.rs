@@ -11,48 +11,14 @@ use ::profiler_core::record::{Kind, State};
 use crate::capture::header::header_now;
 use crate::capture::walk::Scratch;
 use crate::capture::{before_3_3, CAPTURE};
-use crate::engine::{self, perf, ticker};
+use crate::engine::{perf, progress, ticker};
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::sys::siginfo::{TimerInfo, FROM_DESCRIPTOR, FROM_KERNEL, FROM_PROCESS, FROM_TIMER};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::gvl::HOOKS;
 use crate::vm::jobs::Job;
-
-/// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
-#[repr(C)]
-pub(crate) struct TimerInfo {
-    signo: c_int,
-    errno: c_int,
-    code: c_int,
-    padding: c_int,
-    timer: c_int,
-    overrun: c_int,
-    value: usize,
-    /// So that it is as large as what the kernel hands over and takes.
-    rest: [u64; 12],
-}
-
-const _: () = assert!(size_of::<TimerInfo>() == size_of::<::libc::siginfo_t>());
-
-impl TimerInfo {
-    /// What the timer of `state` sends.
-    pub(crate) fn of(state: &'static ThreadState) -> Self {
-        let value = ::core::ptr::from_ref(state) as usize;
-        let signo = ::libc::SIGPROF;
-        Self { signo, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value, rest: [0; 12] }
-    }
-}
-
-/// The signal came from a POSIX timer (`SI_TIMER`).
-const FROM_TIMER: c_int = -2;
-/// The signal came from a process (`SI_USER`); from none (pid 0) where the user's quota of pending signals was used up
-/// and the kernel could not keep what a signal says.
-const FROM_PROCESS: c_int = 0;
-/// The signal came from a descriptor that has something to say (`POLL_IN`), as perf counters do.
-const FROM_DESCRIPTOR: c_int = 1;
-/// The signal came from the kernel itself (`SI_KERNEL`), as those of `setitimer` do.
-const FROM_KERNEL: c_int = 0x80;
 
 /// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of the room
 /// allow. *Never:* touches errno for good.
@@ -108,7 +74,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     if CAPTURE.aimed.load(Ordering::Relaxed) {
         let at_random = ticker::IS_ENGINE.load(Ordering::Relaxed);
         if let Some(run_ns) = state.has_to_run(begun_ns, now_ns, took_ns, at_random) {
-            let swallowed = engine::let_run(state, run_ns);
+            let swallowed = progress::ensure_progress(state, run_ns);
             add(&hub.counters.overrun, u64::from(swallowed));
         }
     }

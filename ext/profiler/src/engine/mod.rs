@@ -2,15 +2,13 @@
 //! and do not care which engine it was.
 
 use ::core::prelude::rust_2021::*;
-use ::core::ptr::null_mut;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::capture::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
-use crate::threads::ThreadState;
 
 pub(crate) mod perf;
+pub(crate) mod progress;
 pub(crate) mod setitimer;
 pub(crate) mod thread_timer;
 pub(crate) mod ticker;
@@ -47,21 +45,6 @@ impl Engine {
     }
 }
 
-/// Sees to it that the thread that we are on, whose handler is about to end, runs for so long before it is interrupted
-/// again: its tick begins anew, and one that has come meanwhile is taken away, if it can only be one of those that begin
-/// anew. True if one was.
-///
-/// Else a handler that takes as long as the interval (a stack of thousands of frames, a machine that is slow today) would be
-/// followed by the next one at once, and the thread, perhaps with the GVL held, would never get on.
-///
-/// # Signal safety
-/// Two system calls that wait for nobody.
-pub(crate) fn let_run(state: &ThreadState, run_ns: u64) -> bool {
-    perf::begin_anew(state, run_ns);
-    state.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
-    CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
-}
-
 /// Nothing is armed: see [`halt`].
 static HALTED: AtomicBool = AtomicBool::new(false);
 
@@ -74,18 +57,6 @@ pub(crate) fn halt(halted: bool) {
 /// Whether that is so. Relaxed: whoever arms has the GVL or the lock of the sampler.
 fn is_halted() -> bool {
     HALTED.load(Ordering::Relaxed)
-}
-
-/// Takes a SIGPROF that is pending for the thread that we are on or for the process, as in a handler or where it is blocked.
-pub(crate) fn take_pending() -> bool {
-    let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.
-    unsafe {
-        let mut signals: ::libc::sigset_t = ::core::mem::zeroed();
-        ::libc::sigemptyset(&raw mut signals);
-        ::libc::sigaddset(&raw mut signals, ::libc::SIGPROF);
-        ::libc::sigtimedwait(&raw const signals, null_mut(), &raw const no_time) == ::libc::SIGPROF
-    }
 }
 
 /// Not for secrets: the low digits of the clock, stirred.

@@ -125,7 +125,7 @@ pub(crate) fn was_short_since(monotonic_ns: u64) -> bool {
 ///
 /// # Signal safety
 /// A system call that waits for nobody; on the thread that the counter is about, so nobody closes it meanwhile.
-pub(crate) fn begin_anew(state: &ThreadState, interval_ns: u64) {
+pub(crate) fn restart_period(state: &ThreadState, interval_ns: u64) {
     if let Some(fd) = fd_of(state) {
         let _ = set_period(fd, interval_ns);
     }

@@ -19,9 +19,9 @@ use ::std::time::Duration;
 use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
-use crate::capture::handler::TimerInfo;
 use crate::capture::CAPTURE;
 use crate::sys::native_thread;
+use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
@@ -265,7 +265,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
 
 /// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
 pub(crate) fn tick(state: &'static ThreadState) {
-    let info = TimerInfo::of(state);
+    let info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
     // SAFETY: it is as large as a siginfo; a thread that is gone is an error that we ignore.
     unsafe {
         ::libc::syscall(

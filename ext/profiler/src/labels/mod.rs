@@ -103,7 +103,9 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     let labels = known(thread.object);
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
-    state.labels.store(labels.map_or(LabelSetId::NONE, |it| it.id(hub)).0, Ordering::Relaxed);
+    state
+        .labels
+        .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::wanted())).0, Ordering::Relaxed);
     if thread.current {
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
@@ -181,7 +183,7 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
 fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
-    let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub));
+    let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::wanted()));
     if VIEWS.load(Ordering::Relaxed) == 0 {
         state.scope.store(scope.0, Ordering::Relaxed);
         return state.labels.store(labels.0, Ordering::Relaxed);

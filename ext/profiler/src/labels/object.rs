@@ -9,8 +9,6 @@ use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::LabelSet;
 
-use crate::labels::fiber_ids;
-
 /// See the module.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
@@ -59,9 +57,8 @@ impl Labels {
         self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
     }
 
-    /// The id of the set in this epoch.
-    pub(super) fn id(&self, hub: &Hub) -> LabelSetId {
-        let wanted = fiber_ids::wanted();
+    /// The id of the set in this epoch; `wanted` says whether a session tells fibers apart.
+    pub(super) fn id(&self, hub: &Hub, wanted: bool) -> LabelSetId {
         let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(wanted);
         if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {
             let number = self.fiber.filter(|_| wanted).map_or(0, |(_, number)| number);

@@ -7,7 +7,8 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
 use crate::errors::{argument_error, error, wrong_value};
-use crate::options::{integer, wall};
+use crate::options::integer::integer;
+use crate::options::wall;
 use crate::vm;
 use crate::vm::door::inspect;
 

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{Error, Ruby};
 
+use crate::engine::progress;
 use crate::engine::{self, ticker};
 use crate::sampler::{fork, give_up, lock, quiet, timers};
 use crate::sys::sigprof;
@@ -53,7 +54,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
     quiet();
     ticker::wait_for_round();
     if sigprof::owner() == sigprof::Owner::Us {
-        while engine::take_pending() {}
+        while progress::take_pending() {}
     }
     Ok(())
 }

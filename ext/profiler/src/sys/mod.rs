@@ -3,4 +3,5 @@
 pub(crate) mod clock;
 pub(crate) mod native_thread;
 pub(crate) mod posix_timer;
+pub(crate) mod siginfo;
 pub(crate) mod sigprof;

@@ -22,6 +22,7 @@ use profiler_core::session::aggregate::Last;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::posix_timer;
+use crate::threads::state::{CLAIMED, ENDED, LIVE, TAKEN};
 use profiler_core::text::cut;
 
 mod current;
@@ -38,12 +39,6 @@ pub(crate) use slab::in_use;
 pub(crate) use slab::{at, handler_ns};
 pub(crate) use state::ThreadState;
 pub(crate) use walls::look_again;
-
-const FREE: u8 = 0;
-const CLAIMED: u8 = 1;
-const LIVE: u8 = 2;
-const ENDED: u8 = 3;
-const TAKEN: u8 = 4;
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use crate::threads::{ThreadState, CLAIMED, FREE};
+use crate::threads::state::{ThreadState, CLAIMED, FREE};
 
 /// Threads that can be profiled at once. The slab is zeroed memory, given page by page: what is not used is free.
 const CAPACITY: usize = 8192;

@@ -13,7 +13,13 @@ use profiler_core::session::state::ThreadNow;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
-use crate::threads::{FREE, LIVE};
+
+// The phases of a life: see the registry.
+pub(super) const FREE: u8 = 0;
+pub(super) const CLAIMED: u8 = 1;
+pub(super) const LIVE: u8 = 2;
+pub(super) const ENDED: u8 = 3;
+pub(super) const TAKEN: u8 = 4;
 
 /// A handler that seems to take longer is asked for its CPU time, as somebody else may have had the processor meanwhile: to
 /// read that clock is where the kernel notices that it is somebody else's turn.

@@ -59,17 +59,6 @@ impl Object {
     }
 }
 
-/// Asks at once for Ruby's own methods that are needed later, before an app puts others in their place.
-///
-/// # Errors
-/// What Ruby raises: the extension cannot work then.
-pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
-    super::threads::ask_at_load(ruby)?;
-    super::methods::ask_at_load(ruby)?;
-    super::modules::ask_at_load(ruby)?;
-    super::fibers::ask_at_load(ruby)
-}
-
 /// Defines a class of ours for what `T` wraps. What magnus keeps of it, it is asked for at once, as the extension is still
 /// being loaded and nobody else can ask.
 pub(crate) fn define_class<T: TypedData>(

@@ -107,8 +107,8 @@ fn key() -> Value {
     unsafe { Value::from_raw(rb_sys::rb_id2sym(KEY.id())) }
 }
 
-/// See [`super::asked::ask_at_load`].
-pub(super) fn ask_at_load(_ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::ask_at_load`].
+pub(crate) fn ask_at_load(_ruby: &Ruby) -> Result<(), Error> {
     #[cfg(ruby_gte_3_2)]
     FIBER.value(_ruby)?;
     Ok(())

@@ -104,8 +104,8 @@ pub(super) fn instance_method(ruby: &Ruby, class: Value, name: &str) -> Result<V
     call(class, &ASK, [ruby.to_symbol(name).as_value()])
 }
 
-/// See [`super::asked::ask_at_load`].
-pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::ask_at_load`].
+pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
     [&INSTANCE_METHOD, &SUPER_METHOD, &ORIGINAL_NAME, &NAME_OF_BOUND]
         .into_iter()
         .try_for_each(|it| it.value(ruby).map(drop))

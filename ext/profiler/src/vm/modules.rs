@@ -118,8 +118,8 @@ static EACH_OBJECT: Object = Object::new(|ruby| {
     call(space, &METHOD, [ruby.to_symbol("each_object").as_value()])
 });
 
-/// See [`super::asked::ask_at_load`].
-pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::ask_at_load`].
+pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
     EACH_OBJECT.value(ruby).map(drop)
 }
 

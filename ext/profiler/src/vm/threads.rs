@@ -107,8 +107,8 @@ fn own_list(ruby: &Ruby) -> Result<Value, Error> {
     Ok(list)
 }
 
-/// See [`super::asked::ask_at_load`].
-pub(super) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::ask_at_load`].
+pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
     [&NATIVE_ID, &NAME, &LIST].into_iter().try_for_each(|it| it.value(ruby).map(drop))
 }
 

@@ -1,0 +1,35 @@
+//! Time for the app between two ticks.
+
+use ::core::ptr::null_mut;
+use ::core::sync::atomic::Ordering;
+
+use crate::capture::CAPTURE;
+use crate::engine::perf;
+use crate::sys::clock;
+use crate::threads::ThreadState;
+
+/// Lets the calling thread, whose handler is about to end, run for `run_ns` before its next tick: the period of its tick
+/// starts again, and a tick that is pending is taken away, if it can only be one of those that start again. True if one was.
+///
+/// Else a handler that takes as long as the interval (a stack of thousands of frames, a machine that is slow today) would be
+/// followed by the next one at once, and the thread, perhaps with the GVL held, would never get on.
+///
+/// # Signal safety
+/// Two system calls that wait for nobody.
+pub(crate) fn ensure_progress(state: &ThreadState, run_ns: u64) -> bool {
+    perf::restart_period(state, run_ns);
+    state.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
+    CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
+}
+
+/// Takes a SIGPROF that is pending for the thread that we are on or for the process, as in a handler or where it is blocked.
+pub(crate) fn take_pending() -> bool {
+    let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.
+    unsafe {
+        let mut signals: ::libc::sigset_t = ::core::mem::zeroed();
+        ::libc::sigemptyset(&raw mut signals);
+        ::libc::sigaddset(&raw mut signals, ::libc::SIGPROF);
+        ::libc::sigtimedwait(&raw const signals, null_mut(), &raw const no_time) == ::libc::SIGPROF
+    }
+}

@@ -1,0 +1,34 @@
+//! Options that are an Integer within a range.
+
+use std::ops::RangeInclusive;
+
+use magnus::{Error, Ruby, Value};
+
+use crate::errors::wrong_value;
+
+/// The value of the option `name`, if one was given.
+///
+/// # Errors
+/// ArgumentError for one that is no Integer, or outside of what is allowed.
+pub(super) fn integer(
+    ruby: &Ruby,
+    name: &str,
+    value: Option<Value>,
+    allowed: &RangeInclusive<i64>,
+) -> Result<Option<i64>, Error> {
+    let unit = match name {
+        "interval" => " microseconds",
+        "frequency" => " Hz",
+        "every" => " objects",
+        "every_bytes" => " bytes",
+        _ => " frames",
+    };
+    let Some(value) = value else { return Ok(None) };
+    let number = magnus::Integer::from_value(value).and_then(|number| number.to_i64().ok());
+    match number.filter(|number| allowed.contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(wrong_value(ruby, value, |it| {
+            format!("{name}: {it} is not an Integer from {} to {}{unit}", allowed.start(), allowed.end())
+        })),
+    }
+}

@@ -1,0 +1,39 @@
+//! What comes with a signal, as Linux lays it out on 64 bits.
+
+use ::core::assert;
+use ::core::ffi::c_int;
+use ::core::mem::size_of;
+
+/// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
+#[repr(C)]
+pub(crate) struct TimerInfo {
+    pub(crate) signo: c_int,
+    pub(crate) errno: c_int,
+    pub(crate) code: c_int,
+    pub(crate) padding: c_int,
+    pub(crate) timer: c_int,
+    pub(crate) overrun: c_int,
+    pub(crate) value: usize,
+    /// So that it is as large as what the kernel hands over and takes.
+    pub(crate) rest: [u64; 12],
+}
+
+const _: () = assert!(size_of::<TimerInfo>() == size_of::<::libc::siginfo_t>());
+
+impl TimerInfo {
+    /// A timer's signal that carries `value`.
+    pub(crate) fn with(value: usize) -> Self {
+        let signo = ::libc::SIGPROF;
+        Self { signo, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value, rest: [0; 12] }
+    }
+}
+
+/// The signal came from a POSIX timer (`SI_TIMER`).
+pub(crate) const FROM_TIMER: c_int = -2;
+/// The signal came from a process (`SI_USER`); from none (pid 0) where the user's quota of pending signals was used up
+/// and the kernel could not keep what a signal says.
+pub(crate) const FROM_PROCESS: c_int = 0;
+/// The signal came from a descriptor that has something to say (`POLL_IN`), as perf counters do.
+pub(crate) const FROM_DESCRIPTOR: c_int = 1;
+/// The signal came from the kernel itself (`SI_KERNEL`), as those of `setitimer` do.
+pub(crate) const FROM_KERNEL: c_int = 0x80;
