@@ -7,7 +7,7 @@ use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
-use crate::sampler::Start;
+use crate::sampler::readings::Start;
 use crate::threads;
 use crate::vm::threads::RubyThread;
 

@@ -12,9 +12,13 @@ use profiler_core::session::state::ThreadNow;
 use crate::capture::{allocation, handler, wait, CAPTURE};
 use crate::engine::{perf, Engine};
 use crate::options::{Bounds, Config, Threads};
-use crate::sampler::{
-    fork, install_for_good, lock, now, prepare, thread_hooks, timers, Active, Refusal, Sampler, Start,
-};
+use crate::sampler::active::Active;
+use crate::sampler::install::{install_for_good, prepare};
+use crate::sampler::readings::Start;
+use crate::sampler::refusal::Refusal;
+use crate::sampler::running::now;
+use crate::sampler::state::{lock, Sampler};
+use crate::sampler::{fork, thread_hooks, timers};
 use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};

@@ -6,7 +6,10 @@ use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
-use crate::sampler::{exec, timers, Active, Sampler, Start, COLLECTOR_NS};
+use crate::sampler::active::Active;
+use crate::sampler::readings::{Start, COLLECTOR_NS};
+use crate::sampler::state::Sampler;
+use crate::sampler::{exec, timers};
 use crate::sys::native_thread;
 
 impl Sampler {

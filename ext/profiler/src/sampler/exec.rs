@@ -6,7 +6,9 @@ use magnus::{Error, Ruby};
 
 use crate::engine::progress;
 use crate::engine::{self, ticker};
-use crate::sampler::{fork, give_up, lock, quiet, timers};
+use crate::sampler::settle::{give_up, quiet};
+use crate::sampler::state::lock;
+use crate::sampler::{fork, timers};
 use crate::sys::sigprof;
 use crate::vm;
 

@@ -17,7 +17,8 @@ use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait, walk, CAPTURE};
 use crate::engine::{perf, ticker};
-use crate::sampler::{self, timers, Sampler};
+use crate::sampler::state::{lock, Sampler};
+use crate::sampler::timers;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
@@ -56,7 +57,7 @@ pub(crate) fn install() {
 }
 
 unsafe extern "C" fn before() {
-    let sampler = sampler::lock();
+    let sampler = lock();
     let drain = CAPTURE.hub().map(|hub| hub.before_fork());
     let held = Held { sampler, drain, me: threads::mine(), native_id: native_thread::native_id() };
     // SAFETY: only the forking thread is here.
@@ -125,6 +126,6 @@ pub(crate) fn pid() -> u32 {
 /// In a forked child whose sessions have not gone on yet, they do. Needs the GVL.
 pub(crate) fn catch_up() {
     if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
-        sampler::lock().go_on(hub);
+        lock().go_on(hub);
     }
 }

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 
 use crate::capture::{wait, CAPTURE};
 use crate::engine::Engine;
-use crate::sampler::{lock, timers, Active, Sampler};
+use crate::sampler::active::Active;
+use crate::sampler::state::{lock, Sampler};
+use crate::sampler::timers;
 use crate::threads;
 
 impl Sampler {

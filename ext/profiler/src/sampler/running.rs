@@ -3,20 +3,27 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use profiler_core::ids::ScopeId;
+use magnus::Ruby;
+use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Marker, Stats, Thread};
+use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait, CAPTURE};
 use crate::engine::Engine;
-use crate::sampler::{fork, lock, now, quiet, Active, Start, Taken};
+use crate::sampler::active::Active;
+use crate::sampler::fork;
+use crate::sampler::readings::Start;
+use crate::sampler::settle::quiet;
+use crate::sampler::state::lock;
+use crate::sampler::taken::Taken;
 use crate::sys::clock;
 use crate::threads::{self, Registry};
 use crate::vm;
 use crate::vm::jobs::Job;
-use crate::vm::threads::RubyThread;
+use crate::vm::threads::{Names, RubyThread};
 
 /// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
@@ -224,26 +231,6 @@ pub(crate) fn is_paused(session: SessionId) -> bool {
     lock().find(session).is_some_and(|it| it.paused)
 }
 
-/// No session takes anything from now on, as somebody else wants SIGPROF. What they have, they keep.
-/// Runs on any thread, with or without the GVL.
-pub(crate) fn give_up(why: &'static str) {
-    let mut sampler = lock();
-    let Some(hub) = CAPTURE.hub() else { return };
-    let mut timed = sampler.sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
-    if timed.peek().is_none() {
-        return;
-    }
-    quiet();
-    for session in timed.filter(|it| it.given_up.is_none()) {
-        session.given_up = Some(why);
-        if !session.paused {
-            session.paused = true;
-            session.start.process_cpu_ns = None;
-            hub.pause(session.id, &Registry, &session.lives(&[]));
-        }
-    }
-}
-
 /// No session looks at objects from now on, or none of those that are to know which are alive. What is alive now, they
 /// have. With the GVL.
 pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
@@ -269,4 +256,21 @@ pub(crate) fn hold_collector(hold: bool) {
             collector.run();
         }
     }
+}
+
+/// Ruby's view of the threads of which a session may speak, for their names.
+pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
+    let own = threads::own().map(|state| state.id());
+    let is_own = |id: &ThreadId| Some(*id) == own;
+    let speaks_of_own_only =
+        |it: &mut Active| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
+    if lock().find(session).is_some_and(speaks_of_own_only) {
+        return vm::threads::only_current(ruby, Names::Wanted);
+    }
+    vm::threads::list(ruby, Names::Wanted)
+}
+
+/// The threads that live, with their clocks and labels.
+pub(super) fn now() -> Vec<ThreadNow> {
+    threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }

@@ -4,26 +4,21 @@
 //! that is made. Threads are met then when they first make an object that counts, and their ends are seen when libc tells,
 //! when another one is met in their place, or when the next session begins.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use magnus::{Error, Ruby};
 use profiler_core::record::counters::count;
 
 use crate::capture::{wait, CAPTURE};
-use crate::sampler::timers::{arm, disarm, has_timer, OWN_TIMERS};
+use crate::sampler::timers::{
+    arm, disarm, has_timer, AT_BIRTH_NS, CPU_AT_BIRTH, OWN_TIMERS, WALL_AT_BIRTH_NS,
+};
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, Lifecycle, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
 
-/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
-/// there is none.
-pub(super) static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
-/// The same for its wall clock.
-pub(super) static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
-/// Whether somebody looks at its CPU clock.
-pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
 /// A session begins, which is `timed` or looks at objects alone. Threads that are born register themselves from now on if it
 /// is timed; and if nobody told so far, those that have ended unseen are no more.
 ///

@@ -1,19 +1,27 @@
 //! Who gets a timer, and how often it fires: for each thread the finest interval of the sessions that
 //! look at it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use profiler_core::record::counters::count;
 
 use crate::capture::{gvl_holder, wait, CAPTURE};
 use crate::engine::{perf, setitimer, thread_timer, ticker, Engine};
-use crate::sampler::{self, thread_hooks, Active, Sampler};
+use crate::sampler::active::Active;
+use crate::sampler::state::{try_lock, Sampler};
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
 
+/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
+/// there is none.
+pub(super) static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// The same for its wall clock.
+pub(super) static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
+/// Whether somebody looks at its CPU clock.
+pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
 /// Threads have timers of their own.
 pub(super) static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
 /// And these are perf counters.
@@ -28,9 +36,9 @@ static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
     let looking = || sampler.sessions.iter().filter(|it| !it.paused);
     let at_birth = finest(looking().filter(|it| it.threads.is_none()));
-    thread_hooks::AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     let cpu_at_birth = looking().any(|it| it.threads.is_none() && it.measures.cpu);
-    thread_hooks::CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
+    CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
     measure_walls(sampler);
     let process_wide = sampler.engine == Engine::Setitimer;
     let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
@@ -86,7 +94,7 @@ fn finest<'a>(sessions: impl Iterator<Item = &'a Active>) -> u64 {
 fn measure_walls(sampler: &Sampler) {
     let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
     let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
-    thread_hooks::WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
+    WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
     let wanted = measuring().next().is_some();
     for state in threads::live() {
         if state.sampled.is_on() && is_gone(state) {
@@ -161,7 +169,7 @@ pub(crate) fn refine() -> Duration {
         return Duration::MAX;
     }
     // Held, so that no session starts or stops meanwhile, and no process forks.
-    let Some(_sampler) = sampler::try_lock() else { return SOON };
+    let Some(_sampler) = try_lock() else { return SOON };
     let (mut again, mut room) = (BORN, true);
     let now_ns = clock::monotonic_ns();
     for state in threads::live().filter(|it| it.timer.is_there()) {
@@ -195,7 +203,7 @@ pub(crate) fn refine() -> Duration {
 /// For the collector, now and then.
 pub(crate) fn end_kept_timers() {
     const LONG_ENOUGH_NS: u64 = 250_000_000;
-    let Some(_sampler) = sampler::try_lock() else { return };
+    let Some(_sampler) = try_lock() else { return };
     let now_ns = clock::monotonic_ns();
     for state in threads::live() {
         thread_timer::disarm_if(state, || {
@@ -207,8 +215,8 @@ pub(crate) fn end_kept_timers() {
 
 /// Nobody looks at any thread, but somebody will soon: timers stand still, and stay until [`end_kept_timers`].
 pub(crate) fn stand_still() {
-    thread_hooks::AT_BIRTH_NS.store(0, Ordering::SeqCst);
-    thread_hooks::CPU_AT_BIRTH.store(false, Ordering::Relaxed);
+    AT_BIRTH_NS.store(0, Ordering::SeqCst);
+    CPU_AT_BIRTH.store(false, Ordering::Relaxed);
     let now_ns = clock::monotonic_ns();
     for state in threads::live() {
         state.interval_ns.store(0, Ordering::Relaxed);
@@ -226,7 +234,7 @@ pub(crate) fn disarm(state: &ThreadState) {
 
 /// Takes all timers away, also those that threads yet to be born would get, until the next [`rearm`].
 pub(crate) fn disarm_all() {
-    thread_hooks::AT_BIRTH_NS.store(0, Ordering::SeqCst);
+    AT_BIRTH_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
     let _ = ticker::arm(0);
     if PROCESS_TIMER.swap(false, Ordering::Relaxed) {

@@ -1,0 +1,55 @@
+//! What is made at the first start, and stays for the life of the process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use profiler_core::pipeline::hub::Hub;
+
+use crate::capture::{allocation, handler, CAPTURE};
+use crate::sampler::settle::quiet;
+use crate::sampler::{fork, mark, running, thread_hooks};
+use crate::vm::events::exit_hook;
+use crate::{labels, vm};
+
+/// 512 KiB: some 1,100 records of 50 frames.
+const RING_WORDS: usize = 64 * 1024;
+static PREPARED: AtomicBool = AtomicBool::new(false);
+
+/// The hub, made at the first call. Needs the GVL.
+pub(super) fn prepare() -> &'static Hub {
+    if let Some(hub) = CAPTURE.hub() {
+        return hub;
+    }
+    let hub: &'static Hub = Box::leak(Box::new(Hub::new(RING_WORDS)));
+    CAPTURE.give_hub(hub);
+    hub
+}
+
+/// What only has to happen once in a process and its children, before the first record.
+///
+/// # Safety
+/// The caller holds the GVL.
+pub(super) unsafe fn install_for_good() {
+    if PREPARED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: the GVL is held; each of these is called this once.
+    unsafe {
+        vm::root::install(mark::mark, mark::compact);
+        handler::AT_SAFEPOINT.register();
+        vm::gc::learn();
+        fork::GO_ON.register();
+        CAPTURE.give_resync(&labels::RESYNC);
+        running::DISCARD_ABANDONED.register();
+        vm::events::at_vm_exit(at_vm_exit);
+    }
+    vm::state::find_stack();
+    vm::process::shares_native_threads(); // looks into the environment the first time, for which a hook is no place
+    thread_hooks::watch_registry();
+    fork::install();
+}
+
+// The VM goes: from here on its functions must not be called.
+exit_hook!(at_vm_exit, {
+    quiet();
+    allocation::end();
+});

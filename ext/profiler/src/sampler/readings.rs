@@ -1,0 +1,42 @@
+//! Readings of clocks and counters when a session starts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::record::counters::Counts;
+
+use crate::engine::ticker;
+use crate::sys::clock;
+use crate::threads;
+
+/// What stood on the clocks and counters when a session started, or went on in a forked child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) at_ns: u64,
+    pub(crate) monotonic_ns: u64,
+    pub(crate) counts: Counts,
+    pub(crate) handler_ns: u64,
+    /// Of all our threads.
+    pub(crate) collector_ns: u64,
+    /// CPU clock of the process, for a session that is to see all of it.
+    pub(crate) process_cpu_ns: Option<u64>,
+    /// Objects made so far by the VM's count, for a session that is to see all of them.
+    pub(crate) vm_objects: Option<u64>,
+}
+
+impl Start {
+    pub(crate) fn now(hub: &Hub) -> Self {
+        Self {
+            at_ns: clock::realtime_ns(),
+            monotonic_ns: clock::monotonic_ns(),
+            counts: hub.counters.read(),
+            handler_ns: threads::handler_ns(),
+            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
+            process_cpu_ns: None,
+            vm_objects: None,
+        }
+    }
+}
+
+/// CPU time that the collector thread has used, ns.
+pub(super) static COLLECTOR_NS: AtomicU64 = AtomicU64::new(0);

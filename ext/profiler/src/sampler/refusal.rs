@@ -1,0 +1,20 @@
+//! Why a session cannot start or go on, as a value: `api` makes an exception of it.
+
+use crate::engine::Engine;
+
+/// Why a session cannot start or go on.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Sessions are running with another engine.
+    EngineTaken(Engine),
+    /// Somebody else handles SIGPROF.
+    HandlerTaken,
+    /// Somebody else has armed the timer of the process.
+    TimerTaken,
+    /// None of the threads that were asked for is alive.
+    NoThreads,
+    /// The kernel gives no timer; the errno.
+    NoTimer(i32),
+    /// There is no thread to be had for the collector.
+    NoCollector(std::io::Error),
+}

@@ -1,0 +1,128 @@
+//! What runs for the sessions that there are: collector thread, timers, hooks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use profiler_core::pipeline::collector::{Collector, Worker};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::SessionId;
+
+use crate::capture::{allocation, wait, CAPTURE};
+use crate::labels;
+use crate::sampler::active::Active;
+use crate::sampler::readings::COLLECTOR_NS;
+use crate::sampler::state::{lock, Sampler};
+use crate::sampler::{thread_hooks, timers};
+use crate::sys::{clock, sigprof};
+use crate::threads::{self, Registry};
+use crate::vm::allocations::LARGEST_SLOT;
+
+/// The collector thread died of a bug. Sessions drain by themselves at stop, so they still end well.
+static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the collector thread died.
+pub(crate) fn collector_failed() -> bool {
+    COLLECTOR_FAILED.load(Ordering::Relaxed)
+}
+
+impl Sampler {
+    pub(super) fn collector(&mut self, hub: &'static Hub) -> Result<(), std::io::Error> {
+        if self.collector.is_some() {
+            return Ok(());
+        }
+        let body = move |worker: Worker| {
+            let look_after = || {
+                let again = timers::refine();
+                timers::end_kept_timers();
+                COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
+                if sigprof::owner() != sigprof::Owner::Us {
+                    give_up("SIGPROF was given another handler");
+                }
+                again
+            };
+            let work = || worker.work(hub, &Registry, &look_after);
+            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
+                COLLECTOR_FAILED.store(true, Ordering::Relaxed);
+            }
+        };
+        COLLECTOR_NS.store(0, Ordering::Relaxed);
+        let named = || std::thread::Builder::new().name("profiler".into());
+        let spawn = |worker| named().spawn(move || body(worker)).map(|it| it.thread().clone());
+        self.collector = Some(sigprof::without_signals(|| Collector::start(spawn))?);
+        Ok(())
+    }
+
+    pub(super) fn wake(&self) {
+        // Release pairs with the Acquire in the handler.
+        CAPTURE.enabled.store(true, Ordering::Release);
+        if let Some(collector) = &self.collector {
+            collector.run();
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<Active> {
+        let place = self.sessions.iter().position(|it| it.id == id)?;
+        let session = self.sessions.remove(place);
+        if session.looks_at_labels {
+            labels::views(false);
+        }
+        if session.fibers {
+            labels::number_fibers(false);
+        }
+        Some(session)
+    }
+
+    /// What the sessions want of objects: those that look, and those that want to know what of theirs is alive.
+    pub(super) fn look_at_objects(&self) {
+        let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
+        let looking = || about().filter(|it| !it.paused);
+        allocation::apply(allocation::Wanted {
+            every: looking().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
+            timed: looking().any(|it| it.timeline),
+            heap: about().any(|it| it.measures.heap),
+        });
+    }
+
+    /// Timers, hooks and collector as they are needed by the sessions that are there now.
+    pub(super) fn settle_down(&mut self) {
+        self.look_at_objects();
+        if self.sessions.is_empty() && self.starting == 0 {
+            quiet();
+            thread_hooks::hooks_off();
+            wait::unhook();
+            labels::sessions_end();
+            threads::clear();
+            if let Some(collector) = &self.collector {
+                collector.rest();
+            }
+        } else {
+            // A thread that gets no timer is counted.
+            let _ = timers::rearm(self);
+        }
+    }
+}
+
+/// No more ticks; what is on its way finds capture off.
+pub(crate) fn quiet() {
+    CAPTURE.enabled.store(false, Ordering::Release);
+    timers::disarm_all();
+}
+
+/// No session takes anything from now on, as somebody else wants SIGPROF. What they have, they keep.
+/// Runs on any thread, with or without the GVL.
+pub(crate) fn give_up(why: &'static str) {
+    let mut sampler = lock();
+    let Some(hub) = CAPTURE.hub() else { return };
+    let mut timed = sampler.sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
+    if timed.peek().is_none() {
+        return;
+    }
+    quiet();
+    for session in timed.filter(|it| it.given_up.is_none()) {
+        session.given_up = Some(why);
+        if !session.paused {
+            session.paused = true;
+            session.start.process_cpu_ns = None;
+            hub.pause(session.id, &Registry, &session.lives(&[]));
+        }
+    }
+}

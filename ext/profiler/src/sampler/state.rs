@@ -1,0 +1,42 @@
+//! The state of the sampler, and its lock.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use profiler_core::pipeline::collector::Collector;
+use profiler_core::pipeline::SessionId;
+
+use crate::engine::Engine;
+use crate::sampler::active::Active;
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    pub(super) collector: Option<Collector>,
+    pub(crate) sessions: Vec<Active>,
+    /// Sessions on their way to be started, while the VM is asked for its threads.
+    pub(super) starting: usize,
+    /// What fires while there are sessions.
+    pub(crate) engine: Engine,
+}
+
+static SAMPLER: Mutex<Sampler> =
+    Mutex::new(Sampler { collector: None, sessions: Vec::new(), starting: 0, engine: Engine::ThreadTimer });
+
+impl Sampler {
+    pub(super) fn find(&mut self, id: SessionId) -> Option<&mut Active> {
+        self.sessions.iter_mut().find(|it| it.id == id)
+    }
+}
+
+pub(crate) fn lock() -> MutexGuard<'static, Sampler> {
+    SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock, unless somebody has it.
+pub(crate) fn try_lock() -> Option<MutexGuard<'static, Sampler>> {
+    match SAMPLER.try_lock() {
+        Ok(sampler) => Some(sampler),
+        Err(TryLockError::Poisoned(sampler)) => Some(sampler.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}

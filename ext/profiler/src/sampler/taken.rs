@@ -1,0 +1,22 @@
+//! What a session hands over when it stops, or so far.
+
+use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::profile::Marker;
+
+use crate::engine::Engine;
+use crate::sampler::readings::Start;
+
+/// What a session has, with what its header needs.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) closed: Unresolved,
+    pub(crate) start: Start,
+    pub(crate) end: Start,
+    pub(crate) engine: Engine,
+    pub(crate) given_up: Option<&'static str>,
+    pub(crate) no_objects: Option<&'static str>,
+    pub(crate) unfollowed: u64,
+    pub(crate) labels_refused: u64,
+    pub(crate) markers: Vec<Marker>,
+    pub(crate) markers_refused: u64,
+}
