@@ -1,19 +1,10 @@
-//! The project's exceptions, which Ruby defines (lib/profiler/errors.rb), and what becomes one.
+//! Refusals of the core and wrong values from the user, as exceptions.
 
-use magnus::{prelude::*, Error, ExceptionClass, RModule, Ruby, Value};
+use magnus::{Error, Ruby, Value};
 use profiler_core::error::Error as CoreError;
 
 use crate::vm::door::inspect;
-
-/// `Profiler::<name>` with a message for the user.
-pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Error {
-    let class = ruby
-        .class_object()
-        .const_get::<_, RModule>("Profiler")
-        .and_then(|profiler| profiler.const_get::<_, ExceptionClass>(name))
-        .unwrap_or_else(|_| ruby.exception_runtime_error());
-    Error::new(class, message.into())
-}
+use crate::vm::exceptions::error;
 
 /// The exception for what the core says.
 pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {

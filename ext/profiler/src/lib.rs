@@ -24,6 +24,8 @@ mod capture;
 #[no_implicit_prelude]
 mod engine;
 #[no_implicit_prelude]
+mod shared;
+#[no_implicit_prelude]
 mod sys;
 
 #[magnus::init]

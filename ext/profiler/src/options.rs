@@ -13,9 +13,10 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
 use crate::engine::{perf, Engine};
-use crate::errors::{argument_error, error, wrong_value};
+use crate::errors::{argument_error, wrong_value};
 use crate::sys::clock;
 use crate::vm;
+use crate::vm::exceptions::error;
 use integer::integer;
 
 mod given;

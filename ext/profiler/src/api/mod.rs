@@ -4,7 +4,7 @@ use magnus::{Error, RModule, Ruby};
 
 mod doctor;
 mod profile;
-pub(crate) mod session;
+mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
 

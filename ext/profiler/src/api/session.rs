@@ -11,11 +11,11 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
-use crate::errors::error;
 use crate::options::{Bounds, Config, Prepared};
 use crate::sampler::{self, fork};
 use crate::sys::clock;
 use crate::vm::asked::define_class;
+use crate::vm::exceptions::error;
 use crate::vm::threads::RubyThread;
 use crate::vm::{self, door};
 
@@ -23,7 +23,6 @@ mod app;
 mod refusal;
 mod result;
 use app::{give_up, give_up_objects, give_up_to_callcc, mark};
-pub(crate) use refusal::refused;
 use refusal::{gone, over, refusal};
 use result::Stopped;
 
@@ -92,7 +91,8 @@ impl Session {
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session has begun already"));
         }
-        let id = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) })?;
+        let started = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) });
+        let id = started.map_err(|why| refusal::not_started(ruby, why))?;
         *session.lock() = Life::Running(Running { id, config });
         Ok(())
     }

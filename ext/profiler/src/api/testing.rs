@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use magnus::{function, prelude::*, Error, RModule};
 
-use crate::capture::{handler, walk, CAPTURE};
+use crate::capture::{handler, walk};
 use crate::engine::ticker;
+use crate::shared::CAPTURE;
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, sigprof};
 use crate::{sampler, threads};

@@ -23,7 +23,7 @@ pub(crate) use self::heap::{alive, follows, relocate};
 use self::site::{send, Site};
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
-use crate::capture::CAPTURE;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads;
 use crate::vm::allocations::{self, MadeHook};

@@ -9,7 +9,7 @@ use ::profiler_core::record::{push_wait_extension, Header, Kind, State, WallTime
 use ::profiler_core::sampling::estimated_wall_clock::Classification;
 
 use crate::capture::walk::Scratch;
-use crate::capture::CAPTURE;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::ThreadState;
 use crate::vm;

@@ -8,10 +8,11 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::{Kind, State};
 
+use crate::capture::before_3_3;
 use crate::capture::header::header_now;
 use crate::capture::walk::Scratch;
-use crate::capture::{before_3_3, CAPTURE};
 use crate::engine::{perf, progress, ticker};
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::siginfo::{TimerInfo, FROM_DESCRIPTOR, FROM_KERNEL, FROM_PROCESS, FROM_TIMER};

@@ -6,7 +6,7 @@ use ::core::sync::atomic::Ordering;
 use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::record::{Header, State, WallTimes};
 
-use crate::capture::CAPTURE;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::ThreadState;
 

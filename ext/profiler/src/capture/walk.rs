@@ -9,7 +9,7 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::{push, Header, Kind, Walk};
 
-use crate::capture::CAPTURE;
+use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::vm;
 use crate::vm::gvl::HOOKS;

@@ -3,8 +3,8 @@
 use ::core::ptr::null_mut;
 use ::core::sync::atomic::Ordering;
 
-use crate::capture::CAPTURE;
 use crate::engine::perf;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::ThreadState;
 

@@ -19,7 +19,7 @@ use ::std::time::Duration;
 use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
-use crate::capture::CAPTURE;
+use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, sigprof};

@@ -21,8 +21,8 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::record::{push_label_switch, Header, State};
 
 use crate::capture::header::header_at;
-use crate::capture::CAPTURE;
 use crate::errors::argument_error;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;

@@ -6,11 +6,12 @@ use magnus::{Error, RArray, Ruby, Symbol, Value};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
-use crate::errors::{argument_error, error, wrong_value};
+use crate::errors::{argument_error, wrong_value};
 use crate::options::integer::integer;
 use crate::options::wall;
 use crate::vm;
 use crate::vm::door::inspect;
+use crate::vm::exceptions::error;
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;

@@ -9,16 +9,17 @@ use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadNow;
 
-use crate::capture::{allocation, handler, wait, CAPTURE};
+use crate::capture::{allocation, handler, wait};
 use crate::engine::{perf, Engine};
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::active::Active;
 use crate::sampler::install::{install_for_good, prepare};
 use crate::sampler::readings::Start;
-use crate::sampler::refusal::Refusal;
+use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::now;
 use crate::sampler::state::{lock, Sampler};
 use crate::sampler::{fork, thread_hooks, timers};
+use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
@@ -27,10 +28,9 @@ use crate::vm::threads::{Names, RubyThread};
 use crate::{labels, vm};
 
 /// Starts everything for one session.
-pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, magnus::Error> {
+pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, NotStarted> {
     fork::catch_up();
     let hub = prepare();
-    let refuse = |refusal| crate::api::session::refused(ruby, refusal);
     // Exceptions are made once the lock is let go: to make one is to run Ruby.
     let ready = {
         let mut sampler = lock();
@@ -39,7 +39,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
         }
         sampler.ready(hub, config).map(|()| sampler.starting += 1)
     };
-    ready.map_err(refuse)?;
+    ready?;
     // SAFETY: the GVL is held.
     unsafe { install_for_good() };
     // Hooks first: a thread that is born while we ask for the list registers itself.
@@ -67,7 +67,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
         }
         begun
     };
-    begun?.map_err(refuse)
+    Ok(begun??)
 }
 
 /// The threads that a session is to meet, of which none has ended yet.

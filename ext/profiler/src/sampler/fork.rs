@@ -15,10 +15,11 @@ use profiler_core::pipeline::hub::ForkGuard;
 use profiler_core::record::WallTimes;
 use profiler_core::session::state::ThreadNow;
 
-use crate::capture::{allocation, wait, walk, CAPTURE};
+use crate::capture::{allocation, wait, walk};
 use crate::engine::{perf, ticker};
 use crate::sampler::state::{lock, Sampler};
 use crate::sampler::timers;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};

@@ -5,11 +5,12 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::capture::{wait, CAPTURE};
+use crate::capture::wait;
 use crate::engine::Engine;
 use crate::sampler::active::Active;
 use crate::sampler::state::{lock, Sampler};
 use crate::sampler::timers;
+use crate::shared::CAPTURE;
 use crate::threads;
 
 impl Sampler {

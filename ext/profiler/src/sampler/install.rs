@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiler_core::pipeline::hub::Hub;
 
-use crate::capture::{allocation, handler, CAPTURE};
+use crate::capture::{allocation, handler};
 use crate::sampler::settle::quiet;
 use crate::sampler::{fork, mark, running, thread_hooks};
+use crate::shared::CAPTURE;
 use crate::vm::events::exit_hook;
 use crate::{labels, vm};
 

@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering;
 
 use profiler_core::record::frame::Synthetic;
 
-use crate::capture::{allocation, walk, CAPTURE};
+use crate::capture::{allocation, walk};
+use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
 

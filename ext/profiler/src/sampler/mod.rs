@@ -24,7 +24,7 @@ pub(crate) mod timers;
 pub(crate) use begin::{join, start};
 pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
 pub(crate) use idle::let_go;
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{

@@ -18,3 +18,24 @@ pub(crate) enum Refusal {
     /// There is no thread to be had for the collector.
     NoCollector(std::io::Error),
 }
+
+/// Why a session did not start.
+#[derive(Debug)]
+pub(crate) enum NotStarted {
+    /// It cannot.
+    Refused(Refusal),
+    /// Ruby raised meanwhile, or delivered an exception.
+    Raised(magnus::Error),
+}
+
+impl From<Refusal> for NotStarted {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<magnus::Error> for NotStarted {
+    fn from(error: magnus::Error) -> Self {
+        Self::Raised(error)
+    }
+}

@@ -11,7 +11,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Marker, Stats, Thread};
 use profiler_core::session::state::ThreadNow;
 
-use crate::capture::{allocation, wait, CAPTURE};
+use crate::capture::{allocation, wait};
 use crate::engine::Engine;
 use crate::sampler::active::Active;
 use crate::sampler::fork;
@@ -19,6 +19,7 @@ use crate::sampler::readings::Start;
 use crate::sampler::settle::quiet;
 use crate::sampler::state::lock;
 use crate::sampler::taken::Taken;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry};
 use crate::vm;

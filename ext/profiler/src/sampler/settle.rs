@@ -6,12 +6,13 @@ use profiler_core::pipeline::collector::{Collector, Worker};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
-use crate::capture::{allocation, wait, CAPTURE};
+use crate::capture::{allocation, wait};
 use crate::labels;
 use crate::sampler::active::Active;
 use crate::sampler::readings::COLLECTOR_NS;
 use crate::sampler::state::{lock, Sampler};
 use crate::sampler::{thread_hooks, timers};
+use crate::shared::CAPTURE;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;

@@ -9,10 +9,11 @@ use std::sync::atomic::Ordering;
 use magnus::{Error, Ruby};
 use profiler_core::record::counters::count;
 
-use crate::capture::{wait, CAPTURE};
+use crate::capture::wait;
 use crate::sampler::timers::{
     arm, disarm, has_timer, AT_BIRTH_NS, CPU_AT_BIRTH, OWN_TIMERS, WALL_AT_BIRTH_NS,
 };
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, Lifecycle, ThreadState};

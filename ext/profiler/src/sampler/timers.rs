@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use profiler_core::record::counters::count;
 
-use crate::capture::{gvl_holder, wait, CAPTURE};
+use crate::capture::{gvl_holder, wait};
 use crate::engine::{perf, setitimer, thread_timer, ticker, Engine};
 use crate::sampler::active::Active;
 use crate::sampler::state::{try_lock, Sampler};
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};

@@ -7,6 +7,7 @@ pub(crate) mod allocations;
 pub(crate) mod asked;
 pub(crate) mod door;
 pub(crate) mod events;
+pub(crate) mod exceptions;
 pub(crate) mod fibers;
 pub(crate) mod frames;
 pub(crate) mod gc;

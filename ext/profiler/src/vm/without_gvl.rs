@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use magnus::{rb_sys::protect, Error, Ruby};
 
-use crate::errors::error;
 use crate::sys::sigprof;
+use crate::vm::exceptions::error;
 
 /// The name of the thread, of at most 15 bytes.
 const NAME: &str = "profiler work";

@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 
 use magnus::{Error, RString, Ruby};
 
-use crate::capture::{allocation, CAPTURE};
+use crate::capture::allocation;
 use crate::sampler::{self, fork};
+use crate::shared::CAPTURE;
 use crate::{threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 

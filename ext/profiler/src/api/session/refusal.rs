@@ -2,9 +2,10 @@
 
 use magnus::{Error, Ruby};
 
-use crate::errors::{argument_error, error};
-use crate::sampler::Refusal;
+use crate::errors::argument_error;
+use crate::sampler::{NotStarted, Refusal};
 use crate::sys::sigprof;
+use crate::vm::exceptions::error;
 
 /// It was stopped or discarded.
 pub(super) fn over(ruby: &Ruby) -> Error {
@@ -25,8 +26,15 @@ pub(super) fn refusal() -> Option<&'static str> {
     (sigprof::owner() == sigprof::Owner::Foreign).then_some(HANDLER_TAKEN)
 }
 
-/// The exception for a session that could not start.
-pub(crate) fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
+/// The exception for a session that did not start.
+pub(super) fn not_started(ruby: &Ruby, why: NotStarted) -> Error {
+    match why {
+        NotStarted::Refused(refusal) => refused(ruby, refusal),
+        NotStarted::Raised(error) => error,
+    }
+}
+
+fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
     match refusal {
         Refusal::EngineTaken(engine) => error(
             ruby,

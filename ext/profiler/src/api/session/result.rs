@@ -9,10 +9,10 @@ use profiler_core::profile::{Function, Meta, SampleType, Stats};
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::api::profile::Profile;
-use crate::capture::CAPTURE;
 use crate::engine::{perf, Engine};
 use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Taken};
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::{naming, vm};
 

@@ -11,7 +11,7 @@ use ::profiler_core::record::object_class::Class;
 use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallTimes};
 
 use crate::capture::walk::WALK_LIMIT;
-use crate::capture::CAPTURE;
+use crate::shared::CAPTURE;
 use crate::threads::{self, Registry};
 
 /// Where objects were made, but for the frames.

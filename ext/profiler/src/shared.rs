@@ -1,0 +1,92 @@
+//! The state that handlers, engines and the sampler share: the hub and what is switched on. Safe in a handler.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use ::profiler_core::pipeline::hub::Hub;
+
+use crate::vm::jobs::Job;
+
+/// The hub, and what is switched on.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    hub: AtomicPtr<Hub>,
+    /// Whether ticks are wanted. Cleared by stop, at exit of the VM, and in a forked child.
+    pub(crate) enabled: AtomicBool,
+    /// Frames kept of a stack.
+    pub(crate) depth: AtomicUsize,
+    /// The ticks are those of one timer for the whole process.
+    pub(crate) process_wide: AtomicBool,
+    /// Ticks are signals to a thread that the kernel delivers even where it has to forget what they say: some, or all.
+    pub(crate) aimed: AtomicBool,
+    pub(crate) all_aimed: AtomicBool,
+    /// A hook tells when another fiber runs, and so whose labels are current.
+    pub(crate) fibers_watched: AtomicBool,
+    /// Do not walk in the handler: ask for a postponed job that does.
+    pub(crate) at_safepoints: AtomicBool,
+    /// A hook takes the record of a GC, at its end.
+    pub(crate) gc_hooked: AtomicBool,
+    /// Wall clocks are measured.
+    pub(crate) walls: AtomicBool,
+    /// The job that finds out anew whose labels are current; null before it is known to the VM.
+    resync: AtomicPtr<Job>,
+}
+
+/// See [`Capture`].
+pub(crate) static CAPTURE: Capture = Capture {
+    hub: AtomicPtr::new(::core::ptr::null_mut()),
+    enabled: AtomicBool::new(false),
+    depth: AtomicUsize::new(2048),
+    process_wide: AtomicBool::new(false),
+    aimed: AtomicBool::new(false),
+    all_aimed: AtomicBool::new(false),
+    fibers_watched: AtomicBool::new(false),
+    at_safepoints: AtomicBool::new(false),
+    gc_hooked: AtomicBool::new(false),
+    walls: AtomicBool::new(false),
+    resync: AtomicPtr::new(::core::ptr::null_mut()),
+};
+
+impl Capture {
+    /// Gives the handlers their room. It is never taken back.
+    pub(crate) fn give_hub(&self, hub: &'static Hub) {
+        // Release pairs with the Acquire in `hub`.
+        self.hub.store(::core::ptr::from_ref(hub).cast_mut(), Ordering::Release);
+    }
+
+    /// Where records go; nothing before the first start.
+    ///
+    /// # Signal safety
+    /// One load.
+    #[inline]
+    pub(crate) fn hub(&self) -> Option<&'static Hub> {
+        // Acquire pairs with the Release in `give_hub`.
+        let hub = self.hub.load(Ordering::Acquire);
+        // SAFETY: it is null or came from a `&'static Hub`.
+        unsafe { hub.as_ref() }
+    }
+
+    /// Registers the job that finds out whose labels are current, for [`Capture::resync_labels`].
+    ///
+    /// # Safety
+    /// The caller holds the GVL, and calls this once.
+    pub(crate) unsafe fn give_resync(&self, job: &'static Job) {
+        // SAFETY: as promised.
+        unsafe { job.register() };
+        // Release pairs with the Acquire in `resync_labels`.
+        self.resync.store(::core::ptr::from_ref(job).cast_mut(), Ordering::Release);
+    }
+
+    /// Asks for the job that finds out whose labels are current on this thread.
+    ///
+    /// # Safety
+    /// As for [`Job::trigger`].
+    pub(crate) unsafe fn resync_labels(&self) {
+        // Acquire pairs with the Release in `give_resync`.
+        // SAFETY: it is null or came from a `&'static Job`.
+        if let Some(job) = unsafe { self.resync.load(Ordering::Acquire).as_ref() } {
+            // SAFETY: it was registered before it was stored; the rest is the caller's promise.
+            unsafe { job.trigger() };
+        }
+    }
+}
