@@ -12,12 +12,13 @@ use profiler_core::profile::LabelSet;
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
-use crate::engine::{perf, Engine};
+use crate::engine::perf;
 use crate::errors::{argument_error, wrong_value};
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::exceptions::error;
 use integer::integer;
+use profiler_core::session::engine::Engine;
 
 mod given;
 mod integer;

@@ -2,11 +2,12 @@
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
-use crate::engine::{perf, setitimer, thread_timer, Engine};
+use crate::engine::{perf, setitimer, thread_timer};
 use crate::options::{mode, wall};
 use crate::sampler::timers;
 use crate::sys::sigprof::{self, Owner};
 use crate::vm;
+use profiler_core::session::engine::Engine;
 
 /// `Doctor._engines`: `[name, why it cannot be had, what has to be known of it]` of each, the second nil when it can. Which is
 /// preferred depends on what is asked for.

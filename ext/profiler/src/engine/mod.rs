@@ -1,7 +1,6 @@
 //! What fires. Every engine raises SIGPROF on the thread that it is about; weights are clock deltas
 //! and do not care which engine it was.
 
-use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sys::clock;
@@ -12,38 +11,6 @@ pub(crate) mod progress;
 pub(crate) mod setitimer;
 pub(crate) mod thread_timer;
 pub(crate) mod ticker;
-
-/// How ticks come about and where stacks are walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
-    /// The kernel's counter of each thread's CPU time; the handler walks.
-    Perf,
-    /// A timer on each thread's CPU clock; the handler walks.
-    ThreadTimer,
-    /// A thread of ours that signals those that run; the handler walks.
-    Ticker,
-    /// One timer on the CPU clock of the process; the handler walks.
-    Setitimer,
-    /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts.
-    /// For VMs whose frames are not whole at every instruction. Skewed towards those points.
-    Safepoint,
-}
-
-impl Engine {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Perf, Self::ThreadTimer, Self::Ticker, Self::Setitimer, Self::Safepoint];
-
-    /// Its name in options, headers and files.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Perf => "perf",
-            Self::ThreadTimer => "thread_timer",
-            Self::Ticker => "ticker",
-            Self::Setitimer => "setitimer",
-            Self::Safepoint => "safepoint",
-        }
-    }
-}
 
 /// Nothing is armed: see [`halt`].
 static HALTED: AtomicBool = AtomicBool::new(false);

@@ -86,7 +86,7 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
 }
 
 /// The timer of `state`, if it has one, ticks no more until it is armed again.
-pub(crate) fn stand_still(state: &ThreadState) {
+pub(crate) fn pause(state: &ThreadState) {
     let Some(claim) = state.timer.claim() else { return };
     if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
         // SAFETY: all zeros are one, which stops a timer; the timer is claimed.
@@ -104,7 +104,7 @@ pub(crate) fn disarm(state: &ThreadState) {
 }
 
 /// The same, for who has not the GVL: if it is `unused`, which is asked once nobody else can end it.
-pub(crate) fn disarm_if(state: &ThreadState, unused: impl FnOnce() -> bool) {
+pub(crate) fn disarm_unused(state: &ThreadState, unused: impl FnOnce() -> bool) {
     if let Some(claim) = state.timer.claim() {
         posix_timer::delete(if unused() { Some(claim.take()) } else { claim.give_back() });
     }

@@ -8,9 +8,9 @@ use magnus::{
     gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RArray, Ruby, TryConvert, TypedData, Value,
 };
 
-use crate::engine::Engine;
 use crate::options::{Config, Threads};
 use crate::vm;
+use profiler_core::session::engine::Engine;
 
 /// See the module.
 #[derive(TypedData)]

@@ -2,9 +2,9 @@
 
 use magnus::{Error, Ruby};
 
-use crate::engine::Engine;
 use crate::vm;
 use crate::vm::gvl::HOOKS;
+use profiler_core::session::engine::Engine;
 
 /// Why the engine `safepoint` sees no waits where the VM does not tell of them.
 const NEEDS_SIGNALS: &str =

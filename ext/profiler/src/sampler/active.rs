@@ -5,6 +5,7 @@ use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
+use profiler_core::session::plan::Demand;
 use profiler_core::session::spec::Measures;
 
 use crate::sampler::readings::Start;
@@ -41,6 +42,17 @@ pub(crate) struct Active {
 }
 
 impl Active {
+    /// The timers that it needs while it is not paused.
+    pub(super) fn demand(&self) -> Demand<'_> {
+        let Self { interval_ns, measures, threads, .. } = self;
+        Demand {
+            interval_ns: *interval_ns,
+            cpu: measures.cpu,
+            wall: measures.wall,
+            threads: threads.as_deref(),
+        }
+    }
+
     /// Whether it is about that thread, among others.
     pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))

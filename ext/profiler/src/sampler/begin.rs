@@ -10,7 +10,7 @@ use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, handler, wait};
-use crate::engine::{perf, Engine};
+use crate::engine::perf;
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::active::Active;
 use crate::sampler::install::{install_for_good, prepare};
@@ -26,6 +26,7 @@ use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{labels, vm};
+use profiler_core::session::engine::Engine;
 
 /// Starts everything for one session.
 pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, NotStarted> {
@@ -104,7 +105,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
         threads.push(now.thread);
         // A thread that gets no timer is counted.
-        let _ = timers::rearm(&sampler);
+        let _ = sampler.apply_timers();
     }
     Ok(())
 }
@@ -243,7 +244,7 @@ impl Sampler {
         }
         threads::look_again();
         self.wake();
-        let armed = timers::rearm(self).or_else(|errno| self.fall_back(config, errno));
+        let armed = self.apply_timers().or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
             // Who begins it undoes what was done before.
@@ -267,6 +268,6 @@ impl Sampler {
             _ => return Err(errno),
         };
         threads::live().for_each(timers::disarm);
-        timers::rearm(self)
+        self.apply_timers()
     }
 }

@@ -7,9 +7,9 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
+use crate::sampler::exec;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
 use crate::sampler::state::Sampler;
-use crate::sampler::{exec, timers};
 use crate::sys::native_thread;
 
 impl Sampler {
@@ -51,7 +51,7 @@ impl Sampler {
         if self.sessions.is_empty() {
             return self.settle_down();
         }
-        if self.collector(hub).is_err() || timers::rearm(self).is_err() {
+        if self.collector(hub).is_err() || self.apply_timers().is_err() {
             // A child that can have no thread or no timer has its time, but no stacks.
             self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
         }

@@ -6,9 +6,9 @@ use magnus::{Error, Ruby};
 
 use crate::engine::progress;
 use crate::engine::{self, ticker};
+use crate::sampler::fork;
 use crate::sampler::settle::{give_up, quiet};
 use crate::sampler::state::lock;
-use crate::sampler::{fork, timers};
 use crate::sys::sigprof;
 use crate::vm;
 
@@ -96,7 +96,7 @@ pub(crate) fn rearm_after_exec() {
     let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
     if looking && !others {
         // A thread that gets no timer is counted; the others go on.
-        let _ = timers::rearm(&sampler);
+        let _ = sampler.apply_timers();
         sampler.wake();
     }
 }

@@ -6,12 +6,12 @@
 use std::sync::atomic::Ordering;
 
 use crate::capture::wait;
-use crate::engine::Engine;
 use crate::sampler::active::Active;
 use crate::sampler::state::{lock, Sampler};
 use crate::sampler::timers;
 use crate::shared::CAPTURE;
 use crate::threads;
+use profiler_core::session::engine::Engine;
 
 impl Sampler {
     /// What is left to do once `ended` is no more: as little as may be if it was that of a request and no other runs.
@@ -21,7 +21,7 @@ impl Sampler {
         let of_cpu = !ended.measures.wall && !ended.measures.objects() && !wait::on_gvl_hooked();
         if last_of_requests && of_cpu && self.engine == Engine::ThreadTimer {
             CAPTURE.enabled.store(false, Ordering::Release);
-            timers::stand_still();
+            timers::pause_all();
         } else {
             self.settle_down();
         }

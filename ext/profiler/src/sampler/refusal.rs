@@ -1,6 +1,6 @@
 //! Why a session cannot start or go on, as a value: `api` makes an exception of it.
 
-use crate::engine::Engine;
+use profiler_core::session::engine::Engine;
 
 /// Why a session cannot start or go on.
 #[derive(Debug)]

@@ -12,7 +12,6 @@ use profiler_core::profile::{Marker, Stats, Thread};
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};
-use crate::engine::Engine;
 use crate::sampler::active::Active;
 use crate::sampler::fork;
 use crate::sampler::readings::Start;
@@ -25,6 +24,7 @@ use crate::threads::{self, Registry};
 use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
+use profiler_core::session::engine::Engine;
 
 /// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {

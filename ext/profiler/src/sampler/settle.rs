@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use profiler_core::pipeline::collector::{Collector, Worker};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
+use profiler_core::session::plan::Plan;
 
 use crate::capture::{allocation, wait};
 use crate::labels;
@@ -16,6 +17,7 @@ use crate::shared::CAPTURE;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
+use crate::vm::gvl::HOOKS;
 
 /// The collector thread died of a bug. Sessions drain by themselves at stop, so they still end well.
 static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
@@ -83,6 +85,19 @@ impl Sampler {
         });
     }
 
+    /// The timers that the sessions need now.
+    fn plan(&self) -> Plan<'_> {
+        Plan::new(self.sessions.iter().filter(|it| !it.paused).map(Active::demand), self.engine, HOOKS)
+    }
+
+    /// Sets the timers that the sessions need now.
+    ///
+    /// # Errors
+    /// As for [`timers::apply`].
+    pub(super) fn apply_timers(&self) -> Result<(), i32> {
+        timers::apply(&self.plan())
+    }
+
     /// Timers, hooks and collector as they are needed by the sessions that are there now.
     pub(super) fn settle_down(&mut self) {
         self.look_at_objects();
@@ -97,7 +112,7 @@ impl Sampler {
             }
         } else {
             // A thread that gets no timer is counted.
-            let _ = timers::rearm(self);
+            let _ = self.apply_timers();
         }
     }
 }

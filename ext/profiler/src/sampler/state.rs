@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::SessionId;
 
-use crate::engine::Engine;
 use crate::sampler::active::Active;
+use profiler_core::session::engine::Engine;
 
 /// What the lock guards.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::profile::Marker;
 
-use crate::engine::Engine;
 use crate::sampler::readings::Start;
+use profiler_core::session::engine::Engine;
 
 /// What a session has, with what its header needs.
 #[derive(Debug)]

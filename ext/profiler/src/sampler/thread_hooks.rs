@@ -8,11 +8,10 @@ use std::sync::atomic::Ordering;
 
 use magnus::{Error, Ruby};
 use profiler_core::record::counters::count;
+use profiler_core::session::plan::ThreadPlan;
 
 use crate::capture::wait;
-use crate::sampler::timers::{
-    arm, disarm, has_timer, AT_BIRTH_NS, CPU_AT_BIRTH, OWN_TIMERS, WALL_AT_BIRTH_NS,
-};
+use crate::sampler::timers::{self, disarm};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
@@ -55,8 +54,7 @@ pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
 
 /// No longer.
 pub(crate) fn hooks_off() {
-    AT_BIRTH_NS.store(0, Ordering::Relaxed);
-    WALL_AT_BIRTH_NS.store(0, Ordering::Relaxed);
+    timers::keep_for_new_threads(ThreadPlan::default());
     if threads::set_hooked(false) {
         // SAFETY: sessions stop with the GVL held, and never from within a hook.
         unsafe { vm::events::off(on_thread) };
@@ -95,28 +93,12 @@ fn thread_begins(thread: u64) {
         threads::keep_name(state);
         // SAFETY: the VM calls this first of all on a thread that begins, with the GVL; who is met later is so while there
         // are no sessions of time, and then it does nothing.
-        unsafe { wait::begin(state, WALL_AT_BIRTH_NS.load(Ordering::Relaxed)) };
-        arm_at_birth(state).is_ok()
+        unsafe { wait::begin(state, timers::of_new_threads().wall_interval_ns) };
+        timers::arm_new(state).is_ok()
     });
     if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
         count(&hub.counters.threads_refused);
     }
-}
-
-fn arm_at_birth(state: &'static ThreadState) -> Result<(), i32> {
-    let interval_ns = AT_BIRTH_NS.load(Ordering::Relaxed);
-    state.interval_ns.store(interval_ns, Ordering::Relaxed);
-    state.cpu_wanted.store(CPU_AT_BIRTH.load(Ordering::Relaxed), Ordering::Relaxed);
-    let needs_none = !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0;
-    if needs_none {
-        return Ok(());
-    }
-    let armed = arm(state, interval_ns);
-    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
-    if AT_BIRTH_NS.load(Ordering::SeqCst) == 0 {
-        disarm(state);
-    }
-    armed
 }
 
 fn thread_ends() {

@@ -1,135 +1,150 @@
-//! Who gets a timer, and how often it fires: for each thread the finest interval of the sessions that
-//! look at it.
+//! The timers of all threads: they are set as a [`Plan`] says.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use profiler_core::record::counters::count;
+use profiler_core::session::plan::{Plan, ThreadPlan};
 
 use crate::capture::{gvl_holder, wait};
-use crate::engine::{perf, setitimer, thread_timer, ticker, Engine};
-use crate::sampler::active::Active;
-use crate::sampler::state::{try_lock, Sampler};
+use crate::engine::{perf, setitimer, thread_timer, ticker};
+use crate::sampler::state::try_lock;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
+use profiler_core::session::engine::Engine;
 
-/// The interval of a thread that is born: the finest of the sessions that look at all threads, ns; 0 when
-/// there is none.
-pub(super) static AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
-/// The same for its wall clock.
-pub(super) static WALL_AT_BIRTH_NS: AtomicU64 = AtomicU64::new(0);
-/// Whether somebody looks at its CPU clock.
-pub(super) static CPU_AT_BIRTH: AtomicBool = AtomicBool::new(false);
+/// The plan for threads that start: see [`of_new_threads`].
+static NEW_NS: AtomicU64 = AtomicU64::new(0);
+static NEW_WALL_NS: AtomicU64 = AtomicU64::new(0);
+static NEW_CPU: AtomicBool = AtomicBool::new(false);
 /// Threads have timers of their own.
-pub(super) static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
-/// And these are perf counters.
+static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
+/// And these become perf counters.
 static PERF: AtomicBool = AtomicBool::new(false);
 /// The timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
-/// Gives every thread the interval that the sessions want of it.
+/// Gives every thread the timers that the plan has for it, and keeps what it has for threads that start.
 ///
 /// # Errors
-/// The errno of a timer that is not to be had. The others are set all the same.
-pub(crate) fn rearm(sampler: &Sampler) -> Result<(), i32> {
-    let looking = || sampler.sessions.iter().filter(|it| !it.paused);
-    let at_birth = finest(looking().filter(|it| it.threads.is_none()));
-    AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
-    let cpu_at_birth = looking().any(|it| it.threads.is_none() && it.measures.cpu);
-    CPU_AT_BIRTH.store(cpu_at_birth, Ordering::Relaxed);
-    measure_walls(sampler);
-    let process_wide = sampler.engine == Engine::Setitimer;
-    let own_timers = matches!(sampler.engine, Engine::Perf | Engine::ThreadTimer | Engine::Safepoint);
-    let all_aimed = matches!(sampler.engine, Engine::Perf | Engine::Ticker);
-    CAPTURE.all_aimed.store(all_aimed, Ordering::Relaxed);
-    CAPTURE.aimed.store(all_aimed || ticker_interval_ns(sampler) > 0, Ordering::Relaxed);
-    PERF.store(sampler.engine == Engine::Perf, Ordering::Relaxed);
-    CAPTURE.process_wide.store(process_wide, Ordering::Relaxed);
-    OWN_TIMERS.store(own_timers, Ordering::Relaxed);
-    CAPTURE.at_safepoints.store(sampler.engine == Engine::Safepoint, Ordering::Relaxed);
+/// The errno of a timer that the kernel refuses. The others are set all the same.
+pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
+    keep_for_new_threads(plan.of_new_threads());
+    measure_walls(plan);
+    CAPTURE.all_aimed.store(plan.all_aimed(), Ordering::Relaxed);
+    CAPTURE.aimed.store(plan.some_aimed(), Ordering::Relaxed);
+    CAPTURE.process_wide.store(plan.is_process_wide(), Ordering::Relaxed);
+    CAPTURE.at_safepoints.store(plan.walks_at_safepoints(), Ordering::Relaxed);
+    PERF.store(plan.has_counters(), Ordering::Relaxed);
+    OWN_TIMERS.store(plan.has_thread_timers(), Ordering::Relaxed);
 
-    let all_finest = finest(looking());
+    let any_ticks = plan.finest_ns() > 0;
     let mut result = Ok(());
     for state in threads::live() {
-        let looking = || looking().filter(|it| it.looks_at(state.id()));
-        let wanted = finest(looking());
-        state.cpu_wanted.store(looking().any(|it| it.measures.cpu), Ordering::Relaxed);
-        let has_what_it_needs = has_timer(state) == (wanted > 0 && own_timers);
-        let before = state.interval_ns.swap(wanted, Ordering::Relaxed);
-        if before == wanted && has_what_it_needs {
-            continue;
-        }
-        if own_timers && wanted == 0 && all_finest > 0 && !perf::is_armed(state) {
-            if before > 0 {
-                state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed); // kept from now on, see `end_kept_timers`
-            }
-        } else if !own_timers || wanted == 0 {
-            disarm(state);
-        } else if let Err(errno) = arm(state, wanted) {
-            if is_gone(state) {
-                threads::retire(state, threads::cpu_ns(state));
-            } else {
-                if let Some(hub) = CAPTURE.hub() {
-                    count(&hub.counters.threads_refused);
-                }
-                result = Err(errno);
-            }
-        }
+        result = apply_to(state, plan, any_ticks).and(result);
     }
-    result = result.and(ticker::arm(ticker_interval_ns(sampler)));
-    if process_wide {
-        result = result.and(arm_process(all_finest));
+    ticker::IS_ENGINE.store(plan.ticker_is_engine(), Ordering::Relaxed);
+    result = result.and(ticker::arm(plan.ticker_interval_ns()));
+    if plan.is_process_wide() {
+        result = result.and(arm_process(plan.process_interval_ns()));
     }
     result
 }
 
-/// The finest interval of those of the sessions that are about time, ns; 0 if there is none.
-fn finest<'a>(sessions: impl Iterator<Item = &'a Active>) -> u64 {
-    sessions.map(|it| it.interval_ns).filter(|it| *it > 0).min().unwrap_or(0)
+fn apply_to(state: &'static ThreadState, plan: &Plan<'_>, any_ticks: bool) -> Result<(), i32> {
+    let ThreadPlan { interval_ns, cpu, .. } = plan.of_thread(state.id());
+    let own_timer = plan.has_thread_timers();
+    state.cpu_wanted.store(cpu, Ordering::Relaxed);
+    let has_what_it_needs = has_timer(state) == (interval_ns > 0 && own_timer);
+    let before_ns = state.interval_ns.swap(interval_ns, Ordering::Relaxed);
+    if before_ns == interval_ns && has_what_it_needs {
+        return Ok(());
+    }
+    if own_timer && interval_ns == 0 && any_ticks && !perf::is_armed(state) {
+        if before_ns > 0 {
+            state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed); // kept from now on, see `end_kept_timers`
+        }
+        return Ok(());
+    }
+    if !own_timer || interval_ns == 0 {
+        disarm(state);
+        return Ok(());
+    }
+    let armed = arm(state, interval_ns);
+    if armed.is_err() && is_gone(state) {
+        threads::retire(state, threads::cpu_ns(state));
+        return Ok(());
+    }
+    if let (Err(_), Some(hub)) = (armed, CAPTURE.hub()) {
+        count(&hub.counters.threads_refused);
+    }
+    armed
 }
 
-/// Has the wall clocks of those threads measured that a session of wall clock time looks at, and of no others.
-fn measure_walls(sampler: &Sampler) {
-    let measuring = || sampler.sessions.iter().filter(|it| !it.paused && it.measures.wall);
-    let at_birth = finest(measuring().filter(|it| it.threads.is_none()));
-    WALL_AT_BIRTH_NS.store(at_birth, Ordering::Relaxed);
-    let wanted = measuring().next().is_some();
+/// Measures the wall clocks of the threads that a session of wall clock time profiles, and of no others.
+fn measure_walls(plan: &Plan<'_>) {
+    let measured = plan.measures_walls();
     for state in threads::live() {
         if state.sampled.is_on() && is_gone(state) {
             threads::retire(state, threads::cpu_ns(state));
             continue;
         }
         let here = state.pthread.load(Ordering::Relaxed) == native_thread::pthread_self();
-        if HOOKS && wanted && here {
+        if HOOKS && measured && here {
             wait::follow(state); // in a forked child its state is another one
             gvl_holder::pass_to(state);
         }
-        match finest(measuring().filter(|it| it.looks_at(state.id()))) {
+        match plan.of_thread(state.id()).wall_interval_ns {
             0 => state.walls_off(),
             interval_ns => state.walls_on(interval_ns, here),
         }
     }
-    CAPTURE.walls.store(wanted, Ordering::Relaxed);
+    CAPTURE.walls.store(measured, Ordering::Relaxed);
 }
 
-/// How often the ticker goes round, ns: as the engine, or to see who waits where no hook tells.
-fn ticker_interval_ns(sampler: &Sampler) -> u64 {
-    let looking = sampler.sessions.iter().filter(|it| !it.paused);
-    let is_engine = sampler.engine == Engine::Ticker;
-    ticker::IS_ENGINE.store(is_engine, Ordering::Relaxed);
-    finest(looking.filter(|it| is_engine || !HOOKS && it.measures.wall))
+/// The plan for a thread that starts now. Any thread may ask, without a lock.
+pub(super) fn of_new_threads() -> ThreadPlan {
+    ThreadPlan {
+        interval_ns: NEW_NS.load(Ordering::SeqCst),
+        cpu: NEW_CPU.load(Ordering::Relaxed),
+        wall_interval_ns: NEW_WALL_NS.load(Ordering::Relaxed),
+    }
 }
 
-/// Whether the native thread has ended and nobody told: Ruby 3.1 can leave that out of a thread that was
-/// there before the hooks.
+pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
+    NEW_NS.store(plan.interval_ns, Ordering::SeqCst);
+    NEW_CPU.store(plan.cpu, Ordering::Relaxed);
+    NEW_WALL_NS.store(plan.wall_interval_ns, Ordering::Relaxed);
+}
+
+/// Gives a thread that starts its timer.
+///
+/// # Errors
+/// The errno of a timer that the kernel refuses.
+pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
+    let ThreadPlan { interval_ns, cpu, .. } = of_new_threads();
+    state.interval_ns.store(interval_ns, Ordering::Relaxed);
+    state.cpu_wanted.store(cpu, Ordering::Relaxed);
+    if !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0 {
+        return Ok(());
+    }
+    let armed = arm(state, interval_ns);
+    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
+    if NEW_NS.load(Ordering::SeqCst) == 0 {
+        disarm(state);
+    }
+    armed
+}
+
+/// Whether the native thread has ended unreported: Ruby 3.1 can leave out the end of a thread that started before the hooks.
 fn is_gone(state: &ThreadState) -> bool {
     clock::cpu_ns_of(state.native_id()).is_none()
 }
 
-pub(super) fn has_timer(state: &ThreadState) -> bool {
+fn has_timer(state: &ThreadState) -> bool {
     state.timer.is_there() || perf::is_armed(state)
 }
 
@@ -146,7 +161,7 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
 
 /// Gives a thread its timer. Where perf is to tick it is one of the kernel's all the same, for the first milliseconds:
 /// counters take ten times as long to make and to end, and most threads and sessions are short.
-pub(super) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     if perf::is_armed(state) {
         return perf::arm(state, interval_ns);
     }
@@ -207,23 +222,23 @@ pub(crate) fn end_kept_timers() {
     let Some(_sampler) = try_lock() else { return };
     let now_ns = clock::monotonic_ns();
     for state in threads::live() {
-        thread_timer::disarm_if(state, || {
+        thread_timer::disarm_unused(state, || {
             let kept_ns = now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed));
             state.interval_ns.load(Ordering::Relaxed) == 0 && kept_ns > LONG_ENOUGH_NS
         });
     }
 }
 
-/// Nobody looks at any thread, but somebody will soon: timers stand still, and stay until [`end_kept_timers`].
-pub(crate) fn stand_still() {
-    AT_BIRTH_NS.store(0, Ordering::SeqCst);
-    CPU_AT_BIRTH.store(false, Ordering::Relaxed);
+/// Pauses all timers between two sessions that follow one another: they stay until [`end_kept_timers`].
+pub(crate) fn pause_all() {
+    NEW_NS.store(0, Ordering::SeqCst);
+    NEW_CPU.store(false, Ordering::Relaxed);
     let now_ns = clock::monotonic_ns();
     for state in threads::live() {
         state.interval_ns.store(0, Ordering::Relaxed);
         state.cpu_wanted.store(false, Ordering::Relaxed);
         state.armed_ns.store(now_ns, Ordering::Relaxed);
-        thread_timer::stand_still(state);
+        thread_timer::pause(state);
     }
 }
 
@@ -233,9 +248,9 @@ pub(crate) fn disarm(state: &ThreadState) {
     perf::disarm(state);
 }
 
-/// Takes all timers away, also those that threads yet to be born would get, until the next [`rearm`].
+/// Takes all timers away, also those that threads yet to be born would get, until the next [`apply`].
 pub(crate) fn disarm_all() {
-    AT_BIRTH_NS.store(0, Ordering::SeqCst);
+    NEW_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
     let _ = ticker::arm(0);
     if PROCESS_TIMER.swap(false, Ordering::Relaxed) {

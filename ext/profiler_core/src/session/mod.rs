@@ -1,8 +1,10 @@
 //! One session: its definition, and what it has added up.
 
 pub mod aggregate;
+pub mod engine;
 pub mod key;
 pub mod labels;
+pub mod plan;
 mod recorder;
 pub mod spec;
 pub mod state;

@@ -9,12 +9,13 @@ use profiler_core::profile::{Function, Meta, SampleType, Stats};
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::api::profile::Profile;
-use crate::engine::{perf, Engine};
+use crate::engine::perf;
 use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Taken};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::{naming, vm};
+use profiler_core::session::engine::Engine;
 
 /// What a session gave, before names.
 #[derive(Debug)]

@@ -1,0 +1,235 @@
+//! The timers that all sessions together need, as a value.
+//!
+//! The extension computes a [`Plan`] whenever a session starts, pauses, resumes or stops, and applies it. Each thread ticks
+//! at the finest interval of the sessions that profile it; each session weighs its samples by clocks, so a tick that is
+//! finer than it needs does no harm.
+
+use crate::ids::ThreadId;
+use crate::session::engine::{Engine, Trigger, WalkAt};
+
+/// The timers that one session needs. A paused session has none.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand<'sessions> {
+    /// The interval between two samples, ns; 0 for a session of objects alone.
+    pub interval_ns: u64,
+    /// Whether it measures CPU time.
+    pub cpu: bool,
+    /// Whether it measures wall clock time.
+    pub wall: bool,
+    /// The threads that it profiles; all, those yet to start among them, if nothing.
+    pub threads: Option<&'sessions [ThreadId]>,
+}
+
+impl Demand<'_> {
+    fn profiles(&self, thread: ThreadId) -> bool {
+        self.threads.is_none_or(|threads| threads.contains(&thread))
+    }
+}
+
+/// What is needed of one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadPlan {
+    /// The finest interval of its sessions, ns; 0 for no ticks.
+    pub interval_ns: u64,
+    /// Whether a session measures its CPU time.
+    pub cpu: bool,
+    /// The finest interval of the sessions that measure its wall clock, ns; 0 where none does.
+    pub wall_interval_ns: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Plan<'sessions> {
+    demands: Vec<Demand<'sessions>>,
+    engine: Engine,
+    waits_reported: bool,
+}
+
+impl<'sessions> Plan<'sessions> {
+    /// The plan for these sessions, which share `engine`. `waits_reported` says whether the VM reports when threads wait.
+    #[must_use]
+    pub fn new(
+        demands: impl Iterator<Item = Demand<'sessions>>,
+        engine: Engine,
+        waits_reported: bool,
+    ) -> Self {
+        Self { demands: demands.collect(), engine, waits_reported }
+    }
+
+    /// What is needed of `thread`.
+    #[must_use]
+    pub fn of_thread(&self, thread: ThreadId) -> ThreadPlan {
+        self.of(|demand| demand.profiles(thread))
+    }
+
+    /// What is needed of threads that start from now on.
+    #[must_use]
+    pub fn of_new_threads(&self) -> ThreadPlan {
+        self.of(|demand| demand.threads.is_none())
+    }
+
+    fn of(&self, profiles: impl Fn(&Demand<'_>) -> bool) -> ThreadPlan {
+        let demands = || self.demands.iter().filter(|demand| profiles(demand));
+        ThreadPlan {
+            interval_ns: finest(demands()),
+            cpu: demands().any(|demand| demand.cpu),
+            wall_interval_ns: finest(demands().filter(|demand| demand.wall)),
+        }
+    }
+
+    /// The finest interval of all sessions, ns; 0 if none needs ticks.
+    #[must_use]
+    pub fn finest_ns(&self) -> u64 {
+        finest(self.demands.iter())
+    }
+
+    /// Whether any thread's wall clock is measured.
+    #[must_use]
+    pub fn measures_walls(&self) -> bool {
+        self.demands.iter().any(|demand| demand.wall)
+    }
+
+    /// How often the ticker goes round, ns: as the engine, or to see which threads wait where the VM does not report that.
+    /// 0 lets it rest.
+    #[must_use]
+    pub fn ticker_interval_ns(&self) -> u64 {
+        let needs_it = |demand: &&Demand<'_>| self.ticker_is_engine() || !self.waits_reported && demand.wall;
+        finest(self.demands.iter().filter(needs_it))
+    }
+
+    /// Whether the ticker makes all threads tick.
+    #[must_use]
+    pub fn ticker_is_engine(&self) -> bool {
+        self.engine.trigger() == Trigger::Ticker
+    }
+
+    /// Whether threads have timers of their own.
+    #[must_use]
+    pub fn has_thread_timers(&self) -> bool {
+        matches!(self.engine.trigger(), Trigger::Perf | Trigger::ThreadTimer)
+    }
+
+    /// Whether the timers of threads become perf counters.
+    #[must_use]
+    pub fn has_counters(&self) -> bool {
+        self.engine.trigger() == Trigger::Perf
+    }
+
+    /// The interval of the process's one timer, ns; 0 where the engine has none.
+    #[must_use]
+    pub fn process_interval_ns(&self) -> u64 {
+        if self.is_process_wide() {
+            self.finest_ns()
+        } else {
+            0
+        }
+    }
+
+    /// Whether one timer serves the whole process.
+    #[must_use]
+    pub fn is_process_wide(&self) -> bool {
+        self.engine.trigger() == Trigger::Setitimer
+    }
+
+    /// Whether every tick is a signal to one thread, which the kernel delivers even where it cannot keep what the signal says.
+    #[must_use]
+    pub fn all_aimed(&self) -> bool {
+        matches!(self.engine.trigger(), Trigger::Perf | Trigger::Ticker)
+    }
+
+    /// Whether some ticks are such signals.
+    #[must_use]
+    pub fn some_aimed(&self) -> bool {
+        self.all_aimed() || self.ticker_interval_ns() > 0
+    }
+
+    /// Whether walks wait for a safe point.
+    #[must_use]
+    pub fn walks_at_safepoints(&self) -> bool {
+        self.engine.walks_at() == WalkAt::Safepoint
+    }
+}
+
+/// The finest interval of the sessions that need ticks, ns; 0 if there is none.
+fn finest<'plan>(demands: impl Iterator<Item = &'plan Demand<'plan>>) -> u64 {
+    demands.map(|demand| demand.interval_ns).filter(|interval_ns| *interval_ns > 0).min().unwrap_or(0)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const ONE: ThreadId = ThreadId(1);
+    const TWO: ThreadId = ThreadId(2);
+
+    fn demand(interval_ns: u64, wall: bool, threads: Option<&[ThreadId]>) -> Demand<'_> {
+        Demand { interval_ns, cpu: !wall && interval_ns > 0, wall, threads }
+    }
+
+    fn plan<'a>(engine: Engine, waits_reported: bool, demands: &[Demand<'a>]) -> Plan<'a> {
+        Plan::new(demands.iter().copied(), engine, waits_reported)
+    }
+
+    #[test]
+    fn a_thread_ticks_at_the_finest_interval_of_the_sessions_that_profile_it() {
+        let plan = plan(
+            Engine::ThreadTimer,
+            true,
+            &[demand(1_000, false, None), demand(200, false, Some(&[ONE])), demand(0, false, None)],
+        );
+        assert_eq!(plan.of_thread(ONE), ThreadPlan { interval_ns: 200, cpu: true, wall_interval_ns: 0 });
+        assert_eq!(plan.of_thread(TWO), ThreadPlan { interval_ns: 1_000, cpu: true, wall_interval_ns: 0 });
+        assert_eq!(
+            plan.of_new_threads(),
+            plan.of_thread(TWO),
+            "a session of one thread is not about new ones"
+        );
+        assert_eq!(plan.finest_ns(), 200);
+    }
+
+    #[test]
+    fn objects_alone_and_no_session_need_no_ticks() {
+        for demands in [&[][..], &[demand(0, false, None)]] {
+            let plan = plan(Engine::Setitimer, false, demands);
+            assert_eq!(plan.of_thread(ONE), ThreadPlan::default());
+            assert_eq!((plan.finest_ns(), plan.process_interval_ns(), plan.ticker_interval_ns()), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn the_wall_clock_is_measured_at_the_interval_of_the_sessions_that_measure_it() {
+        let demands = [demand(100, false, None), demand(5_000, true, Some(&[ONE]))];
+        let plan = plan(Engine::ThreadTimer, true, &demands);
+        assert!(plan.measures_walls());
+        assert_eq!(plan.of_thread(ONE).wall_interval_ns, 5_000);
+        assert_eq!(plan.of_thread(TWO).wall_interval_ns, 0);
+    }
+
+    #[test]
+    fn the_ticker_goes_round_as_the_engine_or_for_waits_that_nobody_reports() {
+        let demands = [demand(100, false, None), demand(5_000, true, None)];
+        assert_eq!(plan(Engine::Ticker, true, &demands).ticker_interval_ns(), 100);
+        assert_eq!(plan(Engine::ThreadTimer, true, &demands).ticker_interval_ns(), 0);
+        let unreported = plan(Engine::ThreadTimer, false, &demands);
+        assert_eq!(unreported.ticker_interval_ns(), 5_000);
+        assert!(unreported.some_aimed() && !unreported.all_aimed());
+    }
+
+    #[test]
+    fn an_engine_is_a_trigger_and_a_place_to_walk() {
+        let of = |engine| {
+            let plan = plan(engine, true, &[demand(100, false, None)]);
+            (
+                plan.has_thread_timers(),
+                plan.has_counters(),
+                plan.process_interval_ns(),
+                plan.walks_at_safepoints(),
+            )
+        };
+        assert_eq!(of(Engine::Perf), (true, true, 0, false));
+        assert_eq!(of(Engine::ThreadTimer), (true, false, 0, false));
+        assert_eq!(of(Engine::Ticker), (false, false, 0, false));
+        assert_eq!(of(Engine::Setitimer), (false, false, 100, false));
+        assert_eq!(of(Engine::Safepoint), (true, false, 0, true));
+    }
+}
