@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require "rbconfig"
 
 # Reads and writes of ours outside of what is allocated, or after it was freed. Two tools, since neither sees everything:
@@ -11,8 +12,8 @@ MEMORY_PARTS = ENV.fetch("STRESS_PARTS", "dying_threads,into_labels,into_session
 # The end of a machine stack is a SIGSEGV, which is Ruby's to handle. Ruby jumps out of frames and between stacks.
 ASAN_OPTIONS = "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_abort=0:use_sigaltstack=0:detect_stack_use_after_return=0:" \
                "detect_odr_violation=0:abort_on_error=1"
-VALGRIND = %w[valgrind --quiet --undef-value-errors=no --fair-sched=yes --trace-children=no].freeze
-OURS = /\bprofiler(_core)?::|profiler\.so/
+VALGRIND = %w[valgrind --quiet --undef-value-errors=no --fair-sched=yes --trace-children=no --fullpath-after=].freeze
+OURS = %r{\bprofiler(_core)?::|profiler\.so|ext/profiler(_core)?/src/}
 
 # Runs the parts, STRESS_SECONDS (20) each; gives the names of those that failed.
 def memory_runs(env, parts = MEMORY_PARTS)
@@ -23,6 +24,9 @@ def memory_runs(env, parts = MEMORY_PARTS)
   end
 end
 
+# The read of freed memory that the extension does for this, under a tool, which proves that the tool would find others.
+READ_FREED = %w[-rprofiler -e Profiler.start.discard;Profiler::Testing.read_freed].freeze
+
 # A copy of lib/ with another build of the extension in it.
 def lib_with(extension, directory)
   rm_rf directory, verbose: false
@@ -32,11 +36,12 @@ def lib_with(extension, directory)
   "#{directory}/lib"
 end
 
-# The reports of Valgrind about what we did: an error with a frame of ours, whose address is not one of a stack. Ruby changes
-# stacks in ways that Valgrind does not follow.
+# The reports of Valgrind about us: an error with a frame of ours, at an address in or beside a block of the heap, or at none that is
+# mapped. Ruby changes between stacks in ways that Valgrind does not follow: it takes the stacks of fibers and threads, which are
+# anonymous segments with the thread's own variables above, for out of bounds.
 def valgrind_reports(files)
   blocks = files.flat_map { |file| File.read(file).scrub.gsub(/^==\d+== ?/, "").split(/^\n/) }
-  blocks.grep(/^Invalid|^Mismatched|^Process terminating/).grep(OURS).grep_v(/is on thread \d+'s stack/)
+  blocks.grep(/^Invalid|^Mismatched|^Process terminating/).grep(OURS).grep_v(/is on thread \d+'s stack|is in a rw- anonymous segment/)
 end
 
 namespace :check do
@@ -56,6 +61,10 @@ namespace :check do
        "--release", "--features", "testing", "--target", target, "--target-dir", built)
     lib = lib_with("#{built}/#{target}/release/libprofiler.so", "#{built}/ruby")
     env = { "STRESS_LIB" => lib, "STRESS_PRELOAD" => File.realpath(runtime), "ASAN_OPTIONS" => ASAN_OPTIONS }
+    control = { "LD_PRELOAD" => env["STRESS_PRELOAD"], "ASAN_OPTIONS" => "#{ASAN_OPTIONS}:exitcode=42" }
+    _said, status = Open3.capture2e(control, RUBY, "-I#{lib}", *READ_FREED)
+    abort "check:asan: the sanitizer let a read of freed memory pass" unless [6, 42].include?(status.termsig || status.exitstatus)
+
     failed = memory_runs(env)
     abort "check:asan: failed in #{failed.join(", ")}" if failed.any?
   end
@@ -68,6 +77,10 @@ namespace :check do
     logs = "#{ROOT}/tmp/valgrind"
     rm_rf logs, verbose: false
     mkdir_p logs, verbose: false
+    system(*VALGRIND, "--log-file=#{logs}/control.log", RUBY, "-I#{ROOT}/lib", *READ_FREED) || abort("check:valgrind: Ruby does not run under Valgrind")
+    abort "check:valgrind: Valgrind let a read of freed memory pass" if valgrind_reports(["#{logs}/control.log"]).empty?
+    rm "#{logs}/control.log", verbose: false
+
     failed = memory_runs({ "STRESS_WRAPPER" => [*VALGRIND, "--log-file=#{logs}/%p.log"].join(" ") }, MEMORY_PARTS - %w[deep_stacks])
     files = Dir["#{logs}/*.log"]
     abort "check:valgrind: Valgrind wrote no log" if files.empty?

@@ -53,11 +53,22 @@ RSpec.describe "Recording what forks" do
     end
   end
 
+  # On Ruby 3.3 a worker of Puma that stops hangs at times in IO#close, with no profiler as well. What is killed then writes nothing.
+  def until_it_ends
+    4.times do
+      yield
+      return unless RUBY_VERSION.start_with?("3.3") && $?.termsig == Signal.list.fetch("KILL")
+
+      FileUtils.rm_f(Dir[in_box("accounts/*"), in_box("all*.pb.gz")])
+    end
+    raise "the server never ended by itself"
+  end
+
   [["puma", "workers of Puma", %w[puma -q -w 2 -t 2:2 --preload -b tcp://127.0.0.1:PORT]],
    ["unicorn", "workers of Unicorn", %w[unicorn -E production -c spec/rack/apps/unicorn.rb -l 127.0.0.1:PORT]]].each do |command, what, arguments|
     it "has #{what} in files of their own" do
       need command
-      serving(*arguments, File.join(__dir__, "apps/plain.ru"), env: env) { |port| keep_busy(port, 2) }
+      until_it_ends { serving(*arguments, File.join(__dir__, "apps/plain.ru"), env: env) { |port| keep_busy(port, 2) } }
       expect_each_its_own("Work.serve", 2)
     end
   end

@@ -161,8 +161,7 @@ module Stress
     # No session that nobody owns, no label, no blocked signal; and the next session is right.
     def leave_nothing
       Profiler::Testing.hammer(0)
-      while Profiler::Session.any?
-        session, = Profiler::Session.instance_variable_get(:@running).first
+      while (session, = Profiler::Session.instance_variable_get(:@running).first)
         wrong("a held session that is over", session.inspect) unless session.running? || session.unclaimed?
         session.discard
         count(:held)

@@ -145,7 +145,7 @@ module Stress
       name, call = @calls.sample
       rounds = 0
       seconds = rand * 0.01
-      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 5
+      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + HANG # each thread waits for its turn, on slow machines for seconds
       begin
         Timeout.timeout(seconds, [nil, Late].sample) do
           loop do

@@ -102,6 +102,16 @@ fn states_visited() -> usize {
     threads::in_use().count()
 }
 
+/// Reads memory that was freed, and gives a byte of it: what a tool that searches for such reads has to report.
+fn read_freed() -> u8 {
+    let freed = Box::into_raw(Box::new([1u8; 64]));
+    // SAFETY: none, on purpose. The read is of memory that this process had and that no page fault answers.
+    unsafe {
+        drop(Box::from_raw(freed));
+        std::ptr::read_volatile(freed.cast::<u8>().add(32))
+    }
+}
+
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let testing = profiler.define_module("Testing")?;
@@ -115,5 +125,6 @@ pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     testing.define_singleton_method("states_visited", function!(states_visited, 0))?;
     testing.define_singleton_method("late", function!(late, 0))?;
     testing.define_singleton_method("slow_ticks", function!(slow_ticks, 1))?;
+    testing.define_singleton_method("read_freed", function!(read_freed, 0))?;
     Ok(())
 }
