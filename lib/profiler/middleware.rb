@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "in_app/policy"
+require_relative "recording/policy"
 
 module Profiler
   # Profiles requests of a Rack app (Rack 2 and 3), each by itself: those that ask for it, some by chance, or those that were
@@ -26,7 +26,7 @@ module Profiler
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"
-    # Where in the env the recording is: for what an app does for the request on threads of its own, see {InApp::Recording#inside}.
+    # Where in the env the recording is: for what an app does for the request on threads of its own, see {Recording#inside}.
     RECORDING = "profiler.recording"
 
     # @param app [#call]
@@ -35,7 +35,7 @@ module Profiler
     # @param parameter [String, nil] of the query, to ask with; nil: by header alone
     # @param route [#call, nil] gets the env and gives the label +route+; a pattern, not a path
     # @param permit_inside [Boolean] permit is asked where {OnDemand} stands further inside, and there begins a profile that is asked for
-    # @param options [Hash] as for {InApp::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency rate
+    # @param options [Hash] as for {Recording::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency rate
     #   duration, and more of {Profiler.start}
     # @raise [ArgumentError]
     def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, permit_inside: false, **options)
@@ -44,7 +44,7 @@ module Profiler
       @permission = Permission.new(permit, token)
       @asked = Asked.new(parameter)
       @route = Route.new(route)
-      @policy = InApp::Policy.new(**options)
+      @policy = Recording::Policy.new(**options)
       @shown = Shown.new(@policy)
       @idle = @policy.idle?
       [Body, Hijack, Shown] # loaded now: to load in a request is to be interrupted in the middle of it

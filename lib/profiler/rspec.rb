@@ -73,8 +73,8 @@ module Profiler
 
       # @api private
       def profiled(example)
-        require_relative "in_app/examples"
-        @examples ||= InApp::Examples.new
+        require_relative "recording/examples"
+        @examples ||= Recording::Examples.new
         asked = example.metadata[:profile]
         @examples.run(example.full_description, asked.is_a?(Hash) ? asked : {}) { example.run }
       end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../profiler"
-require_relative "in_app/policy"
+require_relative "recording/policy"
 
 module Profiler
   # For Sidekiq: each job under its labels, and those that ask for it, or were slow, with a profile of their own.
@@ -21,13 +21,13 @@ module Profiler
       # A middleware with these options. Sidekiq makes a new one for each job, so what they have in common is their class's.
       #
       # @param permit [#call, nil] gets the job's Hash, and says whether it may ask
-      # @param options [Hash] as for {InApp::Policy#initialize}
+      # @param options [Hash] as for {Recording::Policy#initialize}
       # @return [Class]
       # @raise [ArgumentError]
       def with(permit: nil, **options)
         raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
 
-        policy = InApp::Policy.new(**options)
+        policy = Recording::Policy.new(**options)
         Class.new(self) do
           @permit = permit
           @policy = policy
@@ -39,7 +39,7 @@ module Profiler
 
       # @api private
       def policy
-        @policy ||= InApp::Policy.new
+        @policy ||= Recording::Policy.new
       end
     end
 

@@ -46,7 +46,7 @@ RSpec.describe "A profile that Profiler::Middleware shows" do
   it "is waited for where it is being written: the last is never the one before" do
     expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
       Profiler::Middleware # which loads what it needs
-      class Slow < Profiler::InApp::Directory
+      class Slow < Profiler::Recording::Directory
         def store(result) = (sleep 0.3; super)
       end
       app = Profiler::Middleware.new(->(env) { burn(30); [200, {}, ["app"].each] }, out: Slow.new(OUT))

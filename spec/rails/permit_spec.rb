@@ -94,7 +94,7 @@ RSpec.describe "config.profiler.permit" do
     result = members(<<~'RUBY', prepare: "config.profiler.rate = 3; config.profiler.sample_rate = 0", permit: '->(env) { ActionDispatch::Request.new(env).session[:role] == "admin" }')
       begun = 0
       Profiler::Middleware.name
-      Profiler::InApp::Recording.prepend(Module.new { define_method(:initialize) { |*args| begun += 1; super(*args) } })
+      Profiler::Recording.prepend(Module.new { define_method(:initialize) { |*args| begun += 1; super(*args) } })
       50.times { Browser.new.get("/page?profile=cpu") }
       p begun
       admin = Browser.new

@@ -35,13 +35,13 @@ MODES = [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], *([:heap,
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],
                               Fiddle::TYPE_VOIDP)
 
-%w[profiler profiler/in_app/policy].each { |it| require it } if PROFILED
+%w[profiler profiler/recording/policy].each { |it| require it } if PROFILED
 Thread.report_on_exception = false # of those that are killed and raised at before they run
 srand(Integer(ENV.fetch("SEED", "42")))
 GC.auto_compact = true if COMPACT
 $done = false
 $requests = $evals = $sessions = $samples = $births = $names = $children = $objects = 0
-WATCH = Profiler::InApp::Policy.new(slower_than: 100, out: ->(_result) {}) if PROFILED
+WATCH = Profiler::Recording::Policy.new(slower_than: 100, out: ->(_result) {}) if PROFILED
 FINALIZER = proc { 5.times { "made by a finalizer" * 2 } }
 
 def deep(level)

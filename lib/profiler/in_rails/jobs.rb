@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../in_app/policy"
+require_relative "../recording/policy"
 
 module Profiler
   module InRails
@@ -42,10 +42,10 @@ module Profiler
 
       # For the classes of jobs.
       module ClassMethods
-        # @param options [Hash] as for {InApp::Policy#initialize}; with neither +sample_rate+ nor +slower_than+ every job is profiled
+        # @param options [Hash] as for {Recording::Policy#initialize}; with neither +sample_rate+ nor +slower_than+ every job is profiled
         # @raise [ArgumentError]
         def profiled(**options)
-          @profiler_policy = InApp::Policy.new(**{ out: ::Rails.root&.join("tmp", "profiler") || "tmp/profiler" }.merge(options))
+          @profiler_policy = Recording::Policy.new(**{ out: ::Rails.root&.join("tmp", "profiler") || "tmp/profiler" }.merge(options))
         end
 
         # @api private

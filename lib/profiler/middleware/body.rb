@@ -5,7 +5,7 @@ module Profiler
     # The body of a response that is profiled to its end. To whoever asks it is the app's body.
     class Body
       # @param body the app's
-      # @param recording [InApp::Recording]
+      # @param recording [Recording]
       # @yield once, when all of it was sent
       def initialize(body, recording, &finish)
         @body = body

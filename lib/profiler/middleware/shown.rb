@@ -13,25 +13,25 @@ module Profiler
 
       # Whether words of a query can be the name of a profile.
       def self.name?(words)
-        words == LAST || InApp::Directory::OURS.match?(words)
+        words == LAST || Recording::Directory::OURS.match?(words)
       end
 
-      # @param policy [InApp::Policy]
+      # @param policy [Recording::Policy]
       def initialize(policy)
         @policy = policy
       end
 
       # @param name [String]
       # @return [Array] a response
-      # @raise [InApp::Refused] why there is none
+      # @raise [Recording::Refused] why there is none
       def response(name)
         profile = @policy.fetch(name == LAST ? nil : name)
-        raise InApp::Refused, "there is no such profile here" unless profile
+        raise Recording::Refused, "there is no such profile here" unless profile
 
         picture = profile.dump("svg")
         [200, HEADERS.merge("content-length" => picture.bytesize.to_s), [picture]]
       rescue FormatError
-        raise InApp::Refused, "a profile of that format cannot be shown"
+        raise Recording::Refused, "a profile of that format cannot be shown"
       end
     end
   end

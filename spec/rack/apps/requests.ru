@@ -24,7 +24,7 @@ module Around
   def inside(&block) = Account.of(:around) { super(&block) }
 end
 Profiler::Middleware.name # which loads them
-Profiler::InApp::Recording.prepend(Around)
+Profiler::Recording.prepend(Around)
 
 # One method for each request, so that a stack says whose it is.
 class Shop

@@ -87,7 +87,7 @@ module Stress
       def requests
         environment = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "", "rack.url_scheme" => "http" }
         kept = ->(_result) {}
-        policy = POLICIES[:policy] = Profiler::InApp::Policy.new(mode: :cpu, sample_rate: 1, concurrency: 8, rate: 1_000_000, duration: 1, out: kept)
+        policy = POLICIES[:policy] = Profiler::Recording::Policy.new(mode: :cpu, sample_rate: 1, concurrency: 8, rate: 1_000_000, duration: 1, out: kept)
         app = ->(_env) { [200, {}, [Stress.work(5).to_s]] }
         web = POLICIES[:web] = Profiler::Middleware.new(app, slower_than: 0, sample_rate: 0.5, rate: 1_000_000, duration: 1, out: kept)
         {

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  module InApp
+  class Recording
     # How many pieces of work are profiled at once, and how many profiles a minute gives. In each process.
     class Limits
       WINDOW = 60.0

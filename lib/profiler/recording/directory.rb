@@ -3,7 +3,7 @@
 require "fileutils"
 
 module Profiler
-  module InApp
+  class Recording
     # A directory for profiles: 0700, its files 0600, and not more of them than are to be kept. The names are ours alone.
     class Directory
       # 20261122T003012.123-4711-9f86d081.pb.gz

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
+require_relative "../recording"
 require_relative "deadlines"
 require_relative "directory"
 require_relative "limits"
-require_relative "recording"
 
 module Profiler
-  # What the middlewares of Rack, Sidekiq and Active Job have in common.
-  module InApp
-    # It is not profiled, and the message says why.
+  class Recording
+    # Raised for work that is not profiled; the message says why.
     class Refused < Error; end
 
-    # What of the work of an app is profiled, within which limits, and where the results go.
+    # The rules of a middleware for Rack, Sidekiq or Active Job: which work is profiled, within which limits, and where the
+    # results go.
     class Policy
       # Pieces of work that are watched at once for being slow.
       WATCHED = 256

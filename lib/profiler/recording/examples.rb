@@ -3,7 +3,7 @@
 require_relative "policy"
 
 module Profiler
-  module InApp
+  class Recording
     # Profiles of single examples of a suite, and the slowest of all.
     class Examples
       # Policy for all: nothing is refused for being too much, as tests run one by one.

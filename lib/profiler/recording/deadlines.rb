@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  module InApp
+  class Recording
     # Ends what is profiled for too long, as a body that streams for hours: with a thread that is there only while there is
     # something to end, and looks about ten times in that span. When there is nothing more, what sessions of requests leave for
     # the next one goes.
