@@ -269,7 +269,7 @@ end
 # Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
 unless Profiler::Platform.unsupported_reason
   require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
-  require_relative "profiler/manners"
+  require_relative "profiler/interop"
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end

@@ -26,7 +26,7 @@ module Profiler
       # @api private
       def begin(options, starter: nil, bound: false, scope: nil)
         Platform.demand_main_ractor
-        Manners.watch
+        Interop.watch
         options = ready(options) unless options.instance_of?(Prepared)
         # It is made before it begins: whatever arrives from outside meanwhile, somebody has it and ends it.
         session = _new
@@ -84,7 +84,7 @@ module Profiler
       # Options as the extension takes them, for which all is ready.
       def ready(options)
         mode, _interval, _frequency, threads = given = known(**options)
-        Manners.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
+        Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
         begun(threads) unless threads.is_a?(Symbol)
         given
       end

@@ -42,7 +42,7 @@ module Profiler
 
       # Puts them before Ruby's own, once.
       def self.watch
-        Kernel.prepend(Manners.inside(Exec), Manners.inside(ExitNow))
+        Kernel.prepend(Interop.inside(Exec), Interop.inside(ExitNow))
         [Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
         Process.singleton_class.prepend(Daemon)
         IO.singleton_class.prepend(Popen)

@@ -3,11 +3,11 @@
 module Profiler
   # What an app can do that a running session must make way for. Put before Ruby's own methods by the first
   # session, and not before.
-  module Manners
+  module Interop
     # trap("PROF"): the signal is the app's from then on.
     module Trap
       def trap(signal, *handler, &block)
-        Manners.make_way if Manners.prof?(signal)
+        Interop.make_way if Interop.prof?(signal)
         super
       end
     end
@@ -15,7 +15,7 @@ module Profiler
     # exec: a timer that is still armed would kill the program that takes our place.
     module Exec
       def exec(...)
-        Manners.without_timers { super(...) }
+        Interop.without_timers { super(...) }
       end
     end
 
