@@ -14,7 +14,7 @@ module Profiler
   # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Without +permit+ and +token+
   # only requests that come straight from this machine have permission, in development.
   class Middleware
-    autoload :Asked, "#{__dir__}/middleware/asked"
+    autoload :RequestParser, "#{__dir__}/middleware/request_parser"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
     autoload :Local, "#{__dir__}/middleware/local"
@@ -42,7 +42,7 @@ module Profiler
       @app = app
       @permit_inside = permit_inside
       @permission = Permission.new(permit, token)
-      @asked = Asked.new(parameter)
+      @parser = RequestParser.new(parameter)
       @route = Route.new(route)
       @policy = Recording::Policy.new(**options)
       @shown = Shown.new(@policy)
@@ -51,7 +51,7 @@ module Profiler
     end
 
     def call(env)
-      words = @asked.in(env)
+      words = @parser.in(env)
       return @app.call(env) if @idle && !words
 
       @policy.guarded do
@@ -107,7 +107,7 @@ module Profiler
     def attempt(words, named)
       return [@shown.response(words)] if named
 
-      [nil, @policy.on_demand(@asked.parse(words))]
+      [nil, @policy.on_demand(@parser.parse(words))]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end

@@ -68,7 +68,7 @@ module Profiler
       permit = self.class.permit
       return policy.by_chance unless asked && (permit.nil? || policy.calling { permit.call(job) })
 
-      policy.on_demand(asked == true ? {} : Middleware::Asked.new(nil).parse(asked.to_s))
+      policy.on_demand(asked == true ? {} : Middleware::RequestParser.new(nil).parse(asked.to_s))
     end
 
     # Jobs of Active Job come in a wrapper.

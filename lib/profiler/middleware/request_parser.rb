@@ -4,7 +4,7 @@ module Profiler
   class Middleware
     # What a request asks for: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>. Both may say the
     # same; a mode alone is short for <tt>mode=</tt>.
-    class Asked
+    class RequestParser
       HEADER = "HTTP_X_PROFILE"
       MODES = %w[cpu wall allocations object heap retained].freeze
       NUMBERS = %w[interval every].freeze
