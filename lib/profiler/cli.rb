@@ -3,11 +3,11 @@
 require_relative "version"
 
 module Profiler
-  # The command +profiler+: finds the verb, runs it, and turns what goes wrong into one line on stderr
-  # and a status. A verb is a class in cli/ and a line in {VERBS}.
+  # The program +profiler+: finds the command, runs it, and turns what goes wrong into one line on stderr
+  # and a status. A command is a class in cli/ and a line in {COMMANDS}.
   module CLI
-    # Where the classes of the verbs are. The order is that of the help.
-    VERBS = {
+    # Where the classes of the commands are. The order is that of the help.
+    COMMANDS = {
       "record" => :Record,
       "view" => :View,
       "report" => :Report,
@@ -38,7 +38,7 @@ module Profiler
       end
     end
 
-    VERBS.each { |verb, name| autoload name, File.expand_path("cli/#{verb}", __dir__) }
+    COMMANDS.each { |command, name| autoload name, File.expand_path("cli/#{command}", __dir__) }
 
     class << self
       # Runs the command line and ends the process with its status.
@@ -89,36 +89,36 @@ module Profiler
       def dispatch(argv)
         first, *rest = argv
         case first
-        when nil then raise UsageError, "no verb given (allowed: #{names}); see profiler --help"
+        when nil then raise UsageError, "no command given (allowed: #{names}); see profiler --help"
         when "--version", "-V" then puts "profiler #{VERSION}"
         when "--help", "-h" then puts help
-        when "help" then rest.empty? ? puts(help) : puts(verb_named(rest.first).new.help)
-        else return verb_named(first).new.run(rest)
+        when "help" then rest.empty? ? puts(help) : puts(command_named(rest.first).new.help)
+        else return command_named(first).new.run(rest)
         end
         0
       end
 
-      def verb_named(name)
-        verb = VERBS[ALIASES.fetch(name, name)]
-        raise UsageError, "#{name.inspect} is not a verb (allowed: #{names}); see profiler --help" unless verb
+      def command_named(name)
+        command = COMMANDS[ALIASES.fetch(name, name)]
+        raise UsageError, "#{name.inspect} is not a command (allowed: #{names}); see profiler --help" unless command
 
-        const_get(verb)
+        const_get(command)
       end
 
       def names
-        [*VERBS.keys, *ALIASES.keys, "help"].join(", ")
+        [*COMMANDS.keys, *ALIASES.keys, "help"].join(", ")
       end
 
       def help
-        verbs = VERBS.map { |verb, name| format("  %-10s %s", verb, const_get(name).summary) }
-        verbs += ALIASES.map { |name, verb| format("  %-10s the same as %s", name, verb) }
+        commands = COMMANDS.map { |command, name| format("  %-10s %s", command, const_get(name).summary) }
+        commands += ALIASES.map { |name, command| format("  %-10s the same as %s", name, command) }
         <<~TEXT
           Says where the time of a Ruby program goes.
 
-          Usage: profiler VERB [options]
+          Usage: profiler COMMAND [options]
 
-          #{verbs.join("\n")}
-            help VERB  shows a verb's options, with examples; profiler VERB --help does too
+          #{commands.join("\n")}
+            help COMMAND  shows a command's options, with examples; profiler COMMAND --help does too
 
           profiler --version prints the version.
         TEXT

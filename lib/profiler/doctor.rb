@@ -55,7 +55,7 @@ module Profiler
         @problems = []
         @warnings = []
         loaded = load_extension
-        # Asked before a session runs, which makes the signal ours.
+        # RequestParser before a session runs, which makes the signal ours.
         native = loaded ? { engines: _engines, owner: _signal_owner, reason: _unsafe_to_walk, waits: _waits, objects: _objects } : { engines: [], waits: [] }
         tick_ns = tick
         check_environment if loaded

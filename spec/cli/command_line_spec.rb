@@ -7,15 +7,15 @@ RSpec.describe "the command profiler" do
     expect([result.code, result.out]).to eq [2, ""]
   end
 
-  it "lists its verbs" do
+  it "lists its commands" do
     %w[--help -h help].each do |ask|
       result = profiler_child(ask)
-      expect(result.out).to include("record ", "report ", "merge ", "convert ", "doctor ", "run ", "Usage: profiler VERB")
+      expect(result.out).to include("record ", "report ", "merge ", "convert ", "doctor ", "run ", "Usage: profiler COMMAND")
       expect([result.code, result.err]).to eq [0, ""]
     end
   end
 
-  it "shows each verb's options with examples" do
+  it "shows each command's options with examples" do
     {
       %w[record --help] => ["--interval US", "Examples:\n  profiler record -- "],
       %w[run -h] => ["--interval US", "Examples:\n  profiler record -- "],
@@ -59,7 +59,7 @@ RSpec.describe "the command profiler" do
   end
 
   it "names what it does not understand, and what it would" do
-    expect_usage_error(saying: ["no verb", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+    expect_usage_error(saying: ["no command", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])

@@ -72,15 +72,15 @@ RSpec.describe "looking at a profile" do
       .to eq [1, "profiler: rb.speedscope.json: no file and no method is \"Bar.rb\", or it weighs nothing (the heaviest files are /app/Foo.rb)\n"]
   end
 
-  it "weighs what --type says, whatever the verb" do
-    { "report" => /^samples: 211 in all/, "tree" => /^samples: 211 in all/, "annotate" => /^samples: 211 in all/ }.each do |verb, expected|
-      expect(run(verb, shop, "--type", "samples")).to match expected
+  it "weighs what --type says, whatever the command" do
+    { "report" => /^samples: 211 in all/, "tree" => /^samples: 211 in all/, "annotate" => /^samples: 211 in all/ }.each do |command, expected|
+      expect(run(command, shop, "--type", "samples")).to match expected
     end
     expect(run("convert", shop, "-", "--format", "folded", "--type", "samples").lines.sum { |it| Integer(it[/\d+$/]) }).to eq 211
     expect(run("diff", shop, shop, "--type", "samples", "--all")).to match(/^samples: 211 before, 211 after/)
     expect(run("check", shop, "--type", "samples", "--max", "<main>: 211")).to match(/^ok +\d+ of 211  <main>$/)
     expect(JSON.parse(run("report", shop, "--type", "samples", "--method", "<=>", "--json"))).to include("type" => "samples", "total" => 211)
-    %w[report tree annotate].each { |verb| expect(refusal(verb, shop, "--type", "nothing").last).to match(/"nothing"/) }
+    %w[report tree annotate].each { |command| expect(refusal(command, shop, "--type", "nothing").last).to match(/"nothing"/) }
   end
 
   it "shows the tree with the hot path open" do
@@ -113,7 +113,7 @@ RSpec.describe "looking at a profile" do
     expect(run("report", shop, "--md", "--limit", "1")).to match(/^\| 401 ms \| 47\.4% \| 401 ms \| 47\.4% \| `Shop::Order#<=>` \|/)
   end
 
-  it "completes verbs and options" do
+  it "completes commands and options" do
     %w[bash zsh fish].each { |shell| expect(run("completion", shell)).to include("--app-only".delete_prefix("--")) }
     script = <<~SH
       #{run("completion", "bash")}
@@ -130,8 +130,8 @@ RSpec.describe "looking at a profile" do
     names.each { |name| FileUtils.cp(shop, "#{box}/#{name}.pb.gz") }
     run("convert", "profile.pb.gz", "stackprof.json", "--format", "stackprof")
     skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|doctor|completion fish/
-    shown = Profiler::CLI::VERBS.each_key.flat_map do |verb|
-      text = run("help", verb)
+    shown = Profiler::CLI::COMMANDS.each_key.flat_map do |command|
+      text = run("help", command)
       text[/^Examples:\n(.*?)(?:\n\n|\z)/m, 1].lines.map(&:strip).grep(/\A(\w+=\w+ )?profiler /).grep_v(skipped)
     end
     expect(shown.size).to be > 25

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "near"
-require_relative "parts"
-require_relative "verb"
+require_relative "method_report"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler annotate FILE [WHAT]+: source with what each line weighs.
-    class Annotate < Verb
+    class Annotate < Command
       include Color
-      include Parts
-      include Near
+      include Options
+      include MethodReport
 
       SUMMARY = "Shows source files with what each line weighs."
       USAGE = "annotate FILE [PATH|METHOD] [options]"

@@ -3,15 +3,15 @@
 require_relative "color"
 require_relative "compared"
 require_relative "limits"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler check FILE...+: an exit status for CI: did something take too much, or more than it did?
-    class Check < Verb
+    class Check < Command
       include Color
-      include Parts
+      include Options
       include Compared
 
       SUMMARY = "Fails if functions take too much, or more than in a baseline."

@@ -2,7 +2,7 @@
 
 module Profiler
   module CLI
-    # Whether output is coloured, and the option that says so, for verbs that include this.
+    # Whether output is coloured, and the option that says so, for commands that include this.
     module Color
       CHOICES = %w[auto always never].freeze
 

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler convert IN OUT+: a recorded profile in another format.
-    class Convert < Verb
-      include Parts
+    class Convert < Command
+      include Options
 
       SUMMARY = "Writes a recorded profile in another format."
       USAGE = "convert IN OUT [--format FORMAT]"

@@ -2,15 +2,15 @@
 
 require_relative "color"
 require_relative "compared"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler diff BEFORE AFTER+: what changed, and what of it is more than chance.
-    class Diff < Verb
+    class Diff < Command
       include Color
-      include Parts
+      include Options
       include Compared
 
       SUMMARY = "Shows what changed between profiles, and what of it is more than chance."

@@ -2,12 +2,12 @@
 
 require_relative "../doctor"
 require_relative "color"
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler doctor+: whether, how well and at what cost this Ruby can be profiled on this machine.
-    class Doctor < Verb
+    class Doctor < Command
       include Color
 
       SUMMARY = "Says whether this Ruby can be profiled here, how finely, and what it costs."

@@ -4,7 +4,7 @@ require_relative "progress"
 
 module Profiler
   module CLI
-    # Profiles out of files and into files, for verbs. What goes wrong is said with the file's name.
+    # Profiles out of files and into files, for commands. What goes wrong is said with the file's name.
     module Files
       TO_STDOUT = "-"
 

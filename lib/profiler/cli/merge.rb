@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "files"
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler merge FILE...+: one profile of many.
-    class Merge < Verb
+    class Merge < Command
       include Files
 
       SUMMARY = "Sums several recorded profiles up in one."

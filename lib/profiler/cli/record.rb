@@ -5,12 +5,12 @@ require "tempfile"
 require_relative "../autoload/claim"
 require_relative "../autoload/settings"
 require_relative "child_process"
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler record -- CMD+: runs a command with the profiler in every Ruby it starts, and ends as it ended.
-    class Record < Verb
+    class Record < Command
       Settings = Autoload::Settings
 
       SUMMARY = "Runs a command and records a profile of it."

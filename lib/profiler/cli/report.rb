@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "near"
-require_relative "parts"
-require_relative "verb"
+require_relative "method_report"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler report FILE+: the table of the heaviest functions, or of whose the time is, or some functions from near.
-    class Report < Verb
+    class Report < Command
       include Color
-      include Parts
-      include Near
+      include Options
+      include MethodReport
 
       SUMMARY = "Shows the heaviest functions of a recorded profile."
       USAGE = "report FILE [options]"

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler tree FILE+: who called whom, with the hot path open.
-    class Tree < Verb
+    class Tree < Command
       include Color
-      include Parts
+      include Options
 
       SUMMARY = "Shows who called whom, with the way to the heaviest open."
       USAGE = "tree FILE [options]"

@@ -2,14 +2,14 @@
 
 require "rbconfig"
 require "tmpdir"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler view FILE+: the picture in a browser, or the file that a viewer is to be given.
-    class View < Verb
-      include Parts
+    class View < Command
+      include Options
 
       SUMMARY = "Opens a recorded profile as a picture, or in a viewer."
       USAGE = "view FILE [options]"

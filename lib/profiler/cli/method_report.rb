@@ -5,7 +5,7 @@ require_relative "source"
 module Profiler
   module CLI
     # What +report --method+ and +annotate+ print: functions and lines from near.
-    module Near
+    module MethodReport
       private
 
       # @param found [Array<Hash>] of {Profile#methods_like}

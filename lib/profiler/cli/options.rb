@@ -4,8 +4,8 @@ require_relative "files"
 
 module Profiler
   module CLI
-    # Options that say which part of a profile, and what of it, for verbs that read profiles.
-    module Parts
+    # Options that say which part of a profile, and what of it, for commands that read profiles.
+    module Options
       include Files
 
       private

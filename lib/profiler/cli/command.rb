@@ -4,17 +4,17 @@ require "optparse"
 
 module Profiler
   module CLI
-    # What all verbs share. A verb says +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define}
+    # What all commands share. A command says +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define}
     # and does its work in {#call}.
-    class Verb
+    class Command
       class << self
-        # One line for the list of verbs.
+        # One line for the list of commands.
         def summary
           self::SUMMARY
         end
       end
 
-      # @param argv [Array<String>] what stands after the verb
+      # @param argv [Array<String>] what stands after the command
       # @return [Integer] the exit status
       def run(argv)
         @help = false
@@ -37,7 +37,7 @@ module Profiler
 
       private
 
-      # @abstract Adds the verb's options.
+      # @abstract Adds the command's options.
       # @param parser [OptionParser]
       def define(parser); end
 
@@ -70,7 +70,7 @@ module Profiler
         end
       end
 
-      # OptionParser's own words are two lines in some Rubies, and do not name the verb.
+      # OptionParser's own words are two lines in some Rubies, and do not name the command.
       def problem(error)
         option, value = error.args
         case error
