@@ -190,8 +190,8 @@ module Profiler
     # @return [Array<Hash>] the heaviest first: +name path first_line self total callers callees lines+. Of the callers and
     #   callees +name path first_line weight+; who nobody called has the caller +nil+. Of the lines +line self total+.
     # @raise [ArgumentError] if there is no such function
-    def methods_like(pattern, type: nil)
-      Analysis.methods_like(self, pattern, typed(type))
+    def find_methods(pattern, type: nil)
+      Analysis.find_methods(self, pattern, typed(type))
     end
 
     # What each line of each file weighs.

@@ -83,7 +83,7 @@ module Profiler
       def of_method(profile, name)
         return {} unless profile.send(:_functions).any? { |it| it[0] == name }
 
-        profile.methods_like(name, type: @type).to_h do |it|
+        profile.find_methods(name, type: @type).to_h do |it|
           [it[:path], it[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]
         end
       end

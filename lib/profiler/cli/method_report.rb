@@ -8,7 +8,7 @@ module Profiler
     module MethodReport
       private
 
-      # @param found [Array<Hash>] of {Profile#methods_like}
+      # @param found [Array<Hash>] of {Profile#find_methods}
       def print_methods(found, whole, limit)
         found.each_with_index do |it, place|
           puts if place.positive?

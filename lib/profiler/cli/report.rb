@@ -75,7 +75,7 @@ module Profiler
       end
 
       def show_methods(path, profile, limit)
-        found = profile.methods_like(@method, type: @type)
+        found = profile.find_methods(@method, type: @type)
         @shown = type_of(profile)
         whole = profile.totals.fetch(@shown, 0)
         return print_json(file: path, type: @shown, total: whole, methods: found) if @json

@@ -37,8 +37,8 @@ module Profiler
           made.values_at(*roots)
         end
 
-        # See {Profile#methods_like}.
-        def methods_like(profile, pattern, type)
+        # See {Profile#find_methods}.
+        def find_methods(profile, pattern, type)
           functions = profile.send(:_functions)
           near = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
           found = functions_like(profile, pattern).map do |id|
