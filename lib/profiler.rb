@@ -19,12 +19,12 @@ module Profiler
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :Marker, "#{__dir__}/profiler/sample"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
-  autoload :Moment, "#{__dir__}/profiler/moment"
+  autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
   autoload :Sample, "#{__dir__}/profiler/sample"
 
   # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
-  MOMENT = (2**63) - 1
-  private_constant :MOMENT
+  INSTANT = (2**63) - 1
+  private_constant :INSTANT
 
   # What our own work can raise where an app goes on without it: all else that is raised there came from outside.
   OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
@@ -127,7 +127,7 @@ module Profiler
       begin
         yield if block_given?
       ensure
-        Session.send(:_mark, name.to_s, block_given? ? started_ns : MOMENT) if defined?(Session)
+        Session.send(:_mark, name.to_s, block_given? ? started_ns : INSTANT) if defined?(Session)
       end
     end
 

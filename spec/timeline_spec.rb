@@ -2,7 +2,7 @@
 
 require "json"
 
-# When it was: the moments of a timeline are what the rows are made of.
+# The events of a timeline add up to the samples.
 RSpec.describe "The timeline", :measured do
   include_context "with a box"
   include_context "with a program"
@@ -28,7 +28,7 @@ RSpec.describe "The timeline", :measured do
         %w[one other].map { |name| Thread.new { Thread.current.name = name; phases } }.each(&:join)
       end
       threads = profile.timeline.group_by(&:thread_name).slice("one", "other")
-      phase = ->(moment) { moment.frames.map(&:name).grep(/first_burn|nap|second_burn/).first&.delete_prefix("Object#") }
+      phase = ->(event) { event.frames.map(&:name).grep(/first_burn|nap|second_burn/).first&.delete_prefix("Object#") }
       puts JSON.generate(
         ordered: profile.timeline.each_cons(2).all? { |one, other| one.time <= other.time },
         within: profile.timeline.all? { |it| it.time.between?(0, profile.stats[:duration_ns] + 5_000_000) },
@@ -49,7 +49,7 @@ RSpec.describe "The timeline", :measured do
     expect(said["stats"]).to include("timeline_kept" => be > 100, "timeline_dropped" => 0)
   end
 
-  it "is made of frozen moments with all that rows have, as they are asked for" do
+  it "gives frozen events with all that samples have, created on demand" do
     printed = run(<<~RUBY)
       session = Profiler.start(raw: true, static_labels: { env: "test" })
       Profiler.label(job: "a") { burn }
@@ -57,9 +57,9 @@ RSpec.describe "The timeline", :measured do
       burn
       whole = session.stop
       p profile.timeline.class, profile.timeline.size == profile.timeline.count, profile.stats[:timeline_kept] == profile.timeline.size
-      moment = profile.timeline.find { |it| it.state == :running && it.count == 1 && it.labels.key?("job") }
-      p [moment, moment.frames, moment.labels, moment.thread_name].all?(&:frozen?), moment.labels, moment.state, moment.frames.first.class.name
-      p moment.members == [:time, *Profiler::Sample.members]
+      event = profile.timeline.find { |it| it.state == :running && it.count == 1 && it.labels.key?("job") }
+      p [event, event.frames, event.labels, event.thread_name].all?(&:frozen?), event.labels, event.state, event.frames.first.class.name
+      p event.members == [:time, *Profiler::Sample.members]
       p same?(profile), same?(whole), whole.timeline.first(5) == profile.timeline.first(5)
       p whole.timeline.sum(&:cpu) > profile.timeline.sum(&:cpu)
     RUBY

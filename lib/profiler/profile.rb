@@ -237,17 +237,17 @@ module Profiler
       Sample.all_of(self)
     end
 
-    # When the rows came to what they weigh: in the order of time, what each record gave them, and what was settled at the
-    # end. The moments of a row add up to the row, unless {#stats} says +timeline_dropped+.
+    # The timeline events in the order of time: what each record added to a sample, and what was settled at the end. The events
+    # of a sample add up to the sample, unless {#stats} says +timeline_dropped+.
     #
     #   profile.timeline.lazy.select { |it| it.state == :gvl }.map(&:time).first(3)
     #
-    # They are made as they are asked for: a million of them is much in memory.
+    # Events are created on demand, as a million of them takes much memory.
     #
-    # @return [Enumerator<Moment>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
+    # @return [Enumerator<TimelineEvent>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
     def timeline
       size = _timeline_size
-      Enumerator.new(size) { |moments| Moment.each_of(self) { |moment| moments << moment } } if size
+      Enumerator.new(size) { |events| TimelineEvent.each_of(self) { |event| events << event } } if size
     end
 
     # What the app told of itself with {Profiler.marker}, in the order of time.
