@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Who had the GVL while others waited for it, what a thread does before it first runs, and why garbage was collected.
-RSpec.describe "What a wall clock profile says besides", :measured do
+RSpec.describe "What a wall clock profile says besides" do
   before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
 
   def printed(code)
@@ -74,7 +74,7 @@ RSpec.describe "What a wall clock profile says besides", :measured do
     expect(lines).to eq(["true", '[["short", "main"]]', "true"])
   end
 
-  it "counts a thread's wait for its first turn, also where the session began meanwhile" do
+  it "counts a thread's wait for its first turn, also where the session began meanwhile", :timed do
     lines = printed(<<~RUBY)
       profile = Profiler.run(mode: :wall) { named("late") { sleep 0.01 }.tap { spin(80) }.join }
       start = profile.samples.find { |row| shown(row) == ["(thread start)"] && row.thread_name == "late" }
@@ -92,7 +92,7 @@ RSpec.describe "What a wall clock profile says besides", :measured do
     expect(lines).to eq(%w[gvl true true true])
   end
 
-  it "gives two waits of different length, in turn, each its share" do
+  it "gives two waits of different length, in turn, each its share", :timed do
     lines = printed(<<~RUBY)
       def long = sleep(0.005)
       def short = sleep(0.0003)

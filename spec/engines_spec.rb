@@ -3,7 +3,7 @@
 require_relative "support/other_user"
 
 # What ticks where the system refuses what would be best.
-RSpec.describe "An engine", :measured do
+RSpec.describe "An engine" do
   include OtherUser
 
   it "falls back to the timer of the process where the system gives none for a thread, and says so" do
@@ -32,7 +32,7 @@ RSpec.describe "An engine", :measured do
                              "the quota of pending signals is used up: see ulimit -i\nfalse\n"), result.err
   end
 
-  it "sees waits, whichever it is, also of a session that starts while another has it" do
+  it "sees waits, whichever it is, also of a session that starts while another has it", :timed do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     engines = Perf.among("perf", "thread_timer", "ticker", "setitimer")
     result = ruby_child("-e", <<~RUBY)
@@ -65,7 +65,7 @@ RSpec.describe "An engine", :measured do
     ), result.err
   end
 
-  it "is not put off, and charges no handler, for what others use of the CPU meanwhile" do
+  it "is not put off, and charges no handler, for what others use of the CPU meanwhile", :timed do
     # Where a handler reads the thread's CPU clock, the kernel may notice that it is somebody else's turn.
     engine = Perf.among("perf", "ticker").first
     result = ruby_child("-e", <<~RUBY)
@@ -89,7 +89,7 @@ RSpec.describe "An engine", :measured do
     expect(handler_ns / captured).to be < 30_000
   end
 
-  it "gives a thread that runs a tick in each interval, but for those that it was kept from" do
+  it "gives a thread that runs a tick in each interval, but for those that it was kept from", :timed do
     Perf.among("perf", "ticker").each do |engine|
       result = ruby_child("-e", <<~RUBY)
         require "profiler"
@@ -105,7 +105,7 @@ RSpec.describe "An engine", :measured do
     end
   end
 
-  it "has the time of system calls where they were made" do
+  it "has the time of system calls where they were made", :timed do
     Perf.among("perf", "ticker").each do |engine|
       result = ruby_child("-e", <<~RUBY)
         require "json"
@@ -162,7 +162,7 @@ RSpec.describe "An engine", :measured do
     end
   end
 
-  it "lets the ticker sleep while nobody runs, and wakes it" do
+  it "lets the ticker sleep while nobody runs, and wakes it", :timed do
     skip "before Ruby 3.3 nothing says who runs" if RUBY_VERSION < "3.3"
     result = ruby_child("-e", <<~RUBY)
       require "profiler"

@@ -2,7 +2,7 @@
 
 require "json"
 
-RSpec.describe "Labels", :measured do
+RSpec.describe "Labels" do
   include_context "with a program"
 
   let(:prelude) { <<~'RUBY' }
@@ -24,7 +24,7 @@ RSpec.describe "Labels", :measured do
     RUBY
   end
 
-  it "stand on the samples taken under them, whatever began first" do
+  it "stand on the samples taken under them, whatever began first", :timed do
     figures = JSON.parse(run(<<~RUBY))
       require "json"
       profile = nil
@@ -41,7 +41,7 @@ RSpec.describe "Labels", :measured do
     expect(figures.values).to all(be_between(20, 120))
   end
 
-  it "follow the fiber: across resume, Enumerator#next, and into fibers made under them" do
+  it "follow the fiber: across resume, Enumerator#next, and into fibers made under them", :timed do
     expect(run(<<~RUBY)).to eq("true\n")
       seen = []
       note = ->(want) { seen << [want, Profiler.labels[:request]] }
@@ -100,7 +100,7 @@ RSpec.describe "Labels", :measured do
     TEXT
   end
 
-  it "are bounded: what is too many becomes (other), and the header says so" do
+  it "are bounded: what is too many becomes (other), and the header says so", :timed do
     expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
       rss = -> { File.read("/proc/self/statm").split[1].to_i * 4096 }
       profile = Profiler.run do
@@ -148,7 +148,7 @@ RSpec.describe "Labels", :measured do
     RUBY
   end
 
-  it "say which fiber it was, to the session that wants to know and to no other" do
+  it "say which fiber it was, to the session that wants to know and to no other", :timed do
     figures = JSON.parse(run(<<~RUBY))
       require "json"
       whole = Profiler.start

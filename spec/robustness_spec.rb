@@ -3,7 +3,7 @@
 require "json"
 
 # No crash, and a right profile. The long run is `rake check:stress`.
-RSpec.describe "Under hard conditions", :measured do
+RSpec.describe "Under hard conditions" do
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\n#{code}", timeout: 180, **options)
     expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
@@ -21,7 +21,7 @@ RSpec.describe "Under hard conditions", :measured do
     RUBY
   end
 
-  it "follows 500 threads that are born and die" do
+  it "follows 500 threads that are born and die", :timed do
     expect(JSON.parse(run(<<~RUBY))).to match("refused" => 0, "missing" => be < 0.01, "more" => be < 2)
       require "json"
       own = 0
@@ -54,7 +54,7 @@ RSpec.describe "Under hard conditions", :measured do
     RUBY
   end
 
-  it "lets a thread get on whose stack takes longer to walk than its interval" do
+  it "lets a thread get on whose stack takes longer to walk than its interval", :timed do
     Perf.among("perf", "ticker").each do |engine|
       expect(run(<<~RUBY)).to eq("true true\n"), engine
         def deep(level, &work) = level.zero? ? work.call : deep(level - 1, &work)
@@ -130,7 +130,7 @@ RSpec.describe "Under hard conditions", :measured do
     expect(result.status).to be_success, result.err[0, 4_000]
   end
 
-  it "takes samples at safe points when asked to" do
+  it "takes samples at safe points when asked to", :timed do
     expect(run(<<~RUBY)).to eq("safepoint 1 true\n")
       clock = -> { Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) }
       own = clock.call

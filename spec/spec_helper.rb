@@ -2,7 +2,7 @@
 
 require_relative "support/box"
 require_relative "support/child"
-require_relative "support/measured"
+require_relative "support/timed"
 require_relative "support/perf"
 require_relative "support/program"
 

@@ -3,7 +3,7 @@
 require "json"
 
 # The events of a timeline add up to the samples.
-RSpec.describe "The timeline", :measured do
+RSpec.describe "The timeline" do
   include_context "with a box"
   include_context "with a program"
 
@@ -21,7 +21,7 @@ RSpec.describe "The timeline", :measured do
     def same?(profile) = sums(profile.timeline) == sums(profile.samples)
   RUBY
 
-  it "has the phases of each thread one after the other" do
+  it "has the phases of each thread one after the other", :timed do
     said = JSON.parse(run(<<~RUBY))
       require "json"
       profile = Profiler.run(mode: MODE, timeline: true) do
@@ -86,7 +86,7 @@ RSpec.describe "The timeline", :measured do
     RUBY
   end
 
-  it "leaves out what a session did not see: pauses, other labels, and what a child's parent did" do
+  it "leaves out what a session did not see: pauses, other labels, and what a child's parent did", :timed do
     printed = run(<<~RUBY)
       session = Profiler.start(timeline: true)
       burn(50)

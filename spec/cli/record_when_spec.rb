@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # When a recording records: from a signal to a signal, for so long, from the start but paused.
-RSpec.describe "profiler record, and when", :measured do
+RSpec.describe "profiler record, and when" do
   include_context "with a box"
 
   def record(*args, code)
@@ -19,7 +19,7 @@ RSpec.describe "profiler record, and when", :measured do
 
   let(:program) { "#{burn}; def before = burn(100); def during = burn(100); def after = burn(100); " }
 
-  it "is from one signal to the next" do
+  it "is from one signal to the next", :timed do
     result = record("--start-paused", "--signal", "SIGUSR2", program + <<~RUBY)
       def signal = (Process.kill(:USR2, $$); sleep 0.3)
       before
@@ -35,7 +35,7 @@ RSpec.describe "profiler record, and when", :measured do
     expect(result.err.lines.size).to eq 3 # what was written at the second signal, and at the end
   end
 
-  it "is for as long as it was told, and the command goes on" do
+  it "is for as long as it was told, and the command goes on", :timed do
     result = record("--duration", "0.3", program + <<~RUBY)
       during
       sleep 0.6
@@ -46,7 +46,7 @@ RSpec.describe "profiler record, and when", :measured do
     expect(%w[during after].map { |name| recorded?(name) }).to eq [true, false]
   end
 
-  it "never is, if the signal never comes" do
+  it "never is, if the signal never comes", :timed do
     result = record("--start-paused", program + "before")
     expect(result.code).to eq 0
     expect(recorded?("before")).to be false

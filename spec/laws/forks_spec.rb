@@ -2,11 +2,11 @@
 
 # Law 1 across processes: every sample is in exactly one file, and all files together are the clocks of all
 # processes.
-RSpec.describe "Time in processes that fork", :measured do
+RSpec.describe "Time in processes that fork" do
   def profile(path) = Profiler::Profile.load(path)
 
   Perf.among("perf", "thread_timer", "ticker", "setitimer").each do |engine|
-    it "is in the file of its process, once, engine #{engine}" do
+    it "is in the file of its process, once, engine #{engine}", :timed do
       require "profiler"
       Dir.mktmpdir do |box|
         log = File.join(box, "log").tap { |it| Dir.mkdir(it) }

@@ -4,7 +4,7 @@ require "tmpdir"
 require "rbconfig"
 
 # Law 3, mechanically: what the handler may not do.
-RSpec.describe "The signal handler", :measured do
+RSpec.describe "The signal handler" do
   before(:context) do
     @directory = Dir.mktmpdir("malloc_counter")
     @library = File.join(@directory, "malloc_counter.so")

@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1 for objects: what a session of all threads counts is what the VM itself counts, to the last object.
-RSpec.describe "Objects in :allocations", :measured do
+RSpec.describe "Objects in :allocations" do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|

@@ -4,7 +4,7 @@ require "json"
 
 # Law 1 for many sessions at once: each gives its own threads their own clocks over its own span, whatever
 # the others do.
-RSpec.describe "Time in sessions that overlap", :measured do
+RSpec.describe "Time in sessions that overlap" do
   # What a thread does before it first reads its clock, and after it last does.
   slack_ns = 1_000_000
 
@@ -15,7 +15,7 @@ RSpec.describe "Time in sessions that overlap", :measured do
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
     engine = engines[run % engines.size]
 
-    it "is that of their threads and labels in the random program #{seed}, engine #{engine}" do
+    it "is that of their threads and labels in the random program #{seed}, engine #{engine}", :timed do
       result = ruby_child("spec/scripts/random_sessions.rb", timeout: 120,
                           env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
       expect(result.status).to be_success, result.err

@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1: per thread, the sum of the profile is the thread's own CPU clock.
-RSpec.describe "Time in :cpu", :measured do
+RSpec.describe "Time in :cpu" do
   # What the kernel's tick can hide, whatever CONFIG_HZ is.
   tick_ns = 10_000_000
 
@@ -12,7 +12,7 @@ RSpec.describe "Time in :cpu", :measured do
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
     interval = [1_000, 50, 10_000][run % 3]
 
-    it "is each thread's own clock in the random program #{seed}, interval #{interval}" do
+    it "is each thread's own clock in the random program #{seed}, interval #{interval}", :timed do
       result = ruby_child("spec/scripts/random_threads.rb", timeout: 120,
                           env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
       expect(result.status).to be_success, result.err
@@ -31,7 +31,7 @@ RSpec.describe "Time in :cpu", :measured do
     end
   end
 
-  it "says what was asked and what came of it" do
+  it "says what was asked and what came of it", :timed do
     stats = JSON.parse(ruby_child("spec/scripts/burn.rb", "400").out)
     expect(stats["interval_ns"]).to eq(1_000_000)
     expect(stats["effective_interval_ns"]).to eq(stats["cpu_ns"] / stats["samples"])

@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
-RSpec.describe "Time in :wall", :measured do
+RSpec.describe "Time in :wall" do
   # From Ruby 3.3 on; before that the VM does not say who waits, and it is sampled.
   measured = RUBY_VERSION >= "3.3"
   def measured_only = (skip "waits are sampled here" if RUBY_VERSION < "3.3")
@@ -14,7 +14,7 @@ RSpec.describe "Time in :wall", :measured do
     mode = ["wall", "cpu,wall"][run % 2]
     interval = [1_000, 100, 10_000][run % 3]
 
-    it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}" do
+    it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}", :timed do
       result = ruby_child("spec/scripts/random_waits.rb", timeout: 120,
                           env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode })
       expect(result.status).to be_success, result.err
@@ -57,7 +57,7 @@ RSpec.describe "Time in :wall", :measured do
     result.out.lines(chomp: true)
   end
 
-  it "has a stack for a wait that began before the session, or outlives it" do
+  it "has a stack for a wait that began before the session, or outlives it", :timed do
     names = printed(<<~RUBY)
       def in_a_nap = sleep
       def till_the_end = Queue.new.pop
@@ -76,7 +76,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(JSON.parse(names[1])).to match([be_between(95, Integer(names[2]) + 1)] * 2)
   end
 
-  it "gives two waits in turn their shares, whatever the interval" do
+  it "gives two waits in turn their shares, whatever the interval", :timed do
     share = printed(<<~RUBY).first
       def one = sleep(0.0006)
       def two = sleep(0.0006)
@@ -88,7 +88,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(Float(share)).to be_within(measured ? 0.06 : 0.15).of(0.5)
   end
 
-  it "does not give the time of long waits to short ones" do
+  it "does not give the time of long waits to short ones", :timed do
     took, share = printed(<<~RUBY)
       $took = Hash.new(0.0)
       def timed(name, since = Process.clock_gettime(Process::CLOCK_MONOTONIC)) = yield.tap { $took[name] += Process.clock_gettime(Process::CLOCK_MONOTONIC) - since }
@@ -102,7 +102,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(Float(share)).to be_within(measured ? 0.06 : 0.15).of(Float(took))
   end
 
-  it "tells what runs from what waits in between" do
+  it "tells what runs from what waits in between", :timed do
     running, waiting = printed(<<~RUBY)
       def runs = 2_000.times { |number| number.to_s }
       def waits = sleep(0.0007)
@@ -114,7 +114,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(Float(waiting)).to be > 0.85
   end
 
-  it "gives two waits for the GVL in turn their shares" do
+  it "gives two waits for the GVL in turn their shares", :timed do
     measured_only
     share, enough = printed(<<~RUBY)
       busy = Thread.new { spin(100_000) }
@@ -151,7 +151,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(lines[3]).to eq("true")
   end
 
-  it "counts only what happened under the labels that a session looks at" do
+  it "counts only what happened under the labels that a session looks at", :timed do
     lines = printed(<<~RUBY)
       session = Profiler.start(mode: :wall, labels: { job: "a" })
       since = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -167,7 +167,7 @@ RSpec.describe "Time in :wall", :measured do
     expect([waited + ran, waited, lines[1]]).to match([be_within(2).of(Integer(lines[2])), measured ? 10 : (be >= 9), '["a"]'])
   end
 
-  it "is measured in a forked child too" do
+  it "is measured in a forked child too", :timed do
     lines = printed(<<~RUBY)
       session = Profiler.start(mode: :wall)
       reader, writer = IO.pipe
@@ -188,7 +188,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(Integer(lines[1])).to be_between(30, 120)
   end
 
-  it "lets whatever waits in Ruby wait as long as it should" do
+  it "lets whatever waits in Ruby wait as long as it should", :timed do
     lines = printed(<<~RUBY)
       require "timeout"
       require "io/wait"
@@ -211,7 +211,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(Integer(lines.last)).to measured ? eq(0) : be_between(10, 1_000)
   end
 
-  it "interrupts a wait a few times at most, where it has to, and counts that" do
+  it "interrupts a wait a few times at most, where it has to, and counts that", :timed do
     skip "no wait is interrupted here" if measured
     counts = printed(<<~RUBY).map { |line| Integer(line) }
       require "fiddle"
@@ -249,7 +249,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(lines).to eq(["[0, 0, 0, 0]"] * 2)
   end
 
-  it "interrupts hardly any of a thread that keeps the GVL" do
+  it "interrupts hardly any of a thread that keeps the GVL", :timed do
     measured_only
     interrupted = printed(<<~RUBY).first
       require "fiddle"
@@ -268,7 +268,7 @@ RSpec.describe "Time in :wall", :measured do
     expect(Integer(interrupted)).to be <= 40
   end
 
-  it "is told by the report, and by state" do
+  it "is told by the report, and by state", :timed do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       profile = Profiler.run(mode: :wall) { sleep 0.1 }

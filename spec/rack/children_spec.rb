@@ -3,7 +3,7 @@
 require "json"
 
 # A request may fork. What the child does is the child's.
-RSpec.describe "A profiled request that forks", :measured do
+RSpec.describe "A profiled request that forks" do
   include_context "with a program"
   include_context "with a box"
 
@@ -37,14 +37,14 @@ RSpec.describe "A profiled request that forks", :measured do
   end
 
   ways.each do |name, way|
-    it "has its own time and not that of its child (#{name})" do
+    it "has its own time and not that of its child (#{name})", :timed do
       found = served(way)
       expect(found.map { |it| it.slice(:parent, :childs) }).to eq([{ parent: true, childs: 0 }] * 2)
       expect(found.map { |it| it[:own] }).to all(be_between(159, 180))
     end
   end
 
-  it "has a profile of its own in a child that goes on with it" do
+  it "has a profile of its own in a child that goes on with it", :timed do
     found = served("childs unless fork")
     parents, others = found.partition { |it| it[:parent] }
     expect(parents.size).to eq(2)

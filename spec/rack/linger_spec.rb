@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Where each request has a session, what the next one needs is left in place for a while; but nothing that could be noticed.
-RSpec.describe "After the session of a request", :measured do
+RSpec.describe "After the session of a request" do
   before do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
@@ -18,7 +18,7 @@ RSpec.describe "After the session of a request", :measured do
     RUBY
   end
 
-  it "its timer stays, ticks for nobody, and goes when none has come for a while" do
+  it "its timer stays, ticks for nobody, and goes when none has come for a while", :timed do
     expect(after_requests(<<~'RUBY')).to eq("1 false\n[0, true]\n0 1\n")
       puts "#{timers} #{Profiler.running?}"
       burn
@@ -31,7 +31,7 @@ RSpec.describe "After the session of a request", :measured do
     RUBY
   end
 
-  it "sessions of every other kind begin as ever, whatever the engine" do
+  it "sessions of every other kind begin as ever, whatever the engine", :timed do
     expect(after_requests(<<~'RUBY')).to eq("[:setitimer, true, 0]\n[:perf, true, 0]\n[:ticker, true, 0]\n[:thread_timer, true, 0]\n100 0\n[true, 0]\n")
       %i[setitimer perf ticker thread_timer].each do |engine|
         seen = Profiler.run(engine: engine) { burn }.stats[:captured] > 3
@@ -49,7 +49,7 @@ RSpec.describe "After the session of a request", :measured do
     RUBY
   end
 
-  it "threads are born and end, the process forks, and the signal is the app's if it wants that" do
+  it "threads are born and end, the process forks, and the signal is the app's if it wants that", :timed do
     expect(after_requests(<<~'RUBY')).to eq("[200, true, 0]\n0\n[\"main\", \"worker\"]\nnil\n")
       GC.start
       20.times { Thread.new { burn(1) }.join }

@@ -4,7 +4,7 @@ require "json"
 require_relative "../support/server"
 require_relative "../support/tools"
 
-RSpec.describe "Profiler::Middleware in Puma", :measured do
+RSpec.describe "Profiler::Middleware in Puma" do
   include_context "with a box"
   include Server
   include Tools
@@ -32,7 +32,7 @@ RSpec.describe "Profiler::Middleware in Puma", :measured do
     end
   end
 
-  it "profiles 8 of 32 requests at once, in a cluster under load, each by itself" do
+  it "profiles 8 of 32 requests at once, in a cluster under load, each by itself", :timed do
     need "wrk"
     puma("-w", "2", "-t", "20:20", AT_ONCE: "8") do |port|
       load = Thread.new { command_child("wrk", "-t1", "-c4", "-d4s", "http://127.0.0.1:#{port}/request/99") }
@@ -53,7 +53,7 @@ RSpec.describe "Profiler::Middleware in Puma", :measured do
     profiles.each { |it| expect_own_clocks(it) }
   end
 
-  it "follows bodies that are sent piece by piece, and connections that are taken, to their end" do
+  it "follows bodies that are sent piece by piece, and connections that are taken, to their end", :timed do
     puma("-t", "2:2") do |port|
       ask = { "X-Profile" => "mode=cpu,wall" }
       expect(ask(port, "/parts/1", ask).body).to eq("part\n" * 3)

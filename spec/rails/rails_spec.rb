@@ -3,7 +3,7 @@
 require "json"
 require_relative "../support/tools"
 
-RSpec.describe "In a Rails app", :measured do
+RSpec.describe "In a Rails app" do
   include_context "with a box"
   include Tools
 
@@ -29,7 +29,7 @@ RSpec.describe "In a Rails app", :measured do
     result.out
   end
 
-  it "labels what is done by controller and action, and marks SQL, templates and caches without values" do
+  it "labels what is done by controller and action, and marks SQL, templates and caches without values", :timed do
     out = JSON.parse(rails(<<~RUBY))
       get("/orders/1")
       Rails.cache.clear
@@ -48,7 +48,7 @@ RSpec.describe "In a Rails app", :measured do
     expect(out["longest"]).to be > 14_000_000
   end
 
-  it "is right about 404, 500, bodies sent piece by piece, and ActionController::Live" do
+  it "is right about 404, 500, bodies sent piece by piece, and ActionController::Live", :timed do
     out = JSON.parse(rails(<<~RUBY))
       ask = { "HTTP_X_PROFILE" => "cpu" }
       said = %w[/gone /broken /parts /live /nowhere].to_h do |path|
@@ -69,7 +69,7 @@ RSpec.describe "In a Rails app", :measured do
     expect(out.values_at("/parts", "/live").map(&:last)).to all(be_between(-13, 15))
   end
 
-  it "labels jobs, and profiles those whose class says so" do
+  it "labels jobs, and profiles those whose class says so", :timed do
     out = rails(<<~RUBY)
       whole = Profiler.run { PlainJob.perform_now; ImportJob.perform_now }
       rows = whole.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }

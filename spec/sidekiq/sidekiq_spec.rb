@@ -4,7 +4,7 @@ require "json"
 require "socket"
 require_relative "../support/tools"
 
-RSpec.describe "Profiler::Sidekiq", :measured do
+RSpec.describe "Profiler::Sidekiq" do
   include_context "with a box"
   include Tools
 
@@ -35,7 +35,7 @@ RSpec.describe "Profiler::Sidekiq", :measured do
     end
   end
 
-  it "has a profile of each job that asks for one or was slow, with real Redis between" do
+  it "has a profile of each job that asks for one or was slow, with real Redis between", :timed do
     need "sidekiq"
     jobs = File.join(__dir__, "jobs.rb")
     with_redis do |url|

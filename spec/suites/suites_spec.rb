@@ -2,7 +2,7 @@
 
 require_relative "../support/tools"
 
-RSpec.describe "Examples of a suite", :measured do
+RSpec.describe "Examples of a suite" do
   include_context "with a box"
   include Tools
 
@@ -39,7 +39,7 @@ RSpec.describe "Examples of a suite", :measured do
     end
   RUBY
 
-  it "of RSpec have profiles where they are tagged, and the slowest are named" do
+  it "of RSpec have profiles where they are tagged, and the slowest are named", :timed do
     need "rspec"
     result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box)
     expect(result.out).to include("4 examples, 1 failure").and match(/\[profiler\] 3 profiled, the slowest:\n +\d+\.\d+ s  A shop \w+  .*\.pb\.gz/)
@@ -52,7 +52,7 @@ RSpec.describe "Examples of a suite", :measured do
     expect(profiles.size).to eq(4)
   end
 
-  it "of minitest have profiles where the class says so" do
+  it "of minitest have profiles where the class says so", :timed do
     need_library "minitest"
     result = ruby_child(script(<<~RUBY), chdir: box)
       require "minitest/autorun"
