@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "tmpdir"
+require_relative "support/tools"
 
 # What mode: :heap says is alive: what a program keeps, and nothing that was freed.
 RSpec.describe "The heap" do
+  include Tools
+
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\nrequire 'objspace'\n#{code}", **options)
     expect(result.status).to be_success, result.err
@@ -160,8 +163,15 @@ RSpec.describe "The heap" do
       lines = out.lines.map(&:chomp)
       expect(lines.first(2)).to eq(%w[true true])
       expect(lines[2..]).to match([/\Aobjects   .*; one in 5 looked at; [\d,]+ alive at the end\z/, /\Ainuse_space: .* in all\z/, "[:cpu, :heap]"])
-      raw = command_child("go", "tool", "pprof", "-raw", "heap.pb.gz", chdir: box) if system("go", "version", out: File::NULL, err: File::NULL)
-      expect(raw.out).to include("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes") if raw
+    end
+  end
+
+  it "has its types in Go's order, by Go's own tool" do
+    need "go"
+    Dir.mktmpdir do |box|
+      run('Profiler.run(mode: :heap, out: "heap.pb.gz") { $kept = Array.new(5_000) { Object.new } }', chdir: box)
+      raw = command_child("go", "tool", "pprof", "-raw", "heap.pb.gz", chdir: box)
+      expect(raw.out).to include("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes"), raw.err
     end
   end
 

@@ -13,6 +13,7 @@ RSpec.describe "Objects in :allocations" do
       result = ruby_child("spec/scripts/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
       expect(result.status).to be_success, result.err
       rows = JSON.parse(result.out)
+      expect(rows).not_to be_empty
       rows.each do |row|
         expect(row["sum"]).to eq(row["vm"]), row.inspect
         expect(row["objects"]).to eq(row["sum"])

@@ -19,6 +19,7 @@ RSpec.describe "Time in :cpu" do
       report = JSON.parse(result.out)
       clocks, sums = report.values_at("clocks", "sums")
 
+      expect(clocks).not_to be_empty
       clocks.each do |thread, clock|
         # A thread's clock was read inside of it, so the profile has a little more, never less.
         expect(sums.fetch(thread, 0)).to be_within(tick_ns + (interval * 1_000)).of(clock),
@@ -32,10 +33,11 @@ RSpec.describe "Time in :cpu" do
   end
 
   it "says what was asked and what came of it", :timed do
+    # A thread's first tick comes within an interval, and a kernel ticks 100 times a second at least.
     stats = JSON.parse(ruby_child("spec/scripts/burn.rb", "400").out)
     expect(stats["interval_ns"]).to eq(1_000_000)
-    expect(stats["effective_interval_ns"]).to eq(stats["cpu_ns"] / stats["samples"])
-    expect(stats["effective_interval_ns"]).to be >= 500_000
+    expect(stats["effective_interval_ns"]).to be_between(900_000, 2 * tick_ns)
+    expect(stats["effective_interval_ns"] * stats["samples"]).to be_within(20_000_000).of(400_000_000)
   end
 
   it "gives time that was never sampled a name of its own" do

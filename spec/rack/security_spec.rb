@@ -114,7 +114,8 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     expect(text.values).to all(be_valid_encoding)
     expect(written.fetch("evil.svg")).not_to match(/<b>|alert\(1\)<\/script>/)
     expect(written.fetch("evil.folded").lines).to all(match(/\A[^;].* \d+\n\z/))
-    text.select { |name, _| name =~ /json\z|cpuprofile\z/ }.each_value { |it| expect { JSON.parse(it) }.not_to raise_error }
+    expect(text.size).to eq(10)
+    text.select { |name, _| name =~ /json\z|cpuprofile\z/ }.each { |name, it| expect(JSON.parse(it)).to be_a(Hash), name }
     expect(text.values.join).not_to include("\0")
   end
 end
