@@ -68,7 +68,7 @@ RSpec.describe "profiler doctor" do
   end
 
   it "says whose SIGPROF is, if it is somebody else's" do
-    env = { "RUBYOPT" => "-r./spec/scripts/foreign_handler" }
+    env = { "RUBYOPT" => "-r./spec/programs/foreign_handler" }
     result = profiler_child("doctor", env: env)
     expect(line(result.out, "SIGPROF")).to start_with("x ").and include "somebody else handles it"
     expect(line(result.out, "thread_timer")).to include "not available: SIGPROF is somebody else's"
@@ -133,7 +133,7 @@ RSpec.describe "profiler doctor" do
   end
 
   it "answers, with the same keys, where the profiler does not work" do
-    env = { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" }
+    env = { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" }
     said = facts(env: env)
     expect(said.keys).to eq keys
     expect(said).to include(ok: false, signal: nil, engines: [], cost: nil, problems: [/fastruby is not CRuby/])

@@ -15,7 +15,7 @@ RSpec.describe "The signal handler" do
   after(:context) { FileUtils.remove_entry(@directory) }
 
   def count(env = {})
-    result = ruby_child("spec/scripts/burn.rb", "2000", env: { "LD_PRELOAD" => @library, **env })
+    result = ruby_child("spec/programs/burn.rb", "2000", env: { "LD_PRELOAD" => @library, **env })
     expect(result.status).to be_success, result.err
     line = result.err[/malloc_counter handled=(\d+) allocations=(\d+)/] or raise "no count in #{result.err}"
     line.scan(/\d+/).map(&:to_i)

@@ -10,7 +10,7 @@ RSpec.describe "Objects in :allocations" do
     every = [1, 2, 10, 100, 1_000, 10_000][run % 6]
 
     it "are as many as the VM counts in the random program #{seed}, one in #{every} looked at" do
-      result = ruby_child("spec/scripts/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
+      result = ruby_child("spec/programs/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
       expect(result.status).to be_success, result.err
       rows = JSON.parse(result.out)
       expect(rows).not_to be_empty

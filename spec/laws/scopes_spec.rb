@@ -9,7 +9,7 @@ RSpec.describe "Time in a session with a scope" do
     mode = modes[run % modes.size]
 
     it "is that of its request in the random program #{seed}, mode #{mode}", :timed do
-      result = ruby_child("spec/scripts/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode })
+      result = ruby_child("spec/programs/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode })
       expect(result.status).to be_success, result.err
     end
   end

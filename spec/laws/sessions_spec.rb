@@ -16,7 +16,7 @@ RSpec.describe "Time in sessions that overlap" do
     engine = engines[run % engines.size]
 
     it "is that of their threads and labels in the random program #{seed}, engine #{engine}", :timed do
-      result = ruby_child("spec/scripts/random_sessions.rb", timeout: 120,
+      result = ruby_child("spec/programs/random_sessions.rb", timeout: 120,
                           env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
       expect(result.status).to be_success, result.err
       sessions = JSON.parse(result.out)

@@ -13,7 +13,7 @@ RSpec.describe "Time in :cpu" do
     interval = [1_000, 50, 10_000][run % 3]
 
     it "is each thread's own clock in the random program #{seed}, interval #{interval}", :timed do
-      result = ruby_child("spec/scripts/random_threads.rb", timeout: 120,
+      result = ruby_child("spec/programs/random_threads.rb", timeout: 120,
                           env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
       expect(result.status).to be_success, result.err
       report = JSON.parse(result.out)
@@ -34,7 +34,7 @@ RSpec.describe "Time in :cpu" do
 
   it "says what was asked and what came of it", :timed do
     # A thread's first tick comes within an interval, and a kernel ticks 100 times a second at least.
-    stats = JSON.parse(ruby_child("spec/scripts/burn.rb", "400").out)
+    stats = JSON.parse(ruby_child("spec/programs/burn.rb", "400").out)
     expect(stats["interval_ns"]).to eq(1_000_000)
     expect(stats["effective_interval_ns"]).to be_between(900_000, 2 * tick_ns)
     expect(stats["effective_interval_ns"] * stats["samples"]).to be_within(20_000_000).of(400_000_000)

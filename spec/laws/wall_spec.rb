@@ -15,7 +15,7 @@ RSpec.describe "Time in :wall" do
     interval = [1_000, 100, 10_000][run % 3]
 
     it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}", :timed do
-      result = ruby_child("spec/scripts/random_waits.rb", timeout: 120,
+      result = ruby_child("spec/programs/random_waits.rb", timeout: 120,
                           env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode })
       expect(result.status).to be_success, result.err
       report = JSON.parse(result.out)

@@ -5,7 +5,7 @@ require "json"
 # The cases stand in the script, each with the name that it should have on every Ruby.
 RSpec.describe "Names" do
   it "are right for every kind of method, in profiles and from name_of" do
-    result = ruby_child("spec/scripts/names.rb")
+    result = ruby_child("spec/programs/names.rb")
     said = JSON.parse(result.out)
     expect(said["wrong"]).to eq([]), result.err
     expect(said["cases"]).to be > 75

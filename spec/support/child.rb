@@ -28,7 +28,7 @@ module Child
   # Runs this Ruby with our lib on its path.
   #
   #   ruby_child("-e", "puts 1").out
-  #   ruby_child("spec/scripts/burn.rb", "200", env: { "SEED" => "1" }, ruby_options: ["-W2"])
+  #   ruby_child("spec/programs/burn.rb", "200", env: { "SEED" => "1" }, ruby_options: ["-W2"])
   #
   # @param args [Array<String>] a script's path or +-e+ and code, then the program's arguments
   # @param env [Hash] nil as a value takes a variable away
