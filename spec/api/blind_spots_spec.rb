@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# What no session can see is at least counted and said.
-RSpec.describe "A profile" do
-  it "says what of the process it does not see" do
+# No session can observe all of a process. The rest is counted and noted.
+RSpec.describe "Profiler::Profile" do
+  it "notes Ractors that are not profiled" do
     note = "threads of other Ractors are not in this profile, nor are the objects that they made"
     result = ruby_child("-W0", "-e", <<~RUBY)
       require "profiler"
@@ -11,6 +11,9 @@ RSpec.describe "A profile" do
       p Profiler.run { }.meta[:notes]
     RUBY
     expect(result.out).to eq(%([]\n["#{note}"]\n)), result.err
+  end
+
+  it "notes M:N threads, and refuses :wall with them" do
     skip "this Ruby has no M:N threads" if RUBY_VERSION < "3.3"
 
     result = ruby_child("-e", "require 'profiler'; puts Profiler.run { }.meta[:notes]", env: { "RUBY_MN_THREADS" => "1" })
@@ -19,7 +22,7 @@ RSpec.describe "A profile" do
     expect(result.err).to include("mode: :wall cannot be measured here: with RUBY_MN_THREADS")
   end
 
-  it "counts the CPU time that it does not see" do
+  it "notes the CPU time of threads that are not profiled" do
     result = ruby_child("-W0", "-e", <<~RUBY)
       require "profiler"
       def unseen(&block) = Profiler.run(&block).then { |it| [it.stats[:unseen_cpu_ns], it.report[/^.*of CPU .*other Ractors/]] }
@@ -36,7 +39,7 @@ RSpec.describe "A profile" do
     expect(result.out).to eq("true\ntrue\nnil\n0\n"), result.err
   end
 
-  it "has the time of native threads where Ruby threads share them" do
+  it "has the CPU time of Ruby threads that share native threads" do
     skip "this Ruby has no M:N threads" if RUBY_VERSION < "3.3"
 
     result = ruby_child("-e", <<~RUBY, env: { "RUBY_MN_THREADS" => "1" })

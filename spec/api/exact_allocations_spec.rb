@@ -3,14 +3,14 @@
 require "tmpdir"
 
 # Every object of a block, and the matchers that count them.
-RSpec.describe "Exact allocations" do
+RSpec.describe "Profiler.allocations_of" do
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\n#{code}", **options)
     expect(result.status).to be_success, result.err
     result.out
   end
 
-  it "are those of the block, each one, and nothing of ours" do
+  it "counts every object of the block, and none of the profiler's" do
     out = run(<<~RUBY)
       class Point; def initialize = @it = String.new; end
       3.times do
@@ -24,7 +24,7 @@ RSpec.describe "Exact allocations" do
     expect(lines[3..]).to match(["0", /\A\["5 x Array \(200 bytes\) at -e:\d+ in block /])
   end
 
-  it "are those of its own thread, and of its fibers" do
+  it "counts the objects of its own thread and its fibers" do
     out = run(<<~RUBY)
       class Mine; end
       class Other; end
@@ -37,7 +37,7 @@ RSpec.describe "Exact allocations" do
     expect(out).to eq("7\n0\n")
   end
 
-  it "raise what the block raises, and leave no session behind" do
+  it "raises what the block raises, and leaves no session behind" do
     out = run(<<~RUBY)
       begin
         Profiler.allocations_of { raise IOError, "mine" }
@@ -63,7 +63,7 @@ RSpec.describe "Exact allocations" do
       RUBY
     end
 
-    it "say where the objects were made" do
+    it "says where the objects were allocated" do
       Dir.mktmpdir do |box|
         File.write("#{box}/a_spec.rb", code)
         result = ruby_child("-S", "rspec", "a_spec.rb", chdir: box)
@@ -74,7 +74,7 @@ RSpec.describe "Exact allocations" do
     end
   end
 
-  it "are counted in minitest" do
+  it "has an assertion for minitest" do
     out = run(<<~RUBY)
       begin
         require "minitest"

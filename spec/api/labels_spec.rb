@@ -2,7 +2,7 @@
 
 require "json"
 
-RSpec.describe "Labels" do
+RSpec.describe "Profiler.label" do
   include_context "with a program"
 
   let(:prelude) { <<~'RUBY' }
@@ -10,7 +10,7 @@ RSpec.describe "Labels" do
     def by(profile, name) = profile.samples.group_by { |it| it.labels[name] }.transform_values { |it| it.sum(&:cpu) / 1_000_000 }
   RUBY
 
-  it "nest, add up, can be taken away, and end with their block" do
+  it "nests, adds up, removes labels with nil, and ends with its block" do
     expect(run(<<~RUBY)).to eq("{}\n{:a=>\"1\", :b=>\"x\"}\n{:a=>\"2\"}\n{:a=>\"1\", :b=>\"x\"}\n:thrown\n{}\n[7]\n".then { |it| RUBY_VERSION < "3.4" ? it : it.gsub(/:(\w+)=>/, '\1: ') })
       p Profiler.labels
       Profiler.label(a: 1, "b" => :x) do
@@ -24,7 +24,7 @@ RSpec.describe "Labels" do
     RUBY
   end
 
-  it "stand on the samples taken under them, whatever began first", :timed do
+  it "labels the samples of its block, whether it or the session began first", :timed do
     figures = JSON.parse(run(<<~RUBY))
       require "json"
       profile = nil
@@ -41,7 +41,7 @@ RSpec.describe "Labels" do
     expect(figures.values).to all(be_between(20, 120))
   end
 
-  it "follow the fiber: across resume, Enumerator#next, and into fibers made under them", :timed do
+  it "follows the fiber across resume and Enumerator#next, and is inherited by new fibers", :timed do
     expect(run(<<~RUBY)).to eq("true\n")
       seen = []
       note = ->(want) { seen << [want, Profiler.labels[:request]] }
@@ -62,7 +62,7 @@ RSpec.describe "Labels" do
     RUBY
   end
 
-  it "are those under which a fiber was made, not those under which it is resumed" do
+  it "is inherited where a fiber is created, not where it is resumed" do
     skip "before Ruby 3.2 nothing tells when a fiber is made" if RUBY_VERSION < "3.2"
 
     expect(run(<<~RUBY)).to eq("[\"maker\", \"maker\"]\n")
@@ -73,7 +73,7 @@ RSpec.describe "Labels" do
     RUBY
   end
 
-  it "cost nobody anything: wrong ones are refused before the block runs" do
+  it "refuses invalid labels before the block runs" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       [{ a: Object }, { 1 => 2 }, { "" => 1 }, (1..40).to_h { |it| [it.to_s, 1] }].each do |labels|
         Profiler.label(labels) { puts "it ran" }
@@ -100,7 +100,7 @@ RSpec.describe "Labels" do
     TEXT
   end
 
-  it "are bounded: what is too many becomes (other), and the header says so", :timed do
+  it "bounds the number of label sets: later ones become (other), and the header says so", :timed do
     expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
       rss = -> { File.read("/proc/self/statm").split[1].to_i * 4096 }
       profile = Profiler.run do
@@ -118,13 +118,13 @@ RSpec.describe "Labels" do
   end
 
   # CHECKS=10000000 spec/programs/label_storm.rb takes four minutes.
-  it "are those of the request that runs, in every form that fibers and threads can give it" do
+  it "labels each request with its own, in every combination of fibers and threads" do
     result = ruby_child("spec/programs/label_storm.rb", env: { "CHECKS" => ENV.fetch("LABEL_CHECKS", "300000") }, timeout: 600)
     expect(result.status).to be_success, result.err
     expect(result.out).to match(/\A\d+ checks, \d+ of \d+ samples inside/)
   end
 
-  it "survive GC.compact, dead threads and dead fibers" do
+  it "survives GC.compact, dead threads and dead fibers" do
     expect(run(<<~RUBY, timeout: 120)).to eq("0\n")
       GC.auto_compact = true
       wrong = 0
@@ -148,7 +148,7 @@ RSpec.describe "Labels" do
     RUBY
   end
 
-  it "say which fiber it was, to the session that wants to know and to no other", :timed do
+  it "numbers fibers for sessions with fibers: true and for no other", :timed do
     figures = JSON.parse(run(<<~RUBY))
       require "json"
       whole = Profiler.start

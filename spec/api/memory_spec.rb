@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 # What profiles take in memory, which is outside of Ruby's heap.
-RSpec.describe "The memory of profiles" do
+RSpec.describe "The memory of a profile" do
   include_context "with a box"
   include_context "with a program"
 
   before { File.write(in_box("large.folded"), (1..40_000).map { |it| "main;#{"a;" * (it % 50)}f#{it} 1\n" }.join) }
 
-  it "is what ObjectSpace says" do
+  it "is reported by ObjectSpace.memsize_of" do
     expect(run(<<~RUBY, chdir: box)).to eq("true\ntrue\n")
       require "objspace"
       large = Profiler::Profile.load("large.folded")
@@ -18,7 +18,7 @@ RSpec.describe "The memory of profiles" do
     RUBY
   end
 
-  it "is known to the GC, which collects profiles that nobody holds" do
+  it "is known to the GC, which frees unreferenced profiles" do
     expect(run(<<~RUBY, chdir: box)).to eq("true true\n")
       large = Profiler::Profile.load("large.folded")
       GC.start

@@ -4,7 +4,7 @@ require "tmpdir"
 
 # Bad input: an error that names the value and what is allowed; the app's own result unchanged; nothing
 # half-written left behind.
-RSpec.describe "Options" do
+RSpec.describe "Options of Profiler.run" do
   def message(code)
     result = ruby_child("-e", "require 'profiler'; begin; #{code}; puts 'no error'; rescue => e; puts \"\#{e.class}: \#{e.message}\"; end")
     expect(result.status).to be_success, result.err
@@ -48,7 +48,7 @@ RSpec.describe "Options" do
     end
   end
 
-  it "takes what it says it takes" do
+  it "accept every documented value" do
     ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
      "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true", "timeline: true", "raw: false", "timeline: nil",
      "mode: :allocations", "mode: :object, every: 1_000_000", "mode: %i[cpu allocations], interval: 50, every: 1"].each do |options|
@@ -56,18 +56,18 @@ RSpec.describe "Options" do
     end
   end
 
-  it "needs a block" do
+  it "require a block" do
     expect(message("Profiler.run")).to eq("ArgumentError: no block given")
   end
 
-  describe "a file" do
+  describe "out:" do
     around { |example| Dir.mktmpdir { |directory| Dir.chdir(directory) { example.run } } }
 
     def run(code)
       ruby_child("-e", "require 'profiler'; #{code}", chdir: Dir.pwd)
     end
 
-    it "is written whole, readable by its owner alone, and replaces what was there" do
+    it "replaces the file atomically, readable by its owner alone" do
       File.write("cpu.svg", "old")
       result = run("Profiler.run(out: 'cpu.svg') { 100_000.times { |it| it.to_s } }")
       expect(result.status).to be_success, result.err
@@ -76,7 +76,7 @@ RSpec.describe "Options" do
       expect(Dir.children(".")).to eq(["cpu.svg"])
     end
 
-    it "is written when the block raises, and the exception goes on" do
+    it "is written when the block raises, and the exception propagates" do
       result = run("begin; Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; raise IOError, 'mine' }; rescue IOError => e; puts e.message; end")
       expect([result.out, result.err]).to eq(["mine\n", ""])
       expect(File.read("cpu.folded")).to include("Integer#to_s").or include("Integer#times")
@@ -88,7 +88,7 @@ RSpec.describe "Options" do
       expect(Dir.children(".")).to eq(["cpu.folded"])
     end
 
-    it "is not left half-written when there is no room" do
+    it "leaves no partial file when the disk is full" do
       result = run(<<~RUBY)
         trap("XFSZ", "IGNORE")
         Process.setrlimit(:FSIZE, 100)
@@ -98,7 +98,7 @@ RSpec.describe "Options" do
       expect(Dir.children(".")).to be_empty
     end
 
-    it "that is no profile, is cut off, or comes from elsewhere, is told by name" do
+    it "names the file in errors about what cannot be loaded" do
       run("Profiler.run(out: 'good.pb.gz') { 100_000.times { |it| it.to_s } }")
       good = File.binread("good.pb.gz")
       File.binwrite("cut.pb.gz", good[0, good.size / 2])

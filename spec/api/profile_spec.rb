@@ -49,7 +49,7 @@ RSpec.describe "Profiler::Profile" do
       expect(said("Profiler::Profile.merge(shop).to_pprof == shop.to_pprof")).to be true
     end
 
-    it "refuses nothing, and what is no profile" do
+    it "refuses an empty list, and what is not a profile" do
       expect(raised("Profiler::Profile.merge")).to eq ["ArgumentError", "no profile to merge"]
       expect(raised("shop.merge")).to eq ["ArgumentError", "no profile to merge with"]
       ["[shop]", "nil", "'a.pb.gz'"].each do |what|
@@ -74,7 +74,7 @@ RSpec.describe "Profiler::Profile" do
       expect(said("shop.by('state').to_h { |it| it.values_at(:value, :weight) }")).to eq("running" => 838_984_000, "gc" => 8_016_000)
     end
 
-    it "is of use for what was just recorded" do
+    it "works on a profile that was just recorded" do
       code = <<~RUBY
         work = -> { 200_000.times { |number| number.to_s } }
         profile = Profiler.run(interval: 100) { Thread.new { Thread.current.name = "helper"; work.call }.join; work.call }

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 # That time is conserved across forks is in laws/forks_spec.rb.
-RSpec.describe "A session of a process that forks" do
+RSpec.describe "Profiler::Session in a process that forks" do
   include_context "with a program"
 
-  it "goes on in a child with the thread that it looked at" do
+  it "continues in the child with the thread that forked" do
     expect(run(<<~RUBY)).to eq("true true\ntrue\n")
       session = Profiler.start(threads: :current)
       pid = fork do
@@ -18,7 +18,7 @@ RSpec.describe "A session of a process that forks" do
     RUBY
   end
 
-  it "leaves a child alone that a thread forks at which it does not look" do
+  it "does not run in a child forked by a thread that it does not profile" do
     expect(run(<<~RUBY)).to eq("true 0\ntrue\n")
       other = Thread.new { sleep }
       Thread.pass until other.stop?
@@ -32,7 +32,7 @@ RSpec.describe "A session of a process that forks" do
     RUBY
   end
 
-  it "ends in a child that another thread forks, which is in no block of it" do
+  it "ends in a child that is forked by another thread than its block's" do
     expect(run(<<~RUBY)).to match(/\Afalse false\nProfiler::NotRunning: the session belongs to a block on a thread .*\ntrue\n\z/)
       session, forked = nil, Queue.new
       inside = Thread.new { Profiler.run { session = ObjectSpace.each_object(Profiler::Session).first; forked.pop } }

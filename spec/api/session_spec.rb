@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-RSpec.describe "A session" do
+RSpec.describe "Profiler::Session" do
   include_context "with a program"
 
   it "starts, runs and stops" do
@@ -14,7 +14,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "can be had again and again, each with its own samples" do
+  it "can be started again and again, each time with its own samples" do
     expect(run(<<~RUBY)).to eq("true\ntrue\n")
       def first = burn
       def second = burn
@@ -23,7 +23,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "has the markers of the threads that it looks at" do
+  it "keeps the markers of the threads that it profiles" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       all = Profiler.start
       mine = Profiler.start(threads: :current)
@@ -58,7 +58,7 @@ RSpec.describe "A session" do
     TEXT
   end
 
-  it "runs beside others, and each has what it looked at" do
+  it "runs beside others, each with its own samples" do
     expect(run(<<~RUBY)).to eq("[true, true, true]\n[false, true, false]\n[true, true, true]\n")
       names = ->(profile) { %w[before during after].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }
       def before = burn
@@ -73,7 +73,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "nests, and stop ends the one that this thread started last" do
+  it "nests: Profiler.stop ends the one that this thread started last" do
     expect(run(<<~RUBY)).to eq("true\ntrue\nfalse\nProfiler::NotRunning: no session is running in this process\n")
       first = Profiler.start
       second = Profiler.start
@@ -96,7 +96,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "looks at the threads that it was asked to" do
+  it "profiles only the requested threads" do
     expect(run(<<~RUBY)).to eq("[true, true]\n[\"here\"]\n[\"there\"]\n[\"here\", \"there\"]\n")
       there = Thread.new { Thread.current.name = "there"; Thread.stop; burn }
       Thread.pass until there.stop?
@@ -112,7 +112,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "looks at a thread that was made this instant, and refuses when none that it was given is alive" do
+  it "profiles a thread that was just created, and is refused when none of the given threads is alive" do
     expect(run(<<~RUBY)).to eq("[true]\nArgumentError: threads: none of these is alive\nfalse\n")
       gate = Queue.new
       works = Array.new(50) { thread = Thread.new { gate.pop; burn(2) }; [thread, Profiler.start(threads: thread)] }
@@ -123,7 +123,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "begins from options that were read once, each time as things are by then" do
+  it "starts from prepared options, each time with the current threads" do
     expect(run(<<~RUBY)).to eq("[true, true, true]\n[[\"there\"]]\nArgumentError: interval: 1 is not an Integer from 50 to 1000000 microseconds\nTypeError\n")
       begun = ->(options) { Profiler::Session.begin(options, bound: true) }
       once = Profiler::Session.prepared({ interval: 2_000, threads: :current })
@@ -149,7 +149,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "pauses, goes on, and shows what it has so far" do
+  it "pauses, resumes and gives snapshots" do
     expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
       def first = burn(150)
       def second = burn(150)
@@ -170,7 +170,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "cannot be stopped twice, nor when there is none" do
+  it "cannot be stopped twice, or when none is running" do
     expect(run(<<~RUBY).lines.map { |line| line[/\AProfiler::\w+/] }).to eq(%w[Profiler::NotRunning Profiler::NotRunning])
       session = Profiler.start
       session.stop
@@ -184,7 +184,7 @@ RSpec.describe "A session" do
       .to eq("nil\nnil\nfalse\n")
   end
 
-  it "starts and stops on any thread and sees all of them" do
+  it "starts and stops on any thread and profiles all of them" do
     expect(run(<<~RUBY)).to eq(%(["main", "starter", "worker"]\n))
       worker = Thread.new { Thread.current.name = "worker"; burn(10) until @stop }
       profile = Thread.new { Thread.current.name = "starter"; Profiler.run { burn; sleep 0.05 until @burnt } }
@@ -197,7 +197,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "starts on many threads at once, even if the VM runs another one while the first is asking it something" do
+  it "starts on many threads at once, even if the VM switches threads meanwhile" do
     # What starts asks, once, for a constant that this Ruby may not have, for others, and for methods of Thread.
     result = ruby_child("-e", <<~RUBY, timeout: 60)
       def RubyVM.const_missing(name)
@@ -221,7 +221,7 @@ RSpec.describe "A session" do
     expect(result.out).to eq("[Profiler::Profile]\n"), result.err
   end
 
-  it "lets signals that come late pass" do
+  it "ignores late signals" do
     expect(run(<<~RUBY)).to eq("done\n")
       100.times do
         Profiler::Testing.hammer(50) if Profiler.start(interval: 50)
@@ -241,12 +241,12 @@ RSpec.describe "A session" do
     expect([result.code, result.err]).to eq([1, "bye\n"])
   end
 
-  it "yields to whoever handles SIGPROF already" do
+  it "is refused where SIGPROF is handled already" do
     expect(run("p Profiler.supported?; trap(:PROF) { }; puts error { Profiler.run { burn } }; p Profiler.running?, Profiler.supported?; puts Profiler.unsupported_reason"))
       .to match(/\Atrue\nProfiler::Unsupported: (SIGPROF has a handler that is not ours.*)\nfalse\nfalse\n\1\n\z/)
   end
 
-  it "belongs to its block, which nobody else's stop ends" do
+  it "belongs to its block: Profiler.stop elsewhere does not end it" do
     expect(run(<<~RUBY)).to eq("Profiler::NotRunning: no session is running in this process\n#<Profiler::Profile\n")
       profile = Profiler.run do
         Thread.new { puts error { Profiler.stop } }.join
@@ -255,7 +255,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "survives threads that end before it can see them" do
+  it "survives threads that exit before it can observe them" do
     expect(run(<<~RUBY)).to eq("done\n")
       30.times do
         thread = Thread.new { sleep }
@@ -270,7 +270,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "starts nothing when the gem is required, and leaves only a handler behind that does nothing" do
+  it "starts nothing on require, and leaves only an inert handler behind" do
     result = ruby_child("-e", <<~RUBY)
       def traces = [Dir.children("/proc/self/task").size, trap(:PROF, nil).inspect, File.read("/proc/self/timers").lines.size]
       before = traces

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-RSpec.describe "A Ruby that cannot be profiled" do
-  it "can be asked, and says why" do
+RSpec.describe "Profiler on an unsupported Ruby" do
+  it "loads, and says why it is unsupported" do
     result = ruby_child("-r./spec/programs/other_engine.rb", "-e", <<~RUBY)
       require "profiler"
       p Profiler.supported?, Profiler.running?

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-RSpec.describe "the command profiler" do
+RSpec.describe "profiler" do
   def expect_usage_error(*args, saying:)
     result = profiler_child(*args)
     expect(result.err).to match(/\Aprofiler: .*\n\z/).and include(*saying)
@@ -47,18 +47,18 @@ RSpec.describe "the command profiler" do
     expect(result.code).to eq 0
   end
 
-  it "says so where the profiler does not work, and does not run the command" do
+  it "reports an unsupported Ruby, and does not run the command" do
     result = profiler_child("record", "--", "echo", "ran", env: { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" })
     expect(result.err).to match(/\Aprofiler: cannot work on this Ruby: fastruby .*\n\z/)
     expect([result.code, result.out]).to eq [1, ""]
   end
 
-  it "tells of errors even where Ruby's warnings are off" do
+  it "prints errors even where Ruby's warnings are off" do
     result = profiler_child("report", "/none", env: { "RUBYOPT" => "-W0" })
     expect(result.err).to eq "profiler: cannot read /none: No such file or directory\n"
   end
 
-  it "names what it does not understand, and what it would" do
+  it "reports unknown commands and options with the allowed ones" do
     expect_usage_error(saying: ["no command", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])

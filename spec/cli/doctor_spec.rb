@@ -28,7 +28,7 @@ RSpec.describe "profiler doctor" do
     text[/^. #{Regexp.escape(name)} .*/]
   end
 
-  it "tells the facts, one a line" do
+  it "prints the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
     expect(result.out.lines.take(14).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
@@ -60,14 +60,14 @@ RSpec.describe "profiler doctor" do
     expect(coarse).to eq([50_000, 1_000_000, 10_000_000].map { |it| [it, tick_ns].max })
   end
 
-  it "says which engine a session gets: the one that it does get" do
+  it "names the engine that a session gets" do
     got = ruby_child("-e", "require 'profiler'; print Profiler.run { }.meta[:engine]").out
     said = facts
     expect(said[:engine]).to eq(chosen: got, asked: nil)
     expect(said[:engines].find { |it| it[:name] == got }).to include(available: true)
   end
 
-  it "says whose SIGPROF is, if it is somebody else's" do
+  it "reports a foreign handler of SIGPROF" do
     env = { "RUBYOPT" => "-r./spec/programs/foreign_handler" }
     result = profiler_child("doctor", env: env)
     expect(line(result.out, "SIGPROF")).to start_with("x ").and include "somebody else handles it"
@@ -78,7 +78,7 @@ RSpec.describe "profiler doctor" do
     expect(facts(env: env)).to include(ok: false, signal: "foreign", cost: nil, environment: include(env.transform_keys(&:to_sym)))
   end
 
-  it "says so where somebody else has armed the timer of the process" do
+  it "reports a foreign timer of the process" do
     result = ruby_child("-e", <<~RUBY)
       require "fiddle"
       setitimer = Fiddle::Function.new(Fiddle.dlopen(nil)["setitimer"], [Fiddle::TYPE_INT] + [Fiddle::TYPE_VOIDP] * 2, Fiddle::TYPE_INT)
@@ -91,7 +91,7 @@ RSpec.describe "profiler doctor" do
     expect([result.code, result.err]).to eq [0, ""]
   end
 
-  it "names an engine that PROFILER_ENGINE forces, and one that is none" do
+  it "names an engine forced by PROFILER_ENGINE, and an unknown one" do
     result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "setitimer" })
     expect(line(result.out, "engine")).to include "setitimer, forced by PROFILER_ENGINE=\"setitimer\""
     expect(line(result.out, "setitimer")).to end_with "available, chosen"
@@ -102,7 +102,7 @@ RSpec.describe "profiler doctor" do
     expect(facts(env: { "PROFILER_ENGINE" => "steam" })).to include(engine: { chosen: nil, asked: "steam" }, cost: nil)
   end
 
-  it "lists the variables that change something, as one line each, and warns of what autoload would refuse" do
+  it "lists the environment, one variable a line, and warns of values that autoload would refuse" do
     result = profiler_child("doctor", env: { "PROFILER_OUT" => "a.svg\n\e[2Jb.svg", "PROFILER_INTERVAL" => "often" })
     expect(line(result.out, "PROFILER_OUT")).to end_with '"a.svg\n\e[2Jb.svg"'
     expect(line(result.out, "warning")).to start_with("! ").and include 'interval: "often" is not an Integer from 50'
@@ -110,7 +110,7 @@ RSpec.describe "profiler doctor" do
     expect(facts(env: { "PROFILER_OUT" => "\xFF" })[:environment]).to include(PROFILER_OUT: "\u{FFFD}")
   end
 
-  it "says what a JIT means for the stacks" do
+  it "explains what a JIT means for the stacks" do
     jit = facts[:jits].find { |it| it[:name] == "YJIT" }
     skip "this Ruby has no YJIT" unless jit[:available]
     said = facts(env: { "RUBYOPT" => "--yjit" })
@@ -142,7 +142,7 @@ RSpec.describe "profiler doctor" do
     expect([result.code, result.err]).to eq [1, ""]
   end
 
-  it "can be asked while the process is profiled, and leaves that profile whole" do
+  it "can run in a profiled process, and leaves that profile unchanged" do
     recorded = profiler_child("record", "--quiet", "--out", in_box("it.pb.gz"), "--", RbConfig.ruby, Child::EXE, "doctor", "--json")
     expect(JSON.parse(recorded.out)).to include("ok" => true, "signal" => "us")
     expect([recorded.code, recorded.err]).to eq [0, ""]

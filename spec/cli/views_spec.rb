@@ -4,7 +4,7 @@ require "profiler/cli"
 require "zlib"
 
 # What people look at: a part of a profile, the tree, a method from near, lines with their source, the picture.
-RSpec.describe "looking at a profile" do
+RSpec.describe "Commands that show a profile" do
   include_context "with a box"
 
   let(:shop) { File.expand_path("../fixtures/shop.pb.gz", __dir__) }
@@ -20,7 +20,7 @@ RSpec.describe "looking at a profile" do
     [result.code, result.err]
   end
 
-  it "shows a part of it, and says which" do
+  it "show the selected part, and say which" do
     out = run("report", shop, "--focus", "save!")
     expect(out).to match(/^note .*only a part, focus .*save!.*: 9\.6% of cpu$/m).and match(/^81\.0 ms +100\.0% +81\.0 ms +100\.0% +Shop::Order#save!/)
     expect(run("report", shop, "--ignore", "Array#each")).not_to include("Shop::Order#save ")
@@ -32,7 +32,7 @@ RSpec.describe "looking at a profile" do
     expect(run("report", shop, "--type", "samples")).to match(/^samples: 211 in all/)
   end
 
-  it "says what is not there" do
+  it "name a function, thread or type that is not there" do
     expect(refusal("report", shop, "--focus", "nobody")).to eq [1, "profiler: #{shop}: no function is like /nobody/\n"]
     expect(refusal("report", shop, "--focus", "(")).to match [2, /\Aprofiler: --focus "\(" is not a regular expression: .*\n\z/]
     expect(refusal("tree", shop, "--type", "wall")).to eq [1, "profiler: #{shop}: the profile has no \"wall\" (it has samples, cpu)\n"]
@@ -42,7 +42,7 @@ RSpec.describe "looking at a profile" do
     expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is no viewer \(allowed: svg, speedscope, firefox\)/]
   end
 
-  it "shows a method with its callers, callees and source" do
+  it "show a method with its callers, callees and source" do
     FileUtils.mkdir_p("#{box}/app/lib")
     File.write("#{box}/app/lib/shop.rb", (1..90).map { |it| "line_#{it}\n" }.join)
     out = run("report", shop, "--method", "Order#save$")
@@ -59,7 +59,7 @@ RSpec.describe "looking at a profile" do
     expect(lines.values.sum { |it| it["self"] }).to eq 300_000_000
   end
 
-  it "takes what is a file for a file, and what is neither file nor method for an error" do
+  it "take a file for a file, and report what is neither file nor method" do
     File.write("#{box}/rb.speedscope.json", JSON.generate(
       "$schema" => "https://www.speedscope.app/file-format-schema.json",
       "shared" => { "frames" => [{ "name" => "Foo.bar", "file" => "/app/Foo.rb", "line" => 3 }] },
@@ -72,7 +72,7 @@ RSpec.describe "looking at a profile" do
       .to eq [1, "profiler: rb.speedscope.json: no file and no method is \"Bar.rb\", or it weighs nothing (the heaviest files are /app/Foo.rb)\n"]
   end
 
-  it "weighs what --type says, whatever the command" do
+  it "weigh by --type" do
     { "report" => /^samples: 211 in all/, "tree" => /^samples: 211 in all/, "annotate" => /^samples: 211 in all/ }.each do |command, expected|
       expect(run(command, shop, "--type", "samples")).to match expected
     end
@@ -83,7 +83,7 @@ RSpec.describe "looking at a profile" do
     %w[report tree annotate].each { |command| expect(refusal(command, shop, "--type", "nothing").last).to match(/"nothing"/) }
   end
 
-  it "shows the tree with the hot path open" do
+  it "show the tree with the hot path open" do
     out = run("tree", shop)
     expect(out.lines.grep(/<main>|Array#each|Order#save |<=>/).first(4).map { |it| it[/[<A-Z]\S+(?=  |$)/] }.first).to eq "<main>"
     expect(out).to match(/^ +401 ms +47\.4% +401 ms +Shop::Order#<=>/)
@@ -94,7 +94,7 @@ RSpec.describe "looking at a profile" do
     expect(run("tree", shop, "--color=always")).to include("\e[1;31m")
   end
 
-  it "opens the picture, or writes it for another viewer" do
+  it "open the flame graph, or write it for another viewer" do
     opened = "#{box}/opened"
     File.write("#{box}/browser", "#!/bin/sh\necho \"$1\" > '#{opened}'\n", perm: 0o755)
     path = run("view", shop, "--style", "reverse", env: { "BROWSER" => "#{box}/browser" }).chomp
@@ -109,11 +109,11 @@ RSpec.describe "looking at a profile" do
     [path, firefox].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
   end
 
-  it "prints Markdown" do
+  it "print Markdown" do
     expect(run("report", shop, "--md", "--limit", "1")).to match(/^\| 401 ms \| 47\.4% \| 401 ms \| 47\.4% \| `Shop::Order#<=>` \|/)
   end
 
-  it "completes commands and options" do
+  it "complete commands and options" do
     %w[bash zsh fish].each { |shell| expect(run("completion", shell)).to include("--app-only".delete_prefix("--")) }
     script = <<~SH
       #{run("completion", "bash")}
@@ -125,7 +125,7 @@ RSpec.describe "looking at a profile" do
   end
 
   # Each example of a help text is taken at its word, as far as it names our files and no other program.
-  it "has examples that work" do
+  it "have examples that work" do
     names = %w[profile cpu before after main old1 old2 old3 new1 new2 new3 cpu.4711 cpu.4712 worker-1 day hour]
     names.each { |name| FileUtils.cp(shop, "#{box}/#{name}.pb.gz") }
     run("convert", "profile.pb.gz", "stackprof.json", "--format", "stackprof")

@@ -18,7 +18,7 @@ RSpec.describe "Compatibility::Judge" do
 
   let(:suite) { "require 'minitest/autorun'\nclass SuiteTest < Minitest::Test\n%s\nend\n" }
 
-  it "has nothing to say of tests that end as before, profiled and with a label around each" do
+  it "reports nothing for tests with the same results" do
     ways = outcomes(format(suite, <<~RUBY), ways: %w[time objects labels])
       def test_passes = assert(true)
       def test_fails = flunk
@@ -29,7 +29,7 @@ RSpec.describe "Compatibility::Judge" do
     expect(ways.values.map(&:last)).to all eq({})
   end
 
-  it "tells what differs from what has something against RUBYOPT, and from what ends as it likes" do
+  it "separates differences from tests that dislike RUBYOPT, and from flaky ones" do
     _, verdicts = outcomes(format(suite, <<~RUBY)).fetch("time")
       def test_has_no_profiler = refute(defined?(Profiler))
       def test_has_no_rubyopt = assert_nil(ENV["RUBYOPT"])
@@ -42,7 +42,7 @@ RSpec.describe "Compatibility::Judge" do
                            "SuiteTest#test_is_a_toggle" => :flaky)
   end
 
-  it "sees a process that crashes, and the tests that are missing then" do
+  it "reports a process that crashed, and the tests that are missing" do
     ours, verdicts = outcomes(format(suite, <<~RUBY)).fetch("time")
       i_suck_and_my_tests_are_order_dependent!
       def test_a_crash = defined?(Profiler) ? Process.kill(:KILL, $$) : assert(true)

@@ -2,7 +2,7 @@
 
 require "json"
 
-RSpec.describe "What a session takes from its process" do
+RSpec.describe "The footprint of a session" do
   include_context "with a program"
 
   it "is an eighth of the file descriptors at most, and none of the last ones" do
@@ -67,7 +67,7 @@ RSpec.describe "What a session takes from its process" do
     RUBY
   end
 
-  it "visits the threads that live, not all that there ever were" do
+  it "depends on the live threads, not on all that there ever were" do
     figures = JSON.parse(run(<<~RUBY, timeout: 120))
       require "json"
       visited = -> { Profiler::Testing.states_visited }

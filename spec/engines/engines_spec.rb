@@ -3,10 +3,10 @@
 require_relative "../support/other_user"
 
 # What ticks where the system refuses what would be best.
-RSpec.describe "An engine" do
+RSpec.describe "The engine" do
   include OtherUser
 
-  it "falls back to the timer of the process where the system gives none for a thread, and says so" do
+  it "falls back to the timer of the process where threads get none, and notes it" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     code = <<~RUBY
       require "profiler"
@@ -24,7 +24,7 @@ RSpec.describe "An engine" do
   end
 
   %w[perf ticker].each do |engine|
-    it "takes signals for ticks that come without their siginfo, as the quota of pending signals is used up (#{engine})" do
+    it "#{engine} accepts signals without siginfo, as where the quota of pending signals is used up" do
       skip "the engine is given" if ENV["SPEC_ENGINE"]
       skip "perf is not for everybody here" if engine == "perf" && !Perf.for_everybody?
       result = other_user_child("-e", <<~RUBY, limits: ["--sigpending=0"])
@@ -36,7 +36,7 @@ RSpec.describe "An engine" do
     end
   end
 
-  it "sees waits, whichever it is, also of a session that starts while another has it", :timed do
+  it "sees waits, whichever it is, also for a session that joins another", :timed do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     engines = Perf.among("perf", "thread_timer", "ticker", "setitimer")
     result = ruby_child("-e", <<~RUBY)
@@ -51,7 +51,7 @@ RSpec.describe "An engine" do
     expect(result.out.lines.map(&:to_i)).to match([be_between(19, 60)] * 2 * engines.size), result.err
   end
 
-  it "cannot be safepoint for waits that no hook tells of, and says so" do
+  it "cannot be safepoint in mode :wall before Ruby 3.3" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "there are hooks" if RUBY_VERSION >= "3.3"
     result = ruby_child("-e", <<~RUBY)
@@ -69,7 +69,7 @@ RSpec.describe "An engine" do
     ), result.err
   end
 
-  it "is not put off, and charges no handler, for what others use of the CPU meanwhile", :timed do
+  it "does not count the CPU time of other processes as its handler's", :timed do
     # Where a handler reads the thread's CPU clock, the kernel may notice that it is somebody else's turn.
     engine = Perf.among("perf", "ticker").first
     result = ruby_child("-e", <<~RUBY)
@@ -93,7 +93,7 @@ RSpec.describe "An engine" do
     expect(handler_ns / captured).to be < 30_000
   end
 
-  it "gives a thread that runs a tick in each interval, but for those that it was kept from", :timed do
+  it "samples a running thread in every interval", :timed do
     Perf.among("perf", "ticker").each do |engine|
       result = ruby_child("-e", <<~RUBY)
         require "profiler"
@@ -109,7 +109,7 @@ RSpec.describe "An engine" do
     end
   end
 
-  it "has the time of system calls where they were made", :timed do
+  it "attributes the time of system calls to their callers", :timed do
     Perf.among("perf", "ticker").each do |engine|
       result = ruby_child("-e", <<~RUBY)
         require "json"
@@ -134,7 +134,7 @@ RSpec.describe "An engine" do
     end
   end
 
-  it "has the ticker where perf may not count time in the kernel, and says so to who asks for it or for the doctor" do
+  it "is ticker where perf may not count time in the kernel; a session with perf and the doctor say so" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "perf is for everybody here, or for nobody" unless Perf.available? && Perf.level == 2
     result = other_user_child("-e", <<~RUBY)
@@ -150,7 +150,7 @@ RSpec.describe "An engine" do
     TEXT
   end
 
-  it "has the ticker where the system refuses perf, and says why to whom it asks for it" do
+  it "is ticker where the system refuses perf; a session with perf says why" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     Dir.mktmpdir do |directory|
       system("cc", "-shared", "-fPIC", "-o", "#{directory}/no_perf.so", "#{Child::ROOT}/spec/support/no_perf.c", "-ldl", exception: true)
@@ -165,7 +165,7 @@ RSpec.describe "An engine" do
     end
   end
 
-  it "lets the ticker sleep while nobody runs, and wakes it", :timed do
+  it "ticker sleeps while no thread runs, and wakes up again", :timed do
     skip "before Ruby 3.3 nothing says who runs" if RUBY_VERSION < "3.3"
     result = ruby_child("-e", <<~RUBY)
       require "profiler"

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-RSpec.describe "A session that is over" do
+RSpec.describe "A stopped session" do
   include_context "with a program"
 
-  it "leaves its thread the timer for the next one, for a while, if others look at other threads", :timed do
+  it "leaves its thread's timer in place for a while, if other threads are profiled", :timed do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
     expect(run(<<~RUBY)).to eq("beside another: [[2, true], [2, true], [2, true]]\na second later: 1\nalone: [0, true]\npaused, alone: 0\n")

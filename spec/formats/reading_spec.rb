@@ -2,7 +2,7 @@
 
 require "zlib"
 
-RSpec.describe "Reading a file" do
+RSpec.describe "Profile.load" do
   include_context "with a box"
   include_context "with a program"
 
@@ -32,7 +32,7 @@ RSpec.describe "Reading a file" do
     run("puts error { Profiler::Profile.load('bomb.pb.gz') }", chdir: box).sub(/ \d+ bytes$/, "")
   end
 
-  it "refuses a few bytes that stand for too much" do
+  it "refuses a small file that expands too much" do
     frames = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its stacks have too many frames for\n"
     texts = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its names and labels are too long together for\n"
     bomb = pprof(lines: 90_000, samples: 90_000)
@@ -41,7 +41,7 @@ RSpec.describe "Reading a file" do
     expect(refusal(pprof(lines: 1, samples: 20_000, labels: 10, name: "m" * 1_000_000))).to eq(texts)
   end
 
-  it "refuses to write a text in which names come to too much" do
+  it "refuses to write a text that repeats names to gigabytes" do
     File.binwrite(in_box("long.pb"), pprof(lines: 90_000, samples: 1, name: "m" * 1_000_000))
     expect(run(<<~RUBY, chdir: box)).to eq("folded: Profiler::FormatError\nsvg: Profiler::FormatError\n[\"long.pb\"]\n")
       long = Profiler::Profile.load("long.pb")
@@ -50,7 +50,7 @@ RSpec.describe "Reading a file" do
     RUBY
   end
 
-  it "leaves the other threads their turns, and ends by what they raise" do
+  it "lets other threads run, and ends on their exceptions" do
     # Not refused: many lines of few stacks.
     File.write(in_box("long.folded"), (1..200).map { |it| "main;#{"a;" * it}b #{it}\n" }.join * 2_000)
     expect(run(<<~RUBY, chdir: box)).to eq("RuntimeError: enough\n1\n")

@@ -6,7 +6,7 @@ require "zlib"
 require_relative "../support/tools"
 
 # Law 6: a format counts as supported when the field's own tool has read it.
-RSpec.describe "What is written" do
+RSpec.describe "A written file" do
   include Tools
 
   before(:context) do

@@ -2,7 +2,7 @@
 
 require_relative "../support/slow_disk"
 
-RSpec.describe "Writing a file" do
+RSpec.describe "Profile#save" do
   include SlowDisk
   include_context "with a box"
 
@@ -27,7 +27,7 @@ RSpec.describe "Writing a file" do
     result.out
   end
 
-  it "leaves the other threads their turns" do
+  it "lets other threads run" do
     expect(program(<<~RUBY)).to eq(%(["a.tmp"] true\n[]\n))
       saving = Thread.new { save }
       began
@@ -37,7 +37,7 @@ RSpec.describe "Writing a file" do
     RUBY
   end
 
-  it "ends by whatever the thread is told, which goes on to the caller, and leaves nothing behind" do
+  it "ends on an exception from outside, passes it on, and leaves no temporary file" do
     expect(program(<<~RUBY)).to eq(<<~OUT)
       def error = yield.then { "none" } rescue "\#{$!.class}: \#{$!.message}"
       puts error { Timeout.timeout(0.2) { save } }, files.inspect
@@ -66,7 +66,7 @@ RSpec.describe "Writing a file" do
     OUT
   end
 
-  it "goes on after a signal that a trap takes, and when interrupts are put off" do
+  it "continues after a trapped signal, and where interrupts are deferred" do
     expect(program(<<~RUBY, disk: "1")).to eq("trapped\n[\"a.pb.gz\"] 600\nput off\n[\"b.pb.gz\", \"a.pb.gz\"]\n")
       trap(:USR1) { puts "trapped" }
       Thread.new { began; Process.kill(:USR1, Process.pid) }
@@ -85,7 +85,7 @@ RSpec.describe "Writing a file" do
     RUBY
   end
 
-  it "is the parent's alone when another thread forks" do
+  it "leaves no file of a child that another thread forks meanwhile" do
     expect(program(<<~RUBY)).to eq("child\n0 [\"a.pb.gz.tmp\"]\n[]\n")
       saving = Thread.new { save }
       began
@@ -96,7 +96,7 @@ RSpec.describe "Writing a file" do
     RUBY
   end
 
-  it "is the parent's alone when a trap forks amid it" do
+  it "leaves no file of a child that a trap forks meanwhile" do
     expect(program(<<~RUBY, disk: "2")).to eq("child Profiler::Error: the process was forked while this was written or computed\n0 true\n[\"a.pb.gz\"]\n")
       parent = Process.pid
       trap(:USR1) { @child = fork }
@@ -113,7 +113,7 @@ RSpec.describe "Writing a file" do
     RUBY
   end
 
-  it "says when the disk is full, and leaves what was there" do
+  it "reports a full disk, and keeps the old file" do
     expect(program(<<~RUBY, disk: "full")).to eq("Errno::ENOSPC: No space left on device\n[\"a.pb.gz\"] before\n")
       File.write("a.pb.gz", "before")
       begin

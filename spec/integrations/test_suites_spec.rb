@@ -2,7 +2,7 @@
 
 require_relative "../support/tools"
 
-RSpec.describe "Examples of a suite" do
+RSpec.describe "Tests of a suite" do
   include_context "with a box"
   include Tools
 
@@ -39,20 +39,20 @@ RSpec.describe "Examples of a suite" do
     end
   RUBY
 
-  it "of RSpec have profiles where they are tagged, and the slowest are named", :timed do
+  it "in RSpec are profiled where they are tagged, and the slowest are listed", :timed do
     need "rspec"
     result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box)
     expect(result.out).to include("4 examples, 1 failure").and match(/\[profiler\] 3 profiled, the slowest:\n +\d+\.\d+ s  A shop \w+  .*\.pb\.gz/)
     expect(profiles).to eq(["A shop counts | cpu,allocations | 1", "A shop fails | cpu | 1", "A shop sells | cpu | 1"])
   end
 
-  it "of RSpec have profiles all of them, if that is wanted" do
+  it "in RSpec are all profiled with PROFILER_EXAMPLES=1" do
     need "rspec"
     command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box, env: { "PROFILER_EXAMPLES" => "1" })
     expect(profiles.size).to eq(4)
   end
 
-  it "of minitest have profiles where the class says so", :timed do
+  it "in minitest are profiled where the class includes Profiled", :timed do
     need_library "minitest"
     result = ruby_child(script(<<~RUBY), chdir: box)
       require "minitest/autorun"

@@ -2,7 +2,7 @@
 
 # Law 1 across processes: every sample is in exactly one file, and all files together are the clocks of all
 # processes.
-RSpec.describe "Time in processes that fork" do
+RSpec.describe "CPU time of processes that fork" do
   def profile(path) = Profiler::Profile.load(path)
 
   Perf.among("perf", "thread_timer", "ticker", "setitimer").each do |engine|

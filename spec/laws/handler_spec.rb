@@ -27,7 +27,7 @@ RSpec.describe "The signal handler" do
     expect(allocations).to eq(0)
   end
 
-  it "would be caught if it did" do
+  it "is caught by the counter if it allocates" do
     handled, allocations = count("MALLOC_COUNTER_SELF_TEST" => "1")
     expect(allocations).to eq(handled)
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Law 1 for one request alone: its profile has its own stacks, and its times are its own clocks.
-RSpec.describe "Time in a session with a scope" do
+RSpec.describe "Time of a session with a scope" do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "6"))
   modes = ["cpu", "cpu,wall", "wall"]
 
@@ -18,7 +18,7 @@ end
 RSpec.describe "A session with a scope" do
   include_context "with a program"
 
-  it "takes none of the sets of labels that an epoch keeps apart, and no markers of others" do
+  it "uses up no label sets, and keeps no markers of others" do
     expect(run(<<~RUBY)).to eq("true\n[]\n[[\"mine\"]]\n")
       whole = Profiler.start
       profiles = Array.new(6_000) do |number|

@@ -4,7 +4,7 @@ require "json"
 
 # Law 1 for many sessions at once: each gives its own threads their own clocks over its own span, whatever
 # the others do.
-RSpec.describe "Time in sessions that overlap" do
+RSpec.describe "Time of overlapping sessions" do
   # What a thread does before it first reads its clock, and after it last does.
   slack_ns = 1_000_000
 

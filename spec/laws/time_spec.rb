@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1: per thread, the sum of the profile is the thread's own CPU clock.
-RSpec.describe "Time in :cpu" do
+RSpec.describe "CPU time" do
   # What the kernel's tick can hide, whatever CONFIG_HZ is.
   tick_ns = 10_000_000
 
@@ -32,7 +32,7 @@ RSpec.describe "Time in :cpu" do
     end
   end
 
-  it "says what was asked and what came of it", :timed do
+  it "is reported with the requested and the effective interval", :timed do
     # A thread's first tick comes within an interval, and a kernel ticks 100 times a second at least.
     stats = JSON.parse(ruby_child("spec/programs/burn.rb", "400").out)
     expect(stats["interval_ns"]).to eq(1_000_000)
@@ -40,7 +40,7 @@ RSpec.describe "Time in :cpu" do
     expect(stats["effective_interval_ns"] * stats["samples"]).to be_within(20_000_000).of(400_000_000)
   end
 
-  it "gives time that was never sampled a name of its own" do
+  it "is (unsampled) where it was never sampled" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       profile = Profiler.run(interval: 1_000_000) { 50_000.times { |number| number.to_s } }
@@ -49,7 +49,7 @@ RSpec.describe "Time in :cpu" do
     expect(result.out).to eq(%([[["(unsampled)"], 0]]\n)), result.err
   end
 
-  it "puts CPU that is burnt without the GVL on its own stack" do
+  it "is attributed to the stack that uses it without the GVL" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       require "fiddle"

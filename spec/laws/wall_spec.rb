@@ -3,7 +3,7 @@
 require "json"
 
 # Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
-RSpec.describe "Time in :wall" do
+RSpec.describe "Wall clock time" do
   # From Ruby 3.3 on; before that the VM does not say who waits, and it is sampled.
   measured = RUBY_VERSION >= "3.3"
   def measured_only = (skip "waits are sampled here" if RUBY_VERSION < "3.3")
@@ -58,7 +58,7 @@ RSpec.describe "Time in :wall" do
     result.out.lines(chomp: true)
   end
 
-  it "has a stack for a wait that began before the session, or outlives it", :timed do
+  it "includes waits that began before the session or outlive it", :timed do
     names = printed(<<~RUBY)
       def in_a_nap = sleep
       def till_the_end = Queue.new.pop
@@ -77,7 +77,7 @@ RSpec.describe "Time in :wall" do
     expect(JSON.parse(names[1])).to match([be_between(95, Integer(names[2]) + 1)] * 2)
   end
 
-  it "gives two waits in turn their shares, whatever the interval", :timed do
+  it "is shared between two alternating waits, whatever the interval", :timed do
     share = printed(<<~RUBY).first
       def one = sleep(0.0006)
       def two = sleep(0.0006)
@@ -89,7 +89,7 @@ RSpec.describe "Time in :wall" do
     expect(Float(share)).to be_within(measured ? 0.06 : 0.15).of(0.5)
   end
 
-  it "does not give the time of long waits to short ones", :timed do
+  it "is not shifted from long waits to short ones", :timed do
     took, share = printed(<<~RUBY)
       $took = Hash.new(0.0)
       def timed(name, since = Process.clock_gettime(Process::CLOCK_MONOTONIC)) = yield.tap { $took[name] += Process.clock_gettime(Process::CLOCK_MONOTONIC) - since }
@@ -103,7 +103,7 @@ RSpec.describe "Time in :wall" do
     expect(Float(share)).to be_within(measured ? 0.06 : 0.15).of(Float(took))
   end
 
-  it "tells what runs from what waits in between", :timed do
+  it "separates running from waiting where both alternate", :timed do
     running, waiting = printed(<<~RUBY)
       def runs = 2_000.times { |number| number.to_s }
       def waits = sleep(0.0007)
@@ -115,7 +115,7 @@ RSpec.describe "Time in :wall" do
     expect(Float(waiting)).to be > 0.85
   end
 
-  it "gives two waits for the GVL in turn their shares", :timed do
+  it "is shared between two alternating waits for the GVL", :timed do
     measured_only
     share, enough = printed(<<~RUBY)
       busy = Thread.new { spin(100_000) }
@@ -131,7 +131,7 @@ RSpec.describe "Time in :wall" do
     expect(enough).to eq("true")
   end
 
-  it "puts a GC under the stack that asked for it, and measures all of it" do
+  it "attributes a GC to the stack that caused it, all of it" do
     measured_only
     lines = printed(<<~RUBY)
       def collects = GC.start
@@ -152,7 +152,7 @@ RSpec.describe "Time in :wall" do
     expect(lines[3]).to eq("true")
   end
 
-  it "counts only what happened under the labels that a session looks at", :timed do
+  it "counts only under the labels of the session", :timed do
     lines = printed(<<~RUBY)
       session = Profiler.start(mode: :wall, labels: { job: "a" })
       since = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -189,7 +189,7 @@ RSpec.describe "Time in :wall" do
     expect(Integer(lines[1])).to be_between(30, 120)
   end
 
-  it "lets whatever waits in Ruby wait as long as it should", :timed do
+  it "is measured without shortening any of Ruby's waits", :timed do
     lines = printed(<<~RUBY)
       require "timeout"
       require "io/wait"
@@ -212,7 +212,7 @@ RSpec.describe "Time in :wall" do
     expect(Integer(lines.last)).to measured ? eq(0) : be_between(10, 1_000)
   end
 
-  it "interrupts a wait a few times at most, where it has to, and counts that", :timed do
+  it "is measured with few interruptions of a wait before Ruby 3.3, and counts them", :timed do
     skip "no wait is interrupted here" if measured
     counts = printed(<<~RUBY).map { |line| Integer(line) }
       require "fiddle"
@@ -232,7 +232,7 @@ RSpec.describe "Time in :wall" do
     expect(counts[1]).to be >= counts[0]
   end
 
-  it "interrupts no system call of a thread that has let go of the GVL" do
+  it "is measured without EINTR in a thread that has released the GVL" do
     measured_only
     lines = printed(<<~RUBY)
       require "fiddle"
@@ -250,7 +250,7 @@ RSpec.describe "Time in :wall" do
     expect(lines).to eq(["[0, 0, 0, 0]"] * 2)
   end
 
-  it "interrupts hardly any of a thread that keeps the GVL", :timed do
+  it "is measured with few interrupted calls in a thread that keeps the GVL", :timed do
     measured_only
     interrupted = printed(<<~RUBY).first
       require "fiddle"
@@ -269,7 +269,7 @@ RSpec.describe "Time in :wall" do
     expect(Integer(interrupted)).to be <= 40
   end
 
-  it "is told by the report, and by state", :timed do
+  it "is broken down by state in the report", :timed do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       profile = Profiler.run(mode: :wall) { sleep 0.1 }

@@ -3,14 +3,14 @@
 require "tmpdir"
 
 # What mode: :allocations says of objects, beside how many there are (spec/laws/objects_spec.rb).
-RSpec.describe "Allocations" do
+RSpec.describe "mode: :allocations" do
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\n#{code}", **options)
     expect(result.status).to be_success, result.err
     result.out
   end
 
-  it "has as many as the VM counted, also where another session looked before" do
+  it "counts as many objects as the VM, also after an earlier session" do
     # What asks the VM for the first time makes objects, which are for the other one.
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
@@ -23,7 +23,7 @@ RSpec.describe "Allocations" do
     expect(result.out).to eq("1\n"), result.err
   end
 
-  it "have their class, whatever they are" do
+  it "knows the class of every kind of object" do
     out = run(<<~RUBY)
       Named = Struct.new(:it)
       module Outer; class Inner; def self.name = "liar"; end; end
@@ -41,7 +41,7 @@ RSpec.describe "Allocations" do
     expect(out.lines.map(&:chomp)).to eq(%w[[] [] true true])
   end
 
-  it "have the bytes of their slots" do
+  it "weighs objects by the bytes of their slots" do
     out = run(<<~RUBY)
       big = Class.new { def initialize = (@a = @b = @c = @d = @e = @f = @g = @h = 1) }
       3.times { big.new }
@@ -51,7 +51,7 @@ RSpec.describe "Allocations" do
     expect(out.chomp).to eq(RUBY_VERSION < "3.2" ? "[[10, 400]]" : "[[10, 800]]")
   end
 
-  it "are looked at by their bytes where that is asked for" do
+  it "samples by bytes with every_bytes:" do
     out = run(<<~RUBY)
       small = Class.new { def self.name = "x"; def initialize = @a = 1 }
       large = Class.new { def initialize = (@a = @b = @c = @d = @e = @f = @g = @h = 1) }
@@ -70,7 +70,7 @@ RSpec.describe "Allocations" do
     expect(out.lines[4..].map(&:chomp)).to eq(["[0, 2048]", "one in each 2,048 bytes looked at"])
   end
 
-  it "are looked at often enough for sessions that count differently" do
+  it "samples often enough for concurrent sessions with different every:" do
     out = run(<<~RUBY)
       bytes = Profiler.start(mode: :allocations, every_bytes: 64_000)
       objects = Profiler.start(mode: :allocations, every: 50)
@@ -83,7 +83,7 @@ RSpec.describe "Allocations" do
     expect(Integer(out.lines.last).abs).to be < 2_000
   end
 
-  it "stand beside time in one profile, each with its own rows" do
+  it "combines with time in one profile, in samples of their own" do
     out = run(<<~RUBY)
       profile = Profiler.run(mode: %i[cpu allocations]) { 300_000.times { |it| "text \#{it}" } }
       made, timed = profile.samples.partition { |it| it.alloc_objects.positive? }
@@ -93,7 +93,7 @@ RSpec.describe "Allocations" do
     expect(out.lines.map(&:chomp)).to eq(%w[0 true true 0] + ["[:cpu, :allocations]", "true"])
   end
 
-  it "are those of the threads and of the labels that a session looks at" do
+  it "counts only the threads and labels of the session" do
     out = run(<<~RUBY)
       go = Queue.new
       other = Thread.new { go.pop; 10_000.times { Object.new } }
@@ -111,7 +111,7 @@ RSpec.describe "Allocations" do
   end
 
   # While only objects are looked at, no hook tells of threads: they are met where they make what counts.
-  it "are those of threads that began and ended meanwhile, with their names and labels, also beside a session of time" do
+  it "samples threads that start and exit during the session, with their names and labels, also beside a session of time" do
     expect(run(<<~RUBY)).to eq((0..3).map { |number| "t#{number} {nil=>1000, \"job t#{number}\"=>2000}\n" }.join)
       Thing = Class.new
       def things(number) = number.times { Thing.new }
@@ -139,7 +139,7 @@ RSpec.describe "Allocations" do
   end
 
   # What is asked of a thread that is no more is read from memory that has become something else.
-  it "are looked at beside threads that ended unseen, which a session of time does not take for living ones" do
+  it "forgets threads that exited unobserved, so that a session of time does not take them for live ones" do
     expect(run(<<~RUBY)).to eq("[\"main\"]\n")
       waiting = Array.new(200) { Thread.new { sleep } }
       Thread.pass until waiting.all?(&:stop?)
@@ -154,7 +154,7 @@ RSpec.describe "Allocations" do
     RUBY
   end
 
-  it "are not counted while a session looks away" do
+  it "counts nothing while the session is paused" do
     out = run(<<~RUBY)
       session = Profiler.start(mode: :allocations, every: 1)
       100.times { Object.new }
@@ -185,7 +185,7 @@ RSpec.describe "Allocations" do
     expect(out).to eq("300\n1000\n")
   end
 
-  it "need no signal: a program that has SIGPROF keeps it" do
+  it "needs no signal: a program that handles SIGPROF keeps it" do
     out = run(<<~RUBY)
       trap("PROF") { puts "mine" }
       profile = Profiler.run(mode: :allocations, every: 1) { 100.times { Object.new }; Process.kill(:PROF, Process.pid); sleep 0.05 }
@@ -194,7 +194,7 @@ RSpec.describe "Allocations" do
     expect(out).to eq("mine\ntrue\n[]\n")
   end
 
-  it "are written with their types for pprof, and come back" do
+  it "round-trips through pprof with its sample types" do
     Dir.mktmpdir do |box|
       out = run(<<~RUBY, chdir: box)
         profile = Profiler.run(mode: :allocations, every: 10, out: "a.pb.gz") { 5_000.times { |it| "text \#{it}" } }
@@ -211,7 +211,7 @@ RSpec.describe "Allocations" do
     end
   end
 
-  it "keep when they were made, if that is wanted" do
+  it "records when objects were allocated, with timeline: true" do
     out = run(<<~RUBY)
       profile = Profiler.run(mode: :allocations, every: 50, timeline: true) { 5_000.times { Object.new } }
       times = profile.timeline.map(&:time)
@@ -220,7 +220,7 @@ RSpec.describe "Allocations" do
     expect(out).to eq("true\n" * 4)
   end
 
-  it "are recorded from the command line" do
+  it "can be recorded from the command line" do
     Dir.mktmpdir do |box|
       result = profiler_child("record", "--mode", "allocations", "--every", "5", "-o", "a.pb.gz", "--", RbConfig.ruby, "-e", "5_000.times { Object.new }",
                               chdir: box)
@@ -231,8 +231,8 @@ RSpec.describe "Allocations" do
     end
   end
 
-  describe "and Ractors" do
-    it "made before are a reason to refuse, before Ruby 3.3, and made meanwhile end it there" do
+  describe "with Ractors" do
+    it "is refused beside a Ractor before Ruby 3.3, and ends there when one is created" do
       out = run(<<~RUBY)
         $VERBOSE = nil
         session = Profiler.start(mode: :allocations, every: 1)

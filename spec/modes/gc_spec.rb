@@ -4,7 +4,7 @@
 RSpec.describe "Garbage collection" do
   include_context "with a box"
 
-  it "stands under what caused it, in one place, or nowhere, as is asked" do
+  it "is shown under its cause, in one place, or nowhere, depending on gc:" do
     result = ruby_child("-e", <<~RUBY, in_box("cpu.pb.gz"))
       require "profiler"
       def collects = 30.times { GC.start }

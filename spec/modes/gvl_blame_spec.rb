@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Who had the GVL while others waited for it, what a thread does before it first runs, and why garbage was collected.
-RSpec.describe "What a wall clock profile says besides" do
+RSpec.describe "A :wall profile" do
   before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
 
   def printed(code)
@@ -20,7 +20,7 @@ RSpec.describe "What a wall clock profile says besides" do
     result.out.lines(chomp: true)
   end
 
-  it "blames who had the GVL for all of the waiting for it, under the name of who waited" do
+  it "attributes all waiting for the GVL to its holder, labelled with the waiter" do
     lines = printed(<<~RUBY)
       class Report; def render = (spin(5) until $done); end
       profile = Profiler.run(mode: :wall) do
@@ -44,7 +44,7 @@ RSpec.describe "What a wall clock profile says besides" do
     expect(lines[7]).to match(/\Agvl +threads waited \S+ m?s for it, of which \S+ m?s behind Object#spin/)
   end
 
-  it "blames a thread that the session does not look at, and knows its name" do
+  it "blames threads outside of the session by name" do
     lines = printed(<<~RUBY)
       class Report; def render = spin(600); end
       busy = named("renderer") { Report.new.render }
@@ -58,7 +58,7 @@ RSpec.describe "What a wall clock profile says besides" do
     expect(lines).to eq(["renderer", "true", "main", '["main"]'])
   end
 
-  it "blames a thread that has ended, and nobody where the GVL was free" do
+  it "blames exited threads, and nobody where the GVL was free" do
     lines = printed(<<~RUBY)
       profile = Profiler.run(mode: :wall, interval: 50) do
         30.times { named("short") { spin(3) }; sleep 0.001 }
@@ -74,7 +74,7 @@ RSpec.describe "What a wall clock profile says besides" do
     expect(lines).to eq(["true", '[["short", "main"]]', "true"])
   end
 
-  it "counts a thread's wait for its first turn, also where the session began meanwhile", :timed do
+  it "counts a new thread's wait for its first turn, also if the session began meanwhile", :timed do
     lines = printed(<<~RUBY)
       profile = Profiler.run(mode: :wall) { named("late") { sleep 0.01 }.tap { spin(80) }.join }
       start = profile.samples.find { |row| shown(row) == ["(thread start)"] && row.thread_name == "late" }
@@ -92,7 +92,7 @@ RSpec.describe "What a wall clock profile says besides" do
     expect(lines).to eq(%w[gvl true true true])
   end
 
-  it "gives two waits of different length, in turn, each its share", :timed do
+  it "weighs alternating waits of different lengths by their time", :timed do
     lines = printed(<<~RUBY)
       def long = sleep(0.005)
       def short = sleep(0.0003)

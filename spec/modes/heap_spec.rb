@@ -4,7 +4,7 @@ require "tmpdir"
 require_relative "../support/tools"
 
 # What mode: :heap says is alive: what a program keeps, and nothing that was freed.
-RSpec.describe "The heap" do
+RSpec.describe "mode: :heap" do
   include Tools
 
   def run(code, **options)
@@ -13,7 +13,7 @@ RSpec.describe "The heap" do
     result.out
   end
 
-  it "has what a program keeps, of each class and at each place" do
+  it "finds the live objects of each class and call site" do
     out = run(<<~RUBY)
       class Kept; def initialize(it) = @it = it; end
       KEPT = []
@@ -30,7 +30,7 @@ RSpec.describe "The heap" do
     expect(Integer(strings)).to be_between(1_000, 1_005) # what was in the last hands can still be on the stack, of the 99,000 others too
   end
 
-  it "has of a sample what that stands for" do
+  it "weighs a sampled object by its window" do
     out = run(<<~RUBY, timeout: 120)
       class Kept; end
       KEPT = []
@@ -43,7 +43,7 @@ RSpec.describe "The heap" do
     expect(garbage).to be <= 400 # a few of those that were looked at can be on the stack
   end
 
-  it "has what each request leaks" do
+  it "shows what each request leaks" do
     out = run(<<~RUBY)
       CACHE = {}
       def leak(id) = CACHE["request \#{id}"] = "body" * 10
@@ -58,7 +58,7 @@ RSpec.describe "The heap" do
     expect(out).to eq("true\ntrue\n") # a key and a body
   end
 
-  it "tells leaks by what each round leaves behind" do
+  it "finds leaks by what each round leaves behind" do
     out = run(<<~RUBY)
       class Entry; end
       CACHE = []
@@ -75,7 +75,7 @@ RSpec.describe "The heap" do
     expect(out).to eq(%([["Entry", 15, "Object#leak"]]\n[]\n[[4, 160]]\n))
   end
 
-  it "follows objects that are moved, and never counts what was freed" do
+  it "tracks objects that are moved, and never counts freed ones" do
     out = run(<<~RUBY, timeout: 120)
       class Kept; def initialize = @a = @b = 1; end
       kept = []
@@ -110,7 +110,7 @@ RSpec.describe "The heap" do
     expect(out).to eq("true\ntrue\n")
   end
 
-  it "is still followed while a session looks away" do
+  it "tracks objects while the session is paused" do
     out = run(<<~RUBY)
       class Kept; end
       kept = []
@@ -128,7 +128,7 @@ RSpec.describe "The heap" do
     expect(out).to eq("true\ntrue\n")
   end
 
-  it "is followed by nobody once its session is over" do
+  it "tracks nothing once the session is over" do
     out = run(<<~RUBY)
       rss = -> { GC.start; Integer(File.read("/proc/self/statm").split[1]) * 4 }
       make = ->(number) { i = 0; (Object.new; i += 1) while i < number }
@@ -141,7 +141,7 @@ RSpec.describe "The heap" do
     expect(out).to eq("true\n")
   end
 
-  it "says so where there is no room to follow them all" do
+  it "notes when too many objects are live to track them all" do
     out = run(<<~RUBY, timeout: 120)
       kept = []
       profile = Profiler.run(mode: :heap, every: 1) { 300_000.times { kept << Object.new } }
@@ -151,7 +151,7 @@ RSpec.describe "The heap" do
     expect(out).to eq("#{1 << 18}\n1\n")
   end
 
-  it "is Go's four types alone, and beside others what it is" do
+  it "has Go's four types alone, and combines with other modes" do
     Dir.mktmpdir do |box|
       out = run(<<~RUBY, chdir: box)
         profile = Profiler.run(mode: :heap, every: 5, out: "heap.pb.gz") { $kept = Array.new(5_000) { Object.new } }
@@ -175,7 +175,7 @@ RSpec.describe "The heap" do
     end
   end
 
-  it "is what it was when a Ractor is made, and needs that there is none" do
+  it "keeps its objects when a Ractor is created, and is refused beside one" do
     out = run(<<~RUBY)
       $VERBOSE = nil
       class Kept; end
@@ -199,7 +199,7 @@ RSpec.describe "The heap" do
     expect(out).to eq("there are Ractors\ntrue\n1\n")
   end
 
-  it "of a forked child is what the child has made" do
+  it "counts in a forked child what the child allocates" do
     out = run(<<~RUBY)
       class Kept; end
       kept = []

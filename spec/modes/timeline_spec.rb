@@ -3,7 +3,7 @@
 require "json"
 
 # The events of a timeline add up to the samples.
-RSpec.describe "The timeline" do
+RSpec.describe "Profile#timeline" do
   include_context "with a box"
   include_context "with a program"
 
@@ -21,7 +21,7 @@ RSpec.describe "The timeline" do
     def same?(profile) = sums(profile.timeline) == sums(profile.samples)
   RUBY
 
-  it "has the phases of each thread one after the other", :timed do
+  it "has the phases of each thread in order", :timed do
     said = JSON.parse(run(<<~RUBY))
       require "json"
       profile = Profiler.run(mode: MODE, timeline: true) do
@@ -67,12 +67,12 @@ RSpec.describe "The timeline" do
     expect(printed.lines(chomp: true)).to eq(["Enumerator", "true", "true", "true", labels, ":running", "Profiler::Frame".inspect, *["true"] * 5])
   end
 
-  it "is not there if nobody asked" do
+  it "is nil by default" do
     printed = run("p Profiler.run { burn }.timeline, Profiler.run(timeline: false) { }.timeline, Profiler.run { }.stats[:timeline_kept]")
     expect(printed).to eq("nil\nnil\n0\n")
   end
 
-  it "stays with its rows when they are moved, left out or merged" do
+  it "adds up to the samples after gc:, trim_path and merge" do
     expect(run(<<~RUBY)).to eq("#{"true\n" * 8}")
       collects = -> { 20.times { GC.start }; burn }
       one = Profiler.run(mode: MODE, timeline: true, &collects)
@@ -86,7 +86,7 @@ RSpec.describe "The timeline" do
     RUBY
   end
 
-  it "leaves out what a session did not see: pauses, other labels, and what a child's parent did", :timed do
+  it "excludes pauses, other labels, and what the parent of a forked child did", :timed do
     printed = run(<<~RUBY)
       session = Profiler.start(timeline: true)
       burn(50)
@@ -108,7 +108,7 @@ RSpec.describe "The timeline" do
     expect(printed.lines(chomp: true)).to match(["[true, 5]", "3", [{ "job" => "a" }].inspect, "true", "true", "true"])
   end
 
-  it "is asked for by record --timeline and PROFILER_TIMELINE" do
+  it "is kept with record --timeline and PROFILER_TIMELINE" do
     sizes = "ARGV.each { |it| p Profiler::Profile.load(it).timeline&.size&.positive? }"
     record = %w[record --timeline --quiet -o asked.pb.gz -- ruby -e] + ["#{burn} burn(60)"]
     expect(profiler_child(*record, chdir: box).code).to eq(0)

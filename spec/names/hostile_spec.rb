@@ -4,7 +4,7 @@ require_relative "../support/tools"
 
 # A program can call its methods what it wants, and answer for itself what it wants. No format breaks, and
 # nobody asks it.
-RSpec.describe "Names that a program means ill with" do
+RSpec.describe "Hostile names" do
   include Tools
 
   def run(code)
@@ -13,7 +13,7 @@ RSpec.describe "Names that a program means ill with" do
     result
   end
 
-  it "are never asked of the app" do
+  it "are found without calling the app" do
     result = run(<<~RUBY)
       module Asked
         %i[name to_s inspect hash == eql? equal? === singleton_class? attached_object superclass instance_method instance_methods

@@ -4,7 +4,7 @@ require "tmpdir"
 require_relative "../support/tools"
 
 # That the benchmarks still run. What they measure is not looked at: no spec may fail because a machine is slow.
-RSpec.describe "the benchmarks" do
+RSpec.describe "The benchmark" do
   include Tools
 
   # The rows of all tables of a report: name => cells.

@@ -3,7 +3,7 @@
 require "json"
 
 # The other program has no handler for SIGPROF: one that is pending, or comes later, ends it.
-RSpec.describe "A process that turns into another program" do
+RSpec.describe "A profiled process that calls exec" do
   include_context "with a program"
 
   let(:prelude) { <<~'RUBY' }
@@ -15,7 +15,7 @@ RSpec.describe "A process that turns into another program" do
     end
   RUBY
 
-  it "lets no session that another thread starts meanwhile arm a timer" do
+  it "arms no timer for a session that another thread starts meanwhile" do
     # To look for the program, Ruby asks its name to be a String: other Ruby code runs between us and the system call.
     out = run(<<~RUBY)
       Name = Struct.new(:engine) do
@@ -32,7 +32,7 @@ RSpec.describe "A process that turns into another program" do
     expect(out).to eq("alive\n#{ok}\n" * 3)
   end
 
-  it "has no tick of the ticker on its way any more" do
+  it "has no pending signal of the ticker" do
     late = run(<<~RUBY)
       Profiler.start(engine: :ticker, interval: 50, threads: :current)
       Profiler::Testing.slow_ticks(1_000)
@@ -48,7 +48,7 @@ RSpec.describe "A process that turns into another program" do
     expect(late).to eq("0\n")
   end
 
-  it "goes on with its sessions if it comes to nothing, once no thread is about to do it any more" do
+  it "continues its sessions if exec fails, once no other thread is in exec" do
     out = run(<<~RUBY)
       ENGINES.each do |engine|
         session = Profiler.start(engine: engine.to_sym)
@@ -73,7 +73,7 @@ RSpec.describe "A process that turns into another program" do
     expect(out).to eq("[\"Errno::ENOENT\", 0, true, []]\n" * 3)
   end
 
-  it "lets a child go on that was forked while another thread was about to do it" do
+  it "continues the sessions of a child that was forked while another thread was in exec" do
     expect(run(<<~RUBY)).to eq("true\n")
       session = Profiler.start(engine: :thread_timer)
       go, ready = Queue.new, Queue.new
@@ -87,7 +87,7 @@ RSpec.describe "A process that turns into another program" do
     RUBY
   end
 
-  it "does not die where another Ractor does it, and if that comes to nothing, says that nothing was recorded from then on" do
+  it "survives exec in another Ractor, and if that fails notes that recording has ended" do
     out = run(<<~RUBY, ruby_options: ["-W0"])
       def result_of(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
       session = Profiler.start(engine: :ticker, interval: 50)

@@ -3,7 +3,7 @@
 require "json"
 
 # No crash, and a right profile. The long run is `rake check:stress`.
-RSpec.describe "Under hard conditions" do
+RSpec.describe "A running session" do
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\n#{code}", timeout: 180, **options)
     expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
@@ -21,7 +21,7 @@ RSpec.describe "Under hard conditions" do
     RUBY
   end
 
-  it "follows 500 threads that are born and die", :timed do
+  it "profiles 500 short threads", :timed do
     expect(JSON.parse(run(<<~RUBY))).to match("refused" => 0, "missing" => be < 0.01, "more" => be < 2)
       require "json"
       own = 0
@@ -54,7 +54,7 @@ RSpec.describe "Under hard conditions" do
     RUBY
   end
 
-  it "lets a thread get on whose stack takes longer to walk than its interval", :timed do
+  it "lets a thread make progress whose stack takes longer to walk than its interval", :timed do
     Perf.among("perf", "ticker").each do |engine|
       expect(run(<<~RUBY)).to eq("true true\n"), engine
         def deep(level, &work) = level.zero? ? work.call : deep(level - 1, &work)
@@ -82,7 +82,7 @@ RSpec.describe "Under hard conditions" do
     RUBY
   end
 
-  it "stops with signals on their way" do
+  it "stops with pending signals" do
     expect(run(<<~RUBY)).to eq("done\n")
       workers = Array.new(3) { Thread.new { loop { 100.times { |it| it.to_s } } } }
       60.times do
@@ -95,7 +95,7 @@ RSpec.describe "Under hard conditions" do
     RUBY
   end
 
-  it "survives a little of everything at once" do
+  it "survives the stress program" do
     result = ruby_child("spec/programs/stress.rb", timeout: 120, env: { "STRESS_SECONDS" => "8" })
     expect(result.err).to match(/^OK /)
     expect(result.status).to be_success, result.err[0, 4_000]
@@ -106,7 +106,7 @@ RSpec.describe "Under hard conditions" do
       skip "this Ruby has no YJIT" unless ruby_child("-e", "p defined?(RubyVM::YJIT) ? 1 : 0", ruby_options: ["--yjit"]).out == "1\n"
     end
 
-    it "chooses where it is safe to walk, and says so" do
+    it "chooses an engine that walks where it is safe, and notes it" do
       skip "the engine is given" if ENV["SPEC_ENGINE"]
       code = <<~RUBY
         def fib(number) = number < 2 ? number : fib(number - 1) + fib(number - 2)
@@ -118,19 +118,19 @@ RSpec.describe "Under hard conditions" do
       expect(run(code, ruby_options: ["--yjit"])).to eq(expected)
     end
 
-    it "survives a little of everything at once" do
+    it "survives the stress program" do
       result = ruby_child("spec/programs/stress.rb", timeout: 120, env: { "STRESS_SECONDS" => "8" }, ruby_options: ["--yjit"])
       expect(result.status).to be_success, result.err[0, 4_000]
     end
   end
 
-  it "survives it with samples taken at safe points" do
+  it "survives the stress program with engine safepoint" do
     env = { "STRESS_SECONDS" => "8", "PROFILER_ENGINE" => "safepoint" }
     result = ruby_child("spec/programs/stress.rb", timeout: 120, env: env)
     expect(result.status).to be_success, result.err[0, 4_000]
   end
 
-  it "takes samples at safe points when asked to", :timed do
+  it "conserves CPU time with engine safepoint", :timed do
     expect(run(<<~RUBY)).to eq("safepoint 1 true\n")
       clock = -> { Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) }
       own = clock.call

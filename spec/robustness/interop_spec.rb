@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-RSpec.describe "A session in somebody else's process" do
+RSpec.describe "A session" do
   include_context "with a program"
 
   let(:prelude) { <<~'RUBY' }
@@ -25,7 +25,7 @@ RSpec.describe "A session in somebody else's process" do
     end
   end
 
-  it "gives no timer to threads that are born after the app has taken SIGPROF" do
+  it "gives no timer to threads that start after the app has trapped SIGPROF" do
     expect(run(<<~RUBY)).to eq("alive 0\n")
       seen = 0
       session = Profiler.start(interval: 50)
@@ -49,7 +49,7 @@ RSpec.describe "A session in somebody else's process" do
     RUBY
   end
 
-  it "leaves the app its own trap, and is refused while that is there" do
+  it "is refused while the app traps SIGPROF" do
     expect(run(<<~RUBY)).to eq("[1, 27]\nProfiler::Unsupported\nfalse\n#<Proc\ntrue\n")
       seen = []
       session = Profiler.start
@@ -82,7 +82,7 @@ RSpec.describe "A session in somebody else's process" do
     RUBY
   end
 
-  it "does not close a file that has the number of a descriptor which the app took from it" do
+  it "does not close a file of the app that has the number of a stolen descriptor" do
     skip "perf is refused here" unless Perf.available?
     expect(run(<<~RUBY)).to eq("true\nstill open\n")
       session = Profiler.start(engine: :perf)
@@ -115,7 +115,7 @@ RSpec.describe "A session in somebody else's process" do
     end
   end
 
-  it "leaves private what Ruby has private" do
+  it "leaves Kernel's private methods private" do
     code = <<~RUBY
       require "profiler"
       Profiler.run { }
@@ -129,7 +129,7 @@ RSpec.describe "A session in somebody else's process" do
     end
   end
 
-  it "refuses to take the timer of the process from somebody else" do
+  it "refuses to take over a foreign timer of the process" do
     expect(run(<<~RUBY)).to match(/\AProfiler::Unsupported: the timer of the process \(ITIMER_PROF\) is armed already.*\nfalse\n\z/)
       require "fiddle"
       setitimer = Fiddle::Function.new(Fiddle.dlopen(nil)["setitimer"], [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT)
@@ -139,7 +139,7 @@ RSpec.describe "A session in somebody else's process" do
     RUBY
   end
 
-  it "is at home in one copy only" do
+  it "refuses to load a second copy of the extension" do
     result = Dir.mktmpdir do |copy|
       FileUtils.cp_r(Child::LIB, copy)
       ruby_child("-e", "require 'profiler'; begin; require '#{copy}/lib/profiler/profiler.so'; rescue LoadError => e; puts e.message; end; p Profiler.run { 1 }.value")

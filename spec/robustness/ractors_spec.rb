@@ -2,7 +2,7 @@
 
 require "json"
 
-RSpec.describe "Another Ractor than the main one" do
+RSpec.describe "A Ractor other than the main one" do
   include_context "with a program"
 
   # Ruby says that Ractors are experimental, on every use.
@@ -22,7 +22,7 @@ RSpec.describe "Another Ractor than the main one" do
     end
   RUBY
 
-  it "can be the first to set labels, and those of the main Ractor's fibers are right all the same" do
+  it "can set labels first, without disturbing those of the main Ractor's fibers" do
     figures = JSON.parse(run_quietly(<<~RUBY))
       require "json"
       first = turns { result_of(Ractor.new { Profiler.label(a: 1) { 1 } }) }
@@ -40,7 +40,7 @@ RSpec.describe "Another Ractor than the main one" do
     end
   end
 
-  it "sets and reads labels of its own, while sessions run and while none does, and no session sees them" do
+  it "has labels of its own, which no session sees" do
     out = run_quietly(<<~RUBY)
       require "json"
       work = -> do
@@ -70,7 +70,7 @@ RSpec.describe "Another Ractor than the main one" do
     expect(out).to eq(%([[{"a":"1","b":"2"},#{own}],{},{}]\n) * 2 + "1\n[]\n" * 3 + "{}\n")
   end
 
-  it "is refused whatever needs a session, and told why" do
+  it "cannot start a session, and is refused with a reason" do
     reason = "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
     calls = ["Profiler.run { }", "Profiler.run(out: '/tmp/never.svg') { }", "Profiler.start", "Profiler.stop", "Profiler::Session.start",
              "Profiler.allocations_of { }", "Profiler.leaks { }"]

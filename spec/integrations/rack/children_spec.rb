@@ -37,14 +37,14 @@ RSpec.describe "A profiled request that forks" do
   end
 
   ways.each do |name, way|
-    it "has its own time and not that of its child (#{name})", :timed do
+    it "does not include the time of its child (#{name})", :timed do
       found = served(way)
       expect(found.map { |it| it.slice(:parent, :childs) }).to eq([{ parent: true, childs: 0 }] * 2)
       expect(found.map { |it| it[:own] }).to all(be_between(159, 180))
     end
   end
 
-  it "has a profile of its own in a child that goes on with it", :timed do
+  it "has a profile of its own in a child that continues the request", :timed do
     found = served("childs unless fork")
     parents, others = found.partition { |it| it[:parent] }
     expect(parents.size).to eq(2)
@@ -54,7 +54,7 @@ RSpec.describe "A profiled request that forks" do
     expect(others.map { |it| it[:childs] }.sort).to match([0, *[be_between(30, 100)] * 3])
   end
 
-  it "ends in a child that begins another meanwhile" do
+  it "ends in a child that begins another one" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[2, false]\n[1, false]\n")
       results = []
       get = -> { @app.call("REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu") }

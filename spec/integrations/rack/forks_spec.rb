@@ -4,7 +4,7 @@ require_relative "../../support/server"
 require_relative "../../support/tools"
 
 # Whatever makes the processes: the samples of each are in a file of its own, none is in two, and merged they are the whole.
-RSpec.describe "Recording what forks" do
+RSpec.describe "profiler record with forking servers" do
   include_context "with a box"
   include Server
   include Tools
@@ -55,14 +55,14 @@ RSpec.describe "Recording what forks" do
 
   [["puma", "workers of Puma", %w[puma -q -w 2 -t 2:2 --preload -b tcp://127.0.0.1:PORT]],
    ["unicorn", "workers of Unicorn", %w[unicorn -E production -c spec/integrations/rack/apps/unicorn.rb -l 127.0.0.1:PORT]]].each do |command, what, arguments|
-    it "has #{what} in files of their own" do
+    it "writes #{what} to files of their own" do
       need command
       serving(*arguments, File.join(__dir__, "apps/plain.ru"), env: env) { |port| keep_busy(port, 2) }
       expect_each_its_own("Work.serve", 2)
     end
   end
 
-  it "has the children that Parallel makes" do
+  it "profiles the children of Parallel" do
     need_library "parallel"
     result = ruby_child("-e", <<~RUBY, env: env.merge("RUBYOPT" => nil), ruby_options: ["-rprofiler/autoload"])
       require "parallel"
@@ -73,7 +73,7 @@ RSpec.describe "Recording what forks" do
     expect_each_its_own("Object#work", 2)
   end
 
-  it "has a child for each job, as Resque does it, ended by exit!" do
+  it "profiles a child for each job, as in Resque, that ends by exit!" do
     result = ruby_child("-e", <<~RUBY, env: env.merge("RUBYOPT" => nil), ruby_options: ["-rprofiler/autoload"])
       #{work}
       6.times { Process.wait(fork { 3.times { work }; exit! }) }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Time-outs around requests, as rack-timeout and servers set them: they arrive anywhere, also in the middleware.
-RSpec.describe "Requests that are interrupted" do
+RSpec.describe "Interrupted requests" do
   def interrupted(options, requests: 2_000)
     result = ruby_child("-e", <<~RUBY, timeout: 120)
       require "profiler"
@@ -38,7 +38,7 @@ RSpec.describe "Requests that are interrupted" do
   end
 
   { "that ask for a profile" => "mode: :cpu", "that are watched for being slow" => "slower_than: 60" }.each do |name, options|
-    it "#{name} give back their places, and leave no session" do
+    it "#{name} free their slots, and leave no session" do
       expect(interrupted(options)).to eq("places in use false, open 0, sessions 0\n")
     end
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Where each request has a session, what the next one needs is left in place for a while; but nothing that could be noticed.
-RSpec.describe "After the session of a request" do
+RSpec.describe "The middleware, after a profiled request," do
   before do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
@@ -18,7 +18,7 @@ RSpec.describe "After the session of a request" do
     RUBY
   end
 
-  it "its timer stays, ticks for nobody, and goes when none has come for a while", :timed do
+  it "keeps the timer for a while, without sampling anything", :timed do
     expect(after_requests(<<~'RUBY')).to eq("1 false\n[0, true]\n0 1\n")
       puts "#{timers} #{Profiler.running?}"
       burn
@@ -31,7 +31,7 @@ RSpec.describe "After the session of a request" do
     RUBY
   end
 
-  it "sessions of every other kind begin as ever, whatever the engine", :timed do
+  it "does not disturb other sessions, whatever the engine", :timed do
     engines = Perf.among("setitimer", "perf", "ticker", "thread_timer")
     expect(after_requests("ENGINES = #{engines}.map(&:to_sym)\n" + <<~'RUBY')).to eq("#{engines.map { |it| "[:#{it}, true, 0]\n" }.join}100 0\n[true, 0]\n")
       ENGINES.each do |engine|
@@ -48,7 +48,7 @@ RSpec.describe "After the session of a request" do
     RUBY
   end
 
-  it "threads are born and end, the process forks, and the signal is the app's if it wants that", :timed do
+  it "does not disturb new threads, forks, or an app that traps PROF", :timed do
     expect(after_requests(<<~'RUBY')).to eq("[200, true, 0]\n0\n[\"main\", \"worker\"]\nnil\n")
       GC.start
       20.times { Thread.new { burn(1) }.join }

@@ -39,7 +39,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     RUBY
   end
 
-  it "profiles nothing for other addresses and names, for what comes through a proxy, and where any variable says otherwise" do
+  it "profiles nothing for other addresses and names, through a proxy, or in another environment" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[false]\n" * 6)
       p [nil, "", "192.0.2.1", "10.0.0.1", "128.0.0.1", "1.127.0.0.1", "127.0.0.1.example.org", "127.0.0.1, 192.0.2.1", "127.0.0.1\\n192.0.2.1", "::2",
          "::ffff:192.0.2.1", "fe80::1", "unix:", "localhost"].map { |it| profiled?("REMOTE_ADDR" => it) }.uniq
@@ -56,7 +56,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     RUBY
   end
 
-  it "says once on stderr why it did not" do
+  it "says once on stderr why a request was not profiled" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq(<<~TEXT)
       app = middleware
       2.times { app.call(LOCAL.merge("REMOTE_ADDR" => "192.0.2.1\\e[2J\\n" + "x" * 100)) }
@@ -79,7 +79,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     socket.close
   end
 
-  it "is not misled by Puma, which calls itself development where nobody said anything" do
+  it "is not misled by Puma, which is in development by default" do
     need "puma"
     script(<<~RUBY, name: "config.ru")
       $LOAD_PATH.unshift(#{Child::LIB.inspect})

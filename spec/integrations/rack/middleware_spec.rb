@@ -24,7 +24,7 @@ RSpec.describe "Profiler::Middleware" do
     def cpu_ms(result) = result.profile.samples.sum(&:cpu) / 1e6
   RUBY
 
-  it "profiles the request that asks, by its address or by a header, and leaves the response as it is but for the name" do
+  it "profiles a request with the parameter or header, and adds only the profile's name to the response" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       app = middleware
       [["profile=cpu"], ["a=1&b=2", { HTTP_X_PROFILE: "mode=wall,allocations; interval=500;every=10" }]].each do |query, env|
@@ -43,7 +43,7 @@ RSpec.describe "Profiler::Middleware" do
     TEXT
   end
 
-  it "takes no more for a question than what is one, and says why it refuses" do
+  it "ignores the app's own parameters, and says why it refuses a profile" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       app = middleware
       ["profile=42", "myprofile=cpu", "x=profile%3Dcpu", "profile=", "profile"].each { |it| p get(app, it)[1].keys }
@@ -67,7 +67,7 @@ RSpec.describe "Profiler::Middleware" do
     TEXT
   end
 
-  it "follows a body to its end, and a body is what the app made of it" do
+  it "profiles a body to its end, and leaves it as the app created it" do
     expect(run(<<~RUBY)).to eq("[[\"each\", true], [\"to_path\", true], [\"to_ary\", false], [\"call\", false], [\"close\", true]]\n[\"a\", \"b\"]\n0\n[\"Shop.send_part\", \"Shop.serve\", \"Shop.tidy\"]\ntrue\n/a\n1\n")
       body = Class.new do
         def each = %w[a b].each { |it| Shop.send_part; yield it }
@@ -90,7 +90,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "follows a body to its end that gives an Enumerator for an Array, as those of Rails do" do
+  it "profiles a body to its end whose to_ary is an Enumerator, as in Rails" do
     expect(run(<<~RUBY)).to eq("0\n[\"a\", \"b\"]\n1\n[\"Shop.send_part\", \"Shop.serve\"]\ntrue\n[\"a\", \"b\"]\n1\n")
       body = Class.new do
         def each = %w[a b].each { |it| Shop.send_part; yield it }
@@ -104,7 +104,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "lets exceptions and throws pass, and keeps what was before them" do
+  it "passes exceptions and throws on, and keeps the profile up to them" do
     expect(run(<<~RUBY)).to eq("RuntimeError: no\n:halted\n[[\"Shop.serve\"], [\"Shop.serve\"]]\n[{}, {}]\n")
       puts error { get(middleware(->(env) { Shop.serve; raise "no" }), "profile=cpu") }
       p(catch(:halt) { get(middleware(->(env) { Shop.serve; throw :halt, :halted }), "profile=cpu") })
@@ -112,7 +112,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "keeps what was slow, and names it only to who may know" do
+  it "keeps slow requests, and names their profiles only with permission" do
     expect(run(<<~RUBY)).to eq("[[\"a\"], [\"a\", \"x-profiler-result\"], [\"a\"]]\n[:slow, 10000, [\"Shop.serve\"]]\n[:slow, 10000, [\"Shop.serve\"]]\n")
       work = ->(env) { env["QUERY_STRING"] == "slow" ? 4.times { Shop.serve } : nil; [200, { "a" => "b" }, ["x"]] }
       app = middleware(work, slower_than: 0.03)
@@ -122,7 +122,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "takes some by chance" do
+  it "profiles sample_rate: of all requests" do
     expect(run(<<~RUBY)).to eq("0\ntrue\n")
       app = ->(rate) { middleware(->(env) { [200, {}, ["x"]] }, sample_rate: rate, rate: 10_000) }
       none, some = app[0], app[0.1]
@@ -133,7 +133,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "ends what takes too long, with what there is" do
+  it "ends a profile after duration: and keeps it" do
     expect(run(<<~RUBY)).to eq("[\"Shop.serve\"]\n{:cut=>\"after 0.2 s\"}\n1\n".then { |it| RUBY_VERSION < "3.4" ? it : it.sub(":cut=>", "cut: ") })
       body = Class.new { def each = 12.times { Shop.serve; sleep 0.05; yield "x" } }
       get(middleware(->(env) { [200, {}, body.new] }, duration: 0.2), "profile=cpu")[2].tap { |it| it.each { } }.close
@@ -143,7 +143,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "writes into a directory of its own, readable by nobody else, and does not fill it" do
+  it "writes into a private directory and keeps at most keep: files" do
     expect(run(<<~RUBY)).to eq("[\"40700\", [\"100600\"], 3, true]\n[\"Shop.serve\"]\n")
       out = #{in_box("a/b").inspect}
       app = Profiler::Middleware.new(APP, out: out, keep: 3)
@@ -176,7 +176,7 @@ RSpec.describe "Profiler::Middleware" do
     TEXT
   end
 
-  it "keeps to the rules of Rack" do
+  it "passes Rack::Lint" do
     need_library "rack"
     expect(run(<<~RUBY)).to eq("[200, \"xy\"]\n[200, \"xy\"]\n[200, \"xy\"]\n3\n")
       require "rack"

@@ -56,7 +56,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     RUBY
   end
 
-  it "leaves the response and what is watched further out as they are where it denies" do
+  it "changes neither the response nor an outer profile where it denies" do
     expect(run(<<~RUBY)).to eq("true\n[[\"slow\", [\"Shop.serve\"]]]\n[[\"slow\", [\"Shop.serve\"]]]\n0\n")
       body, headers = ["x"].freeze, { "a" => "b" }.freeze
       app = stack { Shop.serve; [200, headers, body] }
@@ -68,7 +68,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     RUBY
   end
 
-  it "shows profiles, and what it shows is not profiled" do
+  it "shows profiles without profiling these requests" do
     expect(run(<<~RUBY)).to eq("\"image/svg+xml\"\n\"app\"\n[\"slow\"]\n0\n")
       # Gives back what the profiles are of.
       store = Class.new { def store(result) = RESULTS << result; def fetch(_id) = RESULTS.first&.profile }.new
@@ -80,7 +80,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     RUBY
   end
 
-  it "runs the app outside of any rescue, also where a question is refused" do
+  it "runs the app outside of any rescue, also where a profile is refused" do
     expect(run(<<~RUBY)).to eq("[nil, \"interval: 1 is not an Integer from 50 to 1000000 microseconds\"]\nnil\n")
       current = :unset
       app = stack(slower_than: nil) { current = $!; [200, {}, ["x"]] }

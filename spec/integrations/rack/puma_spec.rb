@@ -53,7 +53,7 @@ RSpec.describe "Profiler::Middleware in Puma" do
     profiles.each { |it| expect_own_clocks(it) }
   end
 
-  it "follows bodies that are sent piece by piece, and connections that are taken, to their end", :timed do
+  it "profiles streamed bodies and hijacked connections to their end", :timed do
     puma("-t", "2:2") do |port|
       ask = { "X-Profile" => "mode=cpu,wall" }
       expect(ask(port, "/parts/1", ask).body).to eq("part\n" * 3)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-RSpec.describe "Profiler::Middleware and those who may not" do
+RSpec.describe "Profiler::Middleware without permission" do
   include_context "with a program"
   include_context "with a box"
 
@@ -16,7 +16,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     def untouched?(response) = response.zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) } && RESULTS.empty?
   RUBY
 
-  it "gives no profile, and nothing tells that it could" do
+  it "gives no profile, and leaves the response unchanged" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => nil, "RAILS_ENV" => nil })).to eq("[true, true, true, true, true]\n[true, true, true]\n[true, true, true]\nfalse\n")
       p [nil, "production", "test", "", "developmental"].map { |it| ENV["RACK_ENV"] = it; untouched?(get(middleware)) }
       ENV["RACK_ENV"] = "development"
@@ -28,7 +28,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     RUBY
   end
 
-  it "knows the token by its header alone" do
+  it "reads the token from its header alone" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => nil })).to eq("[true, true, true, true, true, true]\n1\n")
       app = middleware(token: TOKEN)
       wrong = ["", TOKEN[0..-2], TOKEN + "x", TOKEN.upcase].map { |it| untouched?(get(app, HTTP_X_PROFILER_TOKEN: it)) }
@@ -40,7 +40,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     RUBY
   end
 
-  it "wants both where there is a token and a permit, and takes an error for a no" do
+  it "requires both token and permit where both are set, and denies on an error" do
     result = ruby_child("-e", "require 'profiler'\n#{prelude}\n#{<<~RUBY}", env: { "RACK_ENV" => "development" })
       said = nil
       app = middleware(token: TOKEN, permit: ->(env) { said == :raise ? raise("in permit") : said })
@@ -65,7 +65,7 @@ RSpec.describe "Profiler::Middleware and those who may not" do
     expect(result.err).to eq("[profiler] a profile was lost: RuntimeError: in route\n[profiler] a profile was lost: RuntimeError: in store\n")
   end
 
-  it "stays within its limits when a thousand ask at once" do
+  it "keeps its limits when a thousand requests come at once" do
     expect(run(<<~RUBY, env: { "RACK_ENV" => "development" })).to eq("[1000, true, true, true]\ntrue\ntrue\n20 were profiled within a minute\n")
       most = 0
       app = Profiler::Middleware.new(->(env) { sleep 0.01; [200, HEADERS, BODY] }, out: ->(it) { RESULTS << it }, concurrency: 4, rate: 20)

@@ -2,7 +2,7 @@
 
 require "json"
 
-RSpec.describe "A profile that Profiler::Middleware shows" do
+RSpec.describe "A profile shown by Profiler::Middleware" do
   include_context "with a program"
   include_context "with a box"
 
@@ -18,7 +18,7 @@ RSpec.describe "A profile that Profiler::Middleware shows" do
     def shows?(response) = response[2][0].start_with?("<?xml") && response[2][0].include?("Object#burn")
   RUBY
 
-  it "is a picture, by its name or as the last, in place of the app's response" do
+  it "is a flame graph in place of the app's response, by name or as last" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       app = middleware
       id = get(app, "profile=cpu")[1]["x-profiler-result"]
@@ -43,7 +43,7 @@ RSpec.describe "A profile that Profiler::Middleware shows" do
     TEXT
   end
 
-  it "is waited for where it is being written: the last is never the one before" do
+  it "is waited for while it is written, so that last is never stale" do
     expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
       Profiler::Middleware # which loads what it needs
       class Slow < Profiler::Recording::Directory
@@ -62,7 +62,7 @@ RSpec.describe "A profile that Profiler::Middleware shows" do
     RUBY
   end
 
-  it "is not there for who may not ask, nor what is not a profile of its own" do
+  it "is not visible without permission, and only the middleware's own profiles are" do
     expect(run(<<~RUBY)).to eq(<<~TEXT)
       open = middleware
       p get(open, "profile=last")[1].to_a

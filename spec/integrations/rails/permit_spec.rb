@@ -17,7 +17,7 @@ RSpec.describe "config.profiler.permit" do
     end
   end
 
-  it "can go by the session: whom it permits is profiled, shown profiles, and named those of slow requests" do
+  it "can read the session: permitted users get profiles and the names of slow requests" do
     result = members(<<~'RUBY', prepare: "config.profiler.slower_than = 1")
       admin, member = %w[admin member].map { |role| Browser.new.tap { |it| it.get("/login?role=#{role}") } }
       stored.each { |it| File.delete(it) } # the first requests can be slow
@@ -47,7 +47,7 @@ RSpec.describe "config.profiler.permit" do
     expect(result.err).to eq("")
   end
 
-  it "leaves no trace where it denies: neither response nor session tell that anybody asked" do
+  it "leaves no trace in response and session where it denies" do
     result = members(<<~'RUBY')
       member = Browser.new
       member.get("/login?role=member")
@@ -90,7 +90,7 @@ RSpec.describe "config.profiler.permit" do
     end
   end
 
-  it "begins no profile before it said yes, whatever slow requests and numbers of them do" do
+  it "begins no profile before it permits one, whatever the load" do
     result = members(<<~'RUBY', prepare: "config.profiler.rate = 3; config.profiler.sample_rate = 0", permit: '->(env) { ActionDispatch::Request.new(env).session[:role] == "admin" }')
       begun = 0
       Profiler::Middleware.name
@@ -104,7 +104,7 @@ RSpec.describe "config.profiler.permit" do
     expect(result.out).to eq("0\ntrue\n1\n")
   end
 
-  it "gives a request one profile of its own where all are watched, the one that was asked for" do
+  it "gives a request only the requested profile where all are watched" do
     result = members(<<~'RUBY', prepare: "config.profiler.slower_than = 0.01")
       admin = Browser.new
       admin.get("/login?role=admin")
@@ -128,7 +128,7 @@ RSpec.describe "config.profiler.permit" do
   end
 
   # Devise puts Warden at the end of the stack, as here.
-  it "can go by Warden's user, and Warden asks and notes nothing less for it" do
+  it "can read Warden's user, without changing what Warden does" do
     need_library "warden"
     prepare = <<~'RUBY'
       require "warden"

@@ -3,7 +3,7 @@
 require "json"
 require_relative "../../support/tools"
 
-RSpec.describe "In a Rails app" do
+RSpec.describe "profiler/rails" do
   include_context "with a box"
   include Tools
 
@@ -29,7 +29,7 @@ RSpec.describe "In a Rails app" do
     result.out
   end
 
-  it "labels what is done by controller and action, and marks SQL, templates and caches without values", :timed do
+  it "labels samples with controller and action, and marks SQL, templates and caches without values", :timed do
     out = JSON.parse(rails(<<~RUBY))
       get("/orders/1")
       Rails.cache.clear
@@ -48,7 +48,7 @@ RSpec.describe "In a Rails app" do
     expect(out["longest"]).to be > 14_000_000
   end
 
-  it "is right about 404, 500, bodies sent piece by piece, and ActionController::Live", :timed do
+  it "profiles 404, 500, streamed bodies and ActionController::Live", :timed do
     out = JSON.parse(rails(<<~RUBY))
       ask = { "HTTP_X_PROFILE" => "cpu" }
       said = %w[/gone /broken /parts /live /nowhere].to_h do |path|
@@ -69,7 +69,7 @@ RSpec.describe "In a Rails app" do
     expect(out.values_at("/parts", "/live").map(&:last)).to all(be_between(-13, 15))
   end
 
-  it "labels jobs, and profiles those whose class says so", :timed do
+  it "labels jobs, and profiles those whose class is profiled", :timed do
     out = rails(<<~RUBY)
       whole = Profiler.run { PlainJob.perform_now; ImportJob.perform_now }
       rows = whole.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
@@ -81,7 +81,7 @@ RSpec.describe "In a Rails app" do
     expect(out).to eq("[[\"ImportJob\", \"default\"], [\"PlainJob\", \"default\"]]\n1\n[\"ImportJob\"]\ntrue\n")
   end
 
-  it "does nothing of the kind in production unless it is told to" do
+  it "does nothing in production unless it is enabled" do
     out = rails(<<~RUBY, RAILS_ENV: "production")
       p get("/orders/1?profile=cpu")[1].to_h.keys.grep(/profiler/i), Dir.exist?("\#{Rails.root}/tmp/profiler")
     RUBY

@@ -3,7 +3,7 @@
 require_relative "../../../lib/profiler/in_rails/sql"
 require_relative "../../support/random_sql"
 
-RSpec.describe "SQL that may be shown" do
+RSpec.describe "Sanitized SQL" do
   def shown(sql, dialect = :postgresql) = Profiler::InRails::Sql.without_values(sql, dialect: dialect)
 
   everywhere = {

@@ -10,7 +10,7 @@ RSpec.describe "Profiler::Sidekiq" do
 
   include_context "with a program"
 
-  it "goes by an option that Sidekiq does not use itself" do
+  it "reads an option that Sidekiq does not use itself" do
     expect(run(<<~RUBY)).to eq("[\"profile\", \"done\", 0]\n[\"profiler\", \"done\", 1]\n[\"profiler_options\", \"done\", 0]\n")
       require "profiler/sidekiq"
       %w[profile profiler profiler_options].each do |option|
@@ -35,7 +35,7 @@ RSpec.describe "Profiler::Sidekiq" do
     end
   end
 
-  it "has a profile of each job that asks for one or was slow, with real Redis between", :timed do
+  it "profiles jobs that request it or were slow, through a real Redis", :timed do
     need "sidekiq"
     jobs = File.join(__dir__, "jobs.rb")
     with_redis do |url|
