@@ -3,7 +3,7 @@
 require_relative "../profiler"
 
 module Profiler
-  # A limit on what a block makes, and what there is to say where it is broken: for the matchers of test frameworks.
+  # A limit on the allocations of a block, with a message, for the matchers of test frameworks.
   #
   # @api private
   class AllocationLimit
@@ -36,7 +36,7 @@ module Profiler
       "allocate at most #{@limit} #{@unit}#{" of #{@of}" if @of}"
     end
 
-    # Why not, with the places, the most first.
+    # The reason of a failure, with the places of allocation, the most objects first.
     def message
       sites = found.of(@of).sort_by { |it| [-it[@unit], it.class_name, it.place] }
       lines = sites.first(SITES).map { |it| "  #{it}" }

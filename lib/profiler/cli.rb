@@ -3,10 +3,10 @@
 require_relative "version"
 
 module Profiler
-  # The program +profiler+: finds the command, runs it, and turns what goes wrong into one line on stderr
-  # and a status. A command is a class in cli/ and a line in {COMMANDS}.
+  # The program +profiler+: runs a command, and turns errors into one line on stderr and an exit status. A command is a class in
+  # cli/ and an entry of {COMMANDS}.
   module CLI
-    # Where the classes of the commands are. The order is that of the help.
+    # The classes of the commands, in the order of the help.
     COMMANDS = {
       "record" => :Record,
       "view" => :View,
@@ -21,13 +21,13 @@ module Profiler
       "completion" => :Completion
     }.freeze
 
-    # Other names that people know from elsewhere.
+    # Alternative names that are known from other tools.
     ALIASES = { "run" => "record" }.freeze
 
-    # The command line says something that cannot be. Exit status 2.
+    # Raised for an invalid command line. Exit status 2.
     class UsageError < StandardError; end
 
-    # The command line is fine, but it did not work. Exit status 1, unless it says another.
+    # Raised if a valid command failed. Exit status 1 by default.
     class Failure < StandardError
       # @return [Integer]
       attr_reader :status
@@ -61,13 +61,13 @@ module Profiler
       rescue Failure => e
         failed(e.message, e.status)
       rescue Errno::EPIPE
-        # Whoever read our output has seen enough (head, less): end as a program that SIGPIPE killed, in silence.
+        # The reader of the output has seen enough (head, less): exit as a program killed by SIGPIPE, silently.
         128 + Signal.list.fetch("PIPE")
       rescue Interrupt
         128 + Signal.list.fetch("INT")
       end
 
-      # What the system says about an error, without the name of the C function that Ruby adds.
+      # The system's message for an error, without the name of the C function that Ruby adds.
       #
       # @param error [SystemCallError]
       # @return [String]
@@ -75,7 +75,7 @@ module Profiler
         SystemCallError.new(error.errno).message
       end
 
-      # Says one line on stderr. Not by +warn+, which RUBYOPT=-W0 silences.
+      # Prints one line on stderr. Not by +warn+, which RUBYOPT=-W0 silences.
       #
       # @param message [String]
       def complain(message)

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What an app can do that a running session must make way for. Put before Ruby's own methods by the first
-  # session, and not before.
+  # Makes way for an app that traps SIGPROF, calls exec, loads continuations or creates Ractors. The first session prepends
+  # these modules.
   module Interop
-    # trap("PROF"): the signal is the app's from then on.
+    # Makes way for <tt>trap("PROF")</tt>: the signal is the app's from then on.
     module Trap
       def trap(signal, *handler, &block)
         Interop.make_way if Interop.prof?(signal)
@@ -12,15 +12,15 @@ module Profiler
       end
     end
 
-    # exec: a timer that is still armed would kill the program that takes our place.
+    # Disarms timers for exec: a signal would kill the new program.
     module Exec
       def exec(...)
         Interop.without_timers { super(...) }
       end
     end
 
-    # require "continuation": callcc copies a stack over the one that runs, and a tick in the middle of that would kill the process.
-    # Sessions that begin later take stacks at safe points.
+    # Notices <tt>require "continuation"</tt>: callcc copies a stack over the running one, and a signal amid that would kill the
+    # process. Later sessions sample at safe points.
     module Continuations
       def method_added(name)
         Session.send(:_give_up_to_callcc) if name == :callcc
@@ -28,7 +28,7 @@ module Profiler
       end
     end
 
-    # Ractor.new: before Ruby 3.3 the hook on allocation would kill the process, and what is freed is not told after it.
+    # Makes way for Ractor.new: before Ruby 3.3 the allocation hook would kill the process, and later frees are not reported.
     module NewRactor
       def new(...)
         Session.send(:_give_up_objects)
@@ -37,7 +37,7 @@ module Profiler
     end
 
     class << self
-      # Puts them in place, once.
+      # Prepends the modules, once.
       def watch
         return if @watching
 
@@ -49,7 +49,7 @@ module Profiler
         Kernel.singleton_class.prepend(Continuations)
       end
 
-      # The same for what a session that looks at objects must make way for.
+      # Prepends the module for sessions that count objects, once.
       def watch_objects
         return if @watching_objects
 
@@ -57,8 +57,8 @@ module Profiler
         Ractor.singleton_class.prepend(NewRactor) if defined?(Ractor)
       end
 
-      # The methods of +functions+ for inside of every object, where Ruby has its own private: as public
-      # ones they would answer in place of many a method_missing.
+      # Makes the methods of +functions+ private, as Ruby's own are in every object. Public ones would answer in place of a
+      # method_missing.
       #
       # @param functions [Module]
       # @return [Module]
@@ -69,7 +69,7 @@ module Profiler
         end
       end
 
-      # Whether +signal+ means SIGPROF, in any of the ways that trap takes.
+      # Whether +signal+ means SIGPROF, in any of the forms that trap accepts.
       def prof?(signal)
         name = signal.is_a?(Integer) ? Signal.signame(signal) : signal.to_s.delete_prefix("SIG")
         name == "PROF"
@@ -77,12 +77,12 @@ module Profiler
         false # not a signal: trap itself says so
       end
 
-      # Running sessions keep what they have and take nothing more.
+      # Ends recording in running sessions. They keep their samples.
       def make_way
         Session.send(:_give_up)
       end
 
-      # Runs the block, which does not come back if it succeeds, without a timer of ours.
+      # Runs the block, which does not return if it succeeds, without timers.
       def without_timers
         Session.send(:_disarm)
         yield

@@ -11,7 +11,7 @@ module Profiler
     Result = Struct.new(:id, :profile, :reason, :labels, :seconds, :location, keyword_init: true)
 
     attr_reader :reason, :thread
-    # When, on the monotonic clock, seconds.
+    # Its start, seconds on the monotonic clock.
     attr_reader :began
 
     # @param policy [Policy]
@@ -20,7 +20,7 @@ module Profiler
       @reason = reason
       @thread = Thread.current
       @scope = Labels.new_scope
-      # :beginning, :open, :ending or :over. Set where nothing can arrive between what it says and the change.
+      # :beginning, :open, :ending or :over. It is set where no exception can arrive between the change and this.
       @phase = :beginning
     end
 
@@ -33,20 +33,20 @@ module Profiler
       @phase = :open
     end
 
-    # Whether nothing of it is left to be done.
+    # Whether nothing of it is left to do.
     def over?
       @phase == :over || (@phase == :open && !@policy.open?(self))
     end
 
-    # Its name in the store, before it is there.
+    # Its name in the store, known before it is stored.
     def id
       @id ||= @policy.new_id
     end
 
-    # What the block does is part of it. On whatever thread, as often as it takes.
+    # Includes the block in the recording, on any thread and any number of times.
     def inside
       join unless Thread.current.equal?(@thread)
-      # What enter_scope raises may have arrived when it was done, so leave undoes it in any case.
+      # An exception from outside may arrive after enter_scope has finished, so leave runs in any case.
       before = Labels.current
       begin
         Labels.enter_scope(before, @scope)
@@ -60,10 +60,10 @@ module Profiler
       Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began
     end
 
-    # It is over. The second time nothing happens.
+    # Ends the recording. The second call does nothing.
     #
     # @param labels [Hash] for all of its samples
-    # @yieldreturn [Hash] these, if it takes long to find them: asked for only where the profile is kept
+    # @yieldreturn [Hash] labels that are expensive to find, only called if the profile is kept
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
     def finish(labels = {})
       took = seconds
@@ -79,7 +79,7 @@ module Profiler
       leave if session
     end
 
-    # It never was.
+    # Ends the recording without a result.
     def discard
       session = take or return
       @discarded = true
@@ -88,7 +88,7 @@ module Profiler
       leave if session
     end
 
-    # Somebody else ends it, later: a body that is sent, or a connection that the app has taken.
+    # Leaves the end to somebody else: a body that is sent, or a hijacked connection.
     #
     # @return [self]
     def hand_over
@@ -98,7 +98,7 @@ module Profiler
 
     def handed_over? = @handed_over ? true : false
 
-    # It was not to begin, or an exception kept it from being ended. Does nothing if it is over.
+    # Gives up a recording that did not begin, or that an exception kept from ending. It does nothing if the recording is over.
     #
     # @return [nil]
     def abandon
@@ -112,14 +112,14 @@ module Profiler
 
     def discarded? = @discarded ? true : false
 
-    # It takes too long: what there is is kept.
+    # Ends a recording that takes too long, and keeps it.
     def expire
       @policy.quietly { finish(cut: "after #{@policy.duration} s") }
     end
 
     private
 
-    # For the first that ends it.
+    # Gives the session to the first caller that ends it.
     def take
       return unless @policy.ends?(self)
 

@@ -7,7 +7,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler annotate FILE [WHAT]+: source with what each line weighs.
+    # +profiler annotate FILE [WHAT]+: source code with the weight of each line.
     class Annotate < Command
       include Color
       include Options
@@ -25,7 +25,7 @@ module Profiler
         says they are, or under the directories of --source.
       TEXT
 
-      # Files, when none is named.
+      # Number of files, when none is named.
       FILES = 3
 
       private
@@ -79,7 +79,7 @@ module Profiler
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h
       end
 
-      # A name alone can be that of a file: Foo.rb is as good a method as Foo.bar.
+      # A name can look like a file's: Foo.rb is as valid a method as Foo.bar.
       def of_method(profile, name)
         return {} unless profile.send(:_functions).any? { |it| it[0] == name }
 

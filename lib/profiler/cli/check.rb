@@ -8,7 +8,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler check FILE...+: an exit status for CI: did something take too much, or more than it did?
+    # +profiler check FILE...+: an exit status for CI, from limits and a baseline.
     class Check < Command
       include Color
       include Options

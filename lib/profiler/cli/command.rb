@@ -4,17 +4,17 @@ require "optparse"
 
 module Profiler
   module CLI
-    # What all commands share. A command says +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define}
-    # and does its work in {#call}.
+    # The base of all commands. A command defines +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define} and does its
+    # work in {#call}.
     class Command
       class << self
-        # One line for the list of commands.
+        # Its line in the list of commands.
         def summary
           self::SUMMARY
         end
       end
 
-      # @param argv [Array<String>] what stands after the command
+      # @param argv [Array<String>] the arguments after the command
       # @return [Integer] the exit status
       def run(argv)
         @help = false
@@ -42,13 +42,13 @@ module Profiler
       def define(parser); end
 
       # @abstract
-      # @param arguments [Array<String>] what is not an option
+      # @param arguments [Array<String>] without options
       # @return [Integer] the exit status
       def call(arguments)
         raise NotImplementedError
       end
 
-      # Whether options may stand among and after the arguments. Not where these are someone else's command.
+      # Whether options may stand among and after the arguments. They may not before another program's command line.
       def options_anywhere?
         true
       end
@@ -70,7 +70,7 @@ module Profiler
         end
       end
 
-      # OptionParser's own words are two lines in some Rubies, and do not name the command.
+      # OptionParser's own messages have two lines in some Rubies, and do not name the command.
       def problem(error)
         option, value = error.args
         case error
@@ -82,7 +82,7 @@ module Profiler
         end
       end
 
-      # However deep: a tree of calls is as deep as its stacks.
+      # Without a limit on nesting: a call tree is as deep as its stacks.
       def print_json(value)
         require "json"
         puts JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
@@ -92,7 +92,7 @@ module Profiler
         self.class.name[/\w+\z/].downcase
       end
 
-      # Help must work where the extension does not, so it is loaded as late as this.
+      # Loaded this late, as help must work where the extension does not load.
       def load_profiler
         require_relative "../platform"
         reason = Platform.unsupported_reason

@@ -4,7 +4,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler completion SHELL+: what a shell needs to complete commands and options.
+    # +profiler completion SHELL+: a completion script for commands and options.
     class Completion < Command
       SUMMARY = "Prints what bash, zsh or fish needs to complete commands and options."
       USAGE = "completion bash|zsh|fish"

@@ -7,7 +7,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler diff BEFORE AFTER+: what changed, and what of it is more than chance.
+    # +profiler diff BEFORE AFTER+: significant changes between profiles.
     class Diff < Command
       include Color
       include Options
@@ -69,7 +69,7 @@ module Profiler
           **found, changes: rows }
       end
 
-      # Whether it can be written is found out before the work.
+      # Checked before the work.
       def picture_file
         raise UsageError, "--out #{@out} is no .svg" unless @out.end_with?(".svg")
 

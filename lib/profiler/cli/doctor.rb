@@ -59,14 +59,14 @@ module Profiler
         puts facts[:ok] ? painted("This Ruby can be profiled here.", :ok) : painted("This Ruby cannot be profiled here.", :problem)
       end
 
-      # @return [Array] of a name, what there is to say of it, and how bad that is
+      # @return [Array] name, text and severity
       def lines_of(facts)
         [
           ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]), waits(facts[:waits]), objects(facts[:objects]),
           kernel(facts[:kernel]), ["interval", intervals(facts[:intervals])],
           ["SIGPROF", OWNERS.fetch(facts[:signal], UNKNOWN), facts[:signal] == "foreign" ? :problem : nil],
           *engines(facts), cost(facts[:cost]),
-          # As Ruby would write it: nothing in there may break a line or a terminal.
+          # As Ruby literals, so that no value can break a line or a terminal.
           *facts[:environment].map { |name, value| [name, value.inspect] },
           *facts[:warnings].map { |text| ["warning", text, :warning] },
           *facts[:problems].map { |text| ["problem", text, :problem] }

@@ -5,7 +5,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler merge FILE...+: one profile of many.
+    # +profiler merge FILE...+: the sum of several profiles.
     class Merge < Command
       include Files
 

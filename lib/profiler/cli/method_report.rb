@@ -4,11 +4,11 @@ require_relative "source"
 
 module Profiler
   module CLI
-    # What +report --method+ and +annotate+ print: functions and lines from near.
+    # Details of methods and lines, the output of +report --method+ and +annotate+.
     module MethodReport
       private
 
-      # @param found [Array<Hash>] of {Profile#find_methods}
+      # @param found [Array<Hash>] from {Profile#find_methods}
       def print_methods(found, whole, limit)
         found.each_with_index do |it, place|
           puts if place.positive?

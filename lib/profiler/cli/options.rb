@@ -4,7 +4,7 @@ require_relative "files"
 
 module Profiler
   module CLI
-    # Options that say which part of a profile, and what of it, for commands that read profiles.
+    # Options that select a part of a profile and a sample type.
     module Options
       include Files
 
@@ -35,7 +35,7 @@ module Profiler
         raise UsageError, "#{option} #{text.inspect} is not a regular expression: #{e.message}"
       end
 
-      # @return [Profile] the part of the file that is asked for
+      # @return [Profile] the selected part of the file
       def read_part(path)
         profile = read(path)
         begin
@@ -45,7 +45,7 @@ module Profiler
         end
       end
 
-      # What the options ask for and the profile has not is told with the file's name.
+      # Runs the block, and adds the file's name to errors about the profile.
       def asking(path)
         yield
       rescue ArgumentError => e
@@ -65,7 +65,7 @@ module Profiler
         Profile.send(:_percent, part, whole)
       end
 
-      # On one line, harmless to a terminal, and never empty.
+      # Escapes a name: one line, harmless to a terminal, and never empty.
       def clean(name)
         text = Profile.send(:_clean, name)
         text.empty? ? "(no name)" : text
@@ -85,7 +85,7 @@ module Profiler
         raise UsageError, "#{problem} (profiler #{self.class::USAGE})"
       end
 
-      # What +--limit+ said.
+      # Parses the value of +--limit+.
       def limit_of(text)
         return Integer(text, 10) if text.match?(/\A\d+\z/)
 

@@ -9,7 +9,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler record -- CMD+: runs a command with the profiler in every Ruby it starts, and ends as it ended.
+    # +profiler record -- CMD+: runs a command with the profiler in every Ruby that it starts, and exits with its status.
     class Record < Command
       Settings = Autoload::Settings
 
@@ -25,7 +25,7 @@ module Profiler
         status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
-      # The options that are a variable for the program, with what the help says of them.
+      # Options that become variables for the program, with their help.
       VARIABLES = {
         "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, allocations, heap; several with commas between"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
@@ -39,13 +39,13 @@ module Profiler
         "--signal NAME" => [Settings::SIGNAL, "pauses (and writes) and resumes: USR2, for instance"]
       }.freeze
 
-      # How the errors of {Session.check} name what here are options: "interval:" is "--interval".
+      # Names of keywords in errors of {Session.check}: "interval:" becomes "--interval".
       KEYWORD = /(?<![\w-])(mode|interval|frequency|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
 
       def initialize
         super
-        # All are set, if only to nothing: what an outer profiler or a shell left there is not ours.
+        # All are set or cleared: values of an outer profiler or a shell are not ours.
         @env = Settings::NAMES.to_h { |name| [name, nil] }
         @outs = []
         @labels = []
@@ -53,7 +53,7 @@ module Profiler
 
       private
 
-      # The rest is the command, with options of its own.
+      # The rest is the command, with its own options.
       def options_anywhere?
         false
       end
@@ -75,7 +75,7 @@ module Profiler
         parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
       end
 
-      # An empty variable is as good as none, so an empty option would be taken and forgotten.
+      # Refuses empty values: an empty variable counts as none, so the option would be ignored.
       def given(option, value)
         return value unless value.empty?
 
@@ -92,7 +92,7 @@ module Profiler
         record(command)
       end
 
-      # Absolute: the command may change the directory before it starts a Ruby.
+      # Absolute paths, as the command may change the directory before it starts a Ruby.
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
@@ -132,12 +132,12 @@ module Profiler
         @env.merge(
           Settings::LEDGER => ledger,
           "RUBYOPT" => ["-rprofiler/autoload", ENV["RUBYOPT"]].compact.join(" ").strip,
-          # Also for a program under Bundler, whose Gemfile does not know us.
+          # Also for a program under Bundler, whose Gemfile does not contain this gem.
           "RUBYLIB" => [lib, ENV["RUBYLIB"]].compact.reject(&:empty?).join(File::PATH_SEPARATOR)
         )
       end
 
-      # Who started many processes wants to know where their files are. The first file has been told of.
+      # Prints where the files of further processes are. The first process has named its own.
       def tell(program, status, written)
         return nothing_written(program, status) if written.empty?
 

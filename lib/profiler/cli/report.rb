@@ -7,7 +7,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler report FILE+: the table of the heaviest functions, or of whose the time is, or some functions from near.
+    # +profiler report FILE+: the heaviest functions, the values of a label, or the details of some methods.
     class Report < Command
       include Color
       include Options

@@ -6,7 +6,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler tree FILE+: who called whom, with the hot path open.
+    # +profiler tree FILE+: the call tree, with the hot path open.
     class Tree < Command
       include Color
       include Options
@@ -22,7 +22,7 @@ module Profiler
         A function that is alone under its caller stands under it without being moved to the right. [+3] is what is not open.
       TEXT
 
-      # A function with so much of all is open, hot path or not.
+      # The share of the whole from which a function is open, hot path or not.
       OPEN = 0.1
 
       def initialize
@@ -58,7 +58,7 @@ module Profiler
         0
       end
 
-      # Without recursion: stacks can be deep.
+      # Without recursion, as stacks can be deep.
       def print_tree(roots)
         todo = entries(roots, 0, true)
         until todo.empty?
@@ -72,7 +72,7 @@ module Profiler
         end
       end
 
-      # The heaviest goes on being hot; what is too light is one line.
+      # The heaviest child continues the hot path; light ones are combined into one line.
       def entries(nodes, depth, hot)
         shown, light = nodes.partition { |it| it[:total] >= @min }
         rows = shown.each_with_index.map { |it, place| [it, depth, hot && place.zero?] }

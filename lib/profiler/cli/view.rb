@@ -7,7 +7,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler view FILE+: the picture in a browser, or the file that a viewer is to be given.
+    # +profiler view FILE+: opens the flame graph in a browser, or writes a file for another viewer.
     class View < Command
       include Options
 
@@ -49,7 +49,7 @@ module Profiler
 
         options = { type: @type, style: @style }.compact
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
-        # It has to outlast us, for the browser reads it later.
+        # Not removed at the end, as the browser reads it later.
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
         write(file, nil, inputs: [path], **options) { read_part(path) }
         puts file unless @json

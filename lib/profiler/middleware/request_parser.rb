@@ -2,8 +2,8 @@
 
 module Profiler
   class Middleware
-    # What a request asks for: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>. Both may say the
-    # same; a mode alone is short for <tt>mode=</tt>.
+    # Parses the profile options of a request: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>.
+    # Both have the same syntax; a mode alone is short for <tt>mode=</tt>.
     class RequestParser
       HEADER = "HTTP_X_PROFILE"
       MODES = %w[cpu wall allocations object heap retained].freeze
@@ -11,12 +11,12 @@ module Profiler
       LONGEST = 200
       private_constant :LONGEST
 
-      # @param parameter [String, nil] of the query; nil if only the header counts
+      # @param parameter [String, nil] of the query; nil: only the header counts
       def initialize(parameter)
         @prefix = "#{parameter}=".b if parameter
       end
 
-      # What it asks for, not yet looked at; nil if nothing, as far as can be said at no cost.
+      # Finds the options of a request cheaply, without parsing them; nil if there are none.
       #
       # @return [String, nil]
       def in(env)
@@ -30,7 +30,7 @@ module Profiler
         query = query.b # a client can send any bytes
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
         words = decode(pair.delete_prefix(@prefix))
-        # Else it is a parameter of the app's own.
+        # Otherwise the parameter is the app's own.
         words if MODES.include?(words[/\A(?:mode=)?(\w+)/, 1]) || Shown.name?(words)
       end
 

@@ -2,8 +2,8 @@
 
 module Profiler
   class Profile
-    # Parts of a profile, and what it is against others: what is asked after the work. Loaded by the first that asks, as
-    # to require the profiler would else take a tenth longer.
+    # Queries on profiles: filters, trees, details and comparisons. It is loaded on first use, as requiring the profiler would
+    # take a tenth longer with it.
     #
     # @api private
     module Analysis
@@ -28,7 +28,7 @@ module Profiler
           nodes, roots = profile.send(:_tree, type)
           functions = profile.send(:_functions)
           made = Array.new(nodes.size)
-          # From the last on, as callers stand before whom they called. There can be a hundred thousand.
+          # Backwards, as callers come before their callees. There can be a hundred thousand nodes.
           (nodes.size - 1).downto(0) do |place|
             function, own, total, children = nodes[place]
             name, path, first_line = functions[function]

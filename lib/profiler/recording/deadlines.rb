@@ -2,19 +2,18 @@
 
 module Profiler
   class Recording
-    # Ends what is profiled for too long, as a body that streams for hours: with a thread that is there only while there is
-    # something to end, and looks about ten times in that span. When there is nothing more, what sessions of requests leave for
-    # the next one goes.
+    # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
+    # checks about ten times in that period. At its end it releases the idle resources of finished sessions.
     class Deadlines
       # @param seconds [Numeric]
       def initialize(seconds)
         @seconds = seconds
         @period = (seconds / 10.0).clamp(0.01, 1.0)
-        # In the order of their deadlines. By identity, so that nothing of Ruby runs inside of what is done with it: no lock is needed.
+        # In the order of their deadlines. By identity, so that operations run no Ruby code: no lock is needed.
         @open = {}.compare_by_identity
       end
 
-      # How many there are.
+      # The number of open recordings.
       def size = @open.size
 
       # @param recording [#expire, #thread, #began]
@@ -23,15 +22,15 @@ module Profiler
         @thread = Thread.new { watch } unless @thread&.alive?
       end
 
-      # Whether it is there.
+      # Whether the recording is open.
       def include?(recording) = @open.key?(recording)
 
-      # @return [Float, nil] when it would have been; nil for what was not, or no longer, there
+      # @return [Float, nil] its deadline; nil if it was not open
       def delete(recording)
         @open.delete(recording)
       end
 
-      # In a forked child: what goes on is the parent's, but for that of the thread that forked.
+      # Keeps, in a forked child, the recordings of the thread that forked: others are the parent's.
       def start_over
         @open.select! { |recording, _at| recording.thread.alive? }
       end
@@ -49,7 +48,7 @@ module Profiler
         Session.send(:_let_go)
       end
 
-      # First nobody watches, and then there is nothing to watch: who adds something meanwhile sees the one or is seen by the other.
+      # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.
       def over?
         @thread = nil
         return true if @open.empty?

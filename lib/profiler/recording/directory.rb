@@ -4,16 +4,17 @@ require "fileutils"
 
 module Profiler
   class Recording
-    # A directory for profiles: 0700, its files 0600, and not more of them than are to be kept. The names are ours alone.
+    # A directory of profiles: its mode is 0700, its files are 0600, and at most +keep+ of them stay. It only touches its own
+    # names.
     class Directory
       # 20261122T003012.123-4711-9f86d081.pb.gz
       OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\.[\w.]+\z/.freeze
 
       attr_reader :path
 
-      # @param path [String] made when it is first written to
-      # @param format [Symbol, String] its extension says the same to all tools, see docs/formats.md
-      # @param keep [Integer] files; the oldest go
+      # @param path [String] created on the first write
+      # @param format [Symbol, String] the extension of the files, see docs/formats.md
+      # @param keep [Integer] files; the oldest are removed
       # @raise [ArgumentError]
       def initialize(path, format: "pb.gz", keep: 100)
         raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.split("/").include?("..")
@@ -25,7 +26,7 @@ module Profiler
         Profile.send(:_format_of, "x.#{@extension}") if defined?(Profile) # raises for what is none
       end
 
-      # A name that nobody can guess, for what {store} will get.
+      # An unguessable name for the next profile.
       #
       # @return [String]
       def new_id
@@ -34,7 +35,7 @@ module Profiler
 
       # @param result [Result]
       # @return [String] the file
-      # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or others may write there
+      # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or writable by others
       def store(result)
         ensure_ours
         file = Output.new(File.join(@path, result.id)).write(result.profile)
@@ -43,8 +44,8 @@ module Profiler
       end
 
       # @param name [String, nil] nil: the newest
-      # @return [Profile, nil] nil if it is not here, or no longer
-      # @raise [FormatError] of a format that cannot be read
+      # @return [Profile, nil] nil if it does not exist
+      # @raise [FormatError] if its format cannot be read
       def fetch(name)
         check
         name = name ? ours.find { |it| it == name } : ours.max
@@ -72,7 +73,7 @@ module Profiler
         raise ArgumentError, "out: #{@path} #{wrong}" if wrong
       end
 
-      # Other processes sweep as well.
+      # Removes the oldest files, as other processes do concurrently.
       def sweep
         there = ours
         there.min([there.size - @keep, 0].max).each do |name|

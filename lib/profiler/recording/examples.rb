@@ -4,14 +4,14 @@ require_relative "policy"
 
 module Profiler
   class Recording
-    # Profiles of single examples of a suite, and the slowest of all.
+    # Profiles single examples of a test suite, and lists the slowest.
     class Examples
-      # Policy for all: nothing is refused for being too much, as tests run one by one.
+      # Options of the policy. Nothing is refused for its rate, as tests run one by one.
       DEFAULTS = { keep: 1_000, rate: 1_000_000, duration: 3_600 }.freeze
       SLOWEST = 10
       private_constant :DEFAULTS, :SLOWEST
 
-      # What was profiled: its name, +seconds+ and where the profile is.
+      # A profiled example: its name, +seconds+ and the location of its profile.
       Row = Struct.new(:name, :seconds, :location)
 
       # @param out [String] a directory
@@ -28,7 +28,7 @@ module Profiler
       # @param asked [Hash] options for this one
       def run(name, asked = {}, &example)
         policy = @policies[asked] ||= Policy.new(**@options, **asked)
-        # Where there is none, as this Ruby cannot be profiled or too many run at once, the example runs all the same.
+        # Without a recording, as on an unsupported Ruby or with too many at once, the example runs all the same.
         recording = policy.quietly { policy.on_demand }
         return yield unless recording
 
@@ -41,7 +41,7 @@ module Profiler
         end
       end
 
-      # The slowest, for the end of a suite; nil if there was none.
+      # The slowest examples, for the end of a suite; nil if there was none.
       #
       # @return [String, nil]
       def summary

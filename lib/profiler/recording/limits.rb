@@ -2,7 +2,7 @@
 
 module Profiler
   class Recording
-    # How many pieces of work are profiled at once, and how many profiles a minute gives. In each process.
+    # Limits concurrent recordings and profiles per minute, in each process.
     class Limits
       WINDOW = 60.0
 
@@ -15,11 +15,11 @@ module Profiler
         start_over
       end
 
-      # Takes a place for +holder+, which {leave} gives back. An exception that arrives may keep it from being given back, so one
-      # whose holder is over counts no more.
+      # Takes a slot for +holder+, until {leave}. An exception from outside may prevent that, so a holder that is over counts no
+      # more.
       #
       # @param holder [#over?] by its identity
-      # @return [nil, String] why there is none
+      # @return [nil, String] the reason of a refusal
       def enter(holder)
         @mutex.synchronize do
           @inside.delete_if { |it, _| it.over? }
@@ -32,15 +32,15 @@ module Profiler
         end
       end
 
-      # Gives back what +holder+ has. It may be said more than once.
+      # Frees the slot of +holder+. Repeated calls do nothing.
       def leave(holder)
         @inside.delete(holder)
       end
 
-      # Whether a place is taken.
+      # Whether a slot is taken.
       def any? = @inside.each_key.any? { |it| !it.over? }
 
-      # In a forked child: the places in use are the parent's.
+      # Frees all slots in a forked child, as they are the parent's.
       def start_over
         @inside = {}.compare_by_identity
         @times = []

@@ -13,10 +13,10 @@ module Profiler
     # The rules of a middleware for Rack, Sidekiq or Active Job: which work is profiled, within which limits, and where the
     # results go.
     class Policy
-      # Pieces of work that are watched at once for being slow.
+      # Concurrent pieces of work that are observed for being slow.
       WATCHED = 256
       ALWAYS_ON_INTERVAL = 10_000
-      # Seconds to wait for a profile that is on its way, looking now and then.
+      # Seconds to wait for a profile that is being written, with a pause between checks.
       PATIENCE = 1.0
       PAUSE = 0.01
       private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
@@ -25,15 +25,15 @@ module Profiler
 
       # @param mode [Symbol, Array<Symbol>] as for {Profiler.run}
       # @param interval [Integer, nil] microseconds: by default 1,000, and 10,000 for +slower_than+
-      # @param sample_rate [Numeric] of all work this part is profiled, 0 to 1
-      # @param slower_than [Numeric, nil] all work is profiled, and what took more seconds than this is kept
-      # @param out [String, Pathname, #call, #store] a directory, what is called with a {Result}, or what stores one
+      # @param sample_rate [Numeric] share of all work that is profiled, 0 to 1
+      # @param slower_than [Numeric, nil] seconds; all work is profiled, and only slower profiles are kept
+      # @param out [String, Pathname, #call, #store] a directory, or an object that is called with each {Result} or stores it
       # @param format [String] of files in a directory
-      # @param keep [Integer] files in a directory; the oldest go
-      # @param concurrency [Integer] how many are profiled at once, but for those that +slower_than+ watches
-      # @param rate [Integer] profiles in a minute
-      # @param duration [Numeric] seconds; what takes longer is kept up to there
-      # @param options [Hash] more of {Profiler.start}
+      # @param keep [Integer] files in a directory; the oldest are removed
+      # @param concurrency [Integer] concurrent profiles, except those for +slower_than+
+      # @param rate [Integer] profiles per minute
+      # @param duration [Numeric] seconds, after which a profile ends and is kept
+      # @param options [Hash] other options of {Profiler.start}
       # @raise [ArgumentError]
       def initialize(mode: :cpu, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
                      concurrency: 8, rate: 60, duration: 60, **options)
@@ -51,7 +51,7 @@ module Profiler
         @limits = Limits.new(concurrency, rate)
         @kept = Limits.new(WATCHED, rate)
         @deadlines = Deadlines.new(duration)
-        # By fiber, what was begun inside of {guarded} there.
+        # Recordings that began inside of {guarded}, by fiber.
         @guarded = {}.compare_by_identity
         @forking = Mutex.new
         @pid = Process.pid
@@ -63,16 +63,16 @@ module Profiler
         @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
       end
 
-      # For work that somebody asked to have profiled.
+      # Begins a requested recording.
       #
-      # @param asked [Hash] options that were asked for, in place of those of the policy
+      # @param asked [Hash] requested options, in place of those of the policy
       # @return [Recording]
       # @raise [Refused]
       def on_demand(asked = {})
         begin_limited(:asked, asked)
       end
 
-      # For any other.
+      # Begins a recording of work that did not request one, if it is sampled or may be slow.
       #
       # @return [Recording, nil]
       def by_chance
@@ -87,8 +87,8 @@ module Profiler
         lost(e)
       end
 
-      # Runs the block, which begins recordings, and ends each or hands it over. One that an exception, as Timeout sends it, kept
-      # from that is abandoned.
+      # Runs the block, which begins recordings, and ends each or hands it over. A recording that an exception (as of Timeout)
+      # kept from that is abandoned.
       #
       # @return what the block returns
       def guarded
@@ -101,12 +101,12 @@ module Profiler
         outer ? @guarded[fiber] = outer : @guarded.delete(fiber)
       end
 
-      # Whether there is anything to do where nobody asks.
+      # Whether only requested work is profiled.
       def idle?
         !@slower_than && !@sample_rate.positive?
       end
 
-      # What a recording is called where it is stored.
+      # The name of a recording in the store.
       #
       # @api private
       def new_id
@@ -127,7 +127,7 @@ module Profiler
         @slower_than && seconds >= @slower_than
       end
 
-      # It is over. Of several that say so at once one is told that it was the first.
+      # Closes the recording. Of concurrent callers only the first gets true.
       #
       # @return [Boolean]
       # @api private
@@ -135,14 +135,14 @@ module Profiler
         @deadlines.delete(recording) ? true : false
       end
 
-      # Whether it was begun and nobody has said that it is over.
+      # Whether it has begun and nobody has ended it.
       #
       # @api private
       def open?(recording)
         @deadlines.include?(recording)
       end
 
-      # It gives back what it took: its profile is where it belongs, or there is none.
+      # Frees the slot of a recording, whose profile is stored or does not exist.
       #
       # @return [nil]
       # @api private
@@ -164,12 +164,12 @@ module Profiler
       end
 
       # @param name [String, nil] an id; nil: the newest
-      # @return [Profile, nil] nil if it is not there, or the store gives nothing back
+      # @return [Profile, nil] nil if it does not exist, or the store cannot fetch
       # @api private
       def fetch(name)
         return unless @store.respond_to?(:fetch)
 
-        # What was asked for just now may still be on its way: a response is sent before its profile is written.
+        # The last profile may still be on its way: a response is sent before its profile is written.
         (PATIENCE / PAUSE).round.times do
           break unless @limits.any?
 
@@ -181,16 +181,15 @@ module Profiler
         @store.fetch(name)
       end
 
-      # The app's work goes on, whatever becomes of ours. Each kind of trouble is told once.
-      #
-      # What an exception of another kind tells is not ours: it arrived from outside, and goes on.
+      # Runs the block and reports errors of the profiler's own, each kind once, so that the app goes on. Other exceptions came
+      # from outside, and propagate.
       def quietly
         yield
       rescue *OWN_TROUBLE => e
         lost(e)
       end
 
-      # The same for what the app gave us to call, which may raise anything. What other threads raise meanwhile waits for its end.
+      # Runs the app's own callbacks, which may raise anything. Exceptions from other threads are deferred until their end.
       def calling
         Thread.handle_interrupt(StandardError => :never) do
           yield
@@ -224,7 +223,7 @@ module Profiler
         raise Refused, e.message
       end
 
-      # In a forked child.
+      # Forgets the parent's recordings in a forked child.
       def start_over
         @forking.synchronize do
           next if @pid == Process.pid
@@ -235,7 +234,7 @@ module Profiler
         end
       end
 
-      # @param default [Integer, nil] the interval where none was given
+      # @param default [Integer, nil] the interval without an option
       def session_options(default)
         timed = (Array(@mode) & %i[cpu wall]).any?
         { mode: @mode, interval: (@interval || default if timed), threads: :current, **@options }.compact
