@@ -113,7 +113,7 @@ module Profiler
         commands = COMMANDS.map { |command, name| format("  %-10s %s", command, const_get(name).summary) }
         commands += ALIASES.map { |name, command| format("  %-10s the same as %s", name, command) }
         <<~TEXT
-          Says where the time of a Ruby program goes.
+          Measures where a Ruby program spends its time and memory.
 
           Usage: profiler COMMAND [options]
 

@@ -5,7 +5,7 @@ module Profiler
   Growth = Struct.new(:class_name, :objects, :bytes, :frames, keyword_init: true) do
     def to_s
       frame = frames.find { |it| it.kind == :ruby } || frames.first
-      "#{class_name}: #{objects} objects, #{bytes} bytes more, made by #{frames.first&.name}#{" at #{frame.path}:#{frame.line}" if frame}"
+      "#{class_name}: #{objects} objects, #{bytes} bytes more, allocated in #{frames.first&.name}#{" at #{frame.path}:#{frame.line}" if frame}"
     end
   end
 

@@ -35,7 +35,7 @@ module Profiler
       raise ArgumentError, "no profile to merge" if profiles.empty?
 
       profiles.each do |it|
-        raise ArgumentError, "cannot merge what is no Profiler::Profile: #{it.class}" unless it.is_a?(Profile)
+        raise ArgumentError, "cannot merge #{it.class}: it is not a Profiler::Profile" unless it.is_a?(Profile)
       end
       _merge(profiles)
     end
@@ -122,7 +122,7 @@ module Profiler
     # @return [String]
     # @raise [ArgumentError] if no sample has the label, or the profile has no such type
     def report(limit: 30, sort: :self, color: false, by: nil, type: nil)
-      raise ArgumentError, "by: and sort: :total do not go together: values have but one sum" if by && sort == :total
+      raise ArgumentError, "by: and sort: :total exclude each other: values have only one sum" if by && sort == :total
 
       _report({ limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, **typed(type) })
     end
@@ -209,7 +209,7 @@ module Profiler
       _types.to_h { |name, _unit, sum| [name, sum] }
     end
 
-    # Compares two sets of profiles, and tells significant changes from chance. A single profile a side is judged by its number
+    # Compares two sets of profiles, and tells significant changes from chance. A single profile a side is tested by its number
     # of samples, several also by their spread. The test is corrected for the number of functions: of comparisons between
     # equals, one in twenty reports anything.
     #

@@ -56,7 +56,7 @@ module Profiler
       end
 
       def failure_message_when_negated
-        "expected the block not to #{description}, but it made #{@checked.found.objects}"
+        "expected the block not to #{description}, but it allocated #{@checked.found.objects}"
       end
 
       private

@@ -68,7 +68,7 @@ RSpec.describe "Profiler.allocations_of" do
         File.write("#{box}/a_spec.rb", code)
         result = ruby_child("-S", "rspec", "a_spec.rb", chdir: box)
         expect(result.out).to include("5 examples, 1 failure")
-        expect(result.out).to include("expected the block to allocate at most 2 objects, but it made 4:")
+        expect(result.out).to include("expected the block to allocate at most 2 objects, but it allocated 4:")
         expect(result.out).to match(/3 x Object \(120 bytes\) at .*a_spec\.rb:7 in Class#new\n.*1 x Array \(40 bytes\) at .*a_spec\.rb:7/)
       end
     end
@@ -93,7 +93,7 @@ RSpec.describe "Profiler.allocations_of" do
       end
       assert_allocates_at_most(-1) { } rescue puts $!.message
     RUBY
-    expect(out).to eq("2\nexpected the block to allocate at most 1 objects of String, but it made 2:\n" \
+    expect(out).to eq("2\nexpected the block to allocate at most 1 objects of String, but it allocated 2:\n" \
                       "-1 is not a limit for objects (allowed: an Integer from 0 on)\n")
   end
 end

@@ -54,7 +54,7 @@ RSpec.describe "Profiler::Profile" do
       expect(raised("shop.merge")).to eq ["ArgumentError", "no profile to merge with"]
       ["[shop]", "nil", "'a.pb.gz'"].each do |what|
         expect(raised("shop.merge(shop, #{what})"))
-          .to match ["ArgumentError", /\Acannot merge what is no Profiler::Profile: (Array|NilClass|String)\z/]
+          .to match ["ArgumentError", /\Acannot merge (Array|NilClass|String): it is not a Profiler::Profile\z/]
       end
     end
   end

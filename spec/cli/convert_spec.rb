@@ -83,7 +83,7 @@ RSpec.describe "profiler convert" do
       %w[shop.pb.gz new.jpeg] => [2, "new.jpeg\" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"],
       %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (known are pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text)"],
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
-      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is read itself, and what it holds would be lost if it became svg"],
+      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is an input, and its data would be lost as svg"],
       %w[shop.pb.gz -] => [2, "which format? (profiler convert IN - --format FORMAT)"],
       %w[] => [2, "which file? (profiler convert IN OUT [--format FORMAT])"],
       %w[shop.pb.gz] => [2, "to which file?"],

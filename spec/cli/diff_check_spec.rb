@@ -67,14 +67,14 @@ RSpec.describe "profiler diff and check" do
     made("a", 1)
     {
       %w[a.folded] => [2, /nothing to check: give --max or --baseline/],
-      ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is no limit/],
-      ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is no limit \(allowed: /],
+      ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],
+      ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is not a limit \(allowed: /],
       ["gone.folded", "--max", "a: 1%"] => [3, /cannot read gone\.folded: No such file/],
       ["a.folded", "--max", "a: 1%", "--type", "wall"] => [3, /the profile has no "wall"/]
     }.each do |arguments, (status, message)|
       result = profiler_child("check", *arguments, chdir: box)
       expect([result.code, result.out, result.err]).to match([status, "", message]), arguments.inspect
     end
-    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("two sides are compared, not 1")
+    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("two sides are required, not 1")
   end
 end

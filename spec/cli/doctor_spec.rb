@@ -37,8 +37,8 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out
     expect(line(coarse, "interval")).to match(/50 us gives [\d.]+ ms, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU: no timer/)
-    expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +nobody handles it\z/)
-    expect(line(result.out, "engine")).to match(/chosen by itself; PROFILER_ENGINE=NAME forces one/)
+    expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +not handled\z/)
+    expect(line(result.out, "engine")).to match(/the default; PROFILER_ENGINE=NAME forces one/)
     expect(line(result.out, "cost")).to match(/about [\d.]+ us a sample of \d+ frames, [\d.]+ % of CPU at \d+ samples a second \(measured, \d+ samples\)/)
     expect([result.code, result.err]).to eq [0, ""]
   end
@@ -70,7 +70,7 @@ RSpec.describe "profiler doctor" do
   it "reports a foreign handler of SIGPROF" do
     env = { "RUBYOPT" => "-r./spec/programs/foreign_handler" }
     result = profiler_child("doctor", env: env)
-    expect(line(result.out, "SIGPROF")).to start_with("x ").and include "somebody else handles it"
+    expect(line(result.out, "SIGPROF")).to start_with("x ").and include "handled by another profiler or trap"
     expect(line(result.out, "thread_timer")).to include "not available: SIGPROF is somebody else's"
     expect(line(result.out, "problem")).to start_with("x ").and include "SIGPROF has a handler that is not ours"
     expect(result.out).to end_with "This Ruby cannot be profiled here.\n"
@@ -128,7 +128,7 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
     expect(line(result.out, "setitimer")).to match(/ available(, chosen)?\z/)
     # The last where the kernel ticks as finely as is asked: then timers were to be used.
-    expect(line(result.out, "engine")).to match(/engine +(perf|ticker|setitimer), chosen by itself/)
+    expect(line(result.out, "engine")).to match(/engine +(perf|ticker|setitimer), the default/)
     expect(result.code).to eq 0 # on stderr Ruby may complain that it got no timer either
   end
 
@@ -151,7 +151,7 @@ RSpec.describe "profiler doctor" do
 
   it "takes no argument" do
     result = profiler_child("doctor", "me")
-    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: no argument is wanted: me .*\n\z/]
+    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: unexpected argument: me .*\n\z/]
   end
 
   it "is coloured on a terminal alone, and not with NO_COLOR" do

@@ -102,7 +102,7 @@ RSpec.describe "profiler record" do
       expect(report("my.app.#{pid}.pb.gz")[:meta][:pid]).to eq pid.to_i
       expect(report("my.app.pb.gz")[:meta][:pid]).not_to eq pid.to_i
       expect(result.err.lines.size).to eq 3
-      expect(result.err.lines.last).to eq "[profiler] 2 more files, by other processes, beside it; profiler merge makes one of all\n"
+      expect(result.err.lines.last).to eq "[profiler] 2 more files of other processes beside it; profiler merge adds them up\n"
     end
 
     it "overwrite nothing when a shell starts them, one after the other" do
@@ -124,7 +124,7 @@ RSpec.describe "profiler record" do
 
   it "reports when nothing was written, and keeps the status" do
     result = record("--out", "a.svg", "--", "sh", "-c", "exit 3")
-    expect(result.err).to match(/\Aprofiler: no profile was written: sh is no Ruby program.*\n\z/)
+    expect(result.err).to match(/\Aprofiler: no profile was written: sh is not a Ruby program.*\n\z/)
     expect([result.code, files]).to eq [3, []]
     result = record("--out", "a.svg", "--", ruby, "-e", "exec 'sh', '-c', 'exit 5'")
     expect(result.code).to eq 5

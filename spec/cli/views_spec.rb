@@ -33,13 +33,13 @@ RSpec.describe "Commands that show a profile" do
   end
 
   it "name a function, thread or type that is not there" do
-    expect(refusal("report", shop, "--focus", "nobody")).to eq [1, "profiler: #{shop}: no function is like /nobody/\n"]
+    expect(refusal("report", shop, "--focus", "nobody")).to eq [1, "profiler: #{shop}: no function matches /nobody/\n"]
     expect(refusal("report", shop, "--focus", "(")).to match [2, /\Aprofiler: --focus "\(" is not a regular expression: .*\n\z/]
     expect(refusal("tree", shop, "--type", "wall")).to eq [1, "profiler: #{shop}: the profile has no \"wall\" (it has samples, cpu)\n"]
-    expect(refusal("report", shop, "--thread", "x")).to match [1, /no thread is like .* \(there are "main" \(4711\), /]
-    expect(refusal("report", shop, "--md", "--method", "x")).to match [2, /--method and --md do not go together/]
+    expect(refusal("report", shop, "--thread", "x")).to match [1, /no thread matches .* \(there are "main" \(4711\), /]
+    expect(refusal("report", shop, "--md", "--method", "x")).to match [2, /--method and --md exclude each other/]
     expect(refusal("tree", shop, "--min", "many")).to eq [2, "profiler: --min \"many\" is not a share like 5%\n"]
-    expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is no viewer \(allowed: svg, speedscope, firefox\)/]
+    expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is not a viewer \(allowed: svg, speedscope, firefox\)/]
   end
 
   it "show a method with its callers, callees and source" do
@@ -69,7 +69,7 @@ RSpec.describe "Commands that show a profile" do
       expect(JSON.parse(run("annotate", "rb.speedscope.json", what, "--json"))["files"].keys).to eq ["/app/Foo.rb"]
     end
     expect(refusal("annotate", "rb.speedscope.json", "Bar.rb"))
-      .to eq [1, "profiler: rb.speedscope.json: no file and no method is \"Bar.rb\", or it weighs nothing (the heaviest files are /app/Foo.rb)\n"]
+      .to eq [1, "profiler: rb.speedscope.json: no file or method is \"Bar.rb\", or it has no weight (the heaviest files are /app/Foo.rb)\n"]
   end
 
   it "weigh by --type" do

@@ -21,8 +21,8 @@ module Profiler
         profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
-        PATH is the end of a path. What is none is the name of a method. Without it, the heaviest files of the app are shown. Sources are read from where the profile
-        says they are, or under the directories of --source.
+        PATH is the end of a path, METHOD a qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths
+        in the profile, or under the directories of --source.
       TEXT
 
       # Number of files, when none is named.
@@ -65,7 +65,7 @@ module Profiler
         found = of_method(profile, what) if found.empty?
         return found if found.any?
 
-        raise ArgumentError, "no file and no method is #{what.inspect}, or it weighs nothing (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
+        raise ArgumentError, "no file or method is #{what.inspect}, or it has no weight (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
       end
 
       def ends?(path, what)

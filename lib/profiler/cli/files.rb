@@ -16,12 +16,12 @@ module Profiler
       end
 
       def gc_option(parser)
-        parser.on("--gc PLACE", "of garbage collection: root, all in one place, or ignore, left out",
-                  "(default: under what caused it)") { |place| @gc = place }
+        parser.on("--gc PLACE", "show garbage collection at the root, or ignore it",
+                  "(default: under its cause)") { |place| @gc = place }
       end
 
       def json_option(parser)
-        parser.on("--json", "print JSON: file, format, bytes, and of the profile in it samples, and totals by type") { @json = true }
+        parser.on("--json", "print JSON: file, format, bytes, samples, and totals by type") { @json = true }
       end
 
       # @param path [String] a .pb.gz, or another format that can be read
@@ -83,7 +83,7 @@ module Profiler
       def keep(path, format, inputs)
         return if format == "pprof" || inputs.none? { |input| File.identical?(input, path) }
 
-        raise UsageError, "#{path} is read itself, and what it holds would be lost if it became #{format}"
+        raise UsageError, "#{path} is an input, and its data would be lost as #{format}"
       end
     end
   end

@@ -13,7 +13,7 @@ module Profiler
         name, _, limit = text.rpartition(":")
         number, unit = limit.strip.match(/\A(\d+(?:\.\d+)?)\s*([a-z%]*)\z/i)&.captures
         if name.strip.empty? || !number || !(unit == "%" || UNITS.key?(unit.downcase))
-          raise UsageError, "--max #{text.inspect} is no limit (allowed: 'METHOD: 5%', 'METHOD: 200ms', 'METHOD: 10MB', '/RE/: 1%')"
+          raise UsageError, "--max #{text.inspect} is not a limit (allowed: 'METHOD: 5%', 'METHOD: 200ms', 'METHOD: 10MB', '/RE/: 1%')"
         end
 
         @text = limit.strip

@@ -12,17 +12,17 @@ module Profiler
 
       def part_options(parser)
         type_option(parser)
-        parser.on("--thread RE", "only threads of such a name") { |text| part[:thread] = pattern("--thread", text) }
+        parser.on("--thread RE", "only threads with such a name") { |text| part[:thread] = pattern("--thread", text) }
         parser.on("--focus RE", "only stacks with such a function (of such a path, if RE has a / in it)") { |text| part[:focus] = pattern("--focus", text) }
-        parser.on("--ignore RE", "only stacks without") { |text| part[:ignore] = pattern("--ignore", text) }
-        parser.on("--hide RE", "leave such functions out: what they took goes to who called them") { |text| part[:hide] = pattern("--hide", text) }
-        parser.on("--app-only", "leave out what is a gem's, Ruby's own or written in C") { part[:app_only] = true }
+        parser.on("--ignore RE", "only stacks without such a function") { |text| part[:ignore] = pattern("--ignore", text) }
+        parser.on("--hide RE", "remove such functions; their weight is attributed to their callers") { |text| part[:hide] = pattern("--hide", text) }
+        parser.on("--app-only", "remove functions of gems, of Ruby and in C") { part[:app_only] = true }
         trim_option(parser)
         gc_option(parser)
       end
 
       def type_option(parser)
-        parser.on("--type NAME", "what to weigh: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
+        parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
       end
 
       def part

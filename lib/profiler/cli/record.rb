@@ -29,14 +29,14 @@ module Profiler
       VARIABLES = {
         "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, allocations, heap; several with commas between"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
-        "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
-        "--every N" => [Settings::EVERY, "of so many objects one is looked at, in modes allocations and heap (default 1000)"],
-        "--every-bytes N" => [Settings::EVERY_BYTES, "the same as bytes of their slots"],
-        "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
-        "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
+        "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval"],
+        "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
+        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object of every N bytes, in place of --every"],
+        "--format FORMAT" => [Settings::FORMAT, "of the files, in place of their extensions"],
+        "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
         "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
-        "--signal NAME" => [Settings::SIGNAL, "pauses (and writes) and resumes: USR2, for instance"]
+        "--signal NAME" => [Settings::SIGNAL, "a signal that pauses (and writes) and resumes, as USR2"]
       }.freeze
 
       # Names of keywords in errors of {Session.check}: "interval:" becomes "--interval".
@@ -59,19 +59,19 @@ module Profiler
       end
 
       def define(parser)
-        parser.on("-o", "--out FILE", "file to write, may be repeated; its extension says the format",
+        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
                   "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
         VARIABLES.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = given(option, value) }
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
-        parser.on("--fibers", "samples say which fiber they are of, in the label fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep each record with its time, in .pb.gz: about 10 bytes each, the last million") do
+        parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
+        parser.on("--timeline", "keep timeline events: about 10 bytes each in .pb.gz, the last million") do
           @env[Settings::TIMELINE] = "1"
         end
-        parser.on("--start-paused", "record nothing before the signal comes") { @env[Settings::START_PAUSED] = "1" }
-        parser.on("--label NAME=VALUE", "on every sample, may be repeated") { |label| @labels << given("--label", label) }
+        parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
+        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << given("--label", label) }
         parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
       end
 
@@ -97,7 +97,7 @@ module Profiler
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
           path = File.expand_path(given("--out", file))
-          raise UsageError, "--out #{path.inspect} has a line break, which no file's name may have here" if path.include?("\n")
+          raise UsageError, "--out #{path.inspect} contains a line break, which is not supported" if path.include?("\n")
 
           path
         end
@@ -144,8 +144,8 @@ module Profiler
         others = written.uniq.size - @outs.size.clamp(1, nil)
         return if others < 1 || @env[Settings::QUIET]
 
-        warn "[profiler] #{others} more file#{"s" unless others == 1}, by other processes, " \
-             "beside it; profiler merge makes one of all"
+        warn "[profiler] #{others} more file#{"s" unless others == 1} of other processes " \
+             "beside it; profiler merge adds them up"
       end
 
       def nothing_written(program, status)
@@ -153,7 +153,7 @@ module Profiler
           if status.signaled?
             "#{program} was killed by #{ChildProcess.signal_name(status)}"
           else
-            "#{program} is no Ruby program, or has said above what is wrong"
+            "#{program} is not a Ruby program, or has printed an error above"
           end
         CLI.complain "no profile was written: #{why}"
       end

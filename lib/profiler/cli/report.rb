@@ -39,9 +39,9 @@ module Profiler
       def define(parser)
         part_options(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
-        parser.on("--sort-total", "order by the time of a function and all it called, not by its own") { @sort = :total }
-        parser.on("--by LABEL", "list the values of a label, or thread or state, and what each is busy with") { |label| @by = label }
-        parser.on("--method RE", "such functions from near: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
+        parser.on("--sort-total", "order by total time, which includes callees") { @sort = :total }
+        parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions") { |label| @by = label }
+        parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         parser.on("--json", "print JSON: file, sort, meta, stats and top (with --by: file, by, meta, stats",
                   "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
@@ -62,8 +62,8 @@ module Profiler
         raise UsageError, "--sort-total orders functions, but --by lists values: give one of them" if @by && @sort == :total
 
         given = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
-        raise UsageError, "#{given.join(" and ")} do not go together" if given.size > 1
-        raise UsageError, "--md and --json do not go together" if @md && @json
+        raise UsageError, "#{given.join(" and ")} exclude each other" if given.size > 1
+        raise UsageError, "--md and --json exclude each other" if @md && @json
       end
 
       def show(path, profile, limit)

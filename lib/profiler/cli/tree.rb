@@ -11,7 +11,7 @@ module Profiler
       include Color
       include Options
 
-      SUMMARY = "Shows who called whom, with the way to the heaviest open."
+      SUMMARY = "Shows the call tree, with the hot path open."
       USAGE = "tree FILE [options]"
       EXAMPLES = <<~TEXT
         profiler tree profile.pb.gz
@@ -19,7 +19,7 @@ module Profiler
         profiler tree profile.pb.gz --focus 'Order#save' --color=always | less -R
         profiler tree profile.pb.gz --json
 
-        A function that is alone under its caller stands under it without being moved to the right. [+3] is what is not open.
+        An only callee is not indented. [+3] counts the children that are not shown.
       TEXT
 
       # The share of the whole from which a function is open, hot path or not.
@@ -34,7 +34,7 @@ module Profiler
 
       def define(parser)
         part_options(parser)
-        parser.on("--min SHARE", "leave out what has less of all (default 1%)") { |text| @min = text }
+        parser.on("--min SHARE", "omit functions below this share of the whole (default 1%)") { |text| @min = text }
         parser.on("--all", "open everything") { @all = true }
         parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
         color_option(parser)

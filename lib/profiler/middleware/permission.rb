@@ -49,8 +49,8 @@ module Profiler
 
         unless @warned
           @warned = true
-          warn "[profiler] a request from #{env["REMOTE_ADDR"].to_s[0, 60].inspect} asked for a profile in vain: without permit: and token: only " \
-               "development allows it, and only to requests that come straight from this machine"
+          warn "[profiler] a request from #{env["REMOTE_ADDR"].to_s[0, 60].inspect} was refused a profile: without permit: and token: only " \
+               "development allows profiles, and only to direct requests from this machine"
         end
         false
       end

@@ -38,7 +38,7 @@ module Profiler
       # @return [Hash] options of a session
       # @raise [ArgumentError]
       def parse(words)
-        raise ArgumentError, "more is asked for than #{LONGEST} bytes" if words.bytesize > LONGEST
+        raise ArgumentError, "the request is longer than #{LONGEST} bytes" if words.bytesize > LONGEST
 
         words.scrub("?").split(";").to_h do |word|
           name, value = word.strip.split("=", 2)
@@ -54,7 +54,7 @@ module Profiler
         when "mode" then [:mode, value.split(",").map { |it| mode(it) }]
         when *NUMBERS then [name.to_sym, Integer(value, 10, exception: false) || (raise ArgumentError, "#{name}: #{value.inspect} is not an Integer")]
         when "timeline" then [:timeline, value == "1"]
-        else raise ArgumentError, "#{name.inspect} cannot be asked for (allowed: mode, interval, every, timeline)"
+        else raise ArgumentError, "#{name.inspect} is not an option (allowed: mode, interval, every, timeline)"
         end
       end
 

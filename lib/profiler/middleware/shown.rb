@@ -26,12 +26,12 @@ module Profiler
       # @raise [Recording::Refused] with the reason
       def response(name)
         profile = @policy.fetch(name == LAST ? nil : name)
-        raise Recording::Refused, "there is no such profile here" unless profile
+        raise Recording::Refused, "no such profile" unless profile
 
         picture = profile.dump("svg")
         [200, HEADERS.merge("content-length" => picture.bytesize.to_s), [picture]]
       rescue FormatError
-        raise Recording::Refused, "a profile of that format cannot be shown"
+        raise Recording::Refused, "profiles in this format cannot be shown"
       end
     end
   end

@@ -75,7 +75,7 @@ module Profiler
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")
           found = profile.send(:_functions).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
-          raise ArgumentError, "no function is like #{pattern.inspect}" if found.empty? && !none
+          raise ArgumentError, "no function matches #{pattern.inspect}" if found.empty? && !none
 
           found
         end
@@ -87,14 +87,14 @@ module Profiler
           return found if found.any?
 
           there = threads.map { |id, name| "#{name.inspect} (#{id})" }.uniq.first(20).join(", ")
-          raise ArgumentError, "no thread is like #{pattern.inspect} (there are #{there})"
+          raise ArgumentError, "no thread matches #{pattern.inspect} (there are #{there})"
         end
 
         def pattern_of(pattern)
           return pattern if pattern.is_a?(Regexp)
           return /\A#{Regexp.escape(pattern)}\z/ if pattern.is_a?(String)
 
-          raise ArgumentError, "#{pattern.inspect} is no pattern (allowed: Regexp, String)"
+          raise ArgumentError, "#{pattern.inspect} is not a pattern (allowed: Regexp, String)"
         end
       end
     end

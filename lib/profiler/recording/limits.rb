@@ -23,8 +23,8 @@ module Profiler
       def enter(holder)
         @mutex.synchronize do
           @inside.delete_if { |it, _| it.over? }
-          return "#{@concurrency} are being profiled at once" if @inside.size >= @concurrency
-          return "#{@rate} were profiled within a minute" unless room?
+          return "#{@concurrency} profiles are running already" if @inside.size >= @concurrency
+          return "#{@rate} profiles were taken within a minute" unless room?
 
           @times << now
           @inside[holder] = true

@@ -244,7 +244,7 @@ module Profiler
         case out
         when String, ->(it) { it.respond_to?(:to_path) } then Directory.new(out, format: format, keep: keep)
         when ->(it) { it.respond_to?(:call) || it.respond_to?(:store) } then out
-        else raise ArgumentError, "out: #{out.inspect} is no place (allowed: a directory, what responds to call, what responds to store)"
+        else raise ArgumentError, "out: #{out.inspect} is not a destination (allowed: a directory, an object with call or store)"
         end
       end
 

@@ -61,7 +61,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
       app = middleware
       2.times { app.call(LOCAL.merge("REMOTE_ADDR" => "192.0.2.1\\e[2J\\n" + "x" * 100)) }
     RUBY
-      [profiler] a request from "192.0.2.1\\e[2J\\n#{"x" * 46}" asked for a profile in vain: without permit: and token: only development allows it, and only to requests that come straight from this machine
+      [profiler] a request from "192.0.2.1\\e[2J\\n#{"x" * 46}" was refused a profile: without permit: and token: only development allows profiles, and only to direct requests from this machine
     TEXT
   end
 

@@ -58,10 +58,10 @@ RSpec.describe "Profiler::Middleware" do
       ["a"]
       ["a"]
       interval: 1 is not an Integer from 50 to 1000000 microseconds
-      "out" cannot be asked for (allowed: mode, interval, every, timeline)
+      "out" is not an option (allowed: mode, interval, every, timeline)
       "nonsense" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)
       interval: "1\\r\\nx: y" is not an Integer
-      more is asked for than 200 bytes
+      the request is longer than 200 bytes
       0
       ["a"]
     TEXT
@@ -161,7 +161,7 @@ RSpec.describe "Profiler::Middleware" do
         puts error { Profiler::Middleware.new(APP, **it) }
       end
     RUBY
-      ArgumentError: out: 5 is no place (allowed: a directory, what responds to call, what responds to store)
+      ArgumentError: out: 5 is not a destination (allowed: a directory, an object with call or store)
       ArgumentError: out: "a/../b" leads upwards (allowed: a directory without ..)
       ArgumentError: token: it is not a String of 16 bytes or more
       ArgumentError: permit: true does not respond to call

@@ -66,7 +66,7 @@ RSpec.describe "Profiler::Middleware without permission" do
   end
 
   it "keeps its limits when a thousand requests come at once" do
-    expect(run(<<~RUBY, env: { "RACK_ENV" => "development" })).to eq("[1000, true, true, true]\ntrue\ntrue\n20 were profiled within a minute\n")
+    expect(run(<<~RUBY, env: { "RACK_ENV" => "development" })).to eq("[1000, true, true, true]\ntrue\ntrue\n20 profiles were taken within a minute\n")
       most = 0
       app = Profiler::Middleware.new(->(env) { sleep 0.01; [200, HEADERS, BODY] }, out: ->(it) { RESULTS << it }, concurrency: 4, rate: 20)
       watch = Thread.new { loop { most = [most, ObjectSpace.each_object(Profiler::Session).count(&:running?)].max; sleep 0.001 } }
@@ -75,7 +75,7 @@ RSpec.describe "Profiler::Middleware without permission" do
       answered = responses.count { |it| it[0] == 200 && it[2].equal?(BODY) }
       named, refused = responses.map { |it| it[1] }.partition { |it| it["x-profiler-result"] }
       p [answered, RESULTS.size <= 20, RESULTS.size == named.size, refused.all? { |it| it["x-profiler-refused"] }]
-      p refused.all? { |it| ["20 were profiled within a minute", "4 are being profiled at once"].include?(it["x-profiler-refused"]) }
+      p refused.all? { |it| ["20 profiles were taken within a minute", "4 profiles are running already"].include?(it["x-profiler-refused"]) }
       p most.between?(1, 4)
       25.times { get(app) }
       puts get(app)[1]["x-profiler-refused"]

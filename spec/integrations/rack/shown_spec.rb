@@ -81,14 +81,14 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
       p get(open, "profile=last")[1]["x-profiler-refused"].sub(OUT, "OUT")
       p get(Profiler::Middleware.new(APP, out: ->(_) {}), "profile=last")[1]["x-profiler-refused"]
     RUBY
-      [["a", "b"], ["x-profiler-refused", "there is no such profile here"]]
+      [["a", "b"], ["x-profiler-refused", "no such profile"]]
       [[[["a", "b"]], ["app"]]]
       true
       [[["app"], 2], [["app"], 1]]
       "\\"last\\" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)"
-      "a profile of that format cannot be shown"
+      "profiles in this format cannot be shown"
       "out: OUT can be written to by others"
-      "there is no such profile here"
+      "no such profile"
     TEXT
   end
 end
