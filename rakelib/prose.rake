@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What obeys the rules of rakelib/prose.rb and is to stay so. ext, ARCHITECTURE.md and CONTRIBUTING.md are not there yet.
+# Paths that obey the rules of rakelib/prose.rb, checked by rake lint. Still to come: ext, ARCHITECTURE.md and CONTRIBUTING.md.
 PROSE = %w[lib spec sig rakelib docs README.md].freeze
 
 namespace :lint do

@@ -6,8 +6,8 @@ class Prose
   LONGEST = 35 # words of a sentence; 25 is the aim
   FIRST_WORDS = /\A(?:What|Who|Whose|Which|That|One|Of)\b/.freeze
 
-  # What the project does not say, what it says instead, and why the pattern is as narrow as it is. A word with a proper use
-  # beside the banned one (made, folded, alive, place, row) is matched only with its neighbours.
+  # Banned patterns of the glossary, the replacement, and the reason. A word with a proper use beside the banned one (made,
+  # folded, alive, place, row) is matched only with its neighbours.
   BANNED = [
     [/\blook(?:s|ed|ing)? at\b/i, "sample, observe, profile", "a sample was called a look"],
     [/\b(?:a|the|each|every|open|between|of|two|these) looks?\b/i, "sample", "the same, as a noun"],
@@ -58,7 +58,7 @@ class Prose
   # This file names what is banned.
   def inside(directory)
     names = Dir.glob("**/*.{rb,rake,ru,rbs,rs,md}", base: directory).grep_v(%r{(?:^|/)(?:target|tmp|node_modules)/})
-    names.map { |name| File.join(directory, name) }.reject { |file| File.expand_path(file) == __FILE__ }
+    names.map { |name| File.join(directory, name) }.reject { |file| File.expand_path(file) == File.expand_path(__FILE__) }
   end
 
   def problems(file)

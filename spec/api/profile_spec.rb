@@ -6,7 +6,7 @@ RSpec.describe "Profiler::Profile" do
   # A file with labels in it, the same as the example of the formats' tests.
   let(:shop) { "spec/fixtures/shop.pb.gz" }
 
-  # What the code puts, as JSON, with the shop's profile in +shop+.
+  # The result of the code as JSON, with the shop's profile in +shop+.
   def said(code)
     prelude = "require 'profiler'; require 'json'; shop = Profiler::Profile.load(#{shop.inspect});"
     result = ruby_child("-e", "#{prelude} puts JSON.generate((#{code}))")

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Whether a build fails when code gets slower, and only then. The files are made: what is drawn by chance has a seed.
+# A build fails when code gets slower, and only then. The files are generated; random weights have a seed.
 RSpec.describe "profiler diff and check" do
   include_context "with a box"
 

@@ -18,12 +18,12 @@ RSpec.describe "profiler doctor" do
     JSON.parse(result.out, symbolize_names: true).tap { |it| expect(result.code).to eq(it[:ok] ? 0 : 1) }
   end
 
-  # What it prints when its stdout is a terminal.
+  # Its output on a terminal.
   def on_terminal(env = {})
     terminal_child(RbConfig.ruby, Child::EXE, "doctor", env: env).first
   end
 
-  # What the line about +name+ says, with its mark.
+  # The line about +name+, with its mark.
   def line(text, name)
     text[/^. #{Regexp.escape(name)} .*/]
   end

@@ -83,7 +83,7 @@ RSpec.describe "profiler report" do
   end
 
   describe "colour" do
-    # What it prints when its stdout is a terminal.
+    # Its output on a terminal.
     def on_terminal(*args, env: {})
       terminal_child(RbConfig.ruby, Child::EXE, "report", recorded, *args, env: env).first
     end

@@ -3,7 +3,7 @@
 require "profiler/cli"
 require "zlib"
 
-# What people look at: a part of a profile, the tree, a method from near, lines with their source, the picture.
+# Views of a profile: a part of it, the tree, the details of a method, source lines, the flame graph.
 RSpec.describe "Commands that show a profile" do
   include_context "with a box"
 

@@ -94,7 +94,7 @@ RSpec.describe "A file in another tool's format" do
     expect_near(rows.fetch("Shop#sort").last, truth["rows"]["cpu"]["Shop#sort"][0], 500_000)
   end
 
-  # What speedscope has written, with two places of its unit, is as near to so many nanoseconds as that lets it be.
+  # The text of speedscope has two decimals of its unit, so it is as near to the nanoseconds as they allow.
   def expect_near(text, ns, within)
     number, unit = text.match(/\A([\d.]+)(\D+)\z/).captures
     unit_ns = { "ns" => 1, "µs" => 1e3, "ms" => 1e6, "s" => 1e9 }.fetch(unit)

@@ -30,7 +30,7 @@ RSpec.describe "A written file" do
 
   def file(extension) = File.join(@directory, "cpu.#{extension}")
 
-  # The first call can take a minute: newer versions of Go build the tool when it is asked for.
+  # The first call can take a minute: newer versions of Go build the tool on demand.
   def pprof(*arguments)
     result = command_child("go", "tool", "pprof", *arguments, file("pb.gz"), env: { "PPROF_TMPDIR" => @directory }, timeout: 400)
     expect(result.status).to be_success, result.err

@@ -125,7 +125,7 @@ RSpec.describe "Profile#save" do
     RUBY
   end
 
-  # Of a whole process, that profiles itself.
+  # Runs a whole process that profiles itself.
   def app(code, disk)
     Dir.mkdir(in_box("out"))
     env = { "PROFILER_OUT" => "a.pb.gz", **slow_disk(disk, began: began) }

@@ -21,8 +21,8 @@ RSpec.describe "CPU time of processes that fork" do
           pid, kind = name.split(".")
           file = files[kind == "main" ? "" : kind == "before_exec" ? "#{pid}.0" : pid]
           expect(file).not_to be_nil, "no file of #{name} among #{files.keys}"
-          # Until it told; from there to the end is what writing takes. The process's clock has also what threads
-          # that are not Ruby's used (its timer, our collector), and one thread's clock not what other threads did.
+          # From the process's own account to its end is the time of writing. The process's clock also has threads that are not
+          # Ruby's (its timer, the collector), and one thread's clock lacks the other threads.
           expect(file.samples.sum(&:cpu)).to be_between(thread - 5_000_000, process + 60_000_000), "#{name}: #{file.samples.sum(&:cpu)} of #{thread} to #{process}"
           expect(file.meta[:pid]).to eq(Integer(pid))
           next unless kind.match?(/fork|thread|child|parent|now|block|popen|before/)

@@ -110,7 +110,7 @@ RSpec.describe "mode: :allocations" do
     expect(out).to eq("200\n300\n")
   end
 
-  # While only objects are looked at, no hook tells of threads: they are met where they make what counts.
+  # While only objects are sampled, threads are not hooked: each is registered at its first counted allocation.
   it "samples threads that start and exit during the session, with their names and labels, also beside a session of time" do
     expect(run(<<~RUBY)).to eq((0..3).map { |number| "t#{number} {nil=>1000, \"job t#{number}\"=>2000}\n" }.join)
       Thing = Class.new

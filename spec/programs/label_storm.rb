@@ -53,7 +53,7 @@ class Scheduler
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end
 
-# One request: a method of its own, so that its stack says whose it is. `pause` lets others run.
+# A request with a method of its own, so that its stack identifies it. `pause` lets others run.
 class Request
   @wrong = []
   @checks = Hash.new(0)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Builds a random heap of classes, modules, singletons and refinements inside each other (SEED), takes a sample in
-# each of their methods and prints the names, one a line. PADDING objects are made first, so that everything lies
-# elsewhere; objects move all the time; and what is not named half-way dies.
+# Builds a random heap of classes, modules, singletons and refinements inside each other (SEED), takes a sample in each of their
+# methods and prints the names, one a line. PADDING objects are allocated first, so that everything lies elsewhere. Objects move
+# all the time, and unnamed ones die.
 require "profiler"
 
 RANDOM = Random.new(Integer(ENV.fetch("SEED")))
@@ -69,7 +69,7 @@ $calls.shift.call until $calls.empty?
 profile = session.stop
 moving = false
 mover.join
-# Those stacks alone that we asked for: a timer's tick may come anywhere.
+# Only the requested stacks: a timer's tick may come anywhere.
 asked = profile.samples.select { |row| row.frames.any? { |it| it.method_name == "tick" } }
 puts asked.flat_map { |row| row.frames.map { |it| [it.name, it.class_name, it.method_name, it.path].join("|") } }
             .grep(/\|made\.rb\z|random_names/).uniq.sort

@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
-# Requests at random, many at once, each with a session for itself alone: on threads, between fibers of one thread, with
-# pieces that are done later or by another thread. Checks that each profile has the frames of its own request and no other,
-# and that its CPU and wall clock time are that request's own clocks: not less than what was read inside the scope, and not
-# more than what was read around it. SEED repeats a run.
+# Runs random concurrent requests, each with a session of its own: on threads, between fibers of one thread, with parts that run
+# later or on another thread.
+#
+# Checks that each profile has the frames of its own request and no other. Its CPU and wall clock time must be that request's
+# own clocks: not less than inside the scope, and not more than around it. SEED repeats a run.
 require "profiler"
 
 SEED = Integer(ENV.fetch("SEED") { Random.new_seed % 1_000_000 })
@@ -25,7 +26,7 @@ class Turns
     @spent || [0, 0]
   end
 
-  # What a fiber does from its beginning to its end.
+  # The work of a fiber from its beginning to its end.
   def first
     @arrived = clocks
     yield
@@ -47,7 +48,7 @@ def failed(what)
   exit!(1)
 end
 
-# One request: its session, its scope, and the clocks inside and around.
+# A request: its session, its scope, and the clocks inside and around.
 class Request
   Work = Module.new
   def initialize(number, random)
@@ -78,7 +79,7 @@ class Request
 
   def finish
     profile = @session.stop
-    # Whose GVL a request waited for is told with that thread's stack, without time and with the label "waiter".
+    # Blame for a wait has the holder's stack, no time, and the label "waiter".
     own = profile.samples.reject { |sample| sample.labels.key?("waiter") || sample.labels.key?(:waiter) }
     names = own.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/request_\d+/)
     failed "request #{@number} has #{names}" unless names.all? { |it| it.end_with?("request_#{@number}") }

@@ -6,7 +6,7 @@
 require "profiler"
 require "json"
 
-# One that falls on a thread just before its first look at its clock, or after its last, is the thread's time all the same.
+# A collection just before a thread first reads its clock, or after it last does, is the thread's time all the same.
 GC.disable
 random = Random.new(Integer(ENV.fetch("SEED")))
 endpoints = %w[a b c]
@@ -22,8 +22,8 @@ end
 # microseconds where its code is no longer in the processor's cache.
 Segment = Struct.new(:endpoint, :before, :from, :to, :after)
 
-# One thread of the program: bursts of work, under labels or not. It keeps, in time of its own CPU clock,
-# which label it was under from when to when, and its clock at its end.
+# A thread of the program: bursts of work, under labels or not. It keeps its labels with their times on its own CPU clock, and
+# its clock at its end.
 class Worker
   attr_reader :name, :segments, :final
 
@@ -63,7 +63,7 @@ class Worker
       segment.from = own_clock
       spin(milliseconds)
       sleep(rest) # somebody else runs, perhaps under another label
-      # Half of them in a fiber, which has the label because it was made here.
+      # Half of them in a fiber, which inherits the label from here.
       milliseconds.odd? ? Fiber.new { spin(milliseconds) }.resume : spin(milliseconds)
       segment.to = own_clock
     end

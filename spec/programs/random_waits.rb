@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# A random program of threads that wait in every way, compute with and without the GVL, collect garbage, and are
-# woken, interrupted and killed. Each keeps when it was made, began and ended, and how much of that it spent in calls
-# that block; prints that, and what the profile has of it, by native thread.
+# A random program of threads that wait in every way, compute with and without the GVL, collect garbage, and are woken,
+# interrupted and killed. Each keeps the times of its creation, start and end, and of its blocking calls. It prints these beside
+# the profile, by native thread.
 require "json"
 require "profiler"
 require "fiddle"

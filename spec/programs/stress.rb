@@ -2,19 +2,19 @@
 
 # Everything that is known to kill in-process profilers, at once, for STRESS_SECONDS:
 #
-# * methods and classes that are defined, sampled, thrown away and collected all the time;
+# * methods and classes that are defined, sampled, removed and collected all the time;
 # * GC.compact and auto_compact;
-# * threads that work without the GVL, wait all their life, are born and die, are killed and raised at;
-# * ticks at 2 kHz on every thread, also on those that wait (Profiler::Testing.hammer);
-# * sessions of every mode that start, pause, show what they saw and stop, several at once and from several threads,
-#   with ticks on their way; with whichever engine the first of them has, so with now this one and now that;
-# * requests, each with a session, what is left of which is for the next;
-# * labels on fibers and enumerators, and children that are forked with all of that going on;
-# * objects of every kind, hidden ones, huge strings, finalizers that make objects, and ObjectSpace walked meanwhile;
+# * threads that work without the GVL, wait all their life, start and exit, are killed and raised at;
+# * ticks at 2 kHz on every thread, also on waiting ones (Profiler::Testing.hammer);
+# * sessions of every mode that start, pause, give snapshots and stop, concurrently and from several threads, with pending
+#   ticks; the engine is that of the first of them, so it varies;
+# * requests, each with a session, which leave resources for the next;
+# * labels on fibers and enumerators, and children that are forked amid all of that;
+# * objects of every kind, hidden ones, huge strings, finalizers that allocate, and ObjectSpace walked meanwhile;
 # * recursion 9,000 deep.
 #
-# At the end it prints OK and counts; a crash is the other outcome. SEED makes a run repeatable as far
-# as threads can be. PROFILED=0 runs the same program without the profiler: the control.
+# At the end it prints OK and counts; a crash is the other outcome. SEED makes a run repeatable as far as threads can be.
+# PROFILED=0 runs the same program without the profiler: the control.
 require "fiddle"
 require "json"
 
@@ -24,9 +24,9 @@ COMPACT = ENV["COMPACT"] != "0"
 THREADS = ENV["THREADS"] != "0"
 FIBERS = ENV["FIBERS"] != "0"
 GC_STRESS = ENV["GC_STRESS"] == "1"
-# Ruby 3.1.2 dies by itself where pages of the heap are freed amid compactions, and following what is alive frees many.
+# Ruby 3.1.2 dies by itself where heap pages are freed amid compactions, and tracking live objects frees many.
 FOLLOWS = RUBY_VERSION >= "3.2" || !COMPACT
-# No session of time: then no hook tells of the threads that are born and die.
+# Without a session of time, so that thread start and exit are not hooked.
 OBJECTS_ALONE = ENV["OBJECTS_ALONE"] == "1"
 MODES = [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], *([:heap, %i[wall heap]] if FOLLOWS)]
         .select { |modes| !OBJECTS_ALONE || (Array(modes) & %i[cpu wall]).empty? }.freeze
@@ -76,7 +76,7 @@ def compact
   GC.start(full_mark: rand < 0.5)
 end
 
-# What the VM counts is what the rows add up to; on Ruby 3.4 what a compaction moves counts as made.
+# The samples add up to the VM's own count. On Ruby 3.4 that also counts what a compaction moves.
 def check_objects(profile)
   made, vm, alive = profile.stats.values_at(:objects, :vm_objects, :alive_objects)
   $objects += made
@@ -129,7 +129,7 @@ def labelled(&block)
   Profiler.label(request: rand(20), once: rand(6_000), &block)
 end
 
-# One of those that follow one another all the time, each with a session of its own: what that leaves is for the next.
+# A request with a session of its own, which leaves resources for the next.
 def request
   recording = WATCH.by_chance or return
   $requests += 1

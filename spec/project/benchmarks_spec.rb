@@ -3,7 +3,7 @@
 require "tmpdir"
 require_relative "../support/tools"
 
-# That the benchmarks still run. What they measure is not looked at: no spec may fail because a machine is slow.
+# The benchmarks still run. Their figures are not checked: no spec may fail because a machine is slow.
 RSpec.describe "The benchmark" do
   include Tools
 

@@ -112,7 +112,7 @@ RSpec.describe "Exceptions raised into a call of ours" do
 
   it "keep a stopped profile until it was returned" do
     expect(run(<<~RUBY)).to eq("true\n")
-      # The trap raises on the main thread, where the VM asks for names: often enough in the middle of that.
+      # The trap raises on the main thread, where the VM resolves names: often enough amid that.
       trap("USR1") { raise "signal" }
       kept = lost = 0
       300.times do

@@ -36,7 +36,7 @@ RSpec.describe "A running session" do
         own += clock.call - main
       end
       total = profile.samples.sum(&:cpu)
-      # Birth and death are in the profile and not in the threads' own clocks: it has more, never less.
+      # Thread start and exit are in the profile and not in the threads' own clocks: it has more, never less.
       puts JSON.generate(refused: profile.stats[:threads_refused], missing: [0, own - total].max.fdiv(own), more: total.fdiv(own))
     RUBY
   end
@@ -60,7 +60,7 @@ RSpec.describe "A running session" do
         def deep(level, &work) = level.zero? ? work.call : deep(level - 1, &work)
         profile = Profiler.run(engine: :#{engine}, interval: 50, depth: 10_000) { deep(8_000) { 3_000_000.times { |it| it + 1 } } }
         stats = profile.stats
-        # A fifth is what the handler may take. The rest is room for a noisy machine.
+        # A fifth is what the handler may take. The rest allows for a noisy machine.
         puts [stats[:samples].positive?, stats[:handler_ns] < stats[:duration_ns] / 2].join(" ")
       RUBY
     end

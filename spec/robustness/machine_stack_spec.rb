@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Ticks where a thread's machine stack is almost full: the signal must find room, and the VM's own handling of the overflow must
+# Ticks where a thread's machine stack is almost full: the signal must have space, and the VM's own handling of the overflow must
 # not be disturbed.
 RSpec.describe "Samples at the end of a machine stack" do
   # C functions that recurse until the stack overflows, again and again, with garbage collected in between.

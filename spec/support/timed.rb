@@ -17,7 +17,7 @@ module Timed
   class << self
     attr_reader :retried
 
-    # What the end of a run says.
+    # The last lines of a run.
     def summary
       return "timed: no retry (SPEC_STRICT=1)" if STRICT
 

@@ -58,7 +58,7 @@ module Profiler
         choose_color
         profiles = runs(arguments.first)
         @shown = type_of(profiles.first)
-        limits = asking(arguments.first) { @limits.flat_map { |it| it.judge(profiles, @type) } }
+        limits = asking(arguments.first) { @limits.flat_map { |it| it.check(profiles, @type) } }
         @found = asking(arguments.first) { compare(profiles) } if @baseline
         slower = @found ? regressions(@found, tolerance) : []
         tell(limits, slower)

@@ -24,7 +24,7 @@ module Profiler
 
       # @param profiles [Array<Profile>] runs, of which the mean counts
       # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; an absent one weighs nothing
-      def judge(profiles, type)
+      def check(profiles, type)
         sums = Hash.new(0.0)
         profiles.each do |profile|
           whole = [profile.totals.fetch(type || profile.send(:_default_type), 0), 1].max

@@ -29,7 +29,7 @@ RSpec.describe "profiler record with forking servers" do
     result.out.lines.map(&:split).to_h { |name, sum| [name, Integer(sum)] }
   end
 
-  # What each process says that it used: a file named by its pid.
+  # The CPU time by each process's own account: a file named by its pid.
   def accounts
     Dir.children(in_box("accounts")).to_h { |pid| [pid, Integer(File.read(in_box("accounts/#{pid}")))] }
   end

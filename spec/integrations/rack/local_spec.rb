@@ -95,7 +95,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
         expect(result_of(TCPSocket.new(address, port), host: address)).to be(false)
         expect(result_of(TCPSocket.new(address, port))).to be(false)
         expect(result_of(UNIXSocket.new(unix))).to be(false)
-        # As nginx asks when it is told no more than where to go.
+        # The request of an nginx that is configured with nothing but the address.
         expect(result_of(TCPSocket.new("127.0.0.1", port), version: "1.0")).to be(false)
         expect(result_of(TCPSocket.new("127.0.0.1", port), version: "1.0", headers: "Version: HTTP/1.1\r\n")).to be(false)
         expect(result_of(TCPSocket.new("127.0.0.1", port), headers: "X-Forwarded-For: 127.0.0.1\r\n")).to be(false)

@@ -21,7 +21,7 @@ RSpec.describe "Profiler::Middleware without permission" do
       p [nil, "production", "test", "", "developmental"].map { |it| ENV["RACK_ENV"] = it; untouched?(get(middleware)) }
       ENV["RACK_ENV"] = "development"
       p [{ permit: ->(env) { false } }, { permit: ->(env) { nil } }, { token: TOKEN }].map { |it| untouched?(get(middleware(**it))) }
-      # Nor does nonsense that only the permitted are told of.
+      # Nor does nonsense, which is refused only with permission.
       p ["profile=cpu;interval=1", "profile=cpu;nonsense=1", "profile=\\xff;"].map { |it| untouched?(get(middleware(token: TOKEN), it)) }
       ENV.update("RACK_ENV" => "development", "RAILS_ENV" => "production")
       p !untouched?(get(middleware))

@@ -24,7 +24,7 @@ Sidekiq.configure_server do |config|
   end
 end
 
-# One method for each job, so that a stack says whose it is.
+# A method for each job, so that a stack identifies it.
 class Work
   def self.one = burn(40)
   def self.two = burn(40)

@@ -113,7 +113,7 @@ module Stress
 
       def all = { **labels, **blocks, **sessions, **results, **requests }
 
-      # What requests take, they give back: at the latest when their time is over.
+      # Requests free their slots, at the latest when their time is over.
       def check_requests
         policies = POLICIES.map { |name, it| [name, it.is_a?(Profiler::Middleware) ? it.instance_variable_get(:@policy) : it] }
         policies.each do |name, policy|

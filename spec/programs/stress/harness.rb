@@ -104,7 +104,7 @@ module Stress
 
     private
 
-    # Ticks at worse moments than any timer finds. The first session of time has a handler installed, which stays.
+    # Ticks at worse instants than any timer finds. The first session of time has a handler installed, which stays.
     def hammer
       Profiler.run(mode: :cpu) { work }
       Profiler::Testing.hammer(500) unless ENV["STRESS_HAMMER"] == "0"
@@ -181,7 +181,7 @@ module Stress
       GC.start
     end
 
-    # What a session of the only working thread sees is its CPU clock.
+    # The profile of the only working thread is its CPU clock.
     def check_next_session
       return if RUBY_VERSION < "3.2" && @counts[:ractors].positive? # no objects, and the rest is checked where there are none
 

@@ -25,8 +25,8 @@ module Stress
 
   INJECTED = [Injected, InjectedError].freeze
 
-  # A thread that calls us again and again, and gets exceptions from outside at any moment. Between two calls they are
-  # masked, so each must come out of a call exactly once.
+  # A thread that calls us again and again, and gets exceptions from outside at any time. Between two calls they are masked, so
+  # each must come out of a call exactly once.
   class Target
     # Calls that the target goes on to make while an exception is on its way, before that counts as lost.
     PATIENCE = 100

@@ -26,7 +26,7 @@ end
 Profiler::Middleware.name # which loads them
 Profiler::Recording.prepend(Around)
 
-# One method for each request, so that a stack says whose it is.
+# A method for each request, so that a stack identifies it.
 class Shop
   100.times { |number| class_eval("def self.request_#{number} = serve", __FILE__, __LINE__) }
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A Rails app with a session. PERMIT is the Ruby of its +permit+, PREPARE is run before the app is made. BOX is its directory.
+# A Rails app with a session. PERMIT is the Ruby of its +permit+, PREPARE is run before the app is created. BOX is its
+# directory.
 $LOAD_PATH.unshift(File.expand_path("../../../../lib", __dir__))
 ENV["RAILS_ENV"] = "production"
 require "json"
@@ -51,7 +52,7 @@ class PagesController < ActionController::Base
     self.response_body = Enumerator.new { |out| 3.times { Work.burn; out << "part\n" } }
   end
 
-  # Sent piece by piece, so that its name is told before it has been sent.
+  # Streamed, so that its name is sent before it is complete.
   def slow
     sleep 1.1
     parts

@@ -2,10 +2,10 @@
 
 # Machine stacks at their end, in Ruby and in C, on main, threads and fibers, while ticks come every 50 us.
 #
-# Sessions of objects are left out. With any hook on allocation (ObjectSpace.trace_object_allocations too), Ruby holds the VM's lock
-# while it makes an object; a stack that ends there is left by a jump, after which Ruby waits for ever to let go of a lock.
+# Sessions of objects are left out. With any hook on allocation (ObjectSpace.trace_object_allocations too), Ruby holds the VM's
+# lock while it allocates. A stack that ends there is left by a jump, after which Ruby waits for ever to release a lock.
 #
-# A tick there must not end the process, and must leave the thread as it was: a SIGPROF that stays blocked is no tick ever after.
+# A tick there must not end the process, and must leave the thread as it was: a SIGPROF that stays blocked ends all later ticks.
 module Stress
   TIMED = MODES.reject { |modes| (Array(modes) & %i[allocations heap]).any? }.freeze
   DEPTH = 100_000
@@ -40,7 +40,7 @@ module Stress
   end
 
   # On threads alone, whose machine stack ends before that of the VM. At the end of the latter Ruby 3.1 dies by itself, of the
-  # keywords of any method: they are written over the frame of the caller before it looks whether there is room.
+  # keywords of any method: they overwrite the caller's frame before it checks for space.
   OURS = PROFILED && TIMED.any? ? {
     "labels at the end" => -> { call_at_the_end(-> { Profiler.label(deep: rand(100)) { Profiler.labels } }) },
     "sessions at the end" => -> { call_at_the_end(-> { Profiler::Session.start(**view(TIMED.sample)).discard }) },

@@ -3,7 +3,7 @@
 require_relative "../injection"
 require_relative "../calls"
 
-# Exceptions, kills and time-outs into labels, with and without sessions that look at them.
+# Exceptions, kills and time-outs into labels, with and without sessions that select them.
 module Stress
   calls = PROFILED ? Calls.labels : Calls.plain
   Target.new("labels", calls.to_a).start

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "judge"
+require_relative "comparison"
 
-RSpec.describe "Compatibility::Judge" do
+RSpec.describe "Compatibility::Comparison" do
   include_context "with a box"
 
   def outcomes(test, ways: %w[time])
@@ -12,7 +12,7 @@ RSpec.describe "Compatibility::Judge" do
     ways.to_h do |name|
       way = Compatibility::WAYS.fetch(name)
       ours = trial.call(item, way).run
-      [name, [ours, Compatibility::Judge.new(item, &trial).verdicts(way, plain, ours).to_h { |it| [it.test, it.kind] }]]
+      [name, [ours, Compatibility::Comparison.new(item, &trial).verdicts(way, plain, ours).to_h { |it| [it.test, it.kind] }]]
     end
   end
 

@@ -4,7 +4,7 @@ require_relative "trial"
 
 module Compatibility
   # Tells tests that end otherwise with us from those that end as they like.
-  class Judge
+  class Comparison
     AGAIN = 3
 
     # kind is :flaky (the plain runs differ among themselves), :once (it did not happen again), :rubyopt (it has something against
@@ -66,7 +66,7 @@ module Compatibility
       end
     end
 
-    # What befell the process may be due to any test.
+    # The fate of the process may be due to any test.
     def only(tests)
       tests unless tests.include?(Trial::PROCESS)
     end
