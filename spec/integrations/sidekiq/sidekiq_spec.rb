@@ -51,7 +51,7 @@ RSpec.describe "Profiler::Sidekiq" do
           ImportJob.perform_async("quick")
         RUBY
         expect(pushed.status).to be_success, pushed.err
-        wait_until(20) { Dir[in_box("out/*.pb.gz")].size == 3 && Dir[in_box("out.*.done")].size == 4 }
+        wait_until(60) { Dir[in_box("out/*.pb.gz")].size == 3 && Dir[in_box("out.*.done")].size == 4 }
       rescue Child::TimedOut => e
         raise e.class, "#{e.message}\n#{files}\n#{Dir[in_box("out/*")]}\n#{File.read(in_box("log"))}"
       ensure
