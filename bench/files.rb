@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What reading, reporting and converting a file with a million moments takes, in time and in memory at most, and a report on a
+# What reading, reporting and converting a file with a million timeline events takes, in time and in memory at most, and a report on a
 # small file beside Ruby's own start. Each is a process of its own, from its start to its end.
 
 require "tmpdir"
@@ -8,7 +8,7 @@ require "rbconfig"
 
 ROOT = File.expand_path("..", __dir__)
 RUNS = Integer(ENV.fetch("BENCH_RUNS", "3"))
-MOMENTS = ENV.fetch("BENCH_MOMENTS", "1000000")
+EVENTS = ENV.fetch("BENCH_EVENTS", "1000000")
 PEAK = 'at_exit { warn File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1] };'
 
 def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -32,7 +32,7 @@ Dir.mktmpdir("files") do |directory|
   big = File.join(directory, "big.pb.gz")
   small = File.join(directory, "small.pb.gz")
   make = %w[cargo run --quiet --release --locked --package profiler_core --example big_file --]
-  system(*make, big, MOMENTS, chdir: ROOT) && system(*make, small, "10000", chdir: ROOT) || abort("bench:files: cannot make the files")
+  system(*make, big, EVENTS, chdir: ROOT) && system(*make, small, "10000", chdir: ROOT) || abort("bench:files: cannot make the files")
 
   bare, bare_peak = measured("")
   puts "| what | seconds | over Ruby's start | MiB at most |"

@@ -5,67 +5,67 @@ require_relative "profiler/errors"
 require_relative "profiler/platform"
 require_relative "profiler/output"
 
-# Says where the time of a Ruby program goes.
+# Measures where a Ruby program spends its time and memory.
 #
 #   profile = Profiler.run(mode: :cpu) { work }
 #   profile.save("cpu.svg")
 #
-# Nothing runs until a session starts: to require this installs no thread, timer, hook or handler.
+# Nothing runs until a session starts: requiring this file installs no thread, timer, hook or handler.
 module Profiler
-  # What is asked in tests and after the work: the rest is needed in traps as well, where nothing can be loaded.
+  # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :Marker, "#{__dir__}/profiler/sample"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
-  autoload :Moment, "#{__dir__}/profiler/moment"
+  autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
   autoload :Sample, "#{__dir__}/profiler/sample"
 
-  # Begins after it ends, so it lasts nothing: what {Profiler.marker} without a block tells.
-  MOMENT = (2**63) - 1
-  private_constant :MOMENT
+  # The start of a marker without a block: after its end, so its duration is 0.
+  INSTANT = (2**63) - 1
+  private_constant :INSTANT
 
-  # What our own work can raise where an app goes on without it: all else that is raised there came from outside.
+  # Errors of the profiler's own work, on which an app continues without it. All others came from outside.
   OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
   private_constant :OWN_TROUBLE
 
-  # What {Profiler.run} has to write, should a forked child end inside the block.
+  # Sessions and files of {Profiler.run}, to be written if a forked child exits inside the block.
   @unwritten = {}.compare_by_identity
 
   class << self
     # Profiles the block.
     #
-    # @param mode [Symbol, Array<Symbol>] what to measure: +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or
-    #   +:retained+), or several
-    # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000
-    #   (default 1,000); the kernel's tick can make it longer, see {Profile#stats}
-    # @param frequency [Integer] the same as samples a second, 1 to 20,000; not both
-    # @param every [Integer] of so many objects one is looked at, 1 to 1,000,000 (default 1,000), for +:allocations+
-    #   and +:heap+
-    # @param every_bytes [Integer] the same as bytes of their slots, 1,024 to 1,073,741,824; not both
-    # @param out [String, nil] file to write; its extension says the format. It is checked before the
-    #   block runs and written even when the block raises.
-    # @param format [Symbol, String, nil] format of +out+ where its extension does not say it
-    # @param threads [Symbol, Thread, Array<Thread>] +:all+, also those yet to be born; +:current+; or these
-    # @param labels [Hash, nil] only while all of these are current, see {label}
-    # @param static_labels [Hash, nil] on every sample that has none of that name
+    # A process that is forked inside the block writes +out+ too, when it exits or leaves the block. Its file has its pid in the
+    # name: +out.42.pb.gz+.
+    #
+    # @param mode [Symbol, Array<Symbol>] +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or +:retained+), or several
+    # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000 (default 1,000). The kernel's tick
+    #   can lengthen it, see {Profile#stats}
+    # @param frequency [Integer] samples a second, 1 to 20,000, in place of +interval+
+    # @param every [Integer] sample one of every N objects, 1 to 1,000,000 (default 1,000), for +:allocations+ and +:heap+
+    # @param every_bytes [Integer] sample one object of every N bytes of slots, 1,024 to 1,073,741,824, in place of +every+
+    # @param out [String, nil] file to write; its extension selects the format. It is checked before the block runs and written
+    #   even when the block raises.
+    # @param format [Symbol, String, nil] format of +out+, in place of its extension
+    # @param threads [Symbol, Thread, Array<Thread>] +:all+, including threads that start later; +:current+; or these
+    # @param labels [Hash, nil] profile only while all of these labels are current, see {label}
+    # @param static_labels [Hash, nil] added to every sample without a label of that name
     # @param depth [Integer] frames kept of a stack, 128 to 10,000 (default 2,048)
-    # @param engine [Symbol, nil] +:perf+, +:thread_timer+, +:ticker+, +:setitimer+ or +:safepoint+;
-    #   PROFILER_ENGINE, or chosen by itself when nil. Sessions that run at once share one.
-    # @param gc [Symbol, nil] garbage collection shows under what caused it; +:root+: in one place; +:ignore+ (also
-    #   <tt>ignore_gc: true</tt>): nowhere, see {Profile#gc}
-    # @param timeline [Boolean] keep also when all of it was, see {Profile#timeline}; +raw+ is another name for it
-    # @param fibers [Boolean] samples say which fiber they are of: the label +fiber+, a number in the order in which fibers were
-    #   first seen to run
-    # @param metadata [Hash] words of your own for the profile's header
+    # @param engine [Symbol, nil] +:perf+, +:thread_timer+, +:ticker+, +:setitimer+ or +:safepoint+. Without it, PROFILER_ENGINE
+    #   or the best available. Concurrent sessions share one.
+    # @param gc [Symbol, nil] shows garbage collection under its cause by default; +:root+ in one place; +:ignore+ (or
+    #   <tt>ignore_gc: true</tt>) leaves it out, see {Profile#gc}
+    # @param timeline [Boolean] keep also when each sample was taken, see {Profile#timeline}; +raw+ is an alias
+    # @param fibers [Boolean] label samples with their +fiber+, a number in the order in which fibers first ran
+    # @param trim_path [Boolean, String, Array<String>] shorten paths, see {Profile#trim_path}; true: below the working
+    #   directory
+    # @param metadata [Hash] arbitrary key/value metadata stored in the profile's header
     # @return [Profile] the block's value is its {Profile#value}
+    # @return [nil] if the session was stopped inside the block
     # @raise [ArgumentError] for a value that is not allowed
     # @raise [SystemCallError] if +out+ cannot be written
-    # @raise [Unsupported]
-    #
-    # A process forked inside the block writes +out+ too, when it ends or leaves the block, with its pid in
-    # the name: +out.42.pb.gz+ is what that child did.
+    # @raise [Unsupported] if this process cannot be profiled
     def run(out: nil, format: nil, **options)
       raise ArgumentError, "no block given" unless block_given?
 
@@ -84,25 +84,27 @@ module Profiler
       end
       finish(session, output, value)
     ensure
-      # A throw, break or next out of the block comes by here alone.
+      # A throw, break or next out of the block passes here alone.
       finish_quietly(session, output) if session && unfinished?(session)
       @unwritten.delete(session) if output
     end
     alias profile run
 
-    # Starts a session and leaves it running. Options as for {run}, but for +out+ and +format+.
+    # Starts a session and leaves it running. The options are those of {run}, except +out+ and +format+.
     #
     # @return [Session]
+    # @raise [ArgumentError] for a value that is not allowed
+    # @raise [Unsupported] if this process cannot be profiled
     def start(**options)
       begin_session(options, starter: Thread.current)
     end
 
-    # Stops the session that this thread started last with {start}; if it has none, the one that any
-    # thread did. Those of {run} end with their blocks.
+    # Stops the session that this thread started last with {start}, or else the last one of any thread. Sessions of {run} end
+    # with their blocks.
     #
     # @return [Profile]
-    # @raise [NotRunning]
-    # @raise [Unsupported] in a Ractor that is not the main one
+    # @raise [NotRunning] if no session of {start} is running
+    # @raise [Unsupported] in a Ractor other than the main one
     def stop
       Platform.demand_main_ractor
       session = Session.newest if defined?(Session)
@@ -111,13 +113,14 @@ module Profiler
       session.stop
     end
 
-    # Tells the sessions that look at this thread what it did: in the block, or at this moment. A session
-    # keeps 10,000 markers, and 256 bytes of each name, see {Profile#markers}.
+    # Records a named interval: the block; without a block, an instant. Sessions that profile this thread keep 10,000 markers,
+    # and 256 bytes of each name, see {Profile#markers}.
     #
     #   Profiler.marker("import") { import }
     #
     # @param name [String, Symbol]
     # @return what the block returns
+    # @raise [ArgumentError] for another name
     def marker(name)
       started_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
       unless name.is_a?(String) || name.is_a?(Symbol)
@@ -127,18 +130,17 @@ module Profiler
       begin
         yield if block_given?
       ensure
-        Session.send(:_mark, name.to_s, block_given? ? started_ns : MOMENT) if defined?(Session)
+        Session.send(:_mark, name.to_s, block_given? ? started_ns : INSTANT) if defined?(Session)
       end
     end
 
-    # Puts labels on what happens in the block: samples taken meanwhile carry them, and sessions can look
-    # for them. They hold for this fiber and for fibers made in the block, not for threads. Labels inside
-    # labels add up, and +nil+ takes one away.
+    # Labels the samples that are taken in the block. Sessions can select by labels.
     #
     #   Profiler.label(endpoint: "users#show") { render }
     #
-    # Names and values are kept up to 256 bytes. In one run of sessions 4,096 different sets are kept apart;
-    # the values of what comes after are +(other)+.
+    # Labels hold for this fiber and for fibers created in the block, not for threads. Nested labels add up, and +nil+ removes
+    # one. Names and values are kept up to 256 bytes. While sessions run, 4,096 different sets of labels are kept apart; the
+    # values of later ones are +(other)+.
     #
     # @param labels [Hash{Symbol, String => String, Symbol, Numeric, true, false, nil}]
     # @return what the block returns
@@ -147,7 +149,7 @@ module Profiler
       raise ArgumentError, "no block given" unless block_given?
       return yield unless defined?(Labels)
 
-      # What enter raises may have arrived when it was done, so leave undoes it in any case.
+      # An exception from outside may arrive after enter has finished, so leave runs in any case.
       before = Labels.current
       begin
         Labels.enter(before, labels ? labels.to_h.merge(more) : more)
@@ -157,15 +159,15 @@ module Profiler
       end
     end
 
-    # The labels that are current here.
+    # The current labels of this fiber.
     #
     # @return [Hash{Symbol => String}]
     def labels
       defined?(Labels) ? Labels.to_h : {}
     end
 
-    # What profiles call a method: +Foo#bar+, +Foo.bar+, +#<anonymous subclass of Foo>#bar+. The same in every
-    # process: no address is in what has no name, and no method of the app is asked for one.
+    # The name of a method in profiles: +Foo#bar+, +Foo.bar+, +#<anonymous subclass of Foo>#bar+. It is the same in every
+    # process: it contains no address, and no method of the app is called to find it.
     #
     # @param method [Method, UnboundMethod]
     # @return [String]
@@ -174,14 +176,14 @@ module Profiler
       Profile.send(:_name_of, method)
     end
 
-    # What the block makes: every object, of those that its own thread makes. For tests; a session that looks at one object in
-    # many is {run} with <tt>mode: :allocations</tt>.
+    # Counts every object that the block allocates on its own thread. It is meant for tests; {run} with <tt>mode:
+    # :allocations</tt> samples objects.
     #
     #   Profiler.allocations_of { parse(line) }.objects
     #
-    # @param warm_up [Integer] how often to run the block before: caches are filled by then
+    # @param warm_up [Integer] how often to run the block before, to fill caches
     # @return [Allocations]
-    # @raise [Unsupported]
+    # @raise [Unsupported] if this process cannot be profiled
     def allocations_of(warm_up: 0, &block)
       raise ArgumentError, "no block given" unless block
 
@@ -189,15 +191,15 @@ module Profiler
       Allocations.of(warm_up, &block)
     end
 
-    # Runs the block +rounds+ times and says what is more after each of them: what was made since the first time it ran here, is
-    # alive after a full garbage collection, and has become more at its place almost every time.
+    # Runs the block +rounds+ times and finds what it leaks: live objects after a full garbage collection, whose number grew in
+    # most rounds. Objects from before the first round do not count.
     #
     #   puts Profiler.leaks { app.call(request) }
     #
-    # @param rounds [Integer] from 2 on; the more, the less is taken for a leak that is none
-    # @param warm_up [Integer] how often to run the block before that
-    # @param every [Integer] of so many objects one is looked at
-    # @return [Array<Growth>] the most bytes first, growth over the whole of the rounds
+    # @param rounds [Integer] 2 or more; more rounds give fewer false positives
+    # @param warm_up [Integer] how often to run the block before
+    # @param every [Integer] sample one of every N objects
+    # @return [Array<Growth>] the most bytes first, growth over all rounds
     # @raise [ArgumentError, Unsupported]
     def leaks(rounds: 5, warm_up: 1, every: 1, &block)
       raise ArgumentError, "no block given" unless block
@@ -206,7 +208,7 @@ module Profiler
       Leaks.find(rounds, warm_up, every, &block)
     end
 
-    # Whether a session runs in this process. Always false in a Ractor that is not the main one, of which no session knows.
+    # Whether a session runs in this process. It is always false in a Ractor other than the main one.
     def running?
       defined?(Session) ? Session.any? : false
     end
@@ -216,7 +218,7 @@ module Profiler
       unsupported_reason.nil?
     end
 
-    # Why it cannot; nil when it can.
+    # The reason why this process cannot be profiled; nil if it can.
     #
     # @return [String, nil]
     def unsupported_reason
@@ -225,7 +227,7 @@ module Profiler
 
     private
 
-    # A Hash, as to spread one into keywords at every step costs as much as half of a start.
+    # The options are one Hash, as spreading it into keywords at every step would cost half of a start.
     def begin_session(options, starter: nil, bound: false, &begun)
       ensure_supported
       Session.begin(options, starter: starter, bound: bound, &begun)
@@ -238,7 +240,7 @@ module Profiler
       Platform.demand_main_ractor
     end
 
-    # Whether it runs, or has a profile that an exception kept from being handed over.
+    # Whether the session runs, or has a profile that an exception kept from being returned.
     def unfinished?(session)
       session.running? || session.unclaimed?
     end
@@ -251,13 +253,13 @@ module Profiler
       profile
     end
 
-    # A forked child that ends inside the block passes by no ensure of ours.
+    # A forked child that exits inside the block runs no ensure of ours.
     def write_at_exit(session, output)
       @unwritten[session] = output
       @at_exit ||= at_exit { @unwritten.each { |it, file| finish_quietly(it, file) } } || true
     end
 
-    # The user's own exception goes on, whatever becomes of ours. What arrives from outside goes on as well.
+    # The user's own exception propagates, whatever happens here. Exceptions from outside propagate as well.
     def finish_quietly(session, output)
       finish(session, output, nil)
     rescue *OWN_TROUBLE => e
@@ -266,10 +268,10 @@ module Profiler
   end
 end
 
-# Elsewhere the extension does not load, and to ask {Profiler.supported?} is all that can be done.
+# Elsewhere the extension does not load, and {Profiler.supported?} is all that works.
 unless Profiler::Platform.unsupported_reason
   require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
-  require_relative "profiler/manners"
+  require_relative "profiler/interop"
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end

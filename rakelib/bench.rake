@@ -30,7 +30,7 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/rack.rb", verbose: false
   end
 
-  desc "Measure what files with a million moments take, in time and memory (2 minutes)"
+  desc "Measure what files with a million timeline events take, in time and memory (2 minutes)"
   task files: :compile do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end

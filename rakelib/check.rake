@@ -27,7 +27,7 @@ namespace :check do
 
   desc "Profile requests of Redmine, as Debian has it, in Puma (2 minutes; SHOW=1 prints what it found)"
   task(redmine: :compile) do
-    sh RUBY, "-S", "rspec", "#{ROOT}/spec/redmine/redmine_check.rb", verbose: false
+    sh RUBY, "-S", "rspec", "#{ROOT}/spec/integrations/redmine/redmine_check.rb", verbose: false
   end
 
   desc "Run the specs with debug assertions on"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One build directory per Ruby, since the bindings differ. It is kept: a build after a small change takes a second.
+# The build directory of this Ruby, as bindings differ. It is kept: a build after a small change takes a second.
 BUILD = File.join(ROOT, "tmp", RbConfig::CONFIG["arch"], RbConfig::CONFIG["ruby_version"])
 
 # Through the same extconf.rb and Makefile that `gem install` uses.

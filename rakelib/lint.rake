@@ -30,7 +30,7 @@ def clippy_allows
 end
 
 desc "Run every linter"
-task lint: %w[lint:fmt lint:clippy lint:imports lint:ruby lint:shell lint:rbs]
+task lint: %w[lint:fmt lint:clippy lint:imports lint:ruby lint:shell lint:rbs lint:prose]
 
 namespace :lint do
   desc "Are the Rust files formatted?"

@@ -20,7 +20,7 @@ def memory_runs(env, parts = MEMORY_PARTS)
   seconds = ENV.fetch("STRESS_SECONDS", "20")
   parts.reject do |part|
     puts "== #{part}"
-    system(env.merge("STRESS_SECONDS" => seconds, "STRESS_HANG" => "120"), RUBY, "#{ROOT}/spec/scripts/stress/run.rb", part)
+    system(env.merge("STRESS_SECONDS" => seconds, "STRESS_HANG" => "120"), RUBY, "#{ROOT}/spec/programs/stress/run.rb", part)
   end
 end
 

@@ -2,8 +2,8 @@
 
 require "json"
 
-# Crashes do not show in a minute. The heap program, spec/scripts/stress.rb, makes and collects code and objects; the parts in
-# spec/scripts/stress/parts each do one thing that harms a profiled process. Why each is there stands in its file.
+# Crashes do not show in a minute. The heap program, spec/programs/stress.rb, makes and collects code and objects; the parts in
+# spec/programs/stress/parts each do one thing that harms a profiled process. Why each is there stands in its file.
 
 # The heap program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
 # points; and one thread that collects at every allocation.
@@ -23,10 +23,10 @@ STRESS_MODES = %w[cpu wall objects all].freeze
 # Every run of the parts: its name, environment, seconds and command.
 def stress_runs(seconds)
   heap = STRESS_HEAP.map do |name, way|
-    ["heap #{name}", way[:env], seconds * way[:share], [RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/scripts/stress.rb"]]
+    ["heap #{name}", way[:env], seconds * way[:share], [RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/stress.rb"]]
   end
   parts = STRESS_PARTS.to_a.product(STRESS_MODES).map do |(name, share), mode|
-    ["#{name} #{mode}", { "STRESS_MODE" => mode }, seconds * share / STRESS_MODES.size, [RUBY, "#{ROOT}/spec/scripts/stress/run.rb", name]]
+    ["#{name} #{mode}", { "STRESS_MODE" => mode }, seconds * share / STRESS_MODES.size, [RUBY, "#{ROOT}/spec/programs/stress/run.rb", name]]
   end
   picked = ENV["STRESS_PARTS"]&.split(",")
   (heap + parts).select { |name,| picked.nil? || picked.include?(name[/\w+/]) }

@@ -2,12 +2,12 @@
 
 require_relative "support/box"
 require_relative "support/child"
-require_relative "support/measured"
+require_relative "support/timed"
 require_relative "support/perf"
 require_relative "support/program"
 
-# Under nohup, or in the background of a shell, we were told to ignore some signals, and so would be all that
-# the specs start: they are about programs that were not.
+# Under nohup, or in the background of a shell, some signals are ignored, and would be in all programs that the specs start. The
+# specs are about programs without that.
 %w[HUP INT QUIT].each do |signal|
   before = trap(signal, "DEFAULT")
   trap(signal, before) unless before == "IGNORE"

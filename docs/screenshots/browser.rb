@@ -51,7 +51,7 @@ class Site
     client.close
   end
 
-  # What is no file is a page of the program, which its scripts make.
+  # Other paths are pages of the program, which its scripts generate.
   def found(path)
     return ["application/json", @files[path]] if @files.key?(path)
 

@@ -70,7 +70,7 @@ class Shop
   end
 end
 
-# In another process too: each asks, reads the answer, looks at it for a while, and asks for something else.
+# In another process too: each requests a page, reads it for a while, and requests another.
 def customers(port)
   fork do
     Array.new(THREADS) do |place|

@@ -3,7 +3,7 @@
 require_relative "../profiler"
 
 module Profiler
-  # A limit on what a block makes, and what there is to say where it is broken: for the matchers of test frameworks.
+  # A limit on the allocations of a block, with a message, for the matchers of test frameworks.
   #
   # @api private
   class AllocationLimit
@@ -16,7 +16,7 @@ module Profiler
       unless limit.is_a?(Integer) && !limit.negative?
         raise ArgumentError, "#{limit.inspect} is not a limit for objects (allowed: an Integer from 0 on)"
       end
-      raise ArgumentError, "#{unit.inspect} is not what a block makes (allowed: :objects, :bytes)" unless UNITS.include?(unit)
+      raise ArgumentError, "unit: #{unit.inspect} is not a unit (allowed: :objects, :bytes)" unless UNITS.include?(unit)
 
       @limit = limit
       @unit = unit
@@ -36,12 +36,12 @@ module Profiler
       "allocate at most #{@limit} #{@unit}#{" of #{@of}" if @of}"
     end
 
-    # Why not, with the places, the most first.
+    # The reason of a failure, with the places of allocation, the most objects first.
     def message
       sites = found.of(@of).sort_by { |it| [-it[@unit], it.class_name, it.place] }
       lines = sites.first(SITES).map { |it| "  #{it}" }
       lines << "  and #{sites.size - SITES} other places" if sites.size > SITES
-      ["expected the block to #{description}, but it made #{number}:", *lines].join("\n")
+      ["expected the block to #{description}, but it allocated #{number}:", *lines].join("\n")
     end
 
     private

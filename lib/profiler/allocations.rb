@@ -1,14 +1,15 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What a block made: every object, for tests. {Profiler.allocations_of} gives it.
+  # The objects that a block allocated, for tests. {Profiler.allocations_of} returns it.
   #
-  # Counted is what the block's own thread makes, in fibers too. Objects that the VM makes for itself (method caches, environments
-  # of blocks) are apart, as {#internal}: how many there are depends on the Ruby, and on what ran before.
+  # It counts the objects of the block's own thread and its fibers. Objects that the VM allocates for itself (method caches,
+  # environments of blocks) are listed apart, as {#internal}: their number depends on the Ruby and on what ran before.
   class Allocations
-    # Where objects were made: +frames+ leaf first, up to the block, +class_name+, how many +objects+ in slots of together +bytes+.
+    # A place where objects are allocated: +frames+ leaf first, up to the block, their +class_name+, the number of +objects+ and
+    # the +bytes+ of their slots.
     Site = Struct.new(:class_name, :objects, :bytes, :frames, keyword_init: true) do
-      # The place in Ruby code: the first frame that is not C.
+      # The first Ruby frame.
       def place
         frame = frames.find { |it| it.kind == :ruby } || frames.first
         frame ? "#{frame.path}:#{frame.line}" : "(the block itself)"
@@ -39,16 +40,16 @@ module Profiler
 
       private
 
-      # What has this in its stack is the block's.
+      # Frames above this one belong to the block.
       def around
         yield
       end
     end
 
-    # What the block returned.
+    # The return value of the block.
     attr_reader :value
 
-    # @return [Array<Site>] where objects were made, the most first; without the VM's own
+    # @return [Array<Site>] the places of allocation, the most objects first; without the VM's own objects
     attr_reader :sites
 
     # @return [Array<Site>] the same of the VM's own objects
@@ -75,7 +76,7 @@ module Profiler
     end
 
     # @param klass [Class, String, nil] of this class alone
-    # @return [Integer] of the slots; not what hangs on them
+    # @return [Integer] bytes of the slots, without memory outside of them
     def bytes(klass = nil)
       of(klass).sum(&:bytes)
     end
@@ -93,7 +94,7 @@ module Profiler
 
     private
 
-    # The frames inside of the block; nil for what we made ourselves. A fiber has a stack of its own.
+    # The frames inside of the block; nil for the profiler's own objects. A fiber has a stack of its own.
     def own(frames)
       inside = frames.index { |it| it.name == AROUND }
       return frames.take(inside) if inside

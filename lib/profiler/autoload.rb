@@ -1,23 +1,23 @@
 # frozen_string_literal: true
 
-# Profiles the whole process: +ruby -rprofiler/autoload app.rb+, or the same in RUBYOPT. Starts when it is
-# loaded, and writes the profile when the process ends: normally, by an exception, by exit, abort or exit!, by
-# a signal that Ruby turns into an exception (INT, TERM, HUP), by becoming a daemon, or by turning into
-# another program (exec). SIGKILL writes nothing. A forked child goes on as a recording of its own, and
-# writes a file with its pid in the name.
+# Profiles the whole process: +ruby -rprofiler/autoload app.rb+, or the same in RUBYOPT.
+#
+# It starts when it is loaded, and writes the profile when the process ends. That can be a normal end, an exception, exit,
+# abort, exit!, a signal that Ruby turns into an exception (INT, TERM, HUP), a daemon or exec. SIGKILL writes nothing. A forked
+# child continues as a recording of its own, and writes a file with its pid in the name.
 #
 #   PROFILER_MODE=cpu PROFILER_OUT=app.pb.gz ruby -rprofiler/autoload app.rb
 #
-# The variables are in autoload/settings.rb. Whatever is wrong with them, with this Ruby or with the disk
-# is one line on stderr; the app runs on as if we were not there.
+# The variables are in autoload/settings.rb. An error in them, in this Ruby or on the disk is one line on stderr; the app runs
+# unchanged.
 module Profiler
-  # See the top of the file.
+  # Starts and ends the recording of the process.
   module Autoload
     # Seconds that exit! waits for the profile to be written.
     DEADLINE = 5
 
     class << self
-      # Starts, and arranges for the end. Never raises.
+      # Starts, and arranges for the end. It never raises.
       def start
         return if defined?(@recording)
 
@@ -28,7 +28,7 @@ module Profiler
         end
         return unless @recording
 
-        # Blocks of at_exit run last first: what the app does in its own is profiled too.
+        # Blocks of at_exit run last first, so those of the app are profiled too.
         at_exit { finish }
         guarded("some ends of this process will write no profile") { arrange }
       end
@@ -38,22 +38,22 @@ module Profiler
         reported("the profile was lost") { |say| @recording.finish(&say) }
       end
 
-      # As {finish}, where the process ends at once and must not be kept: by exit!.
+      # Writes the profile within {DEADLINE}, as for exit!, which must not be delayed.
       def finish_in_time
         reported("the profile was lost") { |say| @recording.finish(within: DEADLINE, &say) }
       end
 
-      # Writes the profile so far, where this process ends unseen: it becomes a daemon.
+      # Writes the profile so far, where this process ends silently: as it becomes a daemon.
       def write_so_far
         reported("the profile was lost") { |say| @recording.write_so_far(&say) }
       end
 
-      # Runs the block, which turns the process into another program.
+      # Runs the block, which calls exec.
       def around_exec(&exec)
         @recording.around_exec(&exec)
       end
 
-      # Pauses and writes, or goes on.
+      # Pauses and writes, or resumes.
       def toggle
         reported("the profile was not written") { |say| @recording.toggle(&say) }
       end
@@ -64,7 +64,7 @@ module Profiler
         require_relative "autoload/ends"
         Ends.watch
         settings = @recording.settings
-        # In a thread, as a trap may not wait for a lock that the thread it interrupts holds.
+        # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { Thread.new { toggle } } if settings.signal
         end_after(settings.duration) if settings.duration
       end
@@ -84,7 +84,7 @@ module Profiler
         end
       end
 
-      # The app's own end, a signal or exit, is never ours to stop. All the rest is.
+      # Handles errors of the recording. The app's own end, by a signal or exit, is never stopped.
       def guarded(what)
         yield
       rescue SystemExit, SignalException
@@ -93,7 +93,7 @@ module Profiler
         say("#{what}: #{e.message.to_s.lines.first.to_s.chomp}")
       end
 
-      # To the real stderr, whatever $stderr is; -W0 does not mean this.
+      # Prints to the real stderr, whatever $stderr is, even with -W0.
       def say(line)
         STDERR.puts("[profiler] #{line}")
       rescue IOError, SystemCallError

@@ -3,11 +3,11 @@
 require_relative "version"
 
 module Profiler
-  # The command +profiler+: finds the verb, runs it, and turns what goes wrong into one line on stderr
-  # and a status. A verb is a class in cli/ and a line in {VERBS}.
+  # The program +profiler+: runs a command, and turns errors into one line on stderr and an exit status. A command is a class in
+  # cli/ and an entry of {COMMANDS}.
   module CLI
-    # Where the classes of the verbs are. The order is that of the help.
-    VERBS = {
+    # The classes of the commands, in the order of the help.
+    COMMANDS = {
       "record" => :Record,
       "view" => :View,
       "report" => :Report,
@@ -21,13 +21,13 @@ module Profiler
       "completion" => :Completion
     }.freeze
 
-    # Other names that people know from elsewhere.
+    # Alternative names that are known from other tools.
     ALIASES = { "run" => "record" }.freeze
 
-    # The command line says something that cannot be. Exit status 2.
+    # Raised for an invalid command line. Exit status 2.
     class UsageError < StandardError; end
 
-    # The command line is fine, but it did not work. Exit status 1, unless it says another.
+    # Raised if a valid command failed. Exit status 1 by default.
     class Failure < StandardError
       # @return [Integer]
       attr_reader :status
@@ -38,7 +38,7 @@ module Profiler
       end
     end
 
-    VERBS.each { |verb, name| autoload name, File.expand_path("cli/#{verb}", __dir__) }
+    COMMANDS.each { |command, name| autoload name, File.expand_path("cli/#{command}", __dir__) }
 
     class << self
       # Runs the command line and ends the process with its status.
@@ -61,13 +61,13 @@ module Profiler
       rescue Failure => e
         failed(e.message, e.status)
       rescue Errno::EPIPE
-        # Whoever read our output has seen enough (head, less): end as a program that SIGPIPE killed, in silence.
+        # The reader of the output has seen enough (head, less): exit as a program killed by SIGPIPE, silently.
         128 + Signal.list.fetch("PIPE")
       rescue Interrupt
         128 + Signal.list.fetch("INT")
       end
 
-      # What the system says about an error, without the name of the C function that Ruby adds.
+      # The system's message for an error, without the name of the C function that Ruby adds.
       #
       # @param error [SystemCallError]
       # @return [String]
@@ -75,7 +75,7 @@ module Profiler
         SystemCallError.new(error.errno).message
       end
 
-      # Says one line on stderr. Not by +warn+, which RUBYOPT=-W0 silences.
+      # Prints one line on stderr. Not by +warn+, which RUBYOPT=-W0 silences.
       #
       # @param message [String]
       def complain(message)
@@ -89,36 +89,36 @@ module Profiler
       def dispatch(argv)
         first, *rest = argv
         case first
-        when nil then raise UsageError, "no verb given (allowed: #{names}); see profiler --help"
+        when nil then raise UsageError, "no command given (allowed: #{names}); see profiler --help"
         when "--version", "-V" then puts "profiler #{VERSION}"
         when "--help", "-h" then puts help
-        when "help" then rest.empty? ? puts(help) : puts(verb_named(rest.first).new.help)
-        else return verb_named(first).new.run(rest)
+        when "help" then rest.empty? ? puts(help) : puts(command_named(rest.first).new.help)
+        else return command_named(first).new.run(rest)
         end
         0
       end
 
-      def verb_named(name)
-        verb = VERBS[ALIASES.fetch(name, name)]
-        raise UsageError, "#{name.inspect} is not a verb (allowed: #{names}); see profiler --help" unless verb
+      def command_named(name)
+        command = COMMANDS[ALIASES.fetch(name, name)]
+        raise UsageError, "#{name.inspect} is not a command (allowed: #{names}); see profiler --help" unless command
 
-        const_get(verb)
+        const_get(command)
       end
 
       def names
-        [*VERBS.keys, *ALIASES.keys, "help"].join(", ")
+        [*COMMANDS.keys, *ALIASES.keys, "help"].join(", ")
       end
 
       def help
-        verbs = VERBS.map { |verb, name| format("  %-10s %s", verb, const_get(name).summary) }
-        verbs += ALIASES.map { |name, verb| format("  %-10s the same as %s", name, verb) }
+        commands = COMMANDS.map { |command, name| format("  %-10s %s", command, const_get(name).summary) }
+        commands += ALIASES.map { |name, command| format("  %-10s the same as %s", name, command) }
         <<~TEXT
-          Says where the time of a Ruby program goes.
+          Measures where a Ruby program spends its time and memory.
 
-          Usage: profiler VERB [options]
+          Usage: profiler COMMAND [options]
 
-          #{verbs.join("\n")}
-            help VERB  shows a verb's options, with examples; profiler VERB --help does too
+          #{commands.join("\n")}
+            help COMMAND  shows a command's options, with examples; profiler COMMAND --help does too
 
           profiler --version prints the version.
         TEXT

@@ -7,12 +7,12 @@ require_relative "platform"
 require_relative "version"
 
 module Profiler
-  # What a person needs to know before profiling with this Ruby on this machine. Whether it works, and what it
-  # costs, is found out by doing it: a short session is run on work of our own.
+  # Examines whether and how this Ruby can be profiled on this machine. It measures by running a short session on work of its
+  # own.
   #
-  # This file loads where the extension does not. Reopened here: the rest is native.
+  # This file loads where the extension does not. Most of it is native; this reopens the module.
   module Doctor
-    # What an interval comes to is said of these, ns.
+    # Intervals whose effective values are reported, ns.
     INTERVALS = [50_000, 1_000_000, 10_000_000].freeze
     # The variables that change what a session does, or where one runs.
     VARIABLES = /\A(?:RUBYOPT|RUBY_MN_THREADS|RUBY_[YZ]JIT_ENABLE|PROFILER_.+)\z/.freeze
@@ -20,42 +20,40 @@ module Profiler
     ENGINE = "PROFILER_ENGINE"
     # Engines that do not wait for the kernel's tick.
     FINE = %w[perf ticker].freeze
-    # Of the session's work, ms of CPU: enough for some samples at any kernel's tick, and soon over.
+    # CPU time of the session's work, ms: enough for some samples at any kernel's tick, and short.
     BURN_MS = 150
     WARM_UP_MS = 10
     # Frames below the session's work, as an app has them: a sample's cost grows with its stack.
     DEPTH = 50
 
     class << self
-      # The keys are always there; what could not be found out is nil, or empty. Those that end in +_ns+ are
-      # nanoseconds.
+      # Collects the facts. The keys are always there; unknown values are nil or empty. Keys that end in +_ns+ are nanoseconds.
       #
       # * +:ok+: whether this process can be profiled
       # * +:problems+: why it cannot; sentences
-      # * +:warnings+: what is not as it should be, and what every profile taken here says of itself; sentences
+      # * +:warnings+: defects of the setup, and notes that every profile here would have; sentences
       # * +:profiler+: its version
-      # * +:ruby+: +:engine+, +:version+, +:platform+; +:unsupported+ says why we do not work on it
-      # * +:jits+: of each +:name+, +:available+, +:enabled+
-      # * +:walking+: +:anywhere+, whether stacks can be taken at every moment; +:reason+ why not
-      # * +:waits+: +:seen+, how the waits of +:wall+ are: "measured", or "sampled" by signals; +:reason+ why they cannot be
-      # * +:objects+: +:seen+, whether objects can be looked at; +:reason+ why not
-      # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick at which it looks at timers
-      # * +:intervals+: of each +:asked_ns+ what it comes to on average, +:effective_ns+, with the engine that is chosen
-      # * +:signal+: who handles SIGPROF: "nobody", "us" or "foreign"
-      # * +:engines+: of each +:name+, +:available+, +:reason+ why not, +:note+, what has to be known of it, and why it is not chosen then
-      # * +:engine+: +:chosen+ by a session; +:asked+, what PROFILER_ENGINE says
-      # * +:cost+: nil or, measured, +:sample_ns+ of CPU for one sample of a stack of +:frames+ frames, +:percent+
-      #   of the CPU that goes there at +:samples_per_second+ of CPU, at the +:interval_ns+ that is the default,
-      #   which came to +:effective_interval_ns+; +:samples+ that were taken for it. What the kernel itself needs
-      #   to deliver a signal is not in it.
-      # * +:environment+: the variables that are set and change something, by name
+      # * +:ruby+: +:engine+, +:version+, +:platform+; +:unsupported+: why it is not supported
+      # * +:jits+: for each +:name+, +:available+, +:enabled+
+      # * +:walking+: +:anywhere+, whether stacks can be sampled at any instruction; +:reason+ why not
+      # * +:waits+: +:seen+, how +:wall+ finds waits: "measured", or "sampled" by signals; +:reason+ why it cannot
+      # * +:objects+: +:seen+, whether allocations can be sampled; +:reason+ why not
+      # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick on which it checks timers
+      # * +:intervals+: for each +:asked_ns+ the average +:effective_ns+ with the chosen engine
+      # * +:signal+: the owner of SIGPROF: "nobody", "us" or "foreign"
+      # * +:engines+: for each +:name+, +:available+, +:reason+ why not, +:note+, its limits and why it is not chosen then
+      # * +:engine+: +:chosen+ by a session; +:asked+, the value of PROFILER_ENGINE
+      # * +:cost+: nil or measured: +:sample_ns+ of CPU for one sample of a stack of +:frames+ frames, and +:percent+ of the CPU
+      #   at +:samples_per_second+. Further the default +:interval_ns+, the resulting +:effective_interval_ns+ and the
+      #   +:samples+ of the measurement. The kernel's own cost of a signal is not in it.
+      # * +:environment+: the set variables that change something, by name
       #
       # @return [Hash{Symbol => Object}]
       def examine
         @problems = []
         @warnings = []
         loaded = load_extension
-        # Asked before a session runs, which makes the signal ours.
+        # The owner is read before a session runs, which makes the signal ours.
         native = loaded ? { engines: _engines, owner: _signal_owner, reason: _unsafe_to_walk, waits: _waits, objects: _objects } : { engines: [], waits: [] }
         tick_ns = tick
         check_environment if loaded
@@ -117,7 +115,7 @@ module Profiler
         environment[ENGINE]
       end
 
-      # What is wrong for profiler/autoload alone is no problem of this process.
+      # Invalid settings of profiler/autoload alone are no problem of this process.
       def check_environment
         Session.check # PROFILER_ENGINE: if it is wrong, no session starts, and the one below will say so
         require_relative "autoload/settings"
@@ -130,7 +128,7 @@ module Profiler
         nil
       end
 
-      # A session as an app would start it. What it notes is noted in every profile that is taken here.
+      # Runs a session as an app would. Its notes are those of every profile here.
       #
       # @return [Profile, nil]
       def session
@@ -173,7 +171,7 @@ module Profiler
         }
       end
 
-      # Not every system that calls itself Linux keeps the tick that it names.
+      # Some systems that call themselves Linux do not keep the tick that they name.
       def compare(stats, coarse_ns)
         expected_ns = [stats[:interval_ns], *coarse_ns].max
         return if stats[:effective_interval_ns] <= 2 * expected_ns # more often is no harm

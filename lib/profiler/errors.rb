@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What all errors of the profiler have in common. Wrong values of options are ArgumentError.
+  # The base of all errors of the profiler. Invalid values of options are ArgumentError.
   class Error < StandardError; end
 
-  # There is no session to stop: none was started, it was stopped before, or it is the parent process's.
+  # Raised if there is no session to stop: none was started, it was stopped before, or it is the parent process's.
   class NotRunning < Error; end
 
-  # This process cannot be profiled; the message says why.
+  # Raised if this process cannot be profiled; the message says why.
   class Unsupported < Error; end
 
-  # A file is not a profile, is cut off, comes from elsewhere, or stands for too much; or what is to be written would be too long.
+  # Raised for a file that is not a profile, is truncated, or expands too much; or if the output would be too long.
   class FormatError < Error; end
 end

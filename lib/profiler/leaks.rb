@@ -1,16 +1,15 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What is more than it was, at one place and of one class: so many +objects+ and +bytes+ more, in slots of objects that are
-  # alive. +frames+ are leaf first.
+  # The growth of live objects of one class at one place: +objects+ more, in slots of +bytes+. +frames+ are leaf first.
   Growth = Struct.new(:class_name, :objects, :bytes, :frames, keyword_init: true) do
     def to_s
       frame = frames.find { |it| it.kind == :ruby } || frames.first
-      "#{class_name}: #{objects} objects, #{bytes} bytes more, made by #{frames.first&.name}#{" at #{frame.path}:#{frame.line}" if frame}"
+      "#{class_name}: #{objects} objects, #{bytes} bytes more, allocated in #{frames.first&.name}#{" at #{frame.path}:#{frame.line}" if frame}"
     end
   end
 
-  # Runs a block again and again, and sees what each turn leaves behind.
+  # Runs a block repeatedly and finds what each round leaves behind.
   module Leaks
     class << self
       # @api private
@@ -37,19 +36,19 @@ module Profiler
 
       private
 
-      # Objects and bytes that are alive, by class and place.
+      # Numbers and bytes of live objects, by class and place.
       def alive(profile)
         rows = profile.samples.select { |it| it.inuse_objects.positive? && !own?(it) }
         rows.group_by { |it| [it.labels["class"], it.frames] }
             .transform_values { |them| [them.sum(&:inuse_objects), them.sum(&:inuse_bytes)] }
       end
 
-      # A snapshot is of objects, which are alive at the next.
+      # A snapshot consists of objects, which are live at the next one.
       def own?(row)
         row.frames.find { |it| it.kind == :ruby }&.path&.start_with?(__dir__)
       end
 
-      # What never shrank, and grew most of the time: at every step, but for what a sample does not show.
+      # Keeps what never shrank, and grew in most rounds: sampling misses some.
       def grown(seen)
         steps = seen.size - 1
         seen.last.filter_map do |key, last|

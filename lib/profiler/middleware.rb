@@ -1,20 +1,22 @@
 # frozen_string_literal: true
 
-require_relative "in_app/policy"
+require_relative "recording/policy"
 
 module Profiler
-  # Profiles requests of a Rack app (Rack 2 and 3), each by itself: those that ask for it, some by chance, or those that were
-  # slow. The others go on as ever, and the app's response stays what it is.
+  # Profiles requests of a Rack app (Rack 2 and 3): requested ones, a random share, or slow ones. Each has a profile of its own.
+  # Other requests and all responses stay as they are.
   #
   #   use Profiler::Middleware, permit: ->(env) { Rack::Request.new(env).session[:admin] }
   #   use Profiler::Middleware, token: ENV["PROFILER_TOKEN"], slower_than: 0.5, out: "log/profiles"
   #
-  # Who may ask adds +?profile=cpu+ to the address, or sends <tt>X-Profile: mode=wall;interval=500</tt>; the response then names
-  # the profile in +x-profiler-result+, or says in +x-profiler-refused+ why there is none. <tt>?profile=</tt> that name, or
-  # <tt>?profile=last</tt>, shows it. Without permission nothing tells that this is here. Without +permit+ and +token+
-  # only requests that come straight from this machine have permission, in development.
+  # A request asks with +?profile=cpu+ or <tt>X-Profile: mode=wall;interval=500</tt>. Its response names the profile in
+  # +x-profiler-result+, or gives a reason in +x-profiler-refused+. <tt>?profile=</tt> with that name, or
+  # <tt>?profile=last</tt>, shows it.
+  #
+  # Unauthorized clients cannot detect the middleware: their responses are the app's. Without +permit+ and +token+, only
+  # requests from this machine are authorized, in development.
   class Middleware
-    autoload :Asked, "#{__dir__}/middleware/asked"
+    autoload :RequestParser, "#{__dir__}/middleware/request_parser"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
     autoload :Local, "#{__dir__}/middleware/local"
@@ -26,32 +28,32 @@ module Profiler
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"
-    # Where in the env the recording is: for what an app does for the request on threads of its own, see {InApp::Recording#inside}.
+    # The key of the recording in the env, for work on other threads; see {Recording#inside}.
     RECORDING = "profiler.recording"
 
     # @param app [#call]
-    # @param permit [#call, nil] gets the env; what it says decides who may ask. What it changes in the session is gone afterwards
-    # @param token [String, nil] 16 bytes or more: who sends it in the header +X-Profiler-Token+ may ask
-    # @param parameter [String, nil] of the query, to ask with; nil: by header alone
-    # @param route [#call, nil] gets the env and gives the label +route+; a pattern, not a path
-    # @param permit_inside [Boolean] permit is asked where {OnDemand} stands further inside, and there begins a profile that is asked for
-    # @param options [Hash] as for {InApp::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency rate
-    #   duration, and more of {Profiler.start}
+    # @param permit [#call, nil] called with the env; decides who is authorized. Its changes to the session are undone
+    # @param token [String, nil] 16 bytes or more; authorizes requests with the header +X-Profiler-Token+
+    # @param parameter [String, nil] the query parameter; nil: by header alone
+    # @param route [#call, nil] called with the env; returns the label +route+: a pattern, not a path
+    # @param permit_inside [Boolean] call +permit+ in an {OnDemand} further inside, where a requested profile begins
+    # @param options [Hash] as for {Recording::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency
+    #   rate duration, and other options of {Profiler.start}
     # @raise [ArgumentError]
     def initialize(app, permit: nil, token: nil, parameter: "profile", route: nil, permit_inside: false, **options)
       @app = app
       @permit_inside = permit_inside
       @permission = Permission.new(permit, token)
-      @asked = Asked.new(parameter)
+      @parser = RequestParser.new(parameter)
       @route = Route.new(route)
-      @policy = InApp::Policy.new(**options)
+      @policy = Recording::Policy.new(**options)
       @shown = Shown.new(@policy)
       @idle = @policy.idle?
       [Body, Hijack, Shown] # loaded now: to load in a request is to be interrupted in the middle of it
     end
 
     def call(env)
-      words = @asked.in(env)
+      words = @parser.in(env)
       return @app.call(env) if @idle && !words
 
       @policy.guarded do
@@ -63,7 +65,7 @@ module Profiler
       end
     end
 
-    # What {OnDemand} does for a request that asks.
+    # Handles a request that {OnDemand} received.
     #
     # @param question [OnDemand::Question]
     # @api private
@@ -73,7 +75,7 @@ module Profiler
 
     private
 
-    # {OnDemand} may answer. What raises there has become a response here, as the stack of Rails makes a page of it.
+    # Leaves the answer to {OnDemand}. An exception from there has become a response here, as Rails renders a page for it.
     def ask_inside(words, env)
       recording = @policy.by_chance unless @idle
       question = env[OnDemand::KEY] = OnDemand::Question.new(self, words, recording)
@@ -83,12 +85,12 @@ module Profiler
       finish(question.failed, env, nil) if question&.failed
     end
 
-    # Of who may ask.
+    # Handles a request from an authorized client.
     #
-    # @param question [OnDemand::Question, nil] that came from further out
+    # @param question [OnDemand::Question, nil] from further out
     def answer(words, env, app, question = nil)
       named = Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
-      # A picture is not the app's work, and is waited for while any request is profiled.
+      # A picture is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
       shown, recording, refused = attempt(words, named)
       return shown if shown
@@ -101,13 +103,13 @@ module Profiler
       [status, with(headers, REFUSED, refused), body]
     end
 
-    # The app is not called in here, where an error could still be current.
+    # Starts a recording or finds a picture. The app is not called here, where an error could still be current.
     #
-    # @return [Array] a response, or a recording, or why there is none
+    # @return [Array] a response, or a recording, or the reason of a refusal
     def attempt(words, named)
       return [@shown.response(words)] if named
 
-      [nil, @policy.on_demand(@asked.parse(words))]
+      [nil, @policy.on_demand(@parser.parse(words))]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end
@@ -161,22 +163,22 @@ module Profiler
 
     def finish(recording, env, status)
       @policy.quietly do
-        # Whatever becomes of these, the profile is kept.
+        # The profile is kept, even if the labels fail.
         recording.finish { @policy.calling { @route.labels(env, status) } || {} }
       end
     end
 
-    # Who may not ask does not hear of it either.
+    # Adds the name of the profile to the headers, for authorized clients.
     #
     # @param it [#id, #reason, nil]
     def named(it, headers, env)
-      # A body that is still being made on another thread has the env itself.
+      # A body that is still generated on another thread uses the env itself.
       return headers unless it && (it.reason == :asked || permitted?(env.dup))
 
       with(headers, RESULT, it.id)
     end
 
-    # The app's own may be frozen, or used again for the next request.
+    # Copies the headers, as the app's may be frozen or reused.
     def with(headers, name, value)
       (headers.respond_to?(:[]=) ? headers.dup : headers.to_h.dup).tap { |it| it[name] = value }
     end

@@ -16,8 +16,8 @@ module Profiler
 
     # @api private
     def self.examples
-      require_relative "in_app/examples"
-      @examples ||= InApp::Examples.new.tap { |it| ::Minitest.after_run { puts it.summary } }
+      require_relative "recording/examples"
+      @examples ||= Recording::Examples.new.tap { |it| ::Minitest.after_run { puts it.summary } }
     end
 
     # Fails if the block makes more objects than +limit+, of those that Ruby code gets to see, on its own thread.

@@ -3,9 +3,8 @@
 require_relative "file_name"
 
 module Profiler
-  # A file to be written: beside it first, then renamed, so that nobody ever sees a part of it. Tried
-  # before the work starts, so that a path that cannot be written is told before and not after; but nothing
-  # is there until it is written, as a process can end in ways that let nobody tidy.
+  # Writes a file atomically: under a temporary name, then by renaming. The path is checked before the work starts, so that
+  # errors come early. Nothing stays on the disk from that check, as a process may end without cleaning up.
   class Output
     # @param path [String]
     # @param format [Symbol, String, nil] by the path's extension when nil
@@ -26,8 +25,8 @@ module Profiler
       raise e.class, path.to_s
     end
 
-    # Writes the profile and puts the file in its place. In a forked child that is another one, with its
-    # pid in the name: this one is the parent's.
+    # Writes the profile and moves the file into place. A forked child writes a file with its own pid in the name, as this one
+    # is the parent's.
     #
     # @return [String] the path
     def write(profile)
@@ -35,8 +34,8 @@ module Profiler
       replace { |path| profile.write_into(path, @format, gzip: Profile.send(:_packs, @path, @format), **@options) }
     end
 
-    # Puts in its place what the block writes into a file that is there already. Whatever ends the block, an interrupt too, leaves
-    # the place as it was and no temporary file.
+    # Replaces the file by what the block writes. If anything ends the block, an interrupt too, the old file stays and no
+    # temporary file does.
     #
     # @yieldparam path [String]
     # @return [String] the path
@@ -53,18 +52,18 @@ module Profiler
 
     private
 
-    # File.directory? would ask the String for to_io first, and so the method_missing of an app that has one for all objects;
-    # and an exception that is rescued shows where ruby -d runs.
+    # File.directory? would call to_io on the String first, and so a method_missing that an app defines for all objects. A
+    # rescued exception would show under ruby -d.
     def directory?
       !Dir.glob(["."], base: @path).empty?
     end
 
-    # Leaves nothing behind, unless it was written.
+    # Removes the temporary file, unless it was moved.
     def discard
       return unless @temporary
 
       @file&.close # nil if an exception came in just before it was there
-      # In a child that a trap has forked meanwhile, it is the parent's, which is writing it.
+      # In a child that a trap has forked meanwhile, the file is the parent's, which is writing it.
       File.delete(@temporary) if @writer.equal?(Process.pid)
     rescue SystemCallError
       nil # the directory is gone, or is no longer ours: there is nothing more to tidy

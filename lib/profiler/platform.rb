@@ -1,25 +1,25 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Where the profiler works, asked before its extension is loaded.
+  # Decides whether this platform is supported, before the extension is loaded.
   module Platform
     MINIMUM_RUBY = [3, 1].freeze
 
-    # @return [String, nil] why this process cannot be profiled
+    # @return [String, nil] the reason why this process cannot be profiled
     def self.unsupported_reason
       return @unsupported_reason if defined?(@unsupported_reason)
 
       @unsupported_reason = find_reason
     end
 
-    # @return [String, nil] why this Ractor cannot profile
+    # @return [String, nil] the reason why this Ractor cannot profile
     def self.ractor_reason
       return if !defined?(Ractor) || Ractor.current.equal?(Ractor.main)
 
       "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
     end
 
-    # @raise [Unsupported] in a Ractor that is not the main one
+    # @raise [Unsupported] in a Ractor other than the main one
     def self.demand_main_ractor
       reason = ractor_reason
       raise Unsupported, reason if reason

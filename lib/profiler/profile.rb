@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What a session saw. Reopened here: the rest is native. Immutable.
+  # The result of a session. It is immutable. Most of it is native; this reopens the class.
   class Profile
     autoload :Analysis, "#{__dir__}/profile/analysis"
     private_constant :Analysis
 
-    # What the block given to {Profiler.run} returned.
+    # The return value of the block given to {Profiler.run}.
     attr_reader :value
 
-    # Reads a file: what {#save} wrote as +.pb.gz+, or any other pprof, the JSON of speedscope or stackprof, or folded stacks;
-    # each packed by gzip or not. What the format does not say is not there, and a note in the header says so.
+    # Reads a file: the +.pb.gz+ of {#save}, any other pprof, JSON of speedscope or stackprof, or folded stacks, each gzipped or
+    # not. A note in the header says what the format does not contain.
     #
     # @param path [String]
     # @return [Profile]
     # @raise [SystemCallError] if it cannot be read
-    # @raise [FormatError] if it is something else, cut off, or stands for far more than its size
+    # @raise [FormatError] if it is something else, truncated, or expands to far more than its size
     def self.load(path)
       bytes = File.binread(path)
       begin
@@ -25,23 +25,22 @@ module Profiler
       end
     end
 
-    # The sum of several profiles: of the processes of a deployment, or of one process over a day. Any question
-    # asked of it has the sum of their answers. Where they were taken differently, the header's notes say how.
-    # Threads of the same native id and name are one.
+    # Adds up several profiles: of the processes of a deployment, or of one process over a day. Each query gives the sum of the
+    # answers. The header notes what differs between them. Threads with the same native id and name are one.
     #
-    # @param profiles [Array<Profile>] one or more; the order does not matter
+    # @param profiles [Array<Profile>] one or more, in any order
     # @return [Profile]
     # @raise [ArgumentError] if there is none, or something else among them
     def self.merge(*profiles)
       raise ArgumentError, "no profile to merge" if profiles.empty?
 
       profiles.each do |it|
-        raise ArgumentError, "cannot merge what is no Profiler::Profile: #{it.class}" unless it.is_a?(Profile)
+        raise ArgumentError, "cannot merge #{it.class}: it is not a Profiler::Profile" unless it.is_a?(Profile)
       end
       _merge(profiles)
     end
 
-    # The sum of this profile and others; see {Profile.merge}.
+    # Adds up this profile and others; see {Profile.merge}.
     #
     # @param others [Array<Profile>] one or more
     # @return [Profile] a new one
@@ -52,8 +51,8 @@ module Profiler
       Profile.merge(self, *others)
     end
 
-    # The profile with short paths, so that those of an app that is deployed elsewhere compare: files of gems are
-    # +gem:rack/lib/rack.rb+ (whatever the version), those of Ruby +ruby:set.rb+, and those under +roots+ relative.
+    # Shortens paths, so that profiles from different deployments compare. Files of gems become +gem:rack/lib/rack.rb+ (without
+    # the version), those of Ruby +ruby:set.rb+, and those under +roots+ relative.
     #
     # @param roots [Array<String>] directories
     # @return [Profile] a new one
@@ -61,7 +60,7 @@ module Profiler
       _trim_path(roots.map { |root| File.expand_path(root) })
     end
 
-    # The profile with its garbage collection elsewhere than under what caused it.
+    # Moves garbage collection away from its cause.
     #
     # @param place [Symbol] +:root+, all in one place, or +:ignore+: left out, and the header says how much it was
     # @return [Profile] a new one
@@ -70,31 +69,32 @@ module Profiler
       _gc(place)
     end
 
-    # Writes the profile, readable by its owner alone. A file that is there is replaced as a whole. Other threads go on meanwhile, and
-    # whatever interrupts this one (Ctrl-C, Timeout, Thread#kill) leaves the place as it was.
+    # Writes the profile, readable by its owner alone. An existing file is replaced atomically. Other threads run meanwhile. An
+    # interrupt (Ctrl-C, Timeout, Thread#kill) leaves the existing file unchanged.
     #
-    # @param path [String] its extension says the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile,
-    #   .callgrind, .stackprof.json, .md, .json, .txt; with .gz behind it, it is packed
-    # @param format [Symbol, String, nil] says it instead
+    # @param path [String] its extension selects the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json,
+    #   .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt; with .gz appended, the file is compressed
+    # @param format [Symbol, String, nil] selects the format in place of the extension
     # @param options [Hash] as for {#dump}
     # @return [String] the path
-    # @raise [ArgumentError] if the format is not known, or cannot show what is asked for
+    # @raise [ArgumentError] if the format is not known, or does not support an option
     # @raise [SystemCallError] if it cannot be written
-    # @raise [FormatError] if its stacks come to gigabytes as text, in formats that repeat names
+    # @raise [FormatError] if its stacks take gigabytes as text, in formats that repeat names
     def save(path, format: nil, **options)
       Output.new(path, format: format, **options).write(self)
     end
 
-    # The profile as the bytes of a file.
+    # Encodes the profile as the bytes of a file.
     #
-    # @param format [Symbol, String] pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text
+    # @param format [Symbol, String] pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json,
+    #   text
     # @param type [String, Symbol, nil] the sample type, where only one can be shown
-    # @param style [Symbol, String, nil] of svg: +icicle+, +flame+, +reverse+ (who called the heaviest) or +flamechart+ (in the
-    #   order of time; the profile needs a timeline)
+    # @param style [Symbol, String, nil] of svg: +icicle+, +flame+, +reverse+ (callers of the heaviest) or +flamechart+ (in the
+    #   order of time; it requires a timeline)
     # @param title [String, nil] of a picture or summary
     # @param limit [Integer, nil] functions in a table; 0 for all
     # @return [String] binary
-    # @raise [ArgumentError] if the format is not known, or cannot show what is asked for
+    # @raise [ArgumentError] if the format is not known, or does not support an option
     # @raise [FormatError] as {#save}
     def dump(format, **options)
       _write(format.to_s, said(**options))
@@ -105,24 +105,24 @@ module Profiler
       _write_file(path, format, { gzip: gzip, **said(**options) })
     end
 
-    # The bytes of a +.pb.gz+.
+    # Encodes the profile as +.pb.gz+.
     #
     # @return [String] binary
     def to_pprof
       dump(:pprof)
     end
 
-    # The table that people read.
+    # The profile as a table for people.
     #
     # @param limit [Integer] rows; 0 for all
     # @param sort [Symbol] +:self+ or +:total+
     # @param color [Boolean]
     # @param by [String, Symbol, nil] a label whose values to list in place of functions; see {#by}
-    # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; the time when nil, or else the last
+    # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; by default the time, else the last type
     # @return [String]
-    # @raise [ArgumentError] if no sample has the label, or the profile not the type
+    # @raise [ArgumentError] if no sample has the label, or the profile has no such type
     def report(limit: 30, sort: :self, color: false, by: nil, type: nil)
-      raise ArgumentError, "by: and sort: :total do not go together: values have but one sum" if by && sort == :total
+      raise ArgumentError, "by: and sort: :total exclude each other: values have only one sum" if by && sort == :total
 
       _report({ limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, **typed(type) })
     end
@@ -136,7 +136,8 @@ module Profiler
       end
     end
 
-    # What is alive here that was not in +before+, a profile that the same session gave earlier: see {Session#snapshot}.
+    # The live objects of this profile that are not in +before+, an earlier snapshot of the same session; see
+    # {Session#snapshot}.
     #
     # @param before [Profile] with mode +:heap+
     # @return [Array<Growth>] the most bytes first
@@ -144,79 +145,78 @@ module Profiler
       Leaks.between(before, self)
     end
 
-    # Whose the time is: the values of a label, the heaviest first, each with its heaviest function.
+    # Groups the weight by the values of a label, the heaviest first, each with its heaviest function.
     #
     # @param label [String, Symbol] a label of the samples, or +thread+ or +state+, which all of them have
     # @param limit [Integer] values; 0 for all
-    # @return [Array<Hash>] +value weight heaviest+: +value+ is +(none)+ for the samples without the label,
-    #   +heaviest+ the function with the most time of its own among them (+name path first_line self+, or
-    #   nil); times in nanoseconds
-    # @raise [ArgumentError] if no sample has the label; the message lists those there are
+    # @return [Array<Hash>] +value weight heaviest+. +value+ is +(none)+ for samples without the label. +heaviest+ is the
+    #   function with the most self time among them (+name path first_line self+, or nil). Times are in nanoseconds.
+    # @raise [ArgumentError] if no sample has the label; the message lists the existing ones
     def by(label, limit: 30, type: nil)
       _by(label.to_s, checked_limit(limit), typed(type)).map do |value, weight, heaviest|
         { value: value, weight: weight, heaviest: heaviest && %i[name path first_line self].zip(heaviest).to_h }
       end
     end
 
-    # A part of the profile. What is asked for together must all be so. Functions are given by name, or by path if the
-    # pattern has a +/+ in it; a String stands for itself.
+    # Selects a part of the profile: all given conditions must hold. Functions are matched by name, or by path if the pattern
+    # contains a +/+. A String stands for itself.
     #
     #   profile.filter(focus: /Order/, hide: /^ActiveRecord::/)
     #
     # @param focus [Regexp, String, nil] only stacks with such a function
     # @param ignore [Regexp, String, nil] only stacks without such a function
-    # @param hide [Regexp, String, nil] stacks without such functions: what they took goes to who called them
-    # @param app_only [Boolean] stacks without what is a gem's, Ruby's own or written in C
+    # @param hide [Regexp, String, nil] remove such functions from stacks; their weight is attributed to their callers
+    # @param app_only [Boolean] remove functions of gems, of Ruby and in C from stacks
     # @param thread [Regexp, String, Integer, nil] only threads of that name, or native id
-    # @return [Profile] a new one; a note in its header says which part it is
-    # @raise [ArgumentError] if there is no function to focus on, or no such thread
+    # @return [Profile] a new one; a note in its header names the part
+    # @raise [ArgumentError] if no function matches +focus+, or no thread matches
     def filter(focus: nil, ignore: nil, hide: nil, app_only: false, thread: nil)
       Analysis.filter(self, { focus: focus, ignore: ignore, hide: hide }.compact, thread, app_only)
     end
 
-    # Who called whom.
+    # The call tree.
     #
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
-    # @return [Array<Hash>] those nobody called, the heaviest first: +name path first_line self total children+
+    # @return [Array<Hash>] the roots, the heaviest first: +name path first_line self total children+
     # @raise [ArgumentError] if the profile has no such type
     def tree(type: nil)
       Analysis.tree(self, typed(type))
     end
 
-    # Functions from near: who called them, whom they called, and their lines. What a stack has twice counts once.
+    # Details of functions: their callers, callees and lines. Recursive calls count once.
     #
-    # @param pattern [Regexp, String] a name, or a part of the path if it has a +/+
+    # @param pattern [Regexp, String] a name, or a part of the path if it contains a +/+
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
-    # @return [Array<Hash>] the heaviest first: +name path first_line self total callers callees lines+. Of the callers and
-    #   callees +name path first_line weight+; who nobody called has the caller +nil+. Of the lines +line self total+.
+    # @return [Array<Hash>] the heaviest first: +name path first_line self total callers callees lines+. Callers and callees are
+    #   +name path first_line weight+; a root has the caller +nil+. Lines are +line self total+.
     # @raise [ArgumentError] if there is no such function
-    def methods_like(pattern, type: nil)
-      Analysis.methods_like(self, pattern, typed(type))
+    def find_methods(pattern, type: nil)
+      Analysis.find_methods(self, pattern, typed(type))
     end
 
-    # What each line of each file weighs.
+    # The weight of each line of each file.
     #
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
-    # @return [Hash{String => Hash{Integer => Hash}}] by path, then by line: +self total+; line 0 is not known
+    # @return [Hash{String => Hash{Integer => Hash}}] by path, then by line: +self total+; line 0 is unknown
     def lines(type: nil)
       Analysis.lines(self, typed(type))
     end
 
-    # What is measured, with the sums of all rows.
+    # The sum of each sample type.
     #
     # @return [Hash{String => Integer}] nanoseconds, bytes and numbers by the name of the sample type
     def totals
       _types.to_h { |name, _unit, sum| [name, sum] }
     end
 
-    # What changed from some profiles to others, and whether it is more than chance: with a profile a side by the number of
-    # samples, with several also by how much those of a side differ; corrected for the number of functions, so that
-    # of equals one comparison in twenty finds anything.
+    # Compares two sets of profiles, and tells significant changes from chance. A single profile a side is tested by its number
+    # of samples, several also by their spread. The test is corrected for the number of functions: of comparisons between
+    # equals, one in twenty reports anything.
     #
     # @param before [Profile, Array<Profile>] runs of the one version
     # @param after [Profile, Array<Profile>] runs of the other
     # @param type [String, Symbol, nil] the sample type
-    # @param sort [Symbol] +:self+ compares what functions took themselves, +:total+ with all they called
+    # @param sort [Symbol] +:self+ compares self weights, +:total+ includes callees
     # @param absolute [Boolean] compares weights; otherwise shares of a run
     # @return [Hash] +type unit before after samples compared spread changes+. Of the changes, the significant ones first,
     #   slower before faster: +name path first_line before after samples chance significant+
@@ -225,32 +225,32 @@ module Profiler
       Analysis.diff(Array(before), Array(after), { type: type&.to_s, total: by_total?(sort), absolute: absolute ? true : false })
     end
 
-    # See {Profile.diff}; this profile is the earlier one.
+    # Compares this profile with a later one; see {Profile.diff}.
     def diff(other, **options)
       Profile.diff(self, other, **options)
     end
 
-    # The rows.
+    # The aggregated samples: each distinct stack of a thread, with its weights.
     #
     # @return [Array<Sample>]
     def samples
       Sample.all_of(self)
     end
 
-    # When the rows came to what they weigh: in the order of time, what each record gave them, and what was settled at the
-    # end. The moments of a row add up to the row, unless {#stats} says +timeline_dropped+.
+    # The timeline events in the order of time: what each record added to a sample, and what was settled at the end. The events
+    # of a sample add up to the sample, unless {#stats} says +timeline_dropped+.
     #
     #   profile.timeline.lazy.select { |it| it.state == :gvl }.map(&:time).first(3)
     #
-    # They are made as they are asked for: a million of them is much in memory.
+    # Events are created on demand, as a million of them takes much memory.
     #
-    # @return [Enumerator<Moment>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
+    # @return [Enumerator<TimelineEvent>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
     def timeline
       size = _timeline_size
-      Enumerator.new(size) { |moments| Moment.each_of(self) { |moment| moments << moment } } if size
+      Enumerator.new(size) { |events| TimelineEvent.each_of(self) { |event| events << event } } if size
     end
 
-    # What the app told of itself with {Profiler.marker}, in the order of time.
+    # The markers that {Profiler.marker} recorded, in the order of time.
     #
     # @return [Array<Marker>]
     def markers

@@ -4,19 +4,19 @@ require_relative "../profiler"
 require "rails/railtie"
 
 module Profiler
-  # What a Rails app gets: +gem "profiler", require: "profiler/rails"+.
+  # Integration with Rails: +gem "profiler", require: "profiler/rails"+.
   module InRails
     autoload :Actions, "#{__dir__}/in_rails/actions"
     autoload :Jobs, "#{__dir__}/in_rails/jobs"
     autoload :Markers, "#{__dir__}/in_rails/markers"
   end
 
-  # <tt>config.profiler</tt>: the options of {Middleware}, and
+  # Configures Rails by <tt>config.profiler</tt>: the options of {Middleware}, and
   #
-  # +enabled+:: false leaves everything out
-  # +markers+:: false leaves out what Active Support tells of SQL, templates and caches
+  # +enabled+:: false disables everything
+  # +markers+:: false disables the markers for SQL, templates and caches
   #
-  # +permit+ is asked where the session and Warden's user are known, at the end of the stack; a profile that is asked for begins there.
+  # +permit+ is called at the end of the stack, where the session and Warden's user are known; a requested profile begins there.
   #
   #   config.profiler.slower_than = 0.5
   #   config.profiler.permit = ->(env) { env["warden"]&.user&.admin? }
@@ -27,7 +27,7 @@ module Profiler
     config.profiler = ActiveSupport::OrderedOptions.new
 
     initializer "profiler.labels" do |app|
-      # Classes of jobs say `profiled` in any case.
+      # Classes of jobs call `profiled` in any case.
       InRails::Jobs.enabled = app.config.profiler.enabled != false
       ActiveSupport.on_load(:active_job) { include InRails::Jobs }
       ActiveSupport.on_load(:action_controller) { prepend InRails::Actions } if InRails::Jobs.enabled
@@ -39,8 +39,8 @@ module Profiler
       InRails::Markers.subscribe
     end
 
-    # Late, so that config/initializers may set options, and that what they and other gems put into the stack, as Devise does
-    # Warden, stands further out than our second place.
+    # Late, so that config/initializers may set options. Middlewares of other gems, as Devise's Warden, stand further out than
+    # our second one then.
     initializer "profiler.middleware", after: :load_config_initializers, before: :build_middleware_stack do |app|
       options = app.config.profiler.to_h
       next if options[:enabled] == false

@@ -3,7 +3,7 @@
 require_relative "allocation_limit"
 
 module Profiler
-  # Matchers for RSpec: +require "profiler/rspec"+, and they are there.
+  # Matchers for RSpec, included by +require "profiler/rspec"+.
   module RSpec
     # See {RSpec#allocate_at_most}.
     class AllocateAtMost
@@ -22,14 +22,14 @@ module Profiler
         with(unit: :bytes)
       end
 
-      # Of this class alone.
+      # Counts objects of this class alone.
       #
       # @param klass [Class, String]
       def of(klass)
         with(of: klass)
       end
 
-      # Runs the block so many times before: caches are filled by then.
+      # Runs the block so many times before, to fill caches.
       def warmed_up(times = 1)
         with(warm_up: times)
       end
@@ -56,7 +56,7 @@ module Profiler
       end
 
       def failure_message_when_negated
-        "expected the block not to #{description}, but it made #{@checked.found.objects}"
+        "expected the block not to #{description}, but it allocated #{@checked.found.objects}"
       end
 
       private
@@ -73,14 +73,14 @@ module Profiler
 
       # @api private
       def profiled(example)
-        require_relative "in_app/examples"
-        @examples ||= InApp::Examples.new
+        require_relative "recording/examples"
+        @examples ||= Recording::Examples.new
         asked = example.metadata[:profile]
         @examples.run(example.full_description, asked.is_a?(Hash) ? asked : {}) { example.run }
       end
     end
 
-    # How many objects a block may make, of those that Ruby code gets to see, on its own thread:
+    # Limits the objects that a block allocates on its own thread, without those internal to the VM:
     #
     #   expect { parse(line) }.to allocate_at_most(10).objects
     #   expect { parse(line) }.to allocate_at_most(400).bytes.warmed_up
@@ -97,7 +97,8 @@ end
 if defined?(RSpec.configure)
   RSpec.configure do |config|
     config.include(Profiler::RSpec)
-    # `it "imports", :profile`, `profile: { mode: :allocations }`, or with PROFILER_EXAMPLES=1 every one: a file for each.
+    # Writes a file for each tagged example (`it "imports", :profile`, `profile: { mode: :allocations }`), or with
+    # PROFILER_EXAMPLES=1 for all.
     tag = ENV["PROFILER_EXAMPLES"].to_s.empty? ? [:profile] : []
     config.around(:each, *tag) { |example| Profiler::RSpec.profiled(example) }
     config.after(:suite) { Profiler::RSpec.examples&.summary&.then { |it| config.reporter.message(it) } }

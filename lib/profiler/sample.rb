@@ -3,25 +3,26 @@
 module Profiler
   # A function at a line.
   #
-  # +name+ is the qualified name (+Foo#bar+, +Foo.bar+, +<main>+), +class_name+ and +method_name+ its
-  # parts (empty where there is none), +path+ the file (+<cfunc>+ for C, empty for what the profiler
-  # made up), +line+ the line that ran (0 where there is none), +kind+ what it is written in (+:ruby+, +:cfunc+, or
-  # +:synthetic+: made up).
+  # * +name+ is the qualified name (+Foo#bar+, +Foo.bar+, +<main>+); +class_name+ and +method_name+ are its parts, empty where
+  #   there is none.
+  # * +path+ is the file: +<cfunc>+ for C, empty for synthetic frames.
+  # * +line+ is the executed line, 0 where there is none.
+  # * +kind+ is +:ruby+, +:cfunc+, or +:synthetic+ for frames of the profiler's own.
   Frame = Struct.new(:name, :class_name, :method_name, :path, :line, :kind, keyword_init: true) do
     def to_s
       line.zero? ? name : "#{name} (#{path}:#{line})"
     end
   end
 
-  # A span of time that the app gave a name, or a moment: +started_at+ is a Time, +duration+ nanoseconds (0 for
-  # a moment).
+  # A named interval or instant of the app. +started_at+ is a Time, +duration+ nanoseconds (0 for an instant).
   Marker = Struct.new(:name, :thread_id, :thread_name, :started_at, :duration, keyword_init: true)
 
-  # One row of a profile: a stack, whose it was, and how much it weighs. +frames+ are leaf first;
-  # times are nanoseconds; what was not measured is 0. +alloc_objects+ were made there, of the class that the label +class+
-  # says, in slots of together +alloc_bytes+; +inuse_objects+ and +inuse_bytes+ of those are alive, in rows of their own with the label
-  # +age+. +gvl_blame+ is how long the thread +labels+ calls +waiter+ waited
-  # for the GVL while this stack had it.
+  # An aggregated sample: a stack of a thread, with its weights. +frames+ are leaf first, times are nanoseconds, and a weight
+  # that was not measured is 0.
+  #
+  # * +alloc_objects+ were allocated here, of the class in the label +class+, in slots of +alloc_bytes+.
+  # * +inuse_objects+ and +inuse_bytes+ of these are live; they are in samples of their own with the label +age+.
+  # * +gvl_blame+ is how long the thread in the label +waiter+ waited for the GVL while this stack held it.
   Sample = Struct.new(
     :frames, :thread_id, :thread_name, :state, :labels,
     :count, :cpu, :wall, :gvl_wait, :gc, :gvl_blame, :alloc_objects, :alloc_bytes, :inuse_objects, :inuse_bytes,
@@ -38,7 +39,7 @@ module Profiler
       end
     end
   end
-  # In the order in which the extension gives them.
+  # In the order of the extension.
   WEIGHTS = Sample.members.drop(Sample.members.index(:count)).freeze
   private_constant :WEIGHTS
 end

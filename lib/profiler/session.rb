@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 module Profiler
-  # One start to one stop. Many can run at once; none sees the others. Reopened here: the rest is native.
+  # A measurement, from one start to one stop. Sessions run concurrently and independently. Most of it is native; this reopens
+  # the class.
   #
-  # A forked child goes on with the sessions of its parent as its own: they forget what they saw, which
-  # is the parent's, and look at the thread that forked.
+  # A forked child continues the sessions of its parent as its own. They forget the parent's samples, and profile the thread
+  # that forked.
   class Session
-    # Sessions that {Profiler.start} began and that are not over yet, oldest first, with the thread that called it: {Profiler.stop}
-    # finds them here. All others belong to whoever has the object, and end when it is garbage.
+    # Running sessions of {Profiler.start}, oldest first, with the thread that called it; {Profiler.stop} finds them here. All
+    # others belong to the owner of the object, and end when it is garbage.
     @running = {}.compare_by_identity
 
     class << self
@@ -19,16 +20,16 @@ module Profiler
         self.begin(options)
       end
 
-      # @param options [Hash, Prepared] or what {prepared} made of them
-      # @param starter [Thread, nil] who may end it by {Profiler.stop}
+      # @param options [Hash, Prepared] options of {start}, or the result of {prepared}
+      # @param starter [Thread, nil] the thread whose {Profiler.stop} ends it
       # @param bound [Boolean] it ends with a block on this thread
-      # @param scope [Integer, nil] only what happens inside this one, of those that +Labels.new_scope+ gives
+      # @param scope [Integer, nil] profile only inside this scope of +Labels.new_scope+
       # @api private
       def begin(options, starter: nil, bound: false, scope: nil)
         Platform.demand_main_ractor
-        Manners.watch
+        Interop.watch
         options = ready(options) unless options.instance_of?(Prepared)
-        # It is made before it begins: whatever arrives from outside meanwhile, somebody has it and ends it.
+        # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new
         begin
           session.send(:_start, options, bound, scope)
@@ -41,7 +42,7 @@ module Profiler
         end
       end
 
-      # Options of {start} once and for all, for sessions that are begun often.
+      # Prepares options of {start} for sessions that start often.
       #
       # @return [Prepared]
       # @raise [ArgumentError] for some that are not allowed; {check} finds all
@@ -50,7 +51,7 @@ module Profiler
         _prepared(ready(options).freeze)
       end
 
-      # Checks options as {start} would, and starts nothing.
+      # Checks options as {start} would, without starting anything.
       #
       # @return [nil]
       # @raise [ArgumentError] for a value that is not allowed
@@ -58,7 +59,7 @@ module Profiler
         _check(known(**options))
       end
 
-      # The newest that {Profiler.start} began: on this thread, or if there is none on any.
+      # The newest session of {Profiler.start}: of this thread, or else of any thread.
       #
       # @return [Session, nil]
       # @api private
@@ -75,21 +76,21 @@ module Profiler
 
       private
 
-      # Profiles that nobody fetched are kept until the next start, by the same thread or after the end of theirs.
+      # Unclaimed profiles are kept until the next start on the same thread, or after the end of their thread.
       def hold(session, starter)
         @running.delete_if { |it, by| it.unclaimed? && (by == starter || !by.alive?) }
         @running[session] = starter
       end
 
-      # Options as the extension takes them, for which all is ready.
+      # Options as the extension takes them, after the preparations that they need.
       def ready(options)
         mode, _interval, _frequency, threads = given = known(**options)
-        Manners.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
+        Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
         begun(threads) unless threads.is_a?(Symbol)
         given
       end
 
-      # A thread that was just made is known to the system only once it has run. That takes as long as its turn.
+      # A new thread is known to the system only once it has run, which takes as long as its first turn.
       def begun(threads)
         till = nil
         Array(threads).grep(Thread).each do |thread|
@@ -114,13 +115,13 @@ module Profiler
       def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
                 engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil,
                 every_bytes: nil, fibers: nil)
-        # In the order of the extension's config::Given: a Hash would cost more than the rest of a start.
+        # In the order of the extension's config::Given. A Hash would cost more than the rest of a start.
         [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
          trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
          timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), fibers.nil? ? nil : flag(fibers: fibers), every, every_bytes]
       end
 
-      # Two names of one thing.
+      # Two names of the same option.
       def flag(**named)
         given = named.compact
         raise ArgumentError, "#{given.keys.map { |name| "#{name}:" }.join(" and ")} say the same thing: give one of them" if given.size > 1
@@ -132,7 +133,7 @@ module Profiler
       end
     end
 
-    # What was seen so far. The session runs on. With +:heap+ all garbage is collected first, as it is by {#stop}.
+    # Returns a profile of the session so far, which goes on. With +:heap+ it collects all garbage first, as {#stop} does.
     #
     # @return [Profile]
     # @raise [NotRunning] if it is over
@@ -140,8 +141,8 @@ module Profiler
       _snapshot
     end
 
-    # Looks away until {#resume}: what happens meanwhile is not counted, and costs nothing if no other
-    # session looks. Does nothing when it is paused already.
+    # Stops observing until {#resume}. The time until then is not counted, and costs nothing if no other session runs. It does
+    # nothing if the session is already paused.
     #
     # @return [self]
     # @raise [NotRunning] if it is over
@@ -150,11 +151,11 @@ module Profiler
       self
     end
 
-    # Looks again. Does nothing when it is not paused.
+    # Continues after {#pause}. It does nothing if the session is not paused.
     #
     # @return [self]
     # @raise [NotRunning] if it is over
-    # @raise [Unsupported] if the app has taken SIGPROF meanwhile
+    # @raise [Unsupported] if the app has trapped SIGPROF meanwhile
     def resume
       _resume
       self
@@ -162,8 +163,8 @@ module Profiler
 
     # Ends the session.
     #
-    # An exception that arrives meanwhile, as +Timeout+ and +Thread#raise+ send it, is raised when the session has ended. The
-    # profile is kept then, and the next call gives it: see {#unclaimed?}. {Profiler.start} on the same thread forgets it.
+    # An exception from outside (+Timeout+, +Thread#raise+) is raised after the session has ended. The profile is kept then, and
+    # the next call returns it: see {#unclaimed?}. {Profiler.start} on the same thread discards it.
     #
     # @return [Profile]
     # @raise [NotRunning] if it is over already
@@ -176,12 +177,12 @@ module Profiler
       @over = true if profile # last, as nothing can arrive between this and the return
     end
 
-    # Whether it has ended, and its profile has reached nobody: an exception arrived on the way.
+    # Whether it has ended without returning its profile, as an exception arrived on the way.
     def unclaimed?
       _stopped? && !@over
     end
 
-    # Ends the session and throws away what it saw. Does nothing when it is over.
+    # Ends the session and discards its samples. It does nothing if the session is over.
     #
     # @return [nil]
     def discard
@@ -191,7 +192,7 @@ module Profiler
       Session.over(self)
     end
 
-    # With a scope: looks at this thread too, for what of the scope goes on here.
+    # Profiles this thread too, for the session's scope.
     #
     # @api private
     def join

@@ -1,33 +1,33 @@
 # frozen_string_literal: true
 
 require_relative "../profiler"
-require_relative "in_app/policy"
+require_relative "recording/policy"
 
 module Profiler
-  # For Sidekiq: each job under its labels, and those that ask for it, or were slow, with a profile of their own.
+  # Labels each job in Sidekiq, and profiles jobs that request it or were slow.
   #
   #   Sidekiq.configure_server do |config|
   #     config.server_middleware { |chain| chain.add Profiler::Sidekiq.with(slower_than: 10, mode: %i[cpu wall]) }
   #   end
   #
-  # A job asks for it by an option of its class or of one push, <tt>ImportJob.set("profiler" => "wall").perform_async(7)</tt>: true, or
-  # what follows <tt>?profile=</tt> elsewhere, as in <tt>"mode=cpu,wall;interval=500"</tt>. It is who pushes jobs that can ask: where
-  # that is not only your app, +permit+ can look at the job.
+  # A job requests a profile by an option of its class or of one push: <tt>ImportJob.set("profiler" =>
+  # "wall").perform_async(7)</tt>. Its value is true or that of <tt>?profile=</tt>, as <tt>"mode=cpu,wall;interval=500"</tt>.
+  # Whoever pushes jobs can request profiles; +permit+ can check the job where that is not only your app.
   class Sidekiq
     # Not "profile": Sidekiq 8 profiles jobs that have that with Vernier, and they fail where it is not installed.
     OPTION = "profiler"
 
     class << self
-      # A middleware with these options. Sidekiq makes a new one for each job, so what they have in common is their class's.
+      # Creates a middleware with these options. Sidekiq instantiates one for each job, so the class holds what they share.
       #
-      # @param permit [#call, nil] gets the job's Hash, and says whether it may ask
-      # @param options [Hash] as for {InApp::Policy#initialize}
+      # @param permit [#call, nil] called with the job's Hash; decides whether the job may request a profile
+      # @param options [Hash] as for {Recording::Policy#initialize}
       # @return [Class]
       # @raise [ArgumentError]
       def with(permit: nil, **options)
         raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
 
-        policy = InApp::Policy.new(**options)
+        policy = Recording::Policy.new(**options)
         Class.new(self) do
           @permit = permit
           @policy = policy
@@ -39,11 +39,11 @@ module Profiler
 
       # @api private
       def policy
-        @policy ||= InApp::Policy.new
+        @policy ||= Recording::Policy.new
       end
     end
 
-    # What Sidekiq calls.
+    # Called by Sidekiq for each job.
     def call(_worker, job, queue, &work)
       labels = { job: name_of(job), queue: queue.to_s }
       policy = self.class.policy
@@ -68,7 +68,7 @@ module Profiler
       permit = self.class.permit
       return policy.by_chance unless asked && (permit.nil? || policy.calling { permit.call(job) })
 
-      policy.on_demand(asked == true ? {} : Middleware::Asked.new(nil).parse(asked.to_s))
+      policy.on_demand(asked == true ? {} : Middleware::RequestParser.new(nil).parse(asked.to_s))
     end
 
     # Jobs of Active Job come in a wrapper.

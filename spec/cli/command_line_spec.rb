@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
-RSpec.describe "the command profiler" do
+RSpec.describe "profiler" do
   def expect_usage_error(*args, saying:)
     result = profiler_child(*args)
     expect(result.err).to match(/\Aprofiler: .*\n\z/).and include(*saying)
     expect([result.code, result.out]).to eq [2, ""]
   end
 
-  it "lists its verbs" do
+  it "lists its commands" do
     %w[--help -h help].each do |ask|
       result = profiler_child(ask)
-      expect(result.out).to include("record ", "report ", "merge ", "convert ", "doctor ", "run ", "Usage: profiler VERB")
+      expect(result.out).to include("record ", "report ", "merge ", "convert ", "doctor ", "run ", "Usage: profiler COMMAND")
       expect([result.code, result.err]).to eq [0, ""]
     end
   end
 
-  it "shows each verb's options with examples" do
+  it "shows each command's options with examples" do
     {
       %w[record --help] => ["--interval US", "Examples:\n  profiler record -- "],
       %w[run -h] => ["--interval US", "Examples:\n  profiler record -- "],
@@ -42,24 +42,24 @@ RSpec.describe "the command profiler" do
   end
 
   it "helps where the extension does not load" do
-    result = profiler_child("record", "--help", env: { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" })
+    result = profiler_child("record", "--help", env: { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" })
     expect(result.out).to include "--interval US"
     expect(result.code).to eq 0
   end
 
-  it "says so where the profiler does not work, and does not run the command" do
-    result = profiler_child("record", "--", "echo", "ran", env: { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" })
+  it "reports an unsupported Ruby, and does not run the command" do
+    result = profiler_child("record", "--", "echo", "ran", env: { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" })
     expect(result.err).to match(/\Aprofiler: cannot work on this Ruby: fastruby .*\n\z/)
     expect([result.code, result.out]).to eq [1, ""]
   end
 
-  it "tells of errors even where Ruby's warnings are off" do
+  it "prints errors even where Ruby's warnings are off" do
     result = profiler_child("report", "/none", env: { "RUBYOPT" => "-W0" })
     expect(result.err).to eq "profiler: cannot read /none: No such file or directory\n"
   end
 
-  it "names what it does not understand, and what it would" do
-    expect_usage_error(saying: ["no verb", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+  it "reports unknown commands and options with the allowed ones" do
+    expect_usage_error(saying: ["no command", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])

@@ -14,7 +14,7 @@ RSpec.describe "profiler convert" do
     ruby_child("-e", code, in_box("shop.pb.gz"), format).out
   end
 
-  it "writes what the name of the file says" do
+  it "infers the format from the file name" do
     { "svg" => "svg", "folded" => "folded", "txt" => "text" }.each do |extension, format|
       result = convert("shop.pb.gz", "it.#{extension}")
       expect([result.code, result.out, result.err]).to eq [0, "", ""]
@@ -24,7 +24,7 @@ RSpec.describe "profiler convert" do
     expect(File.stat(in_box("it.svg")).mode & 0o777).to eq 0o600
   end
 
-  it "writes what --format says, also to stdout" do
+  it "writes in --format, also to stdout" do
     convert("shop.pb.gz", "flames", "--format", "svg")
     expect(File.read(in_box("flames"), encoding: Encoding::UTF_8)).to eq dump("svg")
     result = convert("shop.pb.gz", "-", "--format=folded")
@@ -32,7 +32,7 @@ RSpec.describe "profiler convert" do
     expect(files).to eq %w[flames shop.pb.gz]
   end
 
-  it "says with --json what it wrote, and so do merge and view" do
+  it "describes its output with --json, as merge and view do" do
     said = ->(result) { JSON.parse(result.out, symbolize_names: true) }
     written = { format: "folded", bytes: dump("folded").bytesize, samples: 211, totals: { samples: 211, cpu: 847_000_000 } }
     expect(said[convert("shop.pb.gz", "it.folded", "--json")]).to eq({ file: "it.folded", **written })
@@ -59,7 +59,7 @@ RSpec.describe "profiler convert" do
     expect(report("shop.pb.gz")).to eq before
   end
 
-  it "ends in silence when nobody reads on" do
+  it "ends silently on a closed pipe" do
     reader, writer = IO.pipe
     reader.close
     pid = Process.spawn(Child::CLEAN, RbConfig.ruby, Child::EXE, "convert", in_box("shop.pb.gz"), "-", "--format", "svg",
@@ -69,7 +69,7 @@ RSpec.describe "profiler convert" do
     expect([File.read(in_box("err")), status.exitstatus]).to eq ["", 141]
   end
 
-  it "says in one line what is wrong, and leaves everything as it was" do
+  it "reports errors in one line, and leaves everything unchanged" do
     bytes = File.binread(in_box("shop.pb.gz"))
     File.binwrite(in_box("cut.pb.gz"), bytes[0, bytes.size / 2])
     File.write(in_box("old.svg"), "an old picture")
@@ -83,7 +83,7 @@ RSpec.describe "profiler convert" do
       %w[shop.pb.gz new.jpeg] => [2, "new.jpeg\" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"],
       %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (known are pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text)"],
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
-      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is read itself, and what it holds would be lost if it became svg"],
+      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is an input, and its data would be lost as svg"],
       %w[shop.pb.gz -] => [2, "which format? (profiler convert IN - --format FORMAT)"],
       %w[] => [2, "which file? (profiler convert IN OUT [--format FORMAT])"],
       %w[shop.pb.gz] => [2, "to which file?"],

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Whether a build fails when code gets slower, and only then. The files are made: what is drawn by chance has a seed.
-RSpec.describe "comparing profiles" do
+# A build fails when code gets slower, and only then. The files are generated; random weights have a seed.
+RSpec.describe "profiler diff and check" do
   include_context "with a box"
 
   # A run of a program with 20 methods as folded stacks, the first with a fifth of the samples, times +slower+.
@@ -24,14 +24,14 @@ RSpec.describe "comparing profiles" do
     [result.code, result.out]
   end
 
-  it "of equals says that nothing changed" do
+  it "find no change between equal profiles" do
     status, out = run("diff", side("old", 100), side("new", 200))
     expect([status, out]).to match [0, /^samples: .*\n\nNo significant change\.\n\z/]
     expect(run("check", "new0.folded,new1.folded,new2.folded", "--baseline", "old0.folded,old1.folded,old2.folded"))
       .to match [0, /Nothing is slower than in the baseline\.\n\npassed\n\z/]
   end
 
-  it "names what became slower first, in text, JSON, Markdown and as a picture, and fails the build" do
+  it "list regressions first, in text, JSON, Markdown and SVG, and fail the build" do
     old, slow = side("old", 100), side("new", 200, slower: 1.3)
     _, out = run("diff", old, slow, "-o", "difference.svg")
     expect(out.lines.drop(3).first).to match(/\A +20\.\d+% +2[34]\.\d+% +\+[34]\.\d+% +\+\d+%   Shop#m0  /)
@@ -53,7 +53,7 @@ RSpec.describe "comparing profiles" do
     expect([status, markdown]).to match [1, /\A### Profile: \*\*failed\*\*\n.*\| \*\*`Shop#m0`\*\* \|/m]
   end
 
-  it "fails when a limit is passed, not when it is kept" do
+  it "fail when a limit is exceeded, not when it is kept" do
     made("a", 1)
     expect(run("check", "a.folded", "--max", "Shop#m0: 25%", "--max", "/m1\\d/: 10%", "--max", "Gone#gone: 1%").first).to eq 0
     status, out = run("check", "a.folded", "--max", "Shop#m0: 15%", "--max", "Shop#serve: 100%")
@@ -63,18 +63,18 @@ RSpec.describe "comparing profiles" do
     expect(json).to include("ok" => false, "limits" => [include("name" => "Shop#m0", "limit" => "15%", "ok" => false)])
   end
 
-  it "tells what it cannot do from what it was not asked well" do
+  it "exit with 3 for what cannot be found out, and with 2 for wrong usage" do
     made("a", 1)
     {
       %w[a.folded] => [2, /nothing to check: give --max or --baseline/],
-      ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is no limit/],
-      ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is no limit \(allowed: /],
+      ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],
+      ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is not a limit \(allowed: /],
       ["gone.folded", "--max", "a: 1%"] => [3, /cannot read gone\.folded: No such file/],
       ["a.folded", "--max", "a: 1%", "--type", "wall"] => [3, /the profile has no "wall"/]
     }.each do |arguments, (status, message)|
       result = profiler_child("check", *arguments, chdir: box)
       expect([result.code, result.out, result.err]).to match([status, "", message]), arguments.inspect
     end
-    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("two sides are compared, not 1")
+    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("two sides are required, not 1")
   end
 end

@@ -18,17 +18,17 @@ RSpec.describe "profiler doctor" do
     JSON.parse(result.out, symbolize_names: true).tap { |it| expect(result.code).to eq(it[:ok] ? 0 : 1) }
   end
 
-  # What it prints when its stdout is a terminal.
+  # Its output on a terminal.
   def on_terminal(env = {})
     terminal_child(RbConfig.ruby, Child::EXE, "doctor", env: env).first
   end
 
-  # What the line about +name+ says, with its mark.
+  # The line about +name+, with its mark.
   def line(text, name)
     text[/^. #{Regexp.escape(name)} .*/]
   end
 
-  it "tells the facts, one a line" do
+  it "prints the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
     expect(result.out.lines.take(14).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
@@ -37,8 +37,8 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out
     expect(line(coarse, "interval")).to match(/50 us gives [\d.]+ ms, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU: no timer/)
-    expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +nobody handles it\z/)
-    expect(line(result.out, "engine")).to match(/chosen by itself; PROFILER_ENGINE=NAME forces one/)
+    expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +not handled\z/)
+    expect(line(result.out, "engine")).to match(/the default; PROFILER_ENGINE=NAME forces one/)
     expect(line(result.out, "cost")).to match(/about [\d.]+ us a sample of \d+ frames, [\d.]+ % of CPU at \d+ samples a second \(measured, \d+ samples\)/)
     expect([result.code, result.err]).to eq [0, ""]
   end
@@ -60,17 +60,17 @@ RSpec.describe "profiler doctor" do
     expect(coarse).to eq([50_000, 1_000_000, 10_000_000].map { |it| [it, tick_ns].max })
   end
 
-  it "says which engine a session gets: the one that it does get" do
+  it "names the engine that a session gets" do
     got = ruby_child("-e", "require 'profiler'; print Profiler.run { }.meta[:engine]").out
     said = facts
     expect(said[:engine]).to eq(chosen: got, asked: nil)
     expect(said[:engines].find { |it| it[:name] == got }).to include(available: true)
   end
 
-  it "says whose SIGPROF is, if it is somebody else's" do
-    env = { "RUBYOPT" => "-r./spec/scripts/foreign_handler" }
+  it "reports a foreign handler of SIGPROF" do
+    env = { "RUBYOPT" => "-r./spec/programs/foreign_handler" }
     result = profiler_child("doctor", env: env)
-    expect(line(result.out, "SIGPROF")).to start_with("x ").and include "somebody else handles it"
+    expect(line(result.out, "SIGPROF")).to start_with("x ").and include "handled by another profiler or trap"
     expect(line(result.out, "thread_timer")).to include "not available: SIGPROF is somebody else's"
     expect(line(result.out, "problem")).to start_with("x ").and include "SIGPROF has a handler that is not ours"
     expect(result.out).to end_with "This Ruby cannot be profiled here.\n"
@@ -78,7 +78,7 @@ RSpec.describe "profiler doctor" do
     expect(facts(env: env)).to include(ok: false, signal: "foreign", cost: nil, environment: include(env.transform_keys(&:to_sym)))
   end
 
-  it "says so where somebody else has armed the timer of the process" do
+  it "reports a foreign timer of the process" do
     result = ruby_child("-e", <<~RUBY)
       require "fiddle"
       setitimer = Fiddle::Function.new(Fiddle.dlopen(nil)["setitimer"], [Fiddle::TYPE_INT] + [Fiddle::TYPE_VOIDP] * 2, Fiddle::TYPE_INT)
@@ -91,7 +91,7 @@ RSpec.describe "profiler doctor" do
     expect([result.code, result.err]).to eq [0, ""]
   end
 
-  it "names an engine that PROFILER_ENGINE forces, and one that is none" do
+  it "names an engine forced by PROFILER_ENGINE, and an unknown one" do
     result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "setitimer" })
     expect(line(result.out, "engine")).to include "setitimer, forced by PROFILER_ENGINE=\"setitimer\""
     expect(line(result.out, "setitimer")).to end_with "available, chosen"
@@ -102,7 +102,7 @@ RSpec.describe "profiler doctor" do
     expect(facts(env: { "PROFILER_ENGINE" => "steam" })).to include(engine: { chosen: nil, asked: "steam" }, cost: nil)
   end
 
-  it "lists the variables that change something, as one line each, and warns of what autoload would refuse" do
+  it "lists the environment, one variable a line, and warns of values that autoload would refuse" do
     result = profiler_child("doctor", env: { "PROFILER_OUT" => "a.svg\n\e[2Jb.svg", "PROFILER_INTERVAL" => "often" })
     expect(line(result.out, "PROFILER_OUT")).to end_with '"a.svg\n\e[2Jb.svg"'
     expect(line(result.out, "warning")).to start_with("! ").and include 'interval: "often" is not an Integer from 50'
@@ -110,7 +110,7 @@ RSpec.describe "profiler doctor" do
     expect(facts(env: { "PROFILER_OUT" => "\xFF" })[:environment]).to include(PROFILER_OUT: "\u{FFFD}")
   end
 
-  it "says what a JIT means for the stacks" do
+  it "explains what a JIT means for the stacks" do
     jit = facts[:jits].find { |it| it[:name] == "YJIT" }
     skip "this Ruby has no YJIT" unless jit[:available]
     said = facts(env: { "RUBYOPT" => "--yjit" })
@@ -128,12 +128,12 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
     expect(line(result.out, "setitimer")).to match(/ available(, chosen)?\z/)
     # The last where the kernel ticks as finely as is asked: then timers were to be used.
-    expect(line(result.out, "engine")).to match(/engine +(perf|ticker|setitimer), chosen by itself/)
+    expect(line(result.out, "engine")).to match(/engine +(perf|ticker|setitimer), the default/)
     expect(result.code).to eq 0 # on stderr Ruby may complain that it got no timer either
   end
 
   it "answers, with the same keys, where the profiler does not work" do
-    env = { "RUBYOPT" => "-W0 -r./spec/scripts/other_engine" }
+    env = { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" }
     said = facts(env: env)
     expect(said.keys).to eq keys
     expect(said).to include(ok: false, signal: nil, engines: [], cost: nil, problems: [/fastruby is not CRuby/])
@@ -142,7 +142,7 @@ RSpec.describe "profiler doctor" do
     expect([result.code, result.err]).to eq [1, ""]
   end
 
-  it "can be asked while the process is profiled, and leaves that profile whole" do
+  it "can run in a profiled process, and leaves that profile unchanged" do
     recorded = profiler_child("record", "--quiet", "--out", in_box("it.pb.gz"), "--", RbConfig.ruby, Child::EXE, "doctor", "--json")
     expect(JSON.parse(recorded.out)).to include("ok" => true, "signal" => "us")
     expect([recorded.code, recorded.err]).to eq [0, ""]
@@ -151,7 +151,7 @@ RSpec.describe "profiler doctor" do
 
   it "takes no argument" do
     result = profiler_child("doctor", "me")
-    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: no argument is wanted: me .*\n\z/]
+    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: unexpected argument: me .*\n\z/]
   end
 
   it "is coloured on a terminal alone, and not with NO_COLOR" do

@@ -34,7 +34,7 @@ RSpec.describe "profiler merge" do
     report(name)[:stats][:cpu_ns]
   end
 
-  it "gives the sum of what two processes used" do
+  it "adds up the times of two processes" do
     result = merge("alpha.pb.gz", "beta.pb.gz", "-o", "all.pb.gz")
     expect([result.code, result.out, result.err]).to eq [0, "", ""]
     alpha, beta, all = %w[alpha beta all].map { |name| report("#{name}.pb.gz") }
@@ -46,7 +46,7 @@ RSpec.describe "profiler merge" do
     expect(all[:top].to_h { |row| [row.values_at(:name, :path, :first_line), row.values_at(:self, :total)] }).to eq sums
   end
 
-  it "says in what they differ, and what they have in common" do
+  it "says in what the profiles differ, and what they have in common" do
     merge("alpha.pb.gz", "beta.pb.gz", "-o", "all.pb.gz")
     pids = %w[alpha beta].map { |name| report("#{name}.pb.gz")[:meta][:pid].to_s }.sort
     meta = report("all.pb.gz")[:meta]
@@ -56,7 +56,7 @@ RSpec.describe "profiler merge" do
     expect(profiler_child("report", in_box("all.pb.gz")).out).to match(/^note +merged from 2 profiles$/)
   end
 
-  it "adds to a file again and again" do
+  it "can add to one of its inputs" do
     merge("alpha.pb.gz", "-o", "all.pb.gz")
     3.times { expect(merge("all.pb.gz", "beta.pb.gz", "-o", "all.pb.gz").code).to eq 0 }
     expect(cpu("all.pb.gz")).to eq cpu("alpha.pb.gz") + (3 * cpu("beta.pb.gz"))
@@ -64,7 +64,7 @@ RSpec.describe "profiler merge" do
     expect(File.stat(in_box("all.pb.gz")).mode & 0o777).to eq 0o600
   end
 
-  it "writes what the name of the file says, to stdout for -, and else to a file whose name it prints" do
+  it "infers the format from the name, writes to stdout for -, and prints a default name" do
     merge("alpha.pb.gz", "beta.pb.gz", "-o", "all.svg")
     expect(File.read(in_box("all.svg"))).to include("<svg", "alpha", "beta")
 
@@ -77,7 +77,7 @@ RSpec.describe "profiler merge" do
     expect(File.binread(in_box("piped.pb.gz")) == merged).to be true
   end
 
-  it "leaves everything as it was when a file is not whole, not there, or something else" do
+  it "leaves everything unchanged when a file is truncated, missing, or not a profile" do
     bytes = File.binread(in_box("beta.pb.gz"))
     File.binwrite(in_box("cut.pb.gz"), bytes[0, bytes.size / 2])
     File.binwrite(in_box("text.pb.gz"), "puts one\n" * 50)
@@ -89,14 +89,14 @@ RSpec.describe "profiler merge" do
     refuse("none.pb.gz", "alpha.pb.gz", "-o", "all.pb.gz", status: 1, saying: "cannot read none.pb.gz: No such file")
   end
 
-  it "checks where it writes before it reads" do
+  it "checks the output before it reads" do
     refuse("none.pb.gz", "-o", "none/all.pb.gz", status: 1, saying: "cannot write none/all.pb.gz: No such file")
     refuse("none.pb.gz", "-o", "all.jpeg", status: 2, saying: ["all.jpeg", ".svg"])
     refuse(status: 2, saying: "which files? (profiler merge FILE... [-o OUT])")
   end
 
-  it "refuses to put a picture in the place of what it reads" do
+  it "refuses to replace an input by a picture" do
     File.rename(in_box("beta.pb.gz"), in_box("beta.svg"))
-    refuse("alpha.pb.gz", "beta.svg", "-o", "./beta.svg", status: 2, saying: "./beta.svg is read itself")
+    refuse("alpha.pb.gz", "beta.svg", "-o", "./beta.svg", status: 2, saying: "./beta.svg is an input")
   end
 end

@@ -3,7 +3,7 @@
 require "stringio"
 require "profiler/cli/progress"
 
-RSpec.describe "progress of long work" do
+RSpec.describe "The progress line" do
   let(:terminal) { StringIO.new.tap { |it| it.define_singleton_method(:tty?) { true } } }
 
   before { stub_const("Profiler::CLI::Progress::AFTER", -1.0) }
@@ -13,25 +13,25 @@ RSpec.describe "progress of long work" do
     [done, io.string]
   end
 
-  it "is one line that says which of how many, and is gone at the end" do
+  it "says which file of how many, and is erased at the end" do
     done, text = said(terminal, %w[a/b.pb.gz c.pb.gz])
     expect(done).to eq %w[A/B.PB.GZ C.PB.GZ]
     expect(text).to eq "\r\e[Kreading 1 of 2: b.pb.gz\r\e[Kreading 2 of 2: c.pb.gz\r\e[K"
   end
 
-  it "is gone also when the work fails" do
+  it "is erased when the work fails" do
     expect { said(terminal, %w[a b]) { raise "no" } }.to raise_error("no")
     expect(terminal.string).to end_with "\r\e[K"
   end
 
-  it "is harmless and fits a line, whatever files are called" do
+  it "escapes and cuts file names" do
     text = said(terminal, ["\e]0;title\a\n#{"long" * 50}", "b"]).last
     shown = text.split("\r\e[K")[1]
     expect(shown).to start_with('reading 1 of 2: \e]0;title').and match(/\A[[:print:]]+\z/)
     expect(shown.size).to be < 100
   end
 
-  it "is not there for one file, off a terminal, on one without a way back, or for what is done at once" do
+  it "is not printed for one file, off a terminal, on a dumb terminal, or for fast work" do
     expect(said(terminal, ["a"]).last).to eq ""
     expect(said(StringIO.new, %w[a b]).last).to eq ""
     expect(said(terminal, %w[a b], env: { "TERM" => "dumb" }).last).to eq ""
@@ -39,7 +39,7 @@ RSpec.describe "progress of long work" do
     expect(said(terminal, %w[a b]).last).to eq ""
   end
 
-  it "stays out of results" do
+  it "is not part of the output" do
     shop = File.expand_path("../fixtures/shop.pb.gz", __dir__)
     result = profiler_child("diff", "#{shop},#{shop}", shop)
     expect([result.code, result.err]).to eq [0, ""]

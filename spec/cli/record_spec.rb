@@ -9,7 +9,7 @@ RSpec.describe "profiler record" do
 
   let(:ruby) { RbConfig.ruby }
 
-  it "runs a command, writes its profile and sums it up in one line on stderr" do
+  it "runs a command, writes its profile and prints a summary on stderr" do
     result = record("--out", "out.pb.gz", "--", ruby, "-e", "#{burn}; burn(200); puts ARGV", "--", "an argument", "--x")
     expect([result.code, result.out]).to eq [0, "an argument\n--x\n"]
     expect(result.err).to match(
@@ -19,19 +19,19 @@ RSpec.describe "profiler record" do
     expect(functions("out.pb.gz")).to include("Object#burn")
   end
 
-  it "is called run too, and needs no --" do
+  it "is also called run, and needs no --" do
     result = profiler_child("run", "--quiet", ruby, "-e", "p ARGV", "--", "--", chdir: box)
     expect([result.code, result.out, result.err]).to eq [0, "[\"--\"]\n", ""]
   end
 
-  it "names the file by the time when nobody else does" do
+  it "names the file by the time by default" do
     record("--", ruby, "-e", "1")
     expect(files).to match [/\Aprofile-\d{8}-\d{6}\.pb\.gz\z/]
     record("--format", "folded", "--", ruby, "-e", "1")
     expect(files).to include(/\Aprofile-\d{8}-\d{6}\.folded\z/)
   end
 
-  it "writes several files, in the formats of their names or in the one that was asked for" do
+  it "writes several files, in the formats of their names or in --format" do
     result = record("--out", "a b.svg", "-o", "a.pb.gz", "--", ruby, "-e", "1")
     expect(files).to eq ["a b.svg", "a.pb.gz"]
     expect(File.read(in_box("a b.svg"))).to include "<svg"
@@ -40,7 +40,7 @@ RSpec.describe "profiler record" do
     expect(File.read(in_box("it.data"))).to include "<svg"
   end
 
-  it "hands its options on" do
+  it "passes its options on" do
     record("--out", "a.pb.gz", "--interval", "5000", "--mode", "cpu", "--depth", "200", "--engine", "safepoint", "--",
            ruby, "-e", "1")
     expect(report("a.pb.gz")).to include(meta: include(engine: "safepoint", modes: ["cpu"]), stats: include(interval_ns: 5_000_000))
@@ -60,7 +60,7 @@ RSpec.describe "profiler record" do
     expect(paths["c.pb.gz"]).to eq [File.realpath(in_box("app/a.rb"))]
   end
 
-  it "does not take what an outer environment says for its options" do
+  it "ignores PROFILER_* of its own environment" do
     outer = { "PROFILER_MODE" => "nonsense", "PROFILER_QUIET" => "1", "PROFILER_OUT" => "outer.svg",
               "PROFILER_OWNER_PID" => "1", "PROFILER_LEDGER" => "/none" }
     result = record("--out", "inner.svg", "--", ruby, "-e", "1", env: outer)
@@ -84,11 +84,11 @@ RSpec.describe "profiler record" do
     expect(files).to include "a.svg"
   end
 
-  it "lets stdin through" do
+  it "passes stdin through" do
     expect(record("--quiet", "--", ruby, "-e", "print $stdin.read.upcase", stdin: "words").out).to eq "WORDS"
   end
 
-  it "says nothing with --quiet" do
+  it "prints nothing with --quiet" do
     result = record("--quiet", "--out", "a.svg", "--", ruby, "-e", "warn 1")
     expect([result.err, files]).to eq ["1\n", ["a.svg"]]
   end
@@ -102,7 +102,7 @@ RSpec.describe "profiler record" do
       expect(report("my.app.#{pid}.pb.gz")[:meta][:pid]).to eq pid.to_i
       expect(report("my.app.pb.gz")[:meta][:pid]).not_to eq pid.to_i
       expect(result.err.lines.size).to eq 3
-      expect(result.err.lines.last).to eq "[profiler] 2 more files, by other processes, beside it; profiler merge makes one of all\n"
+      expect(result.err.lines.last).to eq "[profiler] 2 more files of other processes beside it; profiler merge adds them up\n"
     end
 
     it "overwrite nothing when a shell starts them, one after the other" do
@@ -110,7 +110,7 @@ RSpec.describe "profiler record" do
       expect(files).to match [/\Aa\.\d+\.svg\z/, "a.svg"]
     end
 
-    it "write where they were told, wherever they start" do
+    it "write to the given path, whatever their working directory" do
       Dir.mkdir(in_box("sub"))
       record("--out", "a.svg", "--", "sh", "-c", "cd sub && exec \"$0\" -e 1", ruby)
       expect([files, Dir.children(in_box("sub"))]).to eq [%w[a.svg sub], []]
@@ -122,9 +122,9 @@ RSpec.describe "profiler record" do
     end
   end
 
-  it "says when nothing was written, and keeps the status" do
+  it "reports when nothing was written, and keeps the status" do
     result = record("--out", "a.svg", "--", "sh", "-c", "exit 3")
-    expect(result.err).to match(/\Aprofiler: no profile was written: sh is no Ruby program.*\n\z/)
+    expect(result.err).to match(/\Aprofiler: no profile was written: sh is not a Ruby program.*\n\z/)
     expect([result.code, files]).to eq [3, []]
     result = record("--out", "a.svg", "--", ruby, "-e", "exec 'sh', '-c', 'exit 5'")
     expect(result.code).to eq 5
@@ -140,14 +140,14 @@ RSpec.describe "profiler record" do
     expect([files, Dir.children(in_box("tmp"))]).to eq [%w[a.svg tmp], []]
   end
 
-  describe "what it checks before it starts the command" do
+  describe "the check before the command starts" do
     def refuse(*args, status:, saying:)
       result = record(*args, "--", "touch", "started")
       expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(*saying)
       expect([args, result.code, result.out, files]).to eq [args, status, "", []]
     end
 
-    it "is the values of its options" do
+    it "covers the values of the options" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
       refuse("--mode", "cpu,speed", status: 2, saying: ["speed", "allowed: cpu"])
       refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
@@ -165,12 +165,12 @@ RSpec.describe "profiler record" do
       refuse("--fast", status: 2, saying: "record has no option --fast")
     end
 
-    it "is that it can write there" do
+    it "covers the output path" do
       refuse("--out", "none/a.svg", status: 1, saying: "cannot write #{in_box("none/a.svg")}: No such file")
       refuse("--out", box, "--format", "svg", status: 1, saying: "cannot write #{box}: Is a directory")
     end
 
-    it "is that there is a command" do
+    it "covers the command" do
       [[], ["--"], ["--quiet"]].each do |args|
         result = record(*args)
         expect([result.code, result.err]).to eq [2, "profiler: which command? (profiler record [options] -- COMMAND [ARGUMENTS])\n"]

@@ -2,7 +2,7 @@
 
 require_relative "../support/terminal"
 
-RSpec.describe "profiler record, between the command and who started it" do
+RSpec.describe "profiler record, as a parent process," do
   include Terminal
   include_context "with a box"
 
@@ -17,7 +17,7 @@ RSpec.describe "profiler record, between the command and who started it" do
     wait_until { File.exist?(in_box("ready")) }
   end
 
-  it "ends with the command's status" do
+  it "exits with the command's status" do
     { "exit 0" => 0, "exit 1" => 1, "exit 77" => 77, "exit 255" => 255, "abort" => 1, "raise IOError" => 1 }.each do |code, status|
       expect([code, record(ruby, "-e", code).code]).to eq [code, status]
     end
@@ -31,7 +31,7 @@ RSpec.describe "profiler record, between the command and who started it" do
     expect(record(ruby, "-e", "Process.kill(:KILL, $$)").err).to match(/no profile was written: .* was killed by SIGKILL\n\z/)
   end
 
-  it "ends as a shell does when the command cannot be run" do
+  it "exits as a shell does when the command cannot be run" do
     result = record("no-such-command-here")
     expect([result.code, result.err]).to eq [127, "profiler: cannot run no-such-command-here: command not found\n"]
     path = script("1", name: "not executable")
@@ -42,11 +42,11 @@ RSpec.describe "profiler record, between the command and who started it" do
     expect(files).to eq ["not executable"]
   end
 
-  it "never lets a shell read the command" do
+  it "runs the command without a shell" do
     expect(record("echo $HOME; true").code).to eq 127
   end
 
-  it "hands signals on" do
+  it "forwards signals" do
     path = script(<<~'RUBY')
       %w[INT HUP QUIT USR1 USR2 CONT].each { |name| trap(name) { File.write(name, "") } }
       trap("TERM") { exit 5 }
@@ -64,7 +64,7 @@ RSpec.describe "profiler record, between the command and who started it" do
     expect([result.code, files]).to eq [5, %w[CONT HUP INT QUIT USR1 USR2 a.svg app.rb ready]]
   end
 
-  it "dies of nothing that the command survives, and writes the profile of what a signal ends" do
+  it "survives the signals that the command survives, and writes the profile when one ends it" do
     path = script("File.write('ready', ''); sleep")
     result = record(ruby, path) do |pid|
       once_ready
@@ -73,14 +73,14 @@ RSpec.describe "profiler record, between the command and who started it" do
     expect([result.status.exitstatus, files]).to eq [143, %w[a.svg app.rb ready]]
   end
 
-  it "lets the command ignore what it was told to ignore itself (nohup)" do
+  it "lets the command ignore the signals that it ignores itself (nohup)" do
     code = "Process.kill(:HUP, $$); Process.kill(:HUP, Process.ppid); sleep 0.2; puts :alive"
     result = command_child("sh", "-c", "trap '' HUP; exec \"$@\"", "sh", ruby, Child::EXE, "record", "--quiet", "--out",
                            "a.svg", "--", ruby, "-e", code, chdir: box)
     expect([result.code, result.out]).to eq [0, "alive\n"]
   end
 
-  it "does not double a terminal's Ctrl-C, and lives to tell the status" do
+  it "does not double a terminal's Ctrl-C, and survives it to return the status" do
     path = script(<<~'RUBY')
       count = 0
       trap("INT") { count += 1 }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # When a recording records: from a signal to a signal, for so long, from the start but paused.
-RSpec.describe "profiler record, and when", :measured do
+RSpec.describe "profiler record, with limits of time," do
   include_context "with a box"
 
   def record(*args, code)
@@ -19,7 +19,7 @@ RSpec.describe "profiler record, and when", :measured do
 
   let(:program) { "#{burn}; def before = burn(100); def during = burn(100); def after = burn(100); " }
 
-  it "is from one signal to the next" do
+  it "records from one --signal to the next", :timed do
     result = record("--start-paused", "--signal", "SIGUSR2", program + <<~RUBY)
       def signal = (Process.kill(:USR2, $$); sleep 0.3)
       before
@@ -35,7 +35,7 @@ RSpec.describe "profiler record, and when", :measured do
     expect(result.err.lines.size).to eq 3 # what was written at the second signal, and at the end
   end
 
-  it "is for as long as it was told, and the command goes on" do
+  it "stops after --duration, and the command goes on", :timed do
     result = record("--duration", "0.3", program + <<~RUBY)
       during
       sleep 0.6
@@ -46,21 +46,21 @@ RSpec.describe "profiler record, and when", :measured do
     expect(%w[during after].map { |name| recorded?(name) }).to eq [true, false]
   end
 
-  it "never is, if the signal never comes" do
+  it "records nothing with --start-paused if the signal never comes", :timed do
     result = record("--start-paused", program + "before")
     expect(result.code).to eq 0
     expect(recorded?("before")).to be false
     expect(profile.samples.sum(&:cpu)).to be < 20_000_000 # from the start of the session to its pause, on a slow machine
   end
 
-  it "puts labels on every sample, under those of the program" do
+  it "adds --label to every sample, overridden by the program's own labels" do
     result = record("--label", "region=eu", "--label", "service=web", "#{program} before; Profiler.label(service: 1) { during }")
     expect(result.code).to eq 0
     expect(profile.by("region").map { |it| it[:value] }).to eq ["eu"]
     expect(profile.by("service").map { |it| it[:value] }).to contain_exactly("web", "1")
   end
 
-  it "refuses what cannot be" do
+  it "refuses invalid options" do
     { %w[--duration 0] => "--duration \"0\" is not a number of seconds above 0", %w[--duration soon] => "--duration \"soon\"",
       %w[--signal KILL] => "--signal \"KILL\" is not a signal that can be used", %w[--signal PROF] => "--signal \"PROF\"",
       %w[--label alone] => "--label \"alone\" is not NAME=VALUE" }.each do |options, saying|

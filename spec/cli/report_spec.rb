@@ -29,14 +29,14 @@ RSpec.describe "profiler report" do
     expect([result.code, result.err]).to eq [0, ""]
   end
 
-  it "shows as many functions as asked for, all with 0" do
+  it "shows --limit functions, all with 0" do
     expect(rows(profiler_child("report", recorded, "--limit", "2").out).size).to eq 2
     expect(rows(profiler_child("report", "--limit=1", recorded).out).size).to eq 1
     all = JSON.parse(profiler_child("report", recorded, "--json", "--limit", "0").out)["top"]
     expect(rows(profiler_child("report", recorded, "--limit", "0").out).size).to eq all.size
   end
 
-  it "sorts by total when told to" do
+  it "sorts by total with --sort-total" do
     totals = JSON.parse(profiler_child("report", recorded, "--json", "--sort-total").out)["top"].map { |row| row["total"] }
     own = JSON.parse(profiler_child("report", recorded, "--json").out)["top"].map { |row| row["self"] }
     expect(totals).to eq totals.sort.reverse
@@ -73,7 +73,7 @@ RSpec.describe "profiler report" do
         .to all match("name" => String, "path" => String, "first_line" => Integer, "self" => Integer)
     end
 
-    it "names one that is not there, those that are, and the file" do
+    it "reports an unknown label with the known ones and the file" do
       result = profiler_child("report", shop, "--by", "job")
       expect(result.err).to eq "profiler: #{shop}: no sample has a label \"job\" (there are thread, state, endpoint)\n"
       expect([result.code, result.out]).to eq [1, ""]
@@ -83,12 +83,12 @@ RSpec.describe "profiler report" do
   end
 
   describe "colour" do
-    # What it prints when its stdout is a terminal.
+    # Its output on a terminal.
     def on_terminal(*args, env: {})
       terminal_child(RbConfig.ruby, Child::EXE, "report", recorded, *args, env: env).first
     end
 
-    it "is on on a terminal, unless NO_COLOR, TERM=dumb or --color=never are against it" do
+    it "is on on a terminal, unless NO_COLOR, TERM=dumb or --color=never turn it off" do
       expect(on_terminal).to include "\e["
       expect(on_terminal(env: { "NO_COLOR" => "" })).to include "\e["
       expect(on_terminal(env: { "NO_COLOR" => "1" })).not_to include "\e["
@@ -96,7 +96,7 @@ RSpec.describe "profiler report" do
       expect(on_terminal("--color=never")).not_to include "\e["
     end
 
-    it "is on elsewhere only with --color or --color=always, which win over NO_COLOR" do
+    it "is on off a terminal only with --color or --color=always, which override NO_COLOR" do
       expect(profiler_child("report", recorded, "--color").out).to include "\e["
       expect(profiler_child("report", recorded, "--color=always", env: { "NO_COLOR" => "1" }).out).to include "\e["
       expect(profiler_child("report", recorded, "--color=auto").out).not_to include "\e["
@@ -108,7 +108,7 @@ RSpec.describe "profiler report" do
     end
   end
 
-  it "says in one line what is wrong with a file" do
+  it "reports an unreadable file in one line" do
     bytes = File.binread(recorded)
     {
       "missing.pb.gz" => nil, "empty.pb.gz" => "", "cut.pb.gz" => bytes[0, bytes.size / 2],
@@ -122,7 +122,7 @@ RSpec.describe "profiler report" do
     expect(profiler_child("report", box).err).to eq "profiler: cannot read #{box}: Is a directory\n"
   end
 
-  it "wants one file and a limit that is a number" do
+  it "requires one file and a numeric limit" do
     { [] => "which file?", [recorded, "b"] => "one file at a time, not 2", [recorded, "--limit", "x"] => "--limit \"x\"",
       [recorded, "--limit", "-1"] => "--limit \"-1\" is not a number from 0 (all) on" }.each do |args, expected|
       result = profiler_child("report", *args)
@@ -131,7 +131,7 @@ RSpec.describe "profiler report" do
     end
   end
 
-  it "ends in silence when nobody reads on" do
+  it "ends silently on a closed pipe" do
     reader, writer = IO.pipe
     reader.close
     pid = Process.spawn(Child::CLEAN, RbConfig.ruby, Child::EXE, "report", recorded, out: writer, err: in_box("err"))

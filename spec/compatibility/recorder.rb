@@ -40,7 +40,7 @@ module CompatibilityRecorder
     end
   end
 
-  # Of Ruby's own runner, tool/lib/test/unit. How a test ended is told to the runner.
+  # Hooks Ruby's own runner, tool/lib/test/unit, which passes on how a test ended.
   module OwnTest
     def run(runner)
       test = "#{self.class}##{__name__}"
@@ -69,21 +69,21 @@ module CompatibilityRecorder
     result
   end
 
-  # Of minitest 5. Not Minitest::Test#run, which suites replace (Puma's does).
+  # Hooks minitest 5. Not Minitest::Test#run, which suites replace (Puma's does).
   module MinitestRun
     def run_one_method(suite, name)
       CompatibilityRecorder.minitest("#{suite}##{name}", -> { suite.new(name) }) { super }
     end
   end
 
-  # Of minitest 6, which has no such method.
+  # Hooks minitest 6, which has no such method.
   module MinitestTest
     def run
       CompatibilityRecorder.minitest("#{self.class}##{name}", -> { self }) { super }
     end
   end
 
-  # Of the test-unit gem.
+  # Hooks the test-unit gem.
   module TestUnitTest
     def run(result, **options, &block)
       test = "#{self.class}##{method_name}"
@@ -96,7 +96,7 @@ module CompatibilityRecorder
     end
   end
 
-  # Of RSpec.
+  # Hooks RSpec.
   module RSpecExample
     def run(instance, reporter)
       test = "#{full_description} (#{id})"

@@ -9,14 +9,14 @@
 
 require "optparse"
 require_relative "differences"
-require_relative "judge"
+require_relative "comparison"
 require_relative "ruby_suite"
 require_relative "suites"
 
 module Compatibility
   HOME = File.expand_path("../../tmp/compatibility", __dir__)
 
-  # One suite on this Ruby: its items side by side, and a table of what came out.
+  # Runs a suite on this Ruby: its items side by side, with a table of results.
   class Run
     Tally = Struct.new(:tests, :profiles, :differ, :known, keyword_init: true)
 
@@ -70,7 +70,7 @@ module Compatibility
       count(way, ours)
       ours.said.map { |said| said.gsub(/\d+/, "N") }.tally.each { |said, times| say("#{item.name} #{way.name} said #{times} times: #{said}") }
       problem("#{item.name}: no profile of the process in #{way.name}") if way.profiled? && ours.ended == "ended" && !ours.main
-      verdicts = Judge.new(item) { |it, its| trial(it, its) }.verdicts(way, plain, ours)
+      verdicts = Comparison.new(item) { |it, its| trial(it, its) }.verdicts(way, plain, ours)
       verdicts.each { |verdict| note(way, verdict) }
       line.concat(verdicts.map(&:kind).tally.map { |kind, times| "#{way.name}: #{kind} #{times}" })
     end

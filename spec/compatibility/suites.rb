@@ -5,8 +5,8 @@ require_relative "ruby_suite"
 module Compatibility
   # A suite in a Debian source package.
   #
-  # installed is the binary package that is tested, whose source has the tests; nil where they test the lib/ beside them.
-  # include has what -I needs below the source; apart are files that do not run here, with the reason.
+  # +installed+ is the tested binary package, whose source has the tests; nil where they test the lib/ beside them. +include+
+  # lists paths for -I below the source. +apart+ lists files that do not run here, with the reason.
   Suite = Struct.new(:source, :installed, :needs, :framework, :include, :files, :apart, keyword_init: true)
 
   # Debian's source of Sidekiq has no tests; those of C extensions that come with Ruby are in Ruby's own suite.

@@ -15,7 +15,7 @@ module Compatibility
   # tests has each test's status; profiles counts the files that we wrote, main says whether the process itself wrote one.
   Outcome = Struct.new(:tests, :ended, :profiles, :main, :said, keyword_init: true)
 
-  # One run of an item in one way, in a process group and a temporary directory of its own.
+  # A run of an item in one way, in a process group and a temporary directory of its own.
   class Trial
     PROCESS = "(process)"
     RECORDER = File.join(__dir__, "recorder.rb")
@@ -56,7 +56,7 @@ module Compatibility
       spawn(env, @ruby, *arguments, chdir: @item.directory, in: File::NULL, %i[out err] => [@log, "w"], pgroup: true)
     end
 
-    # What the process left running in its group ends too.
+    # Processes left in its group end too.
     def wait_for(pid)
       deadline = now + @limit
       sleep 0.05 until (status = Process.wait2(pid, Process::WNOHANG)&.last) || now > deadline
@@ -87,7 +87,7 @@ module Compatibility
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
-    # A test that failed in its teardown is told twice: it failed.
+    # A test that failed in its teardown is listed twice: it failed.
     def outcome(directory, ended)
       results = File.join(directory, "results")
       tests = { PROCESS => ended }

@@ -4,7 +4,7 @@ require "open3"
 require_relative "../support/tools"
 
 # Law 6 for the formats that are not our own: the tool that each is for reads it, and has the numbers that the profile has.
-RSpec.describe "A format of another tool" do
+RSpec.describe "A file in another tool's format" do
   include Tools
 
   before(:context) do
@@ -94,7 +94,7 @@ RSpec.describe "A format of another tool" do
     expect_near(rows.fetch("Shop#sort").last, truth["rows"]["cpu"]["Shop#sort"][0], 500_000)
   end
 
-  # What speedscope has written, with two places of its unit, is as near to so many nanoseconds as that lets it be.
+  # The text of speedscope has two decimals of its unit, so it is as near to the nanoseconds as they allow.
   def expect_near(text, ns, within)
     number, unit = text.match(/\A([\d.]+)(\D+)\z/).captures
     unit_ns = { "ns" => 1, "µs" => 1e3, "ms" => 1e6, "s" => 1e9 }.fetch(unit)
@@ -220,7 +220,7 @@ RSpec.describe "A format of another tool" do
     expect(cells).to all eq 7
   end
 
-  it "comes back through our own readers" do
+  it "can be read back" do
     result = ruby_child("-e", <<~RUBY, @directory)
       require "profiler"
       load = ->(name) { Profiler::Profile.load(File.join(ARGV[0], name)) }
@@ -232,7 +232,7 @@ RSpec.describe "A format of another tool" do
     expect(result.out).to eq("true\n" * 4), result.err
   end
 
-  it "is read by us when go tool pprof has written it anew" do
+  it "can be read back after go tool pprof has rewritten it" do
     need "go"
     out = file("merged.pb.gz")
     merged = command_child("go", "tool", "pprof", "-proto", "-output=#{out}", file("it.pb.gz"), file("it.pb.gz"),

@@ -6,7 +6,7 @@ require "zlib"
 require_relative "../support/tools"
 
 # Law 6: a format counts as supported when the field's own tool has read it.
-RSpec.describe "What is written" do
+RSpec.describe "A written file" do
   include Tools
 
   before(:context) do
@@ -30,7 +30,7 @@ RSpec.describe "What is written" do
 
   def file(extension) = File.join(@directory, "cpu.#{extension}")
 
-  # The first call can take a minute: newer versions of Go build the tool when it is asked for.
+  # The first call can take a minute: newer versions of Go build the tool on demand.
   def pprof(*arguments)
     result = command_child("go", "tool", "pprof", *arguments, file("pb.gz"), env: { "PPROF_TMPDIR" => @directory }, timeout: 400)
     expect(result.status).to be_success, result.err

@@ -2,16 +2,16 @@
 
 # Law 1 across processes: every sample is in exactly one file, and all files together are the clocks of all
 # processes.
-RSpec.describe "Time in processes that fork", :measured do
+RSpec.describe "CPU time of processes that fork" do
   def profile(path) = Profiler::Profile.load(path)
 
   Perf.among("perf", "thread_timer", "ticker", "setitimer").each do |engine|
-    it "is in the file of its process, once, engine #{engine}" do
+    it "is in the file of its process, once, engine #{engine}", :timed do
       require "profiler"
       Dir.mktmpdir do |box|
         log = File.join(box, "log").tap { |it| Dir.mkdir(it) }
         result = profiler_child("record", "--engine", engine, "--quiet", "--out", "#{box}/all.pb.gz", "--", RbConfig.ruby,
-                                File.expand_path("../scripts/forks.rb", __dir__), env: { "LOG" => log }, timeout: 300)
+                                File.expand_path("../programs/forks.rb", __dir__), env: { "LOG" => log }, timeout: 300)
         expect([result.code, result.err]).to eq([0, ""])
         wait_until { Dir["#{log}/*.daemon"].any? && Dir["#{box}/all.*.pb.gz"].size >= Dir["#{log}/*"].size - 1 }
 
@@ -21,8 +21,8 @@ RSpec.describe "Time in processes that fork", :measured do
           pid, kind = name.split(".")
           file = files[kind == "main" ? "" : kind == "before_exec" ? "#{pid}.0" : pid]
           expect(file).not_to be_nil, "no file of #{name} among #{files.keys}"
-          # Until it told; from there to the end is what writing takes. The process's clock has also what threads
-          # that are not Ruby's used (its timer, our collector), and one thread's clock not what other threads did.
+          # From the process's own account to its end is the time of writing. The process's clock also has threads that are not
+          # Ruby's (its timer, the collector), and one thread's clock lacks the other threads.
           expect(file.samples.sum(&:cpu)).to be_between(thread - 5_000_000, process + 60_000_000), "#{name}: #{file.samples.sum(&:cpu)} of #{thread} to #{process}"
           expect(file.meta[:pid]).to eq(Integer(pid))
           next unless kind.match?(/fork|thread|child|parent|now|block|popen|before/)

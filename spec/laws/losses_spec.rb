@@ -3,7 +3,7 @@
 require "json"
 
 # Law 2: a tick ends as a sample or in a counter with a reason, and its time is not lost.
-RSpec.describe "What was lost", :measured do
+RSpec.describe "A dropped sample" do
   def run_with(setup, teardown)
     result = ruby_child("-e", <<~RUBY, timeout: 60)
       require "profiler"
@@ -28,7 +28,7 @@ RSpec.describe "What was lost", :measured do
     JSON.parse(result.out, symbolize_names: true)
   end
 
-  it "is counted and carried when the ring is full" do
+  it "is counted and carried when the ring is full", :timed do
     stats = run_with("Profiler::Testing.hold_collector(true); sleep 0.6; Profiler::Testing.fill_ring",
                      "Profiler::Testing.hold_collector(false); sleep 0.6")
     expect(stats[:dropped_full]).to be >= 3
@@ -39,14 +39,14 @@ RSpec.describe "What was lost", :measured do
     expect(stats[:cpu_ns]).to be_within(20_000_000).of(600_000_000)
   end
 
-  it "is counted and carried when no scratch buffer is free" do
+  it "is counted and carried when no scratch buffer is free", :timed do
     stats = run_with("Profiler::Testing.hold_scratch(true)", "Profiler::Testing.hold_scratch(false)")
     expect(stats[:dropped_busy]).to be >= 3
     expect(stats[:dark]).to be < 100_000_000
     expect(stats[:cpu_ns]).to be_within(20_000_000).of(600_000_000)
   end
 
-  it "is nothing in an ordinary run, and every delivered tick is accounted for" do
+  it "does not occur in an ordinary run, and every delivered tick is accounted for", :timed do
     stats = run_with("", "")
     expect(stats).to include(dropped_full: 0, dropped_busy: 0, dropped_not_ruby: 0, threads_refused: 0, foreign: 0)
     expect(stats[:captured]).to be_within(1).of(stats[:samples])
@@ -54,7 +54,7 @@ RSpec.describe "What was lost", :measured do
     expect(stats[:dark]).to be_within(150_000_000).of(300_000_000)
   end
 
-  it "shows in a stack that was cut" do
+  it "is not confused with a cut stack, which says (truncated)" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       def deep(level) = level.zero? ? 2_000_000.times { |number| number.to_s } : deep(level - 1)
@@ -66,7 +66,7 @@ RSpec.describe "What was lost", :measured do
     expect(result.out.split("\n")).to eq(["128", "1", '"<main>"', "true", "true"]), result.err
   end
 
-  it "counts a SIGPROF that is not ours" do
+  it "is not confused with a foreign SIGPROF, which is counted" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       profile = Profiler.run { 3.times { Process.kill(:PROF, Process.pid); sleep 0.01 } }

@@ -3,16 +3,17 @@
 require "json"
 
 # Law 1 for objects: what a session of all threads counts is what the VM itself counts, to the last object.
-RSpec.describe "Objects in :allocations", :measured do
+RSpec.describe "Allocated objects" do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
     every = [1, 2, 10, 100, 1_000, 10_000][run % 6]
 
-    it "are as many as the VM counts in the random program #{seed}, one in #{every} looked at" do
-      result = ruby_child("spec/scripts/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
+    it "are as many as the VM counts in the random program #{seed}, sampling one in #{every}" do
+      result = ruby_child("spec/programs/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
       expect(result.status).to be_success, result.err
       rows = JSON.parse(result.out)
+      expect(rows).not_to be_empty
       rows.each do |row|
         expect(row["sum"]).to eq(row["vm"]), row.inspect
         expect(row["objects"]).to eq(row["sum"])
@@ -23,7 +24,7 @@ RSpec.describe "Objects in :allocations", :measured do
     end
   end
 
-  it "are counted where they are made, each one at distance 1" do
+  it "are counted where they are allocated, each one with every: 1" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       class Leaf; end
@@ -41,7 +42,7 @@ RSpec.describe "Objects in :allocations", :measured do
 
   # A fixed distance gives one of them nothing, or all.
   [[100, 100], [600, 9], [64, 64]].each do |every, cycle|
-    it "fall into no step with a cycle of #{cycle} objects, one in #{every} looked at" do
+    it "are sampled without bias in a cycle of #{cycle} objects, one in #{every}" do
       result = ruby_child("-e", <<~RUBY, timeout: 120)
         require "profiler"
         names = Array.new(#{cycle}) { |it| :"m\#{it}" }
@@ -61,7 +62,7 @@ RSpec.describe "Objects in :allocations", :measured do
     end
   end
 
-  it "of bursts, phases and bulk work in C have their shares" do
+  it "have their shares in bursts, phases and bulk work in C" do
     result = ruby_child("-e", <<~RUBY, timeout: 120)
       require "json"
       require "profiler"

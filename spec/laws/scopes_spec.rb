@@ -1,24 +1,24 @@
 # frozen_string_literal: true
 
 # Law 1 for one request alone: its profile has its own stacks, and its times are its own clocks.
-RSpec.describe "Time in a session with a scope", :measured do
+RSpec.describe "Time of a session with a scope" do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "6"))
   modes = ["cpu", "cpu,wall", "wall"]
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
     mode = modes[run % modes.size]
 
-    it "is that of its request in the random program #{seed}, mode #{mode}" do
-      result = ruby_child("spec/scripts/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode })
+    it "is that of its request in the random program #{seed}, mode #{mode}", :timed do
+      result = ruby_child("spec/programs/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode })
       expect(result.status).to be_success, result.err
     end
   end
 end
 
-RSpec.describe "A session with a scope", :measured do
+RSpec.describe "A session with a scope" do
   include_context "with a program"
 
-  it "takes none of the sets of labels that an epoch keeps apart, and no markers of others" do
+  it "uses up no label sets, and keeps no markers of others" do
     expect(run(<<~RUBY)).to eq("true\n[]\n[[\"mine\"]]\n")
       whole = Profiler.start
       profiles = Array.new(6_000) do |number|

@@ -3,15 +3,15 @@
 require "json"
 
 # The cases stand in the script, each with the name that it should have on every Ruby.
-RSpec.describe "Names" do
-  it "are right for every kind of method, in profiles and from name_of" do
-    result = ruby_child("spec/scripts/names.rb")
+RSpec.describe "Method names" do
+  it "are right for every kind of method, in profiles and from Profiler.name_of" do
+    result = ruby_child("spec/programs/names.rb")
     said = JSON.parse(result.out)
     expect(said["wrong"]).to eq([]), result.err
     expect(said["cases"]).to be > 75
   end
 
-  it "are not there for what is no method" do
+  it "are refused for what is not a method" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       [nil, 1, :each, proc {}, "Foo#bar"].each { |it| Profiler.name_of(it) rescue puts "\#{$!.class}: \#{$!.message}" }
@@ -21,7 +21,7 @@ RSpec.describe "Names" do
     end)
   end
 
-  it "say what a function is written in" do
+  it "come with the kind of the function" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       profile = Profiler.run do
@@ -36,7 +36,7 @@ RSpec.describe "Names" do
     expect(result.out).to match(/^Profiler::Testing.handler_ns cfunc$/)
   end
 
-  it "are new where methods are new, although what was found is kept for a while" do
+  it "are found for new methods, although the search is cached" do
     result = ruby_child("-e", <<~RUBY)
       require "profiler"
       def tick = Profiler::Testing.handler_ns(16)

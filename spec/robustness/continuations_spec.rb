@@ -19,7 +19,7 @@ RSpec.describe "Continuations" do
     result.out
   end
 
-  it "are walked at safe points where they are loaded before" do
+  it "are sampled at safe points where they are loaded before" do
     expect(run(<<~RUBY)).to eq("[\"safepoint\", true]\n")
       require "continuation"
       profile = Profiler.run(interval: 50) { #{loops} }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Ruby delivers Thread#raise, Thread#kill, Timeout and what a trap raises wherever a method is called: also inside of ours.
-RSpec.describe "Exceptions from outside" do
+RSpec.describe "Exceptions raised into a call of ours" do
   def run(code, **options)
     result = ruby_child("-e", "require 'profiler'\nrequire 'timeout'\n#{code}", **options)
     expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 2_000]}"
@@ -42,7 +42,7 @@ RSpec.describe "Exceptions from outside" do
     "names of blocks" => "Profiler.run { Class.new { define_method(:made) { 3.times { |n| n.to_s } } }.new.made }",
     "Profiler.name_of" => "Profiler.name_of(String.instance_method(:upcase))"
   }.each do |name, work|
-    it "come through #{name}" do
+    it "propagate from #{name}" do
       expect(run(<<~RUBY, timeout: 120)).to eq("20\n{}\n")
         #{storm}
         puts storm(20) { #{work} }
@@ -51,7 +51,7 @@ RSpec.describe "Exceptions from outside" do
     end
   end
 
-  it "come through as Timeout" do
+  it "propagate as Timeout" do
     expect(run(<<~RUBY)).to eq("20\n")
       puts(20.times.count do
         Timeout.timeout(0.02) { till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 3; Profiler.label(a: 1) { } while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till }
@@ -98,7 +98,7 @@ RSpec.describe "Exceptions from outside" do
     RUBY
   end
 
-  it "leave no session behind that nobody can stop" do
+  it "leave no session behind without an owner" do
     expect(run(<<~RUBY, timeout: 120)).to eq("0 false\n")
       #{storm}
       storm(40) { Profiler::Session.start(mode: %i[cpu wall]).stop }
@@ -110,9 +110,9 @@ RSpec.describe "Exceptions from outside" do
     RUBY
   end
 
-  it "keep a profile that was stopped, until it has reached somebody" do
+  it "keep a stopped profile until it was returned" do
     expect(run(<<~RUBY)).to eq("true\n")
-      # The trap raises on the main thread, where the VM asks for names: often enough in the middle of that.
+      # The trap raises on the main thread, where the VM resolves names: often enough amid that.
       trap("USR1") { raise "signal" }
       kept = lost = 0
       300.times do
@@ -136,7 +136,7 @@ RSpec.describe "Exceptions from outside" do
     RUBY
   end
 
-  it "keep no profile that nobody fetches beyond the next start" do
+  it "keep no unclaimed profile beyond the next start" do
     expect(run(<<~RUBY, timeout: 120)).to match(/\A20 interrupted, [01] kept\n\z/)
       stopping = false
       trap("USR1") { (stopping = false; raise "signal") if stopping }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Ruby reports the exception that ends a thread when the thread has told its hooks that it is over, and lists it all that time.
-# A session that begins meanwhile meets a thread of which no second end is told.
+# Ruby reports the exception that ends a thread after its thread-exit hook has run, and lists the thread all that time. A session
+# that begins meanwhile finds a thread for which no second hook will run.
 RSpec.describe "Threads that die of an exception while sessions begin" do
   def dying(mode, seconds: 4)
     ruby_child("-e", <<~RUBY, timeout: 60)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Ticks where a thread's machine stack is almost full: the signal must find room, and the VM's own handling of the overflow must
+# Ticks where a thread's machine stack is almost full: the signal must have space, and the VM's own handling of the overflow must
 # not be disturbed.
-RSpec.describe "Ticks at the end of a machine stack" do
+RSpec.describe "Samples at the end of a machine stack" do
   # C functions that recurse until the stack overflows, again and again, with garbage collected in between.
   def overflow(call, thread: false)
     code = <<~RUBY
@@ -37,7 +37,7 @@ RSpec.describe "Ticks at the end of a machine stack" do
     end
   end
 
-  it "do not keep the next garbage collection waiting for a buffer that a jump left taken" do
+  it "do not block the next garbage collection with a buffer that a longjmp left taken" do
     result = ruby_child("-e", <<~RUBY, timeout: 20)
       require "profiler"
       Profiler.run { 10_000.times { |number| number.to_s } }

@@ -23,7 +23,7 @@ RSpec.shared_context "with a box" do
     end
   RUBY
 
-  # What the box holds, sorted.
+  # The names of the files in the box, sorted.
   def files
     Dir.children(box).sort
   end
@@ -39,7 +39,7 @@ RSpec.shared_context "with a box" do
     in_box(name).tap { |path| File.write(path, source) }
   end
 
-  # What +profiler report --json+ says of a file in the box.
+  # The output of +profiler report --json+ for a file in the box.
   def report(name)
     result = profiler_child("report", in_box(name), "--json", "--limit", "0")
     raise "#{name}: #{result.err}" unless result.code.zero?

@@ -10,14 +10,14 @@ module Child
   LIB = File.join(ROOT, "lib")
   EXE = File.join(ROOT, "exe", "profiler")
 
-  # What the world outside set for some other program must not reach the children.
+  # Variables of the outer environment that must not reach the children.
   CLEAN = ENV.keys.grep(/\APROFILER_/).to_h { |name| [name, nil] }
              .merge("PROFILER_ENGINE" => ENV["SPEC_ENGINE"]) # rake check:setitimer
              .merge("RUBYOPT" => nil, "RUBYLIB" => nil, "NO_COLOR" => nil, "CLICOLOR_FORCE" => nil).freeze
 
   # +out+ and +err+ are Strings, +status+ is a Process::Status.
   Result = Struct.new(:out, :err, :status) do
-    # What a shell would call the status: 128+N for signal N.
+    # The status as of a shell: 128+N for signal N.
     def code
       status.exitstatus || (128 + status.termsig)
     end
@@ -28,7 +28,7 @@ module Child
   # Runs this Ruby with our lib on its path.
   #
   #   ruby_child("-e", "puts 1").out
-  #   ruby_child("spec/scripts/burn.rb", "200", env: { "SEED" => "1" }, ruby_options: ["-W2"])
+  #   ruby_child("spec/programs/burn.rb", "200", env: { "SEED" => "1" }, ruby_options: ["-W2"])
   #
   # @param args [Array<String>] a script's path or +-e+ and code, then the program's arguments
   # @param env [Hash] nil as a value takes a variable away

@@ -9,6 +9,12 @@ module Perf
     @available = system(RbConfig.ruby, "-I", Child::LIB, "-e", code, err: File::NULL)
   end
 
+  # The system's setting: up to 2, every user may count time of its own processes; up to 1, in the kernel too.
+  def self.level = Integer(File.read("/proc/sys/kernel/perf_event_paranoid"))
+
+  # Whether users who own nothing can count as well.
+  def self.for_everybody? = available? && level <= 2
+
   # The engines that can be had of these.
   def self.among(*engines)
     available? ? engines : engines - ["perf"]

@@ -7,7 +7,7 @@ require "socket"
 module Server
   # Starts one on a port of its own. The block gets the port; then the server is ended by TERM and waited for.
   #
-  # @param command [Array<String>] +PORT+ in it stands for the port
+  # @param command [Array<String>] +PORT+ in it is replaced by the port
   # @param ready [String] a path that is answered with 200 once it is
   # @param patience [Numeric] seconds until then
   # @return [String] what it wrote

@@ -32,7 +32,7 @@ module Tools
     skip "#{missing.first} is not installed"
   end
 
-  # What a page has become after its scripts have run.
+  # A page after its scripts have run.
   #
   # @return [String] HTML
   def page(url, directory)
@@ -41,7 +41,7 @@ module Tools
     command_child(*command, timeout: 120, env: { "HOME" => directory }).out
   end
 
-  # What speedscope shows of a file: the totals of its profiles by name, and the rows of the first one's table, by name, with
+  # The view of a file in speedscope: the totals of its profiles by name, and the rows of the first one's table, by name, with
   # total and self; all as it writes them.
   #
   # @return [Array(Hash, Hash)]

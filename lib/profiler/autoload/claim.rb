@@ -4,16 +4,17 @@ require_relative "settings"
 
 module Profiler
   module Autoload
-    # Who may write the file under the name that was asked for: the first process. All that it starts put
-    # their pid into the name, so none overwrites what another wrote.
+    # Decides which process writes the file with the requested name: the first one. Processes that it starts add their pid to
+    # the name, so none overwrites another's file.
     #
-    # Under +profiler record+ a small file, the ledger, keeps the first one's pid, for +sh -c "ruby a; ruby b"+
-    # has no process that could tell the second Ruby about the first. It also tells +record+ what was
-    # written. Elsewhere the first process leaves its pid in the environment. A process that turns into
-    # another Ruby (exec) keeps its pid, and so its claim. What it was before has a file with the pid and, after it, how often it
-    # had turned into another program by then, which the environment counts.
+    # Under +profiler record+ a small file, the ledger, keeps the first one's pid: in +sh -c "ruby a; ruby b"+ no process could
+    # inform the second Ruby of the first. It also lists the written files for +record+. Elsewhere the first process leaves its
+    # pid in the environment.
+    #
+    # A process that calls exec keeps its pid, and so its claim. The file from before exec has the pid and the number of calls
+    # of exec so far, which the environment counts.
     class Claim
-      # @param env [Hash{String => String}] inherited by what this process starts
+      # @param env [Hash{String => String}] inherited by child processes
       def initialize(env = ENV)
         @env = env
         @ledger = env[Settings::LEDGER] unless env[Settings::LEDGER].to_s.empty?
@@ -27,14 +28,14 @@ module Profiler
         @mine
       end
 
-      # How often this process has turned into another program.
+      # The number of times that this process has called exec.
       #
       # @return [Integer]
       def execs
         @env[Settings::EXECS].to_i
       end
 
-      # Counts one more while the block runs, which is to turn the process into another program.
+      # Counts one more exec while the block runs, which calls it.
       def exec
         before = @env[Settings::EXECS]
         @env[Settings::EXECS] = (execs + 1).to_s
@@ -43,14 +44,14 @@ module Profiler
         @env[Settings::EXECS] = before
       end
 
-      # Tells +profiler record+ of a file.
+      # Adds a file to the list of +profiler record+.
       #
       # @param path [String]
       def wrote(path)
         in_ledger { |ledger| Claim.append(ledger, "wrote #{path}") } if @ledger
       end
 
-      # The owner's pid as the ledger has it, which is +pid+ if there was none.
+      # The owner's pid in the ledger; it becomes +pid+ if there was none.
       def self.owner(ledger, pid)
         known = ledger.each_line(chomp: true).map { |line| line[/\Aowner (\d+)\z/, 1] }.compact.first
         append(ledger, "owner #{pid}") unless known
@@ -79,7 +80,7 @@ module Profiler
         true
       end
 
-      # Never creates it. Without one the recording is over and the name has been used: false.
+      # Opens the ledger, but never creates it. Without one the recording is over and the name is used: false.
       def in_ledger
         File.open(@ledger, File::RDWR | File::BINARY) do |ledger|
           ledger.flock(File::LOCK_EX)

@@ -2,16 +2,16 @@
 
 module Profiler
   module Autoload
-    # The ends of a process by which no block of at_exit is passed.
+    # Handles the ends of a process that run no block of at_exit.
     module Ends
-      # exec: the program turns into another.
+      # Handles exec: another program replaces this one.
       module Exec
         def exec(...)
           Autoload.around_exec { super(...) }
         end
       end
 
-      # exit!: the process ends as it is.
+      # Handles exit!: the process ends at once.
       module ExitNow
         def exit!(...)
           Autoload.finish_in_time
@@ -19,7 +19,7 @@ module Profiler
         end
       end
 
-      # Process.daemon: the process ends, and a child of it goes on.
+      # Handles Process.daemon: the process ends, and a child of it continues.
       module Daemon
         def daemon(...)
           Autoload.write_so_far
@@ -27,7 +27,7 @@ module Profiler
         end
       end
 
-      # IO.popen("-") with a block: the child ends after the block as by exit!.
+      # Handles IO.popen("-") with a block: the child ends after the block as by exit!.
       module Popen
         def popen(*arguments, **options, &block)
           return super unless block
@@ -40,9 +40,9 @@ module Profiler
         end
       end
 
-      # Puts them before Ruby's own, once.
+      # Prepends the modules, once.
       def self.watch
-        Kernel.prepend(Manners.inside(Exec), Manners.inside(ExitNow))
+        Kernel.prepend(Interop.inside(Exec), Interop.inside(ExitNow))
         [Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
         Process.singleton_class.prepend(Daemon)
         IO.singleton_class.prepend(Popen)

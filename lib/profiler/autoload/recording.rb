@@ -8,9 +8,9 @@ require_relative "settings"
 
 module Profiler
   module Autoload
-    # One session from the start of the process to its end, and on in each child that it forks.
+    # A session from the start of the process to its end, continued in each forked child.
     class Recording
-      # The part of a deadline that is kept for removing what was not finished.
+      # The part of a deadline that is left for removing unfinished files.
       TIDYING = 0.1
       private_constant :TIDYING
 
@@ -24,7 +24,7 @@ module Profiler
         new(Settings.new(env.to_h), Claim.new(env))
       end
 
-      # Where the process stands, with a slash at the end; nil if that directory is no more.
+      # The working directory, with a slash at the end; nil if it was removed.
       def self.directory
         File.join(Dir.pwd, "")
       rescue SystemCallError
@@ -36,10 +36,10 @@ module Profiler
         @claim = claim
         settings.check
         @directory = Recording.directory
-        # Not Profiler.start: the app's own Profiler.stop is not about this session.
+        # Not Profiler.start: the app's own Profiler.stop must not end this session.
         @session = Session.start(**settings.session)
         @session.pause if settings.start_paused?
-        # Claimed only now: a process that cannot be profiled leaves the name to the next.
+        # Claimed only now, so that a process that cannot be profiled leaves the name to the next.
         @plain = settings.named? && claim.mine?
         @pid = Process.pid
       rescue StandardError
@@ -55,11 +55,10 @@ module Profiler
         !@pid.equal?(Process.pid) # not ==, which an app may have defined anew
       end
 
-      # Stops the session and writes the files; those of a forked child carry its pid. Does nothing the
-      # second time.
+      # Stops the session and writes the files; those of a forked child have its pid in the name. The second call does nothing.
       #
       # @param within [Numeric, nil] seconds to wait for the files to be written
-      # @yield [String] one line for people, for each thing that went wrong
+      # @yield [String] one line for people, for each error
       # @return [String, nil] the summary, if something was written and it is wanted
       def finish(within: nil, &problem)
         return unless @session.running?
@@ -68,7 +67,7 @@ module Profiler
         within ? write_within(within, profile, &problem) : write(profile, &problem)
       end
 
-      # Writes what was seen so far. The session goes on.
+      # Writes the profile so far. The session continues.
       #
       # @yield (see #finish)
       # @return (see #finish)
@@ -76,7 +75,7 @@ module Profiler
         write(@session.snapshot, &problem) if @session.running?
       end
 
-      # Pauses and writes what was seen so far, or goes on.
+      # Pauses and writes the profile so far, or resumes.
       #
       # @yield (see #finish)
       # @return [String, nil] a line for people
@@ -92,9 +91,9 @@ module Profiler
         end
       end
 
-      # The block turns this process into another program, and no at_exit will run. What there is, is written
-      # under a name of its own, as the new program may be a Ruby that writes under ours; and no timer of
-      # ours is left to kill it. If it does not come to that, all goes on as if nothing had been.
+      # Runs the block, which calls exec; no at_exit will run. The profile so far is written under a name of its own, as the new
+      # program may be a Ruby that writes this one. Timers are disarmed, as a signal would kill the new program. If exec fails,
+      # everything continues.
       #
       # @yield runs the other program
       # @yieldreturn [Object] never
@@ -112,7 +111,7 @@ module Profiler
 
       private
 
-      # Whatever goes wrong here, the app gets its exec.
+      # Errors here must not keep the app from exec.
       def before_exec
         @session.pause
         write_before_exec(@session.snapshot)
@@ -120,7 +119,7 @@ module Profiler
         []
       end
 
-      # The exception of exec itself is the one that the app is to see.
+      # The app must see the exception of exec itself.
       def after_failed_exec(written, paused)
         written.each { |path| File.delete(path) if File.exist?(path) }
         @session.resume unless paused
@@ -128,7 +127,7 @@ module Profiler
         nil
       end
 
-      # Most that was forked only for another program has seen nothing: it writes nothing.
+      # Most forked children that call exec have no sample, and write nothing.
       def write_before_exec(profile)
         return [] if profile.stats[:samples].zero?
 
@@ -136,8 +135,7 @@ module Profiler
         paths.select { |path| write_to(path, profile) { |_problem| nil } }
       end
 
-      # The files are made only now, not at the start: a process that is killed would leave a part of them
-      # behind.
+      # Creates files only now, not at the start: a killed process would leave a part of them.
       def write(profile, before: nil, &problem)
         written = paths.select do |path|
           before&.call(path)
@@ -146,7 +144,7 @@ module Profiler
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
       end
 
-      # A disk that does not answer keeps the writer, which waits without the GVL and so can be killed at any moment.
+      # Writes on a thread, which waits for the disk without the GVL and so can be killed at any time.
       def write_within(seconds, profile, &problem)
         current = nil
         writer = Thread.new { write(profile, before: ->(path) { current = path }, &problem) }
@@ -182,12 +180,12 @@ module Profiler
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
       end
 
-      # CPU time, or all threads' wall clock time where that alone was measured; where no time was, how long it took.
+      # CPU time; if only wall clock time was measured, that of all threads; otherwise the duration.
       def measured_ns(stats)
         [stats[:cpu_ns], stats[:wall_ns], stats[:duration_ns]].find(&:positive?) || 0
       end
 
-      # In percent of that.
+      # The profiler's own share of that, in percent.
       def overhead(stats)
         return 0.0 if measured_ns(stats).zero?
 

@@ -2,12 +2,12 @@
 
 module Profiler
   module Autoload
-    # What PROFILER_* in the environment asks for. +profiler record+ writes these variables for the program
-    # that it starts, and checks them first, by this same code.
+    # Settings from PROFILER_* in the environment. +profiler record+ writes these variables for its program, after checking them
+    # by this same code.
     #
-    # Ruby 2 can read this file: a program on an old Ruby is told so, in one line, and runs on.
+    # Ruby 2 can read this file, so that a program on an old Ruby prints one line and runs.
     class Settings
-      # A place that cannot be written to; the message names it.
+      # Raised for a path that cannot be written; the message names it.
       class Unwritable < StandardError; end
 
       MODE = "PROFILER_MODE"           # a mode, or several with commas between
@@ -27,7 +27,7 @@ module Profiler
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
       START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
-      # The last three are not for people. See {Claim}.
+      # The last three are internal. See {Claim}.
       LEDGER = "PROFILER_LEDGER"
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
@@ -35,13 +35,13 @@ module Profiler
       NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
                START_PAUSED, QUIET, LEDGER, OWNER, EXECS].freeze
 
-      # Signals that cannot be trapped, that Ruby keeps for itself, or that are the profiler's own.
+      # Signals that cannot be trapped, that Ruby reserves, or that the profiler uses.
       RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
 
-      # Where a format's usual extension is not its name.
+      # Extensions that differ from the name of their format.
       EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
 
-      # A name for a file that nobody named.
+      # The default name of a file.
       #
       # @param format [String, nil]
       # @return [String]
@@ -53,7 +53,7 @@ module Profiler
       # @return [String, nil]
       attr_reader :format
 
-      # @return [Array<String>] absolute; what the environment means where the process stands now
+      # @return [Array<String>] absolute, relative to the working directory of the start
       attr_reader :paths
 
       # @param env [Hash{String => String}]
@@ -65,17 +65,17 @@ module Profiler
         @paths = outs.map { |path| File.expand_path(path) }.uniq
       end
 
-      # Whether someone chose the files' names. If not, all processes put their pid in.
+      # Whether the files' names were chosen. Otherwise every process adds its pid.
       def named?
         @named
       end
 
-      # Whether the line at the end is unwanted.
+      # Whether the summary is suppressed.
       def quiet?
         flag?(QUIET)
       end
 
-      # Whether nothing is recorded before the signal, or the app itself, says so.
+      # Whether the recording starts paused.
       def start_paused?
         flag?(START_PAUSED)
       end
@@ -115,7 +115,7 @@ module Profiler
         }.reject { |_name, it| it.nil? }
       end
 
-      # Raises what would go wrong later, and leaves nothing behind.
+      # Checks everything that could fail later, without leaving anything behind.
       #
       # @return [nil]
       # @raise [ArgumentError] for a value that is not allowed
@@ -135,7 +135,7 @@ module Profiler
         it unless it.nil? || it.empty?
       end
 
-      # What is no number is left as it is: the session says what is allowed.
+      # Converts integers. Other text stays, so that the session's error names it.
       def number(text)
         text && text.match?(/\A[+-]?\d+\z/) ? Integer(text, 10) : text
       end

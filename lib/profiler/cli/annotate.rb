@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "near"
-require_relative "parts"
-require_relative "verb"
+require_relative "method_report"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler annotate FILE [WHAT]+: source with what each line weighs.
-    class Annotate < Verb
+    # +profiler annotate FILE [WHAT]+: source code with the weight of each line.
+    class Annotate < Command
       include Color
-      include Parts
-      include Near
+      include Options
+      include MethodReport
 
       SUMMARY = "Shows source files with what each line weighs."
       USAGE = "annotate FILE [PATH|METHOD] [options]"
@@ -21,11 +21,11 @@ module Profiler
         profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
-        PATH is the end of a path. What is none is the name of a method. Without it, the heaviest files of the app are shown. Sources are read from where the profile
-        says they are, or under the directories of --source.
+        PATH is the end of a path, METHOD a qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths
+        in the profile, or under the directories of --source.
       TEXT
 
-      # Files, when none is named.
+      # Number of files, when none is named.
       FILES = 3
 
       private
@@ -65,7 +65,7 @@ module Profiler
         found = of_method(profile, what) if found.empty?
         return found if found.any?
 
-        raise ArgumentError, "no file and no method is #{what.inspect}, or it weighs nothing (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
+        raise ArgumentError, "no file or method is #{what.inspect}, or it has no weight (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
       end
 
       def ends?(path, what)
@@ -79,11 +79,11 @@ module Profiler
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h
       end
 
-      # A name alone can be that of a file: Foo.rb is as good a method as Foo.bar.
+      # A name can look like a file's: Foo.rb is as valid a method as Foo.bar.
       def of_method(profile, name)
         return {} unless profile.send(:_functions).any? { |it| it[0] == name }
 
-        profile.methods_like(name, type: @type).to_h do |it|
+        profile.find_methods(name, type: @type).to_h do |it|
           [it[:path], it[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]
         end
       end

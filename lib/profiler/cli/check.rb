@@ -3,18 +3,18 @@
 require_relative "color"
 require_relative "compared"
 require_relative "limits"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler check FILE...+: an exit status for CI: did something take too much, or more than it did?
-    class Check < Verb
+    # +profiler check FILE...+: an exit status for CI, from limits and a baseline.
+    class Check < Command
       include Color
-      include Parts
+      include Options
       include Compared
 
-      SUMMARY = "Fails if functions take too much, or more than in a baseline."
+      SUMMARY = "Fails if functions exceed a limit or a baseline."
       USAGE = "check FILE[,FILE...] [--max 'METHOD: LIMIT'] [--baseline FILE[,FILE...]]"
       EXAMPLES = <<~TEXT
         profiler check cpu.pb.gz --max 'Order#save: 5%' --max 'JSON.parse: 200ms'
@@ -22,11 +22,11 @@ module Profiler
         profiler check new1.pb.gz,new2.pb.gz --baseline old1.pb.gz,old2.pb.gz --tolerance 10%
         profiler check cpu.pb.gz --baseline main.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
 
-        A limit is on what a function takes with all it calls: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
-        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ sets a limit on each function like it. Of several files it
-        is the mean. Against a baseline it fails if a function takes significantly more of the run than it did (see
-        profiler diff), and by more than the tolerance. The status is 0 if all is well, 1 if something takes too much, 2 if it
-        was asked for in a wrong way, 3 if it could not be found out.
+        A limit is on the total weight of a function: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
+        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ limits each matching function. Of several files the
+        mean counts. A baseline fails if a function takes a significantly larger share of the run (see
+        profiler diff), beyond the tolerance. The status is 0 if everything passes, 1 if a limit or the baseline is exceeded,
+        2 for wrong usage, 3 if a file cannot be read or compared.
       TEXT
 
       def initialize
@@ -41,10 +41,10 @@ module Profiler
       def define(parser)
         part_options(parser)
         parser.on("--max LIMIT", "'METHOD: 5%', 'METHOD: 200ms', '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
-        parser.on("--baseline FILES", "profiles, with commas between, that nothing may be slower than") { |text| @baseline = text }
-        parser.on("--tolerance SHARE", "how much more than in the baseline is allowed (default 5%)") { |text| @tolerance = text }
-        parser.on("--absolute", "compare with the baseline what functions took, not their shares") { @absolute = true }
-        parser.on("--sort-total", "compare with the baseline functions with all they called") { @sort = :total }
+        parser.on("--baseline FILES", "comma-separated profiles that nothing may be slower than") { |text| @baseline = text }
+        parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
+        parser.on("--absolute", "compare weights with the baseline, not shares") { @absolute = true }
+        parser.on("--sort-total", "compare total weights with the baseline") { @sort = :total }
         parser.on("--json", "print JSON: ok, limits and regressions") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
@@ -58,7 +58,7 @@ module Profiler
         choose_color
         profiles = runs(arguments.first)
         @shown = type_of(profiles.first)
-        limits = asking(arguments.first) { @limits.flat_map { |it| it.judge(profiles, @type) } }
+        limits = asking(arguments.first) { @limits.flat_map { |it| it.check(profiles, @type) } }
         @found = asking(arguments.first) { compare(profiles) } if @baseline
         slower = @found ? regressions(@found, tolerance) : []
         tell(limits, slower)

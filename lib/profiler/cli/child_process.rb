@@ -2,11 +2,10 @@
 
 module Profiler
   module CLI
-    # A command that is run as if we were not between it and whoever started us: it gets our signals, and
-    # its status becomes ours.
+    # Runs a command as if its parent had started it: it gets our signals, and its exit status becomes ours.
     class ChildProcess
       SIGNALS = %w[INT TERM HUP QUIT USR1 USR2 CONT].freeze
-      # A terminal's keys send these to all processes in its foreground, so the command has them already.
+      # Sent by a terminal's keys to all processes in its foreground, so the command has them already.
       FROM_KEYS = %w[INT QUIT].freeze
       # Asks a terminal which process group is in the foreground.
       TIOCGPGRP = RUBY_PLATFORM.include?("linux") ? 0x540F : 0x40047477
@@ -36,7 +35,7 @@ module Profiler
         end
       end
 
-      # The status that a shell would give.
+      # The exit status as of a shell.
       #
       # @param status [Process::Status]
       # @return [Integer]
@@ -54,7 +53,7 @@ module Profiler
       private
 
       def spawn
-        # As a pair, the command is never read by a shell, whatever is in its name.
+        # As a pair, so that no shell reads the command.
         program, *arguments = @command
         @pid = Process.spawn(@env, [program, program], *arguments)
         forward(@early.shift) until @early.empty?
@@ -63,11 +62,11 @@ module Profiler
         raise Failure.new("cannot run #{program}: #{found ? CLI.reason(e) : "command not found"}", status: found ? 126 : 127)
       end
 
-      # @return [Hash] the handlers that were there
+      # @return [Hash] the previous handlers
       def take_signals
         SIGNALS.to_h do |signal|
           before = trap(signal) { receive(signal) }
-          # What we were told to ignore (nohup), the command is to ignore too; a handler would not be inherited.
+          # The command inherits signals that we ignore (nohup); it would not inherit a handler.
           trap(signal, before) if before == "IGNORE"
           [signal, before]
         end
@@ -85,9 +84,8 @@ module Profiler
         nil # it is over, or is another user's now
       end
 
-      # Whether a terminal's keys reach us, and so the command. A signal says not who sent it, so here one
-      # that was sent by hand to us alone is not passed on either: twice would be worse, for many programs
-      # take a second INT as "at once".
+      # Whether a terminal's keys reach us, and so the command. The sender of a signal is unknown. So a signal that was sent to
+      # us alone is not forwarded either: many programs take a second INT as "at once".
       def foreground?
         File.open("/dev/tty") do |terminal|
           group = [0].pack("i")

@@ -2,13 +2,13 @@
 
 module Profiler
   module CLI
-    # Whether output is coloured, and the option that says so, for verbs that include this.
+    # The option +--color+, and coloured output.
     module Color
       CHOICES = %w[auto always never].freeze
 
       class << self
-        # @param choice [String] what +--color+ said; it wins over the environment
-        # @param io [IO] where the output goes
+        # @param choice [String] the value of +--color+; it overrides the environment
+        # @param io [IO] the output
         # @param env [Hash] NO_COLOR and TERM=dumb turn colour off
         # @return [Boolean]
         # @raise [UsageError] for any other choice
@@ -28,17 +28,17 @@ module Profiler
         parser.on("--color[=WHEN]", "auto (on a terminal, without NO_COLOR), always or never") { |value| @color = value || "always" }
       end
 
-      # Whether it is; asked before the work, as a wrong choice is to be told at once.
+      # Decides before the work, so that a wrong choice is an error at once.
       def choose_color
         @colored = Color.enabled?(@color || "auto")
       end
 
-      # @param code [Integer, String] what a terminal calls the colour
+      # @param code [Integer, String] the terminal's code of the colour
       def paint(text, code)
         @colored ? "\e[#{code}m#{text}\e[0m" : text
       end
 
-      # The more it is, the warmer.
+      # Warmer colours for larger shares.
       def warm(text, share)
         return text if share < 0.02
 

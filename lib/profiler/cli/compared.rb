@@ -2,11 +2,11 @@
 
 module Profiler
   module CLI
-    # How +diff+ and +check+ tell what changed.
+    # The output of +diff+ and +check+.
     module Compared
       private
 
-      # @return [Array<Profile>] of files with commas between, each several runs of one side
+      # @return [Array<Profile>] of comma-separated files, each a run of one side
       def runs(text)
         Progress.new.each("reading", text.split(",").reject(&:empty?)) { |path| read_part(path) }
       end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler completion SHELL+: what a shell needs to complete verbs and options.
-    class Completion < Verb
-      SUMMARY = "Prints what bash, zsh or fish needs to complete verbs and options."
+    # +profiler completion SHELL+: a completion script for commands and options.
+    class Completion < Command
+      SUMMARY = "Prints what bash, zsh or fish needs to complete commands and options."
       USAGE = "completion bash|zsh|fish"
       EXAMPLES = <<~TEXT
         source <(profiler completion bash)                 # in ~/.bashrc; the same with zsh in ~/.zshrc
@@ -27,23 +27,23 @@ module Profiler
         0
       end
 
-      # @return [Hash{String => Array<String>}] long options by verb
+      # @return [Hash{String => Array<String>}] long options by command
       def options
-        CLI::VERBS.to_h { |verb, name| [verb, CLI.const_get(name).new.long_options] }
+        CLI::COMMANDS.to_h { |command, name| [command, CLI.const_get(name).new.long_options] }
       end
 
       def bash
-        cases = options.map { |verb, list| "    #{verb}) words=\"#{list.join(" ")}\" ;;" }
+        cases = options.map { |command, list| "    #{command}) words=\"#{list.join(" ")}\" ;;" }
         <<~BASH
           _profiler() {
             local word=${COMP_WORDS[COMP_CWORD]} words=
             if [ "$COMP_CWORD" -eq 1 ]; then
-              COMPREPLY=($(compgen -W "#{[*CLI::VERBS.keys, *CLI::ALIASES.keys, "help"].join(" ")}" -- "$word"))
+              COMPREPLY=($(compgen -W "#{[*CLI::COMMANDS.keys, *CLI::ALIASES.keys, "help"].join(" ")}" -- "$word"))
               return
             fi
             case ${COMP_WORDS[1]} in
           #{cases.join("\n")}
-              help) words="#{CLI::VERBS.keys.join(" ")}" ;;
+              help) words="#{CLI::COMMANDS.keys.join(" ")}" ;;
             esac
             case $word in
               -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
@@ -59,14 +59,14 @@ module Profiler
       end
 
       def fish
-        verbs = CLI::VERBS.map do |verb, name|
+        commands = CLI::COMMANDS.map do |command, name|
           summary = CLI.const_get(name).summary.tr("'", "")
-          "complete -c profiler -n __fish_use_subcommand -f -a #{verb} -d '#{summary}'"
+          "complete -c profiler -n __fish_use_subcommand -f -a #{command} -d '#{summary}'"
         end
-        verbs += options.flat_map do |verb, list|
-          list.map { |option| "complete -c profiler -n '__fish_seen_subcommand_from #{verb}' -l #{option.delete_prefix("--")}" }
+        commands += options.flat_map do |command, list|
+          list.map { |option| "complete -c profiler -n '__fish_seen_subcommand_from #{command}' -l #{option.delete_prefix("--")}" }
         end
-        verbs.join("\n")
+        commands.join("\n")
       end
     end
   end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler convert IN OUT+: a recorded profile in another format.
-    class Convert < Verb
-      include Parts
+    class Convert < Command
+      include Options
 
       SUMMARY = "Writes a recorded profile in another format."
       USAGE = "convert IN OUT [--format FORMAT]"
@@ -20,18 +20,18 @@ module Profiler
         profiler convert profile.pb.gz - --format folded | grep Order
 
         IN is a .pb.gz, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
-        OUT's extension says the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
-        .stackprof.json, .md, .json or .txt; with .gz behind it, the file is packed.
+        OUT's extension selects the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
+        .stackprof.json, .md, .json or .txt; with .gz appended, it is compressed.
       TEXT
 
       private
 
       def define(parser)
         part_options(parser)
-        parser.on("--format FORMAT", "where OUT's extension does not say it, and when OUT is - for stdout: pprof, svg, folded,",
+        parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, svg, folded,",
                   "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
-        parser.on("--style STYLE", "of a picture: icicle, flame, reverse (who called the heaviest) or flamechart (in the",
-                  "order of time, if there is a timeline)") { |style| options[:style] = style }
+        parser.on("--style STYLE", "of a picture: icicle, flame, reverse (callers of the heaviest) or flamechart (in the",
+                  "order of time; needs a timeline)") { |style| options[:style] = style }
         parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = text }
         json_option(parser)
       end

@@ -2,18 +2,18 @@
 
 require_relative "color"
 require_relative "compared"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler diff BEFORE AFTER+: what changed, and what of it is more than chance.
-    class Diff < Verb
+    # +profiler diff BEFORE AFTER+: significant changes between profiles.
+    class Diff < Command
       include Color
-      include Parts
+      include Options
       include Compared
 
-      SUMMARY = "Shows what changed between profiles, and what of it is more than chance."
+      SUMMARY = "Shows changes between profiles, and which are significant."
       USAGE = "diff BEFORE[,BEFORE...] AFTER[,AFTER...] [options]"
       EXAMPLES = <<~TEXT
         profiler diff before.pb.gz after.pb.gz
@@ -21,8 +21,8 @@ module Profiler
         profiler diff before.pb.gz after.pb.gz --absolute --sort-total
         profiler diff before.pb.gz after.pb.gz --out diff.svg
 
-        Shares of a run are compared, or with --absolute what functions took. A change is significant if of equals one comparison in
-        twenty would show one; of one run a side only the noise of sampling is known, so three or more a side are better. What
+        It compares shares of a run, or with --absolute the weights. Of comparisons between equal programs, one in twenty shows a
+        significant change. One run a side only shows the noise of sampling, so three or more are better. What
         became slower comes first. Lines with ? are not significant. In the picture red is more, blue is less.
       TEXT
 
@@ -36,18 +36,18 @@ module Profiler
 
       def define(parser)
         part_options(parser)
-        parser.on("--absolute", "compare what functions took, not their shares of the run") { @absolute = true }
-        parser.on("--sort-total", "compare functions with all they called, not alone") { @sort = :total }
-        parser.on("--all", "list also what is not significant") { @all = true }
+        parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
+        parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
+        parser.on("--all", "list also changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
-        parser.on("-o", "--out FILE", "write a picture (.svg) of the difference as well") { |file| @out = file }
+        parser.on("-o", "--out FILE", "also write a picture (.svg) of the difference") { |file| @out = file }
         parser.on("--json", "print JSON: before, after, type, and changes with before, after, chance, significant") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
 
       def call(arguments)
-        raise UsageError, "two sides are compared, not #{arguments.size} (profiler #{USAGE})" unless arguments.size == 2
+        raise UsageError, "two sides are required, not #{arguments.size} (profiler #{USAGE})" unless arguments.size == 2
 
         limit = limit_of(@limit)
         choose_color
@@ -69,9 +69,9 @@ module Profiler
           **found, changes: rows }
       end
 
-      # Whether it can be written is found out before the work.
+      # Checked before the work.
       def picture_file
-        raise UsageError, "--out #{@out} is no .svg" unless @out.end_with?(".svg")
+        raise UsageError, "--out #{@out} is not an .svg" unless @out.end_with?(".svg")
 
         load_profiler
         checked(@out) { Output.new(@out) }

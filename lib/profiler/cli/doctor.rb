@@ -2,31 +2,31 @@
 
 require_relative "../doctor"
 require_relative "color"
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
     # +profiler doctor+: whether, how well and at what cost this Ruby can be profiled on this machine.
-    class Doctor < Verb
+    class Doctor < Command
       include Color
 
-      SUMMARY = "Says whether this Ruby can be profiled here, how finely, and what it costs."
+      SUMMARY = "Checks whether this Ruby can be profiled here, how finely, and at what cost."
       USAGE = "doctor [options]"
       EXAMPLES = <<~TEXT
         profiler doctor
         RUBYOPT=--yjit profiler doctor
         bundle exec profiler doctor --json | jq .engines
 
-        Ask with the environment and the user of the program that is to be profiled: both matter. The status
+        Run it with the environment and the user of the profiled program: both matter. The status
         is 0 if it can be profiled, 1 if not. Lines with ! are warnings, lines with x are why it cannot.
-        The cost is that of our handler and collector: what the kernel needs to deliver a signal comes on top.
+        The cost is that of the profiler's handler and collector, without the kernel's own cost of a signal.
       TEXT
 
       MARKS = { nil => " ", warning: "!", problem: "x" }.freeze
       COLORS = { warning: "33", problem: "31", ok: "32" }.freeze
       OWNERS = {
-        "nobody" => "nobody handles it", "us" => "our handler is there",
-        "foreign" => "somebody else handles it: another profiler, or trap(\"PROF\")"
+        "nobody" => "not handled", "us" => "handled by the profiler",
+        "foreign" => "handled by another profiler or trap(\"PROF\")"
       }.freeze
       UNKNOWN = "not known"
 
@@ -43,7 +43,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "no argument is wanted: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
+        raise UsageError, "unexpected argument: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
 
         choose_color
         facts = Profiler::Doctor.examine
@@ -59,14 +59,14 @@ module Profiler
         puts facts[:ok] ? painted("This Ruby can be profiled here.", :ok) : painted("This Ruby cannot be profiled here.", :problem)
       end
 
-      # @return [Array] of a name, what there is to say of it, and how bad that is
+      # @return [Array] name, text and severity
       def lines_of(facts)
         [
           ["profiler", facts[:profiler]], ruby(facts[:ruby]), *jits(facts), walking(facts[:walking]), waits(facts[:waits]), objects(facts[:objects]),
           kernel(facts[:kernel]), ["interval", intervals(facts[:intervals])],
           ["SIGPROF", OWNERS.fetch(facts[:signal], UNKNOWN), facts[:signal] == "foreign" ? :problem : nil],
           *engines(facts), cost(facts[:cost]),
-          # As Ruby would write it: nothing in there may break a line or a terminal.
+          # As Ruby literals, so that no value can break a line or a terminal.
           *facts[:environment].map { |name, value| [name, value.inspect] },
           *facts[:warnings].map { |text| ["warning", text, :warning] },
           *facts[:problems].map { |text| ["problem", text, :problem] }
@@ -80,7 +80,7 @@ module Profiler
 
       def jits(facts)
         facts[:jits].map do |jit|
-          walkable = ", and stacks can be taken all the same" if facts[:walking][:anywhere]
+          walkable = ", and stacks can be sampled all the same" if facts[:walking][:anywhere]
           off = "off; for a program that turns it on, ask with RUBYOPT=--#{jit[:name].downcase}"
           [jit[:name], !jit[:available] ? "not in this Ruby" : jit[:enabled] ? "on#{walkable}" : off]
         end
@@ -89,8 +89,8 @@ module Profiler
       def walking(it)
         case it[:anywhere]
         when nil then ["stacks", UNKNOWN]
-        when true then ["stacks", "can be taken at every moment"]
-        else ["stacks", "can be taken only where Ruby checks its interrupts", :warning] # the engines say why
+        when true then ["stacks", "can be sampled at any instruction"]
+        else ["stacks", "can be sampled only where Ruby checks its interrupts", :warning] # the engines say why
         end
       end
 
@@ -103,7 +103,7 @@ module Profiler
       end
 
       def objects(it)
-        return ["objects", "one in a number can be looked at, each costs a call"] if it[:seen]
+        return ["objects", "allocation sampling available; every allocation still pays for one hook call"] if it[:seen]
 
         it[:reason] ? ["objects", "modes :allocations and :heap are not available: #{it[:reason]}", :warning] : ["objects", UNKNOWN]
       end
@@ -129,7 +129,7 @@ module Profiler
           [it[:name], text, it[:available] && !it[:note] ? nil : :warning]
         end
         by = "#{Profiler::Doctor::ENGINE}=#{asked.inspect}" if asked
-        how = by ? "forced by #{by}" : "chosen by itself; #{Profiler::Doctor::ENGINE}=NAME forces one"
+        how = by ? "forced by #{by}" : "the default; #{Profiler::Doctor::ENGINE}=NAME forces one"
         lines << ["engine", chosen ? "#{chosen}, #{how}" : "none#{" (#{by})" if by}", chosen ? nil : :problem]
       end
 

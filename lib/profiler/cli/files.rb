@@ -4,7 +4,7 @@ require_relative "progress"
 
 module Profiler
   module CLI
-    # Profiles out of files and into files, for verbs. What goes wrong is said with the file's name.
+    # Reads and writes profiles for commands. Errors name the file.
     module Files
       TO_STDOUT = "-"
 
@@ -16,12 +16,12 @@ module Profiler
       end
 
       def gc_option(parser)
-        parser.on("--gc PLACE", "of garbage collection: root, all in one place, or ignore, left out",
-                  "(default: under what caused it)") { |place| @gc = place }
+        parser.on("--gc PLACE", "show garbage collection at the root, or ignore it",
+                  "(default: under its cause)") { |place| @gc = place }
       end
 
       def json_option(parser)
-        parser.on("--json", "print JSON: file, format, bytes, and of the profile in it samples, and totals by type") { @json = true }
+        parser.on("--json", "print JSON: file, format, bytes, samples, and totals by type") { @json = true }
       end
 
       # @param path [String] a .pb.gz, or another format that can be read
@@ -43,8 +43,8 @@ module Profiler
         raise UsageError, "--gc #{@gc} is not a place (allowed: root, ignore)"
       end
 
-      # Writes the profile that the block makes. Whether it can be written is found out before the block does its
-      # work; a file is replaced as a whole, so that the block may read it, and left as it was if the block fails.
+      # Writes the profile that the block returns. The output is checked before the block runs. A file is replaced atomically,
+      # so that the block may read it, and stays unchanged if the block fails.
       #
       # @param path [String] a file, or {TO_STDOUT}
       # @param format [String, nil] by the path's extension when nil
@@ -79,11 +79,11 @@ module Profiler
         raise Failure, "cannot write #{path || "to stdout"}: #{e.message}"
       end
 
-      # A .pb.gz holds all that was read. In no other format could it be read again.
+      # Refuses to replace an input by a format that cannot be read again. A .pb.gz keeps everything.
       def keep(path, format, inputs)
         return if format == "pprof" || inputs.none? { |input| File.identical?(input, path) }
 
-        raise UsageError, "#{path} is read itself, and what it holds would be lost if it became #{format}"
+        raise UsageError, "#{path} is an input, and its data would be lost as #{format}"
       end
     end
   end

@@ -2,7 +2,7 @@
 
 module Profiler
   module CLI
-    # What a function may take: +Foo#bar: 5%+.
+    # A limit on a function: +Foo#bar: 5%+.
     class Limit
       UNITS = { "ns" => 1, "us" => 1e3, "ms" => 1e6, "s" => 1e9, "b" => 1, "kb" => 1e3, "mb" => 1e6, "gb" => 1e9,
                 "kib" => 2**10, "mib" => 2**20, "gib" => 2**30, "" => 1 }.freeze
@@ -13,7 +13,7 @@ module Profiler
         name, _, limit = text.rpartition(":")
         number, unit = limit.strip.match(/\A(\d+(?:\.\d+)?)\s*([a-z%]*)\z/i)&.captures
         if name.strip.empty? || !number || !(unit == "%" || UNITS.key?(unit.downcase))
-          raise UsageError, "--max #{text.inspect} is no limit (allowed: 'METHOD: 5%', 'METHOD: 200ms', 'METHOD: 10MB', '/RE/: 1%')"
+          raise UsageError, "--max #{text.inspect} is not a limit (allowed: 'METHOD: 5%', 'METHOD: 200ms', 'METHOD: 10MB', '/RE/: 1%')"
         end
 
         @text = limit.strip
@@ -23,8 +23,8 @@ module Profiler
       end
 
       # @param profiles [Array<Profile>] runs, of which the mean counts
-      # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; one that is nowhere takes nothing
-      def judge(profiles, type)
+      # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; an absent one weighs nothing
+      def check(profiles, type)
         sums = Hash.new(0.0)
         profiles.each do |profile|
           whole = [profile.totals.fetch(type || profile.send(:_default_type), 0), 1].max

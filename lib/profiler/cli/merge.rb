@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "files"
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler merge FILE...+: one profile of many.
-    class Merge < Verb
+    # +profiler merge FILE...+: the sum of several profiles.
+    class Merge < Command
       include Files
 
-      SUMMARY = "Sums several recorded profiles up in one."
+      SUMMARY = "Adds up several recorded profiles."
       USAGE = "merge FILE... [-o OUT]"
       EXAMPLES = <<~TEXT
         profiler merge cpu.pb.gz cpu.4711.pb.gz cpu.4712.pb.gz --out all.pb.gz
@@ -18,16 +18,16 @@ module Profiler
         profiler merge worker-*.pb.gz -o workers.pb.gz --json | jq .totals
         profiler merge *.pb.gz -o - | ssh elsewhere 'cat > all.pb.gz'
 
-        The files are .pb.gz, or others that can be read. The times are added up, also those of a file that is named twice. In what the
-        profiles differ (processes, programs, intervals, ...) the report's header tells. OUT may be one of
-        the files when it is a .pb.gz; it is replaced only when all is well.
+        The files are .pb.gz, or other readable formats. A file that is named twice counts twice. The report's header notes
+        in what the profiles differ (processes, programs, intervals, ...). OUT may be one of
+        the files if it is a .pb.gz; it is replaced only if everything succeeds.
       TEXT
 
       private
 
       def define(parser)
         trim_option(parser)
-        parser.on("-o", "--out OUT", "file to write; its extension says the format; - for stdout, as pprof",
+        parser.on("-o", "--out OUT", "file to write; its extension selects the format; - for stdout, as pprof",
                   "(default merged-DATE-TIME.pb.gz, whose name is then printed)") { |file| @out = file }
         json_option(parser)
       end

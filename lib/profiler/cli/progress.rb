@@ -2,13 +2,13 @@
 
 module Profiler
   module CLI
-    # One line on a terminal about work that takes long, and nothing anywhere else.
+    # Shows long work as a single line on a terminal, and nothing elsewhere.
     class Progress
-      # Work that is done by then needs no line.
+      # Seconds before the line appears.
       AFTER = 0.5
 
-      # @param io [IO] where people look
-      # @param env [Hash] TERM=dumb has no way back in a line
+      # @param io [IO] the terminal, if it is one
+      # @param env [Hash] TERM=dumb cannot go back in a line
       def initialize(io = $stderr, env = ENV)
         @io = io
         @on = io.tty? && env["TERM"] != "dumb"
@@ -16,7 +16,7 @@ module Profiler
         @shown = false
       end
 
-      # Does something with each, and says which it is at.
+      # Yields each name, and shows which one.
       #
       # @param verb [String] +reading+
       # @param names [Array<String>]

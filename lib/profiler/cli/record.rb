@@ -5,12 +5,12 @@ require "tempfile"
 require_relative "../autoload/claim"
 require_relative "../autoload/settings"
 require_relative "child_process"
-require_relative "verb"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler record -- CMD+: runs a command with the profiler in every Ruby it starts, and ends as it ended.
-    class Record < Verb
+    # +profiler record -- CMD+: runs a command with the profiler in every Ruby that it starts, and exits with its status.
+    class Record < Command
       Settings = Autoload::Settings
 
       SUMMARY = "Runs a command and records a profile of it."
@@ -25,27 +25,27 @@ module Profiler
         status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
-      # The options that are a variable for the program, with what the help says of them.
+      # Options that become variables for the program, with their help.
       VARIABLES = {
         "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, allocations, heap; several with commas between"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
-        "--frequency HZ" => [Settings::FREQUENCY, "the same as samples a second"],
-        "--every N" => [Settings::EVERY, "of so many objects one is looked at, in modes allocations and heap (default 1000)"],
-        "--every-bytes N" => [Settings::EVERY_BYTES, "the same as bytes of their slots"],
-        "--format FORMAT" => [Settings::FORMAT, "of the files, where their extensions do not say it"],
-        "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint; chosen by itself when not given"],
+        "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval"],
+        "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
+        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object of every N bytes, in place of --every"],
+        "--format FORMAT" => [Settings::FORMAT, "of the files, in place of their extensions"],
+        "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
         "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
-        "--signal NAME" => [Settings::SIGNAL, "pauses (and writes) and resumes: USR2, for instance"]
+        "--signal NAME" => [Settings::SIGNAL, "a signal that pauses (and writes) and resumes, as USR2"]
       }.freeze
 
-      # How the errors of {Session.check} name what here are options: "interval:" is "--interval".
+      # Names of keywords in errors of {Session.check}: "interval:" becomes "--interval".
       KEYWORD = /(?<![\w-])(mode|interval|frequency|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
 
       def initialize
         super
-        # All are set, if only to nothing: what an outer profiler or a shell left there is not ours.
+        # All are set or cleared: values of an outer profiler or a shell are not ours.
         @env = Settings::NAMES.to_h { |name| [name, nil] }
         @outs = []
         @labels = []
@@ -53,29 +53,29 @@ module Profiler
 
       private
 
-      # The rest is the command, with options of its own.
+      # The rest is the command, with its own options.
       def options_anywhere?
         false
       end
 
       def define(parser)
-        parser.on("-o", "--out FILE", "file to write, may be repeated; its extension says the format",
+        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
                   "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
         VARIABLES.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = given(option, value) }
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
-        parser.on("--fibers", "samples say which fiber they are of, in the label fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep each record with its time, in .pb.gz: about 10 bytes each, the last million") do
+        parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
+        parser.on("--timeline", "keep timeline events: about 10 bytes each in .pb.gz, the last million") do
           @env[Settings::TIMELINE] = "1"
         end
-        parser.on("--start-paused", "record nothing before the signal comes") { @env[Settings::START_PAUSED] = "1" }
-        parser.on("--label NAME=VALUE", "on every sample, may be repeated") { |label| @labels << given("--label", label) }
+        parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
+        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << given("--label", label) }
         parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
       end
 
-      # An empty variable is as good as none, so an empty option would be taken and forgotten.
+      # Refuses empty values: an empty variable counts as none, so the option would be ignored.
       def given(option, value)
         return value unless value.empty?
 
@@ -92,12 +92,12 @@ module Profiler
         record(command)
       end
 
-      # Absolute: the command may change the directory before it starts a Ruby.
+      # Absolute paths, as the command may change the directory before it starts a Ruby.
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
           path = File.expand_path(given("--out", file))
-          raise UsageError, "--out #{path.inspect} has a line break, which no file's name may have here" if path.include?("\n")
+          raise UsageError, "--out #{path.inspect} contains a line break, which is not supported" if path.include?("\n")
 
           path
         end
@@ -132,20 +132,20 @@ module Profiler
         @env.merge(
           Settings::LEDGER => ledger,
           "RUBYOPT" => ["-rprofiler/autoload", ENV["RUBYOPT"]].compact.join(" ").strip,
-          # Also for a program under Bundler, whose Gemfile does not know us.
+          # Also for a program under Bundler, whose Gemfile does not contain this gem.
           "RUBYLIB" => [lib, ENV["RUBYLIB"]].compact.reject(&:empty?).join(File::PATH_SEPARATOR)
         )
       end
 
-      # Who started many processes wants to know where their files are. The first file has been told of.
+      # Prints where the files of further processes are. The first process has named its own.
       def tell(program, status, written)
         return nothing_written(program, status) if written.empty?
 
         others = written.uniq.size - @outs.size.clamp(1, nil)
         return if others < 1 || @env[Settings::QUIET]
 
-        warn "[profiler] #{others} more file#{"s" unless others == 1}, by other processes, " \
-             "beside it; profiler merge makes one of all"
+        warn "[profiler] #{others} more file#{"s" unless others == 1} of other processes " \
+             "beside it; profiler merge adds them up"
       end
 
       def nothing_written(program, status)
@@ -153,7 +153,7 @@ module Profiler
           if status.signaled?
             "#{program} was killed by #{ChildProcess.signal_name(status)}"
           else
-            "#{program} is no Ruby program, or has said above what is wrong"
+            "#{program} is not a Ruby program, or has printed an error above"
           end
         CLI.complain "no profile was written: #{why}"
       end

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "near"
-require_relative "parts"
-require_relative "verb"
+require_relative "method_report"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler report FILE+: the table of the heaviest functions, or of whose the time is, or some functions from near.
-    class Report < Verb
+    # +profiler report FILE+: the heaviest functions, the values of a label, or the details of some methods.
+    class Report < Command
       include Color
-      include Parts
-      include Near
+      include Options
+      include MethodReport
 
       SUMMARY = "Shows the heaviest functions of a recorded profile."
       USAGE = "report FILE [options]"
@@ -39,9 +39,9 @@ module Profiler
       def define(parser)
         part_options(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
-        parser.on("--sort-total", "order by the time of a function and all it called, not by its own") { @sort = :total }
-        parser.on("--by LABEL", "list the values of a label, or thread or state, and what each is busy with") { |label| @by = label }
-        parser.on("--method RE", "such functions from near: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
+        parser.on("--sort-total", "order by total time, which includes callees") { @sort = :total }
+        parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions") { |label| @by = label }
+        parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         parser.on("--json", "print JSON: file, sort, meta, stats and top (with --by: file, by, meta, stats",
                   "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
@@ -62,8 +62,8 @@ module Profiler
         raise UsageError, "--sort-total orders functions, but --by lists values: give one of them" if @by && @sort == :total
 
         given = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
-        raise UsageError, "#{given.join(" and ")} do not go together" if given.size > 1
-        raise UsageError, "--md and --json do not go together" if @md && @json
+        raise UsageError, "#{given.join(" and ")} exclude each other" if given.size > 1
+        raise UsageError, "--md and --json exclude each other" if @md && @json
       end
 
       def show(path, profile, limit)
@@ -75,7 +75,7 @@ module Profiler
       end
 
       def show_methods(path, profile, limit)
-        found = profile.methods_like(@method, type: @type)
+        found = profile.find_methods(@method, type: @type)
         @shown = type_of(profile)
         whole = profile.totals.fetch(@shown, 0)
         return print_json(file: path, type: @shown, total: whole, methods: found) if @json

@@ -2,12 +2,12 @@
 
 module Profiler
   module CLI
-    # Lines of the program, with what each weighs beside them.
+    # Source lines, with the weights beside them.
     class Source
-      # Lines around those that weigh something.
+      # Context lines around those with a weight.
       AROUND = 2
 
-      # @param roots [Array<String>] directories in which a path that is not absolute, or not there, is looked for
+      # @param roots [Array<String>] directories for paths that are relative or do not exist
       def initialize(roots)
         @roots = roots
         @files = {}
@@ -24,7 +24,7 @@ module Profiler
         end
       end
 
-      # Numbers of lines to show: those in +weighed+ and those around, with nil where some are left out.
+      # Numbers of lines to show: those in +weighed+ with their context, with nil for gaps.
       #
       # @return [Array<Integer, nil>]
       def shown(weighed, last)

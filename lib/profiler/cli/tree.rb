@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler tree FILE+: who called whom, with the hot path open.
-    class Tree < Verb
+    # +profiler tree FILE+: the call tree, with the hot path open.
+    class Tree < Command
       include Color
-      include Parts
+      include Options
 
-      SUMMARY = "Shows who called whom, with the way to the heaviest open."
+      SUMMARY = "Shows the call tree, with the hot path open."
       USAGE = "tree FILE [options]"
       EXAMPLES = <<~TEXT
         profiler tree profile.pb.gz
@@ -19,10 +19,10 @@ module Profiler
         profiler tree profile.pb.gz --focus 'Order#save' --color=always | less -R
         profiler tree profile.pb.gz --json
 
-        A function that is alone under its caller stands under it without being moved to the right. [+3] is what is not open.
+        An only callee is not indented. [+3] counts the children that are not shown.
       TEXT
 
-      # A function with so much of all is open, hot path or not.
+      # The share of the whole from which a function is open, hot path or not.
       OPEN = 0.1
 
       def initialize
@@ -34,7 +34,7 @@ module Profiler
 
       def define(parser)
         part_options(parser)
-        parser.on("--min SHARE", "leave out what has less of all (default 1%)") { |text| @min = text }
+        parser.on("--min SHARE", "omit functions below this share of the whole (default 1%)") { |text| @min = text }
         parser.on("--all", "open everything") { @all = true }
         parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
         color_option(parser)
@@ -58,7 +58,7 @@ module Profiler
         0
       end
 
-      # Without recursion: stacks can be deep.
+      # Without recursion, as stacks can be deep.
       def print_tree(roots)
         todo = entries(roots, 0, true)
         until todo.empty?
@@ -72,7 +72,7 @@ module Profiler
         end
       end
 
-      # The heaviest goes on being hot; what is too light is one line.
+      # The heaviest child continues the hot path; light ones are combined into one line.
       def entries(nodes, depth, hot)
         shown, light = nodes.partition { |it| it[:total] >= @min }
         rows = shown.each_with_index.map { |it, place| [it, depth, hot && place.zero?] }

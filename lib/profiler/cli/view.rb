@@ -2,16 +2,16 @@
 
 require "rbconfig"
 require "tmpdir"
-require_relative "parts"
-require_relative "verb"
+require_relative "options"
+require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler view FILE+: the picture in a browser, or the file that a viewer is to be given.
-    class View < Verb
-      include Parts
+    # +profiler view FILE+: opens the flame graph in a browser, or writes a file for another viewer.
+    class View < Command
+      include Options
 
-      SUMMARY = "Opens a recorded profile as a picture, or in a viewer."
+      SUMMARY = "Opens a recorded profile as a flame graph, or in a viewer."
       USAGE = "view FILE [options]"
       EXAMPLES = <<~TEXT
         profiler view profile.pb.gz
@@ -20,8 +20,8 @@ module Profiler
         BROWSER=firefox profiler view profile.pb.gz
         profiler view profile.pb.gz --print
 
-        The picture needs no network. With --in speedscope or firefox a file is written and the page is opened that it is to be
-        dragged into: both keep it in the browser, nothing is sent. The program that opens is $BROWSER, else xdg-open or open.
+        The flame graph needs no network. --in speedscope or firefox writes a file and opens the page on which to drop it.
+        Both keep it in the browser; nothing is sent. The program that opens is $BROWSER, else xdg-open or open.
       TEXT
 
       PAGES = { "speedscope" => "https://www.speedscope.app/", "firefox" => "https://profiler.firefox.com/" }.freeze
@@ -37,7 +37,7 @@ module Profiler
       def define(parser)
         part_options(parser)
         parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
-        parser.on("--style STYLE", "of the picture: icicle, flame, reverse or flamechart") { |style| @style = style }
+        parser.on("--style STYLE", "of the flame graph: icicle, flame, reverse or flamechart") { |style| @style = style }
         parser.on("--print", "print the file's name and open nothing") { @print = true }
         json_option(parser)
       end
@@ -45,11 +45,11 @@ module Profiler
       def call(arguments)
         path = one_file(arguments)
         extension = EXTENSIONS[@viewer]
-        raise UsageError, "--in #{@viewer} is no viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless extension
+        raise UsageError, "--in #{@viewer} is not a viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless extension
 
         options = { type: @type, style: @style }.compact
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
-        # It has to outlast us, for the browser reads it later.
+        # Not removed at the end, as the browser reads it later.
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
         write(file, nil, inputs: [path], **options) { read_part(path) }
         puts file unless @json

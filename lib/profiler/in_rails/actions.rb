@@ -2,13 +2,13 @@
 
 module Profiler
   module InRails
-    # What a controller does stands under the label +endpoint+: +users#show+. Put before the controllers' own methods.
+    # Labels controller actions with +endpoint+: +users#show+. It is prepended to controllers.
     module Actions
       def process_action(...)
         recording = request.env[Middleware::RECORDING]
         return Profiler.label(endpoint: "#{controller_path}##{action_name}") { super } unless recording
 
-        # ActionController::Live has a thread of its own for each action.
+        # ActionController::Live runs each action on a thread of its own.
         recording.inside { Profiler.label(endpoint: "#{controller_path}##{action_name}") { super } }
       end
     end

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "../in_app/policy"
+require_relative "../recording/policy"
 
 module Profiler
   module InRails
-    # Jobs of Active Job stand under the labels +job+ and +queue+; those whose class says so are profiled, each by itself:
+    # Labels Active Job's jobs with +job+ and +queue+, and profiles those whose class is +profiled+:
     #
     #   class ImportJob < ApplicationJob
     #     profiled slower_than: 5, mode: %i[cpu wall]
     #   end
     module Jobs
       class << self
-        # Whether those that are to be profiled are.
+        # Whether jobs are profiled.
         attr_accessor :enabled
       end
       self.enabled = true
@@ -23,7 +23,7 @@ module Profiler
         end
       end
 
-      # The block, profiled if the job's class asks for it.
+      # Runs the block, profiled if the job's class is.
       def self.perform(job)
         policy = job.class.profiler_policy if enabled
         return yield unless policy
@@ -40,12 +40,14 @@ module Profiler
         end
       end
 
-      # For the classes of jobs.
+      # Class methods of jobs.
       module ClassMethods
-        # @param options [Hash] as for {InApp::Policy#initialize}; with neither +sample_rate+ nor +slower_than+ every job is profiled
+        # Profiles the jobs of this class: every one, unless +sample_rate+ or +slower_than+ is given.
+        #
+        # @param options [Hash] as for {Recording::Policy#initialize}
         # @raise [ArgumentError]
         def profiled(**options)
-          @profiler_policy = InApp::Policy.new(**{ out: ::Rails.root&.join("tmp", "profiler") || "tmp/profiler" }.merge(options))
+          @profiler_policy = Recording::Policy.new(**{ out: ::Rails.root&.join("tmp", "profiler") || "tmp/profiler" }.merge(options))
         end
 
         # @api private

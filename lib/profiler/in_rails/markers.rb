@@ -4,11 +4,11 @@ require_relative "sql"
 
 module Profiler
   module InRails
-    # What Active Support tells of becomes markers of the sessions that run: SQL, without the values in it; templates; caches,
-    # without their keys. Where no session runs, nothing is done.
+    # Turns Active Support's notifications into markers: SQL without its values, templates, and caches without their keys. It
+    # does nothing where no session runs.
     module Markers
       class << self
-        # Once for each process.
+        # Subscribes once in a process.
         def subscribe
           return if @subscribed
 
@@ -31,7 +31,7 @@ module Profiler
           end
         end
 
-        # What goes wrong here must not go wrong for the app.
+        # Keeps errors of this module from the app.
         def readable(name)
           yield
         rescue StandardError => e

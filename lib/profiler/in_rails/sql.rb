@@ -4,29 +4,29 @@ require_relative "sql/scanner"
 
 module Profiler
   module InRails
-    # SQL that may be shown.
+    # Removes values from SQL.
     module Sql
       LONGEST = 240
-      # Bytes of a statement that are read: all of a long import need not be.
+      # Bytes of a statement that are read; a long import need not be read whole.
       READ = 4_000
       LISTS = /\?(?:\s*,\s*\?)+/.freeze
       ADAPTERS = { /postg|cockroach/i => :postgresql, /mysql|trilogy|maria/i => :mysql, /sqlite/i => :sqlite }.freeze
       private_constant :READ, :LISTS, :ADAPTERS
 
-      # @param adapter [String, nil] its name, as Active Record has it
-      # @return [Symbol] the dialect that it speaks
+      # @param adapter [String, nil] its name in Active Record
+      # @return [Symbol] its dialect
       def self.dialect(adapter)
         ADAPTERS.find { |pattern, _dialect| pattern.match?(adapter.to_s) }&.last || :unknown
       end
 
-      # The statement with +?+ for each value in it, at most {LONGEST} characters of it. From where it is not certain what is a value
-      # and what is not, it is left out.
+      # Replaces each value by +?+, and returns at most {LONGEST} characters. It omits everything from the first token that may
+      # or may not be a value.
       #
       # @param sql [String]
       # @param dialect [Symbol] +:postgresql+, +:mysql+, +:sqlite+, or +:unknown+
       # @return [String]
       def self.without_values(sql, dialect:)
-        # Not cut at LONGEST before it is read: a string could be cut open.
+        # Not cut at LONGEST before it is read, as that could cut a string open.
         text = Scanner.new(utf8(sql.byteslice(0, READ)), dialect).without_values
         text.gsub(LISTS, "?").gsub(/\s+/, " ").strip[0, LONGEST]
       end

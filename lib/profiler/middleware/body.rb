@@ -2,11 +2,11 @@
 
 module Profiler
   class Middleware
-    # The body of a response that is profiled to its end. To whoever asks it is the app's body.
+    # Wraps the body of a response and profiles it to its end. It responds as the app's body does.
     class Body
       # @param body the app's
-      # @param recording [InApp::Recording]
-      # @yield once, when all of it was sent
+      # @param recording [Recording]
+      # @yield once, after all of it was sent
       def initialize(body, recording, &finish)
         @body = body
         @recording = recording
@@ -31,7 +31,8 @@ module Profiler
         @finish.call unless @pending
       end
 
-      # Rack has it do what +close+ does. Rails gives an Enumerator where the body is not an Array: the work is still to come.
+      # Closes the body as well, as Rack demands. Rails returns an Enumerator where the body is not an Array: then the work is
+      # still to come.
       def to_ary
         parts = @recording.inside { @body.to_ary }
         @pending = parts.is_a?(Enumerator)
@@ -40,7 +41,7 @@ module Profiler
         @finish.call unless @pending
       end
 
-      # A body that gets the stream may hand it to somebody who closes it later.
+      # Passes the stream to the body, which may hand it to somebody who closes it later.
       def call(stream)
         @recording.inside { @body.call(stream) }
         Hijack.until_closed(stream, &@finish)
@@ -63,7 +64,7 @@ module Profiler
 
       private
 
-      # The first pass ends it: a second one, as Rack::ETag makes one before the server does, is the same work again.
+      # Ends the recording after the first pass. A second one, as by Rack::ETag and the server, repeats the same work.
       def to_its_end(parts)
         Enumerator.new do |out|
           @recording.inside { parts.each { |it| out << it } }

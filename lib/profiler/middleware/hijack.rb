@@ -2,9 +2,9 @@
 
 module Profiler
   class Middleware
-    # Connections that the app takes into its own hands: the request is over when it closes them.
+    # Connections hijacked by the app. The request is over when the app closes them.
     module Hijack
-      # Put on the connection.
+      # Extends the connection.
       module Closing
         def close(...)
           super
@@ -14,7 +14,7 @@ module Profiler
       end
 
       class << self
-        # Full hijack: says later whether there was one. The app gets what the server has.
+        # Wraps the server's full hijack, and remembers whether the app used it.
         #
         # @param env [Hash]
         # @yield when the connection is closed
@@ -26,7 +26,7 @@ module Profiler
           Full.new(server, finish).tap { |it| env["rack.hijack"] = it }
         end
 
-        # Runs the block when +io+ is closed; at once if it is, or if that cannot be told.
+        # Runs the block when +io+ is closed; at once if it is closed, or if its end cannot be observed.
         def until_closed(io, &finish)
           return finish.call if io.nil? || (io.respond_to?(:closed?) && io.closed?)
 
@@ -37,7 +37,7 @@ module Profiler
         end
       end
 
-      # What the app calls to take the connection.
+      # The app's replacement for the server's hijack.
       class Full
         def initialize(server, finish)
           @server = server

@@ -2,16 +2,16 @@
 
 module Profiler
   class Middleware
-    # Tells whether a request was sent by a program on this machine. A reverse proxy on this machine connects from a loopback
-    # address too, for clients that may be anywhere, so whatever shows a proxy makes the answer no. The headers of a client can
-    # therefore turn a yes into a no, but never a no into a yes.
+    # Decides whether a request was sent by a program on this machine. A reverse proxy connects from a loopback address too, for
+    # clients anywhere, so any sign of a proxy means no. A client's headers can therefore only turn a yes into a no.
     module Local
       LOOPBACK = /\A(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)\z/i.freeze
-      # Names that no public DNS server answers for: a page from elsewhere cannot have the browser resolve its own name to us.
+      # Names that no public DNS server resolves. A page from elsewhere cannot make the browser resolve its own name to this
+      # machine.
       HOSTS = /\A(?:(?:[\w-]+\.)*(?:localhost|test)|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1\])(?::\d+)?\z/i.freeze
       # X-Forwarded-For, Forwarded, X-Real-IP, True-Client-IP, CF-Connecting-IP, Via and the like.
       PROXIES = /FORWARDED|_IP\z|X_ORIGINAL_|\AHTTP_VIA\z/.freeze
-      # A proxy that says nothing of itself (nginx as it is installed) speaks HTTP/1.0. Browsers have not for decades.
+      # The protocol of a proxy without headers of its own (nginx by default). Browsers have not used it for decades.
       OLD = "HTTP/1.0"
       private_constant :LOOPBACK, :HOSTS, :PROXIES, :OLD
 

@@ -2,14 +2,15 @@
 
 module Profiler
   class Middleware
-    # The place in the stack of middlewares where a request that asks for a profile is permitted and profiled, if a {Middleware}
-    # further out has +permit_inside+. There the session and the user are known, which they are not further out.
+    # Permits and profiles requests at its place in the stack of middlewares, for a {Middleware} further out with
+    # +permit_inside+. The session and the user are known there, unlike further out.
     #
     # @api private
     class OnDemand
       KEY = "profiler.on_demand"
-      # What goes from the +middleware+ further out to here: the +words+ that ask, and its recording of the request if it watches
-      # all, +outer+, which gives way to one that is asked for. What goes back: the recording of an app that raised, +failed+.
+      # A request for a profile, passed inwards from the +middleware+ further out: its +words+, and +outer+, the recording of a
+      # middleware that observes all requests, which makes way for the requested one. +failed+ goes outwards: the recording of
+      # an app that raised.
       Question = Struct.new(:middleware, :words, :outer, :failed)
 
       def initialize(app)

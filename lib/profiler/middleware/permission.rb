@@ -4,16 +4,16 @@ require "digest"
 
 module Profiler
   class Middleware
-    # Who may ask for profiles and see that there are any. Nobody, unless something says yes: in development every program on this
-    # machine may; elsewhere +permit+ has to agree, or the token has to be right, and where there are both, both.
+    # Decides which clients may request and see profiles. In development these are the programs on this machine; elsewhere
+    # +permit+ and the token decide, and if both are set, both must agree. By default nobody may.
     class Permission
       HEADER = "HTTP_X_PROFILER_TOKEN"
       LEAST = 16
-      # Puma and rackup set RACK_ENV to "development" where nobody set it, so it counts for little beside the others.
+      # Puma and rackup set RACK_ENV to "development" by default, so it counts for little beside the others.
       VARIABLES = %w[RAILS_ENV RACK_ENV APP_ENV HANAMI_ENV].freeze
       private_constant :VARIABLES
 
-      # @param permit [#call, nil] gets the env
+      # @param permit [#call, nil] called with the env
       # @param token [String, nil]
       # @raise [ArgumentError]
       def initialize(permit, token)
@@ -34,7 +34,7 @@ module Profiler
         @permit.nil? || Untraced.read(env) { @permit.call(env) } ? true : false
       end
 
-      # Where nothing says that it is, it is not. Where something says that it is not, it is not.
+      # Whether a variable says development, and none says otherwise.
       def self.development?
         said = ENV.values_at(*VARIABLES).compact
         return false if defined?(::Rails.env) && !::Rails.env.development?
@@ -49,13 +49,13 @@ module Profiler
 
         unless @warned
           @warned = true
-          warn "[profiler] a request from #{env["REMOTE_ADDR"].to_s[0, 60].inspect} asked for a profile in vain: without permit: and token: only " \
-               "development allows it, and only to requests that come straight from this machine"
+          warn "[profiler] a request from #{env["REMOTE_ADDR"].to_s[0, 60].inspect} was refused a profile: without permit: and token: only " \
+               "development allows profiles, and only to direct requests from this machine"
         end
         false
       end
 
-      # Digests have one length, and all of it is compared: how long that takes tells nothing.
+      # Compares digests, which have one length, in constant time.
       def right?(token)
         given = Digest::SHA256.digest(token.to_s)
         @digest.each_byte.zip(given.each_byte).sum { |ours, theirs| ours ^ theirs }.zero?

@@ -2,12 +2,12 @@
 
 module Profiler
   class Middleware
-    # What stands on the samples of a request: few different values, whatever a client sends.
+    # Labels the samples of a request with few different values, whatever a client sends.
     class Route
       METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
       private_constant :METHODS
 
-      # @param route [#call, nil] gets the env and gives the route; by default what Rails or Sinatra say
+      # @param route [#call, nil] called with the env; returns the route; by default that of Rails or Sinatra
       def initialize(route)
         raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
 
@@ -37,7 +37,7 @@ module Profiler
         env["action_dispatch.route_uri_pattern"] || (sinatra && sinatra.split(" ", 2).last)
       end
 
-      # +users#show+, of what exists.
+      # +users#show+, as far as it exists.
       def endpoint(controller)
         return unless controller.respond_to?(:controller_path) && controller.respond_to?(:action_name)
 

@@ -2,36 +2,36 @@
 
 module Profiler
   class Middleware
-    # Answers who asks for a profile that is there, +?profile=ID+ or +?profile=last+, with its picture in place of the app's response.
+    # Responds to +?profile=ID+ and +?profile=last+ with the flame graph of an existing profile, in place of the app's response.
     class Shown
       LAST = "last"
-      # The picture's script may run, but nothing in it can reach the app: for a browser it comes from nowhere.
+      # The picture's script may run, but cannot reach the app: its origin is opaque.
       POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts"
       HEADERS = { "content-type" => "image/svg+xml", "content-security-policy" => POLICY, "cache-control" => "no-store",
                   "x-content-type-options" => "nosniff" }.freeze
       private_constant :POLICY, :HEADERS
 
-      # Whether words of a query can be the name of a profile.
+      # Whether the value of a query can be the name of a profile.
       def self.name?(words)
-        words == LAST || InApp::Directory::OURS.match?(words)
+        words == LAST || Recording::Directory::OURS.match?(words)
       end
 
-      # @param policy [InApp::Policy]
+      # @param policy [Recording::Policy]
       def initialize(policy)
         @policy = policy
       end
 
       # @param name [String]
       # @return [Array] a response
-      # @raise [InApp::Refused] why there is none
+      # @raise [Recording::Refused] with the reason
       def response(name)
         profile = @policy.fetch(name == LAST ? nil : name)
-        raise InApp::Refused, "there is no such profile here" unless profile
+        raise Recording::Refused, "no such profile" unless profile
 
         picture = profile.dump("svg")
         [200, HEADERS.merge("content-length" => picture.bytesize.to_s), [picture]]
       rescue FormatError
-        raise InApp::Refused, "a profile of that format cannot be shown"
+        raise Recording::Refused, "profiles in this format cannot be shown"
       end
     end
   end

@@ -2,12 +2,12 @@
 
 module Profiler
   class Middleware
-    # Lets code read who sent a request, without the app or the response noticing. To read a session marks it as used, so that its
-    # cookie is sent again, and Warden keeps the user that it was asked for: a denied request would tell that it was looked at. The
-    # code works on copies, and what it changes in these is gone afterwards.
+    # Lets code read the session and user of a request without a trace. Reading a session marks it as used, so that its cookie
+    # is sent again, and Warden remembers the user: a denied client could detect the middleware. The code works on copies, which
+    # are dropped.
     module Untraced
-      # What an env has about who sent the request, also what is remembered of having read it. What is remembered of the body has
-      # to stay: a body can be read only once.
+      # Keys of an env about its client, and caches of having read them. Caches of the body must stay, as a body can be read
+      # only once.
       ABOUT = /session|cookie|flash|warden/.freeze
       COPIED = %w[rack.session rack.session.options action_dispatch.cookies action_dispatch.request.flash_hash].freeze
       WARDEN = "warden"
@@ -15,7 +15,7 @@ module Profiler
 
       class << self
         # @param env [Hash] of a request that nobody else works on meanwhile
-        # @yieldreturn [Object] what is returned; nil where Warden's +throw+ ends it
+        # @yieldreturn [Object] the result; nil if Warden's +throw+ ends the block
         def read(env)
           before = env.select { |key, _value| ABOUT.match?(key) }
           before.each { |key, value| env[key] = copy(value) if value.is_a?(Hash) || (value && COPIED.include?(key)) }
@@ -29,7 +29,7 @@ module Profiler
 
         private
 
-        # With the Hashes in it: a session that is not loaded yet loads into one.
+        # Copies nested Hashes too: a session that is not loaded yet loads into one.
         def copy(object)
           object.dup.tap do |it|
             it.instance_variables.each do |name|

@@ -2,8 +2,8 @@
 
 module Profiler
   class Profile
-    # Parts of a profile, and what it is against others: what is asked after the work. Loaded by the first that asks, as
-    # to require the profiler would else take a tenth longer.
+    # Queries on profiles: filters, trees, details and comparisons. It is loaded on first use, as requiring the profiler would
+    # take a tenth longer with it.
     #
     # @api private
     module Analysis
@@ -28,7 +28,7 @@ module Profiler
           nodes, roots = profile.send(:_tree, type)
           functions = profile.send(:_functions)
           made = Array.new(nodes.size)
-          # From the last on, as callers stand before whom they called. There can be a hundred thousand.
+          # Backwards, as callers come before their callees. There can be a hundred thousand nodes.
           (nodes.size - 1).downto(0) do |place|
             function, own, total, children = nodes[place]
             name, path, first_line = functions[function]
@@ -37,8 +37,8 @@ module Profiler
           made.values_at(*roots)
         end
 
-        # See {Profile#methods_like}.
-        def methods_like(profile, pattern, type)
+        # See {Profile#find_methods}.
+        def find_methods(profile, pattern, type)
           functions = profile.send(:_functions)
           near = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
           found = functions_like(profile, pattern).map do |id|
@@ -75,7 +75,7 @@ module Profiler
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")
           found = profile.send(:_functions).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
-          raise ArgumentError, "no function is like #{pattern.inspect}" if found.empty? && !none
+          raise ArgumentError, "no function matches #{pattern.inspect}" if found.empty? && !none
 
           found
         end
@@ -87,14 +87,14 @@ module Profiler
           return found if found.any?
 
           there = threads.map { |id, name| "#{name.inspect} (#{id})" }.uniq.first(20).join(", ")
-          raise ArgumentError, "no thread is like #{pattern.inspect} (there are #{there})"
+          raise ArgumentError, "no thread matches #{pattern.inspect} (there are #{there})"
         end
 
         def pattern_of(pattern)
           return pattern if pattern.is_a?(Regexp)
           return /\A#{Regexp.escape(pattern)}\z/ if pattern.is_a?(String)
 
-          raise ArgumentError, "#{pattern.inspect} is no pattern (allowed: Regexp, String)"
+          raise ArgumentError, "#{pattern.inspect} is not a pattern (allowed: Regexp, String)"
         end
       end
     end

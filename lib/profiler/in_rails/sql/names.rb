@@ -3,10 +3,10 @@
 module Profiler
   module InRails
     module Sql
-      # Tells which of SQLite's double-quoted tokens are names for certain: those that stand where its grammar has no room for a
-      # string. In an expression, one that names no column is a string.
+      # Decides which of SQLite's double-quoted tokens are certainly names: those where its grammar allows no string. In an
+      # expression, a token that names no column is a string.
       class Names
-        # Words before INTO in an INSERT; in VACUUM INTO it is a file that follows.
+        # Words before INTO in an INSERT. VACUUM INTO is followed by a file.
         INSERT = %w[INSERT REPLACE IGNORE ABORT FAIL ROLLBACK].freeze
         TABLE_FOLLOWS = %w[JOIN UPDATE TABLE].freeze
         QUALIFIES = /\s*\.\s*["*A-Za-z_]/.freeze
@@ -30,7 +30,7 @@ module Profiler
           @last = token
         end
 
-        # Whether the double-quoted token that ends where the scanner stands is a name.
+        # Whether the double-quoted token that ends at the scanner's position is a name.
         #
         # @param scanner [StringScanner]
         def certain?(scanner)

@@ -6,35 +6,35 @@ require_relative "names"
 module Profiler
   module InRails
     module Sql
-      # Reads a statement token by token, as its database would, and keeps what is known to be no value: words, operators, and
-      # quoted names. At the first token whose end or meaning is in doubt it stops, since all that follows could be read wrongly.
+      # Reads a statement token by token, as its database would, and keeps words, operators and quoted names. It stops at the
+      # first token whose end or meaning is in doubt, since everything after it could be misread.
       class Scanner
         SPACE = /[ \t\r\n\f]+/.freeze
         WORD = /[A-Za-z_\u0080-\u{10ffff}][\w$\u0080-\u{10ffff}]*/.freeze
-        # Also what begins like a number and may be anything: 0xff, 1e5, 4711abc.
+        # Includes everything that begins like a number: 0xff, 1e5, 4711abc.
         NUMBER = /\.?\d[\w.\u0080-\u{10ffff}]*+(?:(?<=[eE])[-+]\d+)?/.freeze
         OPERATORS = %r{[-+*/<>=!~%^&|,;:().?@]}.freeze
-        # No end of a line but \n is one to all databases.
+        # The end of a line is \n alone, as databases differ on others.
         LINE_COMMENT = /--[^\r\n]*(?:\r?\n|\z)/.freeze
         HASH_COMMENT = /#[^\r\n]*(?:\r?\n|\z)/.freeze
-        # PostgreSQL nests comments, others do not; MySQL runs what is in some, and reads quotes in hints.
+        # PostgreSQL nests comments, others do not. MySQL executes some, and reads quotes in hints.
         COMMENT = %r{/\*(?!!|M!|\+(?:(?!\*/).)*['"`])(?:(?!/\*|\*/).)*+\*/}m.freeze
         DOUBTFUL_COMMENT = %r{/\*|--|\#}.freeze
         STRING = /'(?:[^']|'')*+'/m.freeze
         ESCAPED_STRING = /'(?:[^'\\]|''|\\.)*+'/m.freeze
-        # A backslash before a quote means one thing or another, as the server is set: such a string has no certain end.
+        # Without a backslash before a quote, whose meaning depends on the server's settings.
         CERTAIN_STRING = /'(?:[^'\\]|''|\\[^'])*+'/m.freeze
         CERTAIN_DOUBLE = /"(?:[^"\\]|""|\\[^"])*+"/m.freeze
         DOUBLE = /"(?:[^"]|"")*+"/m.freeze
         BACKTICK = /`(?:[^`\\]|``)*+`/m.freeze
         DOLLAR_QUOTE = /\$((?:[A-Za-z_\u0080-\u{10ffff}][\w\u0080-\u{10ffff}]*)?)\$.*?\$\1\$/m.freeze
         BRACKETS = /\[[A-Za-z_][\w ]*\]/.freeze
-        # What changes how a string is read in a database that we do not know: q'[...]', U&'...', three quotes, a dollar in a word.
+        # Strings of unknown databases with a syntax of their own: q'[...]', U&'...', three quotes, a dollar in a word.
         ODD = /n?q'|u&['"]|\'{3}|"{3}|[\w\u0080-\u{10ffff}]+\$/i.freeze
         PREFIXED = /[xbn](?=')/i.freeze
         VALUES = /\A(?:true|false)\z/i.freeze
         DROPPED = " ..."
-        # Characters, before lists of values become one.
+        # Characters, before lists of values are collapsed.
         ENOUGH = 800
         private_constant(*constants(false))
 
@@ -118,7 +118,7 @@ module Profiler
           found && "?"
         end
 
-        # To PostgreSQL a name. To SQLite one as well, unless there is none of that name: then it is a string.
+        # A name in PostgreSQL. In SQLite it is a name too, unless none of that name exists: then it is a string.
         def double
           case @dialect
           when :postgresql then @scanner.scan(DOUBLE)

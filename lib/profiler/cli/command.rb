@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "optparse"
+
+module Profiler
+  module CLI
+    # The base of all commands. A command defines +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define} and does its
+    # work in {#call}.
+    class Command
+      class << self
+        # Its line in the list of commands.
+        def summary
+          self::SUMMARY
+        end
+      end
+
+      # @param argv [Array<String>] the arguments after the command
+      # @return [Integer] the exit status
+      def run(argv)
+        @help = false
+        rest = parse(argv)
+        return call(rest) unless @help
+
+        puts help
+        0
+      end
+
+      # @return [String] the options, with examples
+      def help
+        parser.help
+      end
+
+      # @return [Array<String>] +--json+ and the like, for shells
+      def long_options
+        parser.help.scan(/^\s+(?:-\w, )?(--[a-z][a-z-]*)/).flatten.uniq
+      end
+
+      private
+
+      # @abstract Adds the command's options.
+      # @param parser [OptionParser]
+      def define(parser); end
+
+      # @abstract
+      # @param arguments [Array<String>] without options
+      # @return [Integer] the exit status
+      def call(arguments)
+        raise NotImplementedError
+      end
+
+      # Whether options may stand among and after the arguments. They may not before another program's command line.
+      def options_anywhere?
+        true
+      end
+
+      def parse(argv)
+        options_anywhere? ? parser.permute(argv) : parser.order(argv)
+      rescue OptionParser::ParseError => e
+        raise UsageError, "#{problem(e)}; see profiler #{name} --help"
+      end
+
+      def parser
+        OptionParser.new do |parser|
+          parser.version = VERSION
+          parser.banner = "#{self.class.summary}\n\nUsage: profiler #{self.class::USAGE}\n\nOptions:"
+          define(parser)
+          parser.on("-h", "--help", "this text") { @help = true }
+          parser.separator("\nExamples:")
+          self.class::EXAMPLES.each_line(chomp: true) { |line| parser.separator(line.empty? ? "" : "  #{line}") }
+        end
+      end
+
+      # OptionParser's own messages have two lines in some Rubies, and do not name the command.
+      def problem(error)
+        option, value = error.args
+        case error
+        when OptionParser::MissingArgument then "#{option} needs a value"
+        when OptionParser::NeedlessArgument then "#{option} takes no value"
+        when OptionParser::AmbiguousOption then "#{option} could be several options"
+        when OptionParser::InvalidOption then "#{name} has no option #{option}"
+        else "#{option} cannot be #{value.inspect}"
+        end
+      end
+
+      # Without a limit on nesting: a call tree is as deep as its stacks.
+      def print_json(value)
+        require "json"
+        puts JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
+      end
+
+      def name
+        self.class.name[/\w+\z/].downcase
+      end
+
+      # Loaded this late, as help must work where the extension does not load.
+      def load_profiler
+        require_relative "../platform"
+        reason = Platform.unsupported_reason
+        raise Failure, "cannot work on this Ruby: #{reason}" if reason
+
+        require_relative "../../profiler"
+      rescue LoadError => e
+        raise Failure, "the extension does not load: #{e.message}"
+      end
+    end
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "files"
+
+module Profiler
+  module CLI
+    # Options that select a part of a profile and a sample type.
+    module Options
+      include Files
+
+      private
+
+      def part_options(parser)
+        type_option(parser)
+        parser.on("--thread RE", "only threads with such a name") { |text| part[:thread] = pattern("--thread", text) }
+        parser.on("--focus RE", "only stacks with such a function (of such a path, if RE has a / in it)") { |text| part[:focus] = pattern("--focus", text) }
+        parser.on("--ignore RE", "only stacks without such a function") { |text| part[:ignore] = pattern("--ignore", text) }
+        parser.on("--hide RE", "remove such functions; their weight is attributed to their callers") { |text| part[:hide] = pattern("--hide", text) }
+        parser.on("--app-only", "remove functions of gems, of Ruby and in C") { part[:app_only] = true }
+        trim_option(parser)
+        gc_option(parser)
+      end
+
+      def type_option(parser)
+        parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
+      end
+
+      def part
+        @part ||= {}
+      end
+
+      def pattern(option, text)
+        Regexp.new(text)
+      rescue RegexpError => e
+        raise UsageError, "#{option} #{text.inspect} is not a regular expression: #{e.message}"
+      end
+
+      # @return [Profile] the selected part of the file
+      def read_part(path)
+        profile = read(path)
+        begin
+          @part ? profile.filter(**@part) : profile
+        rescue ArgumentError => e
+          raise Failure, "#{path}: #{e.message}"
+        end
+      end
+
+      # Runs the block, and adds the file's name to errors about the profile.
+      def asking(path)
+        yield
+      rescue ArgumentError => e
+        raise Failure, "#{path}: #{e.message}"
+      end
+
+      # The name of the sample type that is shown.
+      def type_of(profile)
+        @type || profile.send(:_default_type)
+      end
+
+      def amount(type, weight)
+        Profile.send(:_amount, type, weight)
+      end
+
+      def percent(part, whole)
+        Profile.send(:_percent, part, whole)
+      end
+
+      # Escapes a name: one line, harmless to a terminal, and never empty.
+      def clean(name)
+        text = Profile.send(:_clean, name)
+        text.empty? ? "(no name)" : text
+      end
+
+      def place(row)
+        return "" if row[:path].empty?
+        return clean(row[:path]) if row[:first_line].to_i.zero?
+
+        "#{clean(row[:path])}:#{row[:first_line]}"
+      end
+
+      def one_file(arguments)
+        return arguments.first if arguments.size == 1
+
+        problem = arguments.empty? ? "which file?" : "one file at a time, not #{arguments.size}: #{arguments.join(" ")}"
+        raise UsageError, "#{problem} (profiler #{self.class::USAGE})"
+      end
+
+      # Parses the value of +--limit+.
+      def limit_of(text)
+        return Integer(text, 10) if text.match?(/\A\d+\z/)
+
+        raise UsageError, "--limit #{text.inspect} is not a number from 0 (all) on"
+      end
+
+      def share(option, text)
+        found = text[/\A(\d+(?:\.\d+)?)%?\z/, 1]
+        return Float(found) / 100 if found
+
+        raise UsageError, "#{option} #{text.inspect} is not a share like 5%"
+      end
+    end
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Middleware
+    # Parses the profile options of a request: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>.
+    # Both have the same syntax; a mode alone is short for <tt>mode=</tt>.
+    class RequestParser
+      HEADER = "HTTP_X_PROFILE"
+      MODES = %w[cpu wall allocations object heap retained].freeze
+      NUMBERS = %w[interval every].freeze
+      LONGEST = 200
+      private_constant :LONGEST
+
+      # @param parameter [String, nil] of the query; nil: only the header counts
+      def initialize(parameter)
+        @prefix = "#{parameter}=".b if parameter
+      end
+
+      # Finds the options of a request cheaply, without parsing them; nil if there are none.
+      #
+      # @return [String, nil]
+      def in(env)
+        header = env[HEADER]
+        return header if header
+        return unless @prefix
+
+        query = env["QUERY_STRING"]
+        return if query.nil? || query.empty?
+
+        query = query.b # a client can send any bytes
+        pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
+        words = decode(pair.delete_prefix(@prefix))
+        # Otherwise the parameter is the app's own.
+        words if MODES.include?(words[/\A(?:mode=)?(\w+)/, 1]) || Shown.name?(words)
+      end
+
+      # @param words [String]
+      # @return [Hash] options of a session
+      # @raise [ArgumentError]
+      def parse(words)
+        raise ArgumentError, "the request is longer than #{LONGEST} bytes" if words.bytesize > LONGEST
+
+        words.scrub("?").split(";").to_h do |word|
+          name, value = word.strip.split("=", 2)
+          name, value = "mode", name unless value
+          option(name, value)
+        end
+      end
+
+      private
+
+      def option(name, value)
+        case name
+        when "mode" then [:mode, value.split(",").map { |it| mode(it) }]
+        when *NUMBERS then [name.to_sym, Integer(value, 10, exception: false) || (raise ArgumentError, "#{name}: #{value.inspect} is not an Integer")]
+        when "timeline" then [:timeline, value == "1"]
+        else raise ArgumentError, "#{name.inspect} is not an option (allowed: mode, interval, every, timeline)"
+        end
+      end
+
+      def mode(name)
+        raise ArgumentError, "#{name.inspect} is not a mode (allowed: #{MODES.join(", ")})" unless MODES.include?(name)
+
+        name.to_sym
+      end
+
+      def decode(text)
+        text.tr("+", " ").gsub(/%(\h\h)/n) { $1.hex.chr }.force_encoding(Encoding::UTF_8).scrub("?")
+      end
+    end
+  end
+end

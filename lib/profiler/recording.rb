@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+module Profiler
+  # The profile of one request, job or example: of its own fiber and those created in it, and on other threads of what is done
+  # {inside} there.
+  class Recording
+    # The result of a piece of work.
+    #
+    # +id+ is its name in the directory or store, +reason+ +:asked+, +:sampled+ or +:slow+, +labels+ those on all of its
+    # samples, +seconds+ how long it took, +location+ where the store put it.
+    Result = Struct.new(:id, :profile, :reason, :labels, :seconds, :location, keyword_init: true)
+
+    attr_reader :reason, :thread
+    # Its start, seconds on the monotonic clock.
+    attr_reader :began
+
+    # @param policy [Policy]
+    def initialize(policy, reason)
+      @policy = policy
+      @reason = reason
+      @thread = Thread.current
+      @scope = Labels.new_scope
+      # :beginning, :open, :ending or :over. It is set where no exception can arrive between the change and this.
+      @phase = :beginning
+    end
+
+    # @param options [Hash, Session::Prepared] as for {Profiler.start}, or {Session.prepared}
+    # @yield when it has begun, to make it known
+    def start(options)
+      Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
+      @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      yield
+      @phase = :open
+    end
+
+    # Whether nothing of it is left to do.
+    def over?
+      @phase == :over || (@phase == :open && !@policy.open?(self))
+    end
+
+    # Its name in the store, known before it is stored.
+    def id
+      @id ||= @policy.new_id
+    end
+
+    # Includes the block in the recording, on any thread and any number of times.
+    def inside
+      join unless Thread.current.equal?(@thread)
+      # An exception from outside may arrive after enter_scope has finished, so leave runs in any case.
+      before = Labels.current
+      begin
+        Labels.enter_scope(before, @scope)
+        yield
+      ensure
+        Labels.leave(before)
+      end
+    end
+
+    def seconds
+      Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began
+    end
+
+    # Ends the recording. The second call does nothing.
+    #
+    # @param labels [Hash] for all of its samples
+    # @yieldreturn [Hash] labels that are expensive to find, only called if the profile is kept
+    # @return [Result, nil] nil if it was not slow enough to be kept, or was over
+    def finish(labels = {})
+      took = seconds
+      session = take or return
+      @phase = :ending
+      return session.discard unless @policy.keeps?(self, took)
+
+      profile = session.stop
+      labels = (block_given? ? yield : labels).compact
+      profile = profile.send(:_with_labels, labels) unless labels.empty?
+      @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
+    ensure
+      leave if session
+    end
+
+    # Ends the recording without a result.
+    def discard
+      session = take or return
+      @discarded = true
+      session.discard
+    ensure
+      leave if session
+    end
+
+    # Leaves the end to somebody else: a body that is sent, or a hijacked connection.
+    #
+    # @return [self]
+    def hand_over
+      @handed_over = true
+      self
+    end
+
+    def handed_over? = @handed_over ? true : false
+
+    # Gives up a recording that did not begin, or that an exception kept from ending. It does nothing if the recording is over.
+    #
+    # @return [nil]
+    def abandon
+      @phase = :over
+      @policy.ends?(self)
+      @session&.discard
+      nil
+    ensure
+      leave
+    end
+
+    def discarded? = @discarded ? true : false
+
+    # Ends a recording that takes too long, and keeps it.
+    def expire
+      @policy.quietly { finish(cut: "after #{@policy.duration} s") }
+    end
+
+    private
+
+    # Gives the session to the first caller that ends it.
+    def take
+      return unless @policy.ends?(self)
+
+      session = @session
+      @session = nil
+      session
+    end
+
+    def leave
+      @phase = :over
+      @session = nil
+      @policy.leaves(self)
+    end
+
+    def join
+      @session&.join
+    rescue NotRunning
+      nil # it came to its end just now
+    end
+  end
+end

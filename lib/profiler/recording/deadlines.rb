@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Recording
+    # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
+    # checks about ten times in that period. At its end it releases the idle resources of finished sessions.
+    class Deadlines
+      # @param seconds [Numeric]
+      def initialize(seconds)
+        @seconds = seconds
+        @period = (seconds / 10.0).clamp(0.01, 1.0)
+        # In the order of their deadlines. By identity, so that operations run no Ruby code: no lock is needed.
+        @open = {}.compare_by_identity
+      end
+
+      # The number of open recordings.
+      def size = @open.size
+
+      # @param recording [#expire, #thread, #began]
+      def add(recording)
+        @open[recording] = recording.began + @seconds
+        @thread = Thread.new { watch } unless @thread&.alive?
+      end
+
+      # Whether the recording is open.
+      def include?(recording) = @open.key?(recording)
+
+      # @return [Float, nil] its deadline; nil if it was not open
+      def delete(recording)
+        @open.delete(recording)
+      end
+
+      # Keeps, in a forked child, the recordings of the thread that forked: others are the parent's.
+      def start_over
+        @open.select! { |recording, _at| recording.thread.alive? }
+      end
+
+      private
+
+      def watch
+        Thread.current.name = "profiler"
+        Thread.current.report_on_exception = false
+        loop do
+          sleep(@period)
+          due.each(&:expire)
+          break if over?
+        end
+        Session.send(:_let_go)
+      end
+
+      # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.
+      def over?
+        @thread = nil
+        return true if @open.empty?
+
+        @thread ||= Thread.current
+        !@thread.equal?(Thread.current)
+      end
+
+      def due
+        @open.to_a.take_while { |_recording, at| at <= now }.map(&:first)
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "policy"
+
+module Profiler
+  class Recording
+    # Profiles single examples of a test suite, and lists the slowest.
+    class Examples
+      # Options of the policy. Nothing is refused for its rate, as tests run one by one.
+      DEFAULTS = { keep: 1_000, rate: 1_000_000, duration: 3_600 }.freeze
+      SLOWEST = 10
+      private_constant :DEFAULTS, :SLOWEST
+
+      # A profiled example: its name, +seconds+ and the location of its profile.
+      Row = Struct.new(:name, :seconds, :location)
+
+      # @param out [String] a directory
+      # @param options [Hash] as for {Policy#initialize}
+      def initialize(out: ENV["PROFILER_OUT_DIR"] || File.join("tmp", "profiler"), **options)
+        @options = { out: out, **DEFAULTS, **options }
+        @policies = {}
+        @rows = []
+      end
+
+      # Runs the block, an example.
+      #
+      # @param name [String]
+      # @param asked [Hash] options for this one
+      def run(name, asked = {}, &example)
+        policy = @policies[asked] ||= Policy.new(**@options, **asked)
+        # Without a recording, as on an unsupported Ruby or with too many at once, the example runs all the same.
+        recording = policy.quietly { policy.on_demand }
+        return yield unless recording
+
+        began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        begin
+          recording.inside(&example)
+        ensure
+          result = policy.quietly { recording.finish(example: name) }
+          @rows << Row.new(name, Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, result&.location)
+        end
+      end
+
+      # The slowest examples, for the end of a suite; nil if there was none.
+      #
+      # @return [String, nil]
+      def summary
+        return if @rows.empty?
+
+        rows = @rows.sort_by { |it| -it.seconds }.first(SLOWEST)
+        ["[profiler] #{@rows.size} profiled, the slowest:", *rows.map { |it| format("  %8.3f s  %s  %s", it.seconds, it.name, it.location) }].join("\n")
+      end
+    end
+  end
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Recording
+    # Limits concurrent recordings and profiles per minute, in each process.
+    class Limits
+      WINDOW = 60.0
+
+      # @param concurrency [Integer] at once
+      # @param rate [Integer] in a minute
+      def initialize(concurrency, rate)
+        @concurrency = concurrency
+        @rate = rate
+        @mutex = Mutex.new
+        start_over
+      end
+
+      # Takes a slot for +holder+, until {leave}. An exception from outside may prevent that, so a holder that is over counts no
+      # more.
+      #
+      # @param holder [#over?] by its identity
+      # @return [nil, String] the reason of a refusal
+      def enter(holder)
+        @mutex.synchronize do
+          @inside.delete_if { |it, _| it.over? }
+          return "#{@concurrency} profiles are running already" if @inside.size >= @concurrency
+          return "#{@rate} profiles were taken within a minute" unless room?
+
+          @times << now
+          @inside[holder] = true
+          nil
+        end
+      end
+
+      # Frees the slot of +holder+. Repeated calls do nothing.
+      def leave(holder)
+        @inside.delete(holder)
+      end
+
+      # Whether a slot is taken.
+      def any? = @inside.each_key.any? { |it| !it.over? }
+
+      # Frees all slots in a forked child, as they are the parent's.
+      def start_over
+        @inside = {}.compare_by_identity
+        @times = []
+      end
+
+      private
+
+      def room?
+        till = now - WINDOW
+        @times.shift while @times.any? && @times.first < till
+        @times.size < @rate
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

@@ -1,0 +1,272 @@
+# frozen_string_literal: true
+
+require_relative "../recording"
+require_relative "deadlines"
+require_relative "directory"
+require_relative "limits"
+
+module Profiler
+  class Recording
+    # Raised for work that is not profiled; the message says why.
+    class Refused < Error; end
+
+    # The rules of a middleware for Rack, Sidekiq or Active Job: which work is profiled, within which limits, and where the
+    # results go.
+    class Policy
+      # Concurrent pieces of work that are observed for being slow.
+      WATCHED = 256
+      ALWAYS_ON_INTERVAL = 10_000
+      # Seconds to wait for a profile that is being written, with a pause between checks.
+      PATIENCE = 1.0
+      PAUSE = 0.01
+      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
+
+      attr_reader :duration
+
+      # @param mode [Symbol, Array<Symbol>] as for {Profiler.run}
+      # @param interval [Integer, nil] microseconds: by default 1,000, and 10,000 for +slower_than+
+      # @param sample_rate [Numeric] share of all work that is profiled, 0 to 1
+      # @param slower_than [Numeric, nil] seconds; all work is profiled, and only slower profiles are kept
+      # @param out [String, Pathname, #call, #store] a directory, or an object that is called with each {Result} or stores it
+      # @param format [String] of files in a directory
+      # @param keep [Integer] files in a directory; the oldest are removed
+      # @param concurrency [Integer] concurrent profiles, except those for +slower_than+
+      # @param rate [Integer] profiles per minute
+      # @param duration [Numeric] seconds, after which a profile ends and is kept
+      # @param options [Hash] other options of {Profiler.start}
+      # @raise [ArgumentError]
+      def initialize(mode: :cpu, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
+                     concurrency: 8, rate: 60, duration: 60, **options)
+        number("sample_rate", sample_rate, 0..1)
+        number("slower_than", slower_than, 0..) if slower_than
+        [["concurrency", concurrency], ["rate", rate]].each { |name, value| integer(name, value) }
+        number("duration", duration, 0.01..)
+        @mode = mode
+        @interval = interval
+        @sample_rate = sample_rate
+        @slower_than = slower_than
+        @duration = duration
+        @options = options
+        @store = store_for(out, format, keep)
+        @limits = Limits.new(concurrency, rate)
+        @kept = Limits.new(WATCHED, rate)
+        @deadlines = Deadlines.new(duration)
+        # Recordings that began inside of {guarded}, by fiber.
+        @guarded = {}.compare_by_identity
+        @forking = Mutex.new
+        @pid = Process.pid
+        @told = {}
+        @asked_options = session_options(nil)
+        return unless defined?(Session)
+
+        Session.check(**@asked_options.except(:threads))
+        @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
+      end
+
+      # Begins a requested recording.
+      #
+      # @param asked [Hash] requested options, in place of those of the policy
+      # @return [Recording]
+      # @raise [Refused]
+      def on_demand(asked = {})
+        begin_limited(:asked, asked)
+      end
+
+      # Begins a recording of work that did not request one, if it is sampled or may be slow.
+      #
+      # @return [Recording, nil]
+      def by_chance
+        if @sample_rate != 0 && rand < @sample_rate
+          begin_limited(:sampled, {})
+        elsif @slow_options && @deadlines.size < WATCHED
+          begin_one(:slow, @slow_options)
+        end
+      rescue Refused
+        nil # and the next one will do
+      rescue *OWN_TROUBLE => e
+        lost(e)
+      end
+
+      # Runs the block, which begins recordings, and ends each or hands it over. A recording that an exception (as of Timeout)
+      # kept from that is abandoned.
+      #
+      # @return what the block returns
+      def guarded
+        fiber = Fiber.current
+        outer = @guarded[fiber]
+        begun = @guarded[fiber] = []
+        yield
+      ensure
+        begun&.each { |recording| recording.abandon unless recording.handed_over? }
+        outer ? @guarded[fiber] = outer : @guarded.delete(fiber)
+      end
+
+      # Whether only requested work is profiled.
+      def idle?
+        !@slower_than && !@sample_rate.positive?
+      end
+
+      # The name of a recording in the store.
+      #
+      # @api private
+      def new_id
+        @store.respond_to?(:new_id) ? @store.new_id : Random.urandom(8).unpack1("H*")
+      end
+
+      # @api private
+      def keeps?(recording, seconds)
+        return true unless recording.reason == :slow
+        return false if seconds < @slower_than || @kept.enter(recording)
+
+        @kept.leave(recording)
+        true
+      end
+
+      # @api private
+      def slow?(seconds)
+        @slower_than && seconds >= @slower_than
+      end
+
+      # Closes the recording. Of concurrent callers only the first gets true.
+      #
+      # @return [Boolean]
+      # @api private
+      def ends?(recording)
+        @deadlines.delete(recording) ? true : false
+      end
+
+      # Whether it has begun and nobody has ended it.
+      #
+      # @api private
+      def open?(recording)
+        @deadlines.include?(recording)
+      end
+
+      # Frees the slot of a recording, whose profile is stored or does not exist.
+      #
+      # @return [nil]
+      # @api private
+      def leaves(recording)
+        @limits.leave(recording)
+        nil
+      end
+
+      # @api private
+      def store(result)
+        calling do
+          if @store.respond_to?(:store)
+            result.location = @store.store(result)
+          else
+            @store.call(result)
+          end
+          result
+        end
+      end
+
+      # @param name [String, nil] an id; nil: the newest
+      # @return [Profile, nil] nil if it does not exist, or the store cannot fetch
+      # @api private
+      def fetch(name)
+        return unless @store.respond_to?(:fetch)
+
+        # The last profile may still be on its way: a response is sent before its profile is written.
+        (PATIENCE / PAUSE).round.times do
+          break unless @limits.any?
+
+          profile = @store.fetch(name) if name
+          return profile if profile
+
+          sleep(PAUSE)
+        end
+        @store.fetch(name)
+      end
+
+      # Runs the block and reports errors of the profiler's own, each kind once, so that the app goes on. Other exceptions came
+      # from outside, and propagate.
+      def quietly
+        yield
+      rescue *OWN_TROUBLE => e
+        lost(e)
+      end
+
+      # Runs the app's own callbacks, which may raise anything. Exceptions from other threads are deferred until their end.
+      def calling
+        Thread.handle_interrupt(StandardError => :never) do
+          yield
+        rescue StandardError, ScriptError, SystemStackError => e # NotImplementedError and LoadError are of the second kind
+          lost(e)
+        end
+      end
+
+      private
+
+      def begin_limited(reason, asked)
+        begin_one(reason, @asked_options.merge(asked)) do |recording|
+          why = Platform.unsupported_reason || @limits.enter(recording)
+          raise Refused, why if why
+        end
+      end
+
+      # @yield [Recording] before it begins
+      def begin_one(reason, options)
+        start_over unless @pid == Process.pid
+        recording = Recording.new(self, reason)
+        @guarded[Fiber.current]&.push(recording)
+        begin
+          yield recording if block_given?
+          recording.start(options) { @deadlines.add(recording) }
+          begun = recording
+        ensure
+          recording.abandon unless begun
+        end
+      rescue ArgumentError, Unsupported => e
+        raise Refused, e.message
+      end
+
+      # Forgets the parent's recordings in a forked child.
+      def start_over
+        @forking.synchronize do
+          next if @pid == Process.pid
+
+          [@limits, @kept, @deadlines].each(&:start_over)
+          @guarded.clear
+          @pid = Process.pid
+        end
+      end
+
+      # @param default [Integer, nil] the interval without an option
+      def session_options(default)
+        timed = (Array(@mode) & %i[cpu wall]).any?
+        { mode: @mode, interval: (@interval || default if timed), threads: :current, **@options }.compact
+      end
+
+      def store_for(out, format, keep)
+        case out
+        when String, ->(it) { it.respond_to?(:to_path) } then Directory.new(out, format: format, keep: keep)
+        when ->(it) { it.respond_to?(:call) || it.respond_to?(:store) } then out
+        else raise ArgumentError, "out: #{out.inspect} is not a destination (allowed: a directory, an object with call or store)"
+        end
+      end
+
+      def number(name, value, allowed)
+        return if value.is_a?(Numeric) && value.real? && allowed.cover?(value)
+
+        raise ArgumentError, "#{name}: #{value.inspect} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " from #{allowed.begin} on"}"
+      end
+
+      def integer(name, value)
+        raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
+      end
+
+      # @return [nil]
+      def lost(error)
+        message = "#{error.class}: #{error.message}"
+        return if @told.size >= 20 || @told[message]
+
+        @told[message] = true
+        warn "[profiler] a profile was lost: #{message}"
+        nil
+      end
+    end
+  end
+end

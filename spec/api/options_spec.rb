@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+
+# Bad input: an error that names the value and what is allowed; the app's own result unchanged; nothing
+# half-written left behind.
+RSpec.describe "Options of Profiler.run" do
+  def message(code)
+    result = ruby_child("-e", "require 'profiler'; begin; #{code}; puts 'no error'; rescue => e; puts \"\#{e.class}: \#{e.message}\"; end")
+    expect(result.status).to be_success, result.err
+    result.out.chomp
+  end
+
+  {
+    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)',
+    "interval: 49" => "ArgumentError: interval: 49 is not an Integer from 50 to 1000000 microseconds",
+    "interval: 1_000_001" => "ArgumentError: interval: 1000001 is not an Integer from 50 to 1000000 microseconds",
+    "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",
+    "interval: 1.5" => "ArgumentError: interval: 1.5 is not an Integer from 50 to 1000000 microseconds",
+    "frequency: 0" => "ArgumentError: frequency: 0 is not an Integer from 1 to 20000 Hz",
+    "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: give one of them",
+    "mode: :allocations, every: 0" => "ArgumentError: every: 0 is not an Integer from 1 to 1000000 objects",
+    "mode: :allocations, every: 1.5" => "ArgumentError: every: 1.5 is not an Integer from 1 to 1000000 objects",
+    "mode: :allocations, every_bytes: 1_023" => "ArgumentError: every_bytes: 1023 is not an Integer from 1024 to 1073741824 bytes",
+    "mode: :allocations, every: 1, every_bytes: 2_048" => "ArgumentError: every: and every_bytes: say the same thing: give one of them",
+    "every_bytes: 4_096" => "ArgumentError: every_bytes: 4096 is for objects, which need mode: :allocations or :heap",
+    "every: 10" => "ArgumentError: every: 10 is for objects, which need mode: :allocations or :heap",
+    "mode: :allocations, interval: 1000" => "ArgumentError: interval: 1000 is for time, which needs mode: :cpu or :wall",
+    "mode: :allocations, engine: :perf" => "ArgumentError: engine: :perf is for time, which needs mode: :cpu or :wall",
+    "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",
+    "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :perf, :thread_timer, :ticker, :setitimer, :safepoint)",
+    "gc: :leaf" => "ArgumentError: gc: :leaf is not a place (allowed: :root, :ignore)",
+    "timeline: 1" => "ArgumentError: timeline: 1 is not a choice (allowed: true, false)",
+    "raw: :yes" => "ArgumentError: raw: :yes is not a choice (allowed: true, false)",
+    "raw: true, timeline: true" => "ArgumentError: timeline: and raw: say the same thing: give one of them",
+    "metadata: 3" => "ArgumentError: metadata: 3 is not a Hash",
+    "colour: 1" => "ArgumentError: unknown keyword: :colour",
+    'out: "x.unknown"' => /\AArgumentError: .*x\.unknown.*\.pb\.gz.*\.svg/,
+    'out: "x.svg", format: :jpeg' => /\AArgumentError: .*jpeg.*pprof.*svg/,
+    'out: "/no/such/place/x.svg"' => "Errno::ENOENT: No such file or directory - /no/such/place/x.svg",
+    'out: "/proc/x.svg"' => /\AErrno::(ENOENT|EACCES|EPERM): .*x\.svg/
+  }.each do |options, expected|
+    it "refuses #{options}, before the block runs" do
+      ran = message("Profiler.run(#{options}) { abort 'the block ran' }")
+      expect(ran).to expected.is_a?(Regexp) ? match(expected) : eq(expected)
+    end
+  end
+
+  it "accept every documented value" do
+    ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
+     "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true", "timeline: true", "raw: false", "timeline: nil",
+     "mode: :allocations", "mode: :object, every: 1_000_000", "mode: %i[cpu allocations], interval: 50, every: 1"].each do |options|
+      expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
+    end
+  end
+
+  it "require a block" do
+    expect(message("Profiler.run")).to eq("ArgumentError: no block given")
+  end
+
+  describe "out:" do
+    around { |example| Dir.mktmpdir { |directory| Dir.chdir(directory) { example.run } } }
+
+    def run(code)
+      ruby_child("-e", "require 'profiler'; #{code}", chdir: Dir.pwd)
+    end
+
+    it "replaces the file atomically, readable by its owner alone" do
+      File.write("cpu.svg", "old")
+      result = run("Profiler.run(out: 'cpu.svg') { 100_000.times { |it| it.to_s } }")
+      expect(result.status).to be_success, result.err
+      expect(File.read("cpu.svg")).to include("<svg")
+      expect(File.stat("cpu.svg").mode & 0o777).to eq(0o600)
+      expect(Dir.children(".")).to eq(["cpu.svg"])
+    end
+
+    it "is written when the block raises, and the exception propagates" do
+      result = run("begin; Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; raise IOError, 'mine' }; rescue IOError => e; puts e.message; end")
+      expect([result.out, result.err]).to eq(["mine\n", ""])
+      expect(File.read("cpu.folded")).to include("Integer#to_s").or include("Integer#times")
+    end
+
+    it "is written when the block is left by throw" do
+      result = run("p catch(:out) { Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; throw :out, 5 } }")
+      expect([result.out, result.err]).to eq(["5\n", ""])
+      expect(Dir.children(".")).to eq(["cpu.folded"])
+    end
+
+    it "leaves no partial file when the disk is full" do
+      result = run(<<~RUBY)
+        trap("XFSZ", "IGNORE")
+        Process.setrlimit(:FSIZE, 100)
+        begin; Profiler.run(out: "cpu.svg") { :done }; rescue SystemCallError => e; puts e.class; end
+      RUBY
+      expect(result.out).to eq("Errno::EFBIG\n"), result.err
+      expect(Dir.children(".")).to be_empty
+    end
+
+    it "names the file in errors about what cannot be loaded" do
+      run("Profiler.run(out: 'good.pb.gz') { 100_000.times { |it| it.to_s } }")
+      good = File.binread("good.pb.gz")
+      File.binwrite("cut.pb.gz", good[0, good.size / 2])
+      File.binwrite("text.pb.gz", "hello")
+      File.binwrite("empty.pb.gz", "")
+      result = run("%w[cut text empty missing].each { |it| Profiler::Profile.load(it + '.pb.gz') rescue puts \"\#{$!.class}: \#{$!.message}\" }")
+      lines = result.out.lines
+      expect(lines.size).to eq(4), result.err
+      expect(lines[0]).to match(/\AProfiler::FormatError: cut\.pb\.gz: .*(ends|cut|truncated)/)
+      expect(lines[1]).to match(/\AProfiler::FormatError: text\.pb\.gz: .*not a profile/)
+      expect(lines[2]).to match(/\AProfiler::FormatError: empty\.pb\.gz: /)
+      expect(lines[3]).to match(/\AErrno::ENOENT: .*missing\.pb\.gz/)
+    end
+  end
+end

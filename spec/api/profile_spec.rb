@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require "json"
+
+RSpec.describe "Profiler::Profile" do
+  # A file with labels in it, the same as the example of the formats' tests.
+  let(:shop) { "spec/fixtures/shop.pb.gz" }
+
+  # The result of the code as JSON, with the shop's profile in +shop+.
+  def said(code)
+    prelude = "require 'profiler'; require 'json'; shop = Profiler::Profile.load(#{shop.inspect});"
+    result = ruby_child("-e", "#{prelude} puts JSON.generate((#{code}))")
+    expect(result.err).to eq ""
+    JSON.parse(result.out)
+  end
+
+  # Class and message of what the code raises.
+  def raised(code)
+    said("begin; #{code}; nil; rescue StandardError => e; [e.class.name, e.message]; end")
+  end
+
+  describe "merge" do
+    it "is the sum" do
+      one, twice, thrice = said(<<~RUBY)
+        [shop, shop.merge(shop), Profiler::Profile.merge(shop, shop, shop)].map do |it|
+          { stats: it.stats, top: it.top(limit: 0), samples: it.samples.map(&:to_h), meta: it.meta }
+        end
+      RUBY
+      { twice => 2, thrice => 3 }.each do |merged, times|
+        %w[cpu_ns samples captured dropped handler_ns].each do |figure|
+          expect([figure, merged["stats"][figure]]).to eq [figure, one["stats"][figure] * times]
+        end
+        expect(merged["top"].map { |row| [row["name"], row["self"] / times, row["total"] / times] })
+          .to eq(one["top"].map { |row| row.values_at("name", "self", "total") })
+        expect(merged["samples"].map { |row| [row["frames"], row["labels"], row["cpu"] / times] })
+          .to eq(one["samples"].map { |row| row.values_at("frames", "labels", "cpu") })
+        expect(merged["meta"]["notes"]).to start_with "merged from #{times} profiles"
+        expect(merged["meta"].except("notes")).to eq one["meta"].except("notes")
+      end
+    end
+
+    it "is a profile like any other, also when garbage is collected meanwhile" do
+      code = "GC.stress = true; it = Profiler::Profile.merge(shop, shop.merge(shop)); GC.stress = false"
+      expect(said("#{code}; [it.report.include?('merged from 3 profiles'), it.dump(:folded) == shop.merge(shop, shop).dump(:folded)]"))
+        .to eq [true, true]
+    end
+
+    it "of one alone is that one" do
+      expect(said("Profiler::Profile.merge(shop).to_pprof == shop.to_pprof")).to be true
+    end
+
+    it "refuses an empty list, and what is not a profile" do
+      expect(raised("Profiler::Profile.merge")).to eq ["ArgumentError", "no profile to merge"]
+      expect(raised("shop.merge")).to eq ["ArgumentError", "no profile to merge with"]
+      ["[shop]", "nil", "'a.pb.gz'"].each do |what|
+        expect(raised("shop.merge(shop, #{what})"))
+          .to match ["ArgumentError", /\Acannot merge (Array|NilClass|String): it is not a Profiler::Profile\z/]
+      end
+    end
+  end
+
+  describe "by" do
+    it "sums up each value of a label, and the samples without it" do
+      none, index = said("shop.by(:endpoint)")
+      expect(none).to include("value" => "(none)", "weight" => 807_000_000,
+                              "heaviest" => { "name" => "Shop::Order#<=>", "path" => "/app/lib/shop.rb",
+                                              "first_line" => 20, "self" => 401_234_000 })
+      expect(index).to include("value" => "orders#index", "weight" => 40_000_000)
+      expect(said("shop.by('endpoint', limit: 1)")).to eq [none]
+    end
+
+    it "knows threads and states without labels" do
+      expect(said("shop.by(:thread).map { |it| it[:value] }")).to eq ["main (4711)", "worker; 1 (4712)"]
+      expect(said("shop.by('state').to_h { |it| it.values_at(:value, :weight) }")).to eq("running" => 838_984_000, "gc" => 8_016_000)
+    end
+
+    it "works on a profile that was just recorded" do
+      code = <<~RUBY
+        work = -> { 200_000.times { |number| number.to_s } }
+        profile = Profiler.run(interval: 100) { Thread.new { Thread.current.name = "helper"; work.call }.join; work.call }
+        [profile.by(:thread, limit: 0), profile.stats]
+      RUBY
+      groups, stats = said(code.tr("\n", ";"))
+      expect(groups.sum { |it| it["weight"] }).to eq stats["cpu_ns"]
+      expect(groups.map { |it| it["value"] }).to include(/\Ahelper \(\d+\)\z/)
+    end
+
+    it "is a table in the report" do
+      report = said("shop.report(by: :endpoint)")
+      expect(report).to include("ENDPOINT").and match(/^ *807 ms +95\.3% +\(none\) +401 ms +49\.7% +Shop::Order#<=> /)
+      expect(report).not_to include "FUNCTION"
+    end
+
+    it "names a label that is not there, and those that are" do
+      expected = ["ArgumentError", "no sample has a label \"job\" (there are thread, state, endpoint)"]
+      expect(raised("shop.by(:job)")).to eq expected
+      expect(raised("shop.report(by: :job)")).to eq expected
+      expect(raised("shop.report(by: :thread, sort: :total)")).to match ["ArgumentError", /\Aby: and sort: :total /]
+      expect(raised("shop.by(:thread, limit: -1)")).to match ["ArgumentError", /\Alimit: -1 /]
+    end
+  end
+end

@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "json"
+
+RSpec.describe "The footprint of a session" do
+  include_context "with a program"
+
+  it "is an eighth of the file descriptors at most, and none of the last ones" do
+    skip "the engine is given" if ENV["SPEC_ENGINE"]
+    skip "there is no perf here" unless Perf.available?
+    code = <<~RUBY
+      require "json"
+      require "profiler"
+      def cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+      limit, threads, free = ARGV.map { |it| Integer(it) }
+      Process.setrlimit(:NOFILE, limit, limit)
+      counters = -> { Dir["/proc/self/fd/*"].count { |it| File.readlink(it).include?("perf_event") rescue false } }
+      before = [File.open("/dev/null")]
+      before << File.open("/dev/null") until before.last.fileno >= limit - 1 - free
+      taken = before.size
+      Array.new(threads) { Thread.new { loop { 300.times { |it| it.to_s }; sleep 0.02 } } }
+      session = Profiler.start(engine: :perf)
+      till = cpu + 0.1 # counters come after 5 ms, and timers tick each 4 to 10
+      300.times { |it| it.to_s } while cpu < till
+      sleep 0.4
+      own = counters.call
+      files = 0
+      begin
+        loop { before << File.open("/dev/null"); files += 1 }
+      rescue Errno::EMFILE
+        before.each(&:close)
+      end
+      profile = session.stop
+      puts JSON.generate(own: own, left: limit - taken - own - files, refused: profile.stats[:threads_refused],
+                         notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call,
+                         captured: profile.stats[:captured].positive?)
+    RUBY
+    # A limit, threads, and how many of the highest descriptors are free: the system gives the lowest.
+    outcomes = [[1024, 200, 1_000], [64, 30, 44], [512, 10, 23], [1024, 10, 1_000]].map do |figures|
+      result = ruby_child("-e", code, *figures.map(&:to_s))
+      expect(result.status).to be_success, result.err
+      JSON.parse(result.out)
+    end
+    # Ruby has some of its own, 10 at most.
+    expect(outcomes).to match(
+      [[128, 1], [8, 1], [be_between(1, 8), 1], [11, 0]].map do |own, notes|
+        { "own" => own, "left" => be < 13, "refused" => 0, "notes" => notes, "after" => 0, "captured" => true }
+      end
+    )
+  end
+
+  it "does not grow with the length of the names that an app gives to markers and threads" do
+    expect(run(<<~RUBY)).to eq("true\n[256]\n[256]\n[true]\n[\"x\", \"#{"y" * 256}\"]\n")
+      rss = -> { File.read("/proc/self/statm").split[1].to_i * 4096 >> 20 }
+      session = Profiler.start
+      long = "é" * 500_000
+      Thread.current.name = "n" * 500_000
+      Profiler.marker(long)
+      GC.start
+      before = rss.call
+      300.times { Profiler.marker(long) { } } # 300 MB, with the thread's
+      GC.start
+      p rss.call - before < 100
+      markers = session.stop.markers
+      p markers.map { |it| it.name.bytesize }.uniq, markers.map { |it| it.thread_name.bytesize }.uniq, markers.map { |it| it.name.valid_encoding? }.uniq
+      p Profiler.run { Profiler.marker("x"); Profiler.marker("y" * 256 + "é") }.markers.map(&:name)
+    RUBY
+  end
+
+  it "depends on the live threads, not on all that there ever were" do
+    figures = JSON.parse(run(<<~RUBY, timeout: 120))
+      require "json"
+      visited = -> { Profiler::Testing.states_visited }
+      during = lambda do |number|
+        queue = Queue.new
+        threads = Array.new(number) { Thread.new { queue.pop } }
+        Thread.pass until threads.all?(&:stop?)
+        count = visited.call
+        kept = Thread.new { sleep }
+        Thread.pass until kept.stop?
+        queue.close
+        threads.each(&:join)
+        [count, kept]
+      end
+      session = Profiler.start(engine: :thread_timer)
+      before = visited.call
+      many, kept = during.(1_000)
+      after = visited.call until session.snapshot && after == 2 # Ruby 3.1 may say of the last ones a little late that they have ended
+      again, = during.(100)
+      own = Thread.new { burn; session.snapshot }.value.samples.sum(&:cpu)
+      taken = session.stop.stats
+      puts JSON.generate(before: before, many: many, after: after, again: again, handled: taken[:handler_ns] > 0, over: visited.call,
+                         refused: taken[:threads_refused], own: own > 50_000_000, next: Profiler.run { burn }.stats[:handler_ns].between?(1, 60_000_000))
+    RUBY
+    # The thread that is kept has the last place of all.
+    expect(figures).to eq("before" => 1, "many" => 1_001, "after" => 2, "again" => 102, "handled" => true, "over" => 0,
+                          "refused" => 0, "own" => true, "next" => true)
+  end
+end

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require_relative "../support/tools"
+
+RSpec.describe "Tests of a suite" do
+  include_context "with a box"
+  include Tools
+
+  let(:work) { <<~'RUBY' }
+    class Work
+      def self.burn(milliseconds = 30)
+        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + milliseconds
+        10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
+      end
+    end
+  RUBY
+
+  # Example label, and of each file how often 30 ms of Work.burn, half of which may be off: a tick comes every 4 ms, if not late.
+  def profiles
+    code = <<~RUBY
+      require "profiler"
+      ARGV.each do |file|
+        profile = Profiler::Profile.load(file)
+        rows = profile.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
+        puts [rows.map { |it| it.labels["example"] }.uniq.join(","), profile.meta[:modes].join(","), (rows.sum(&:cpu) / 30_000_000.0).round].join(" | ")
+      end
+    RUBY
+    ruby_child("-e", code, *Dir[in_box("tmp/profiler/*")]).out.lines(chomp: true).sort
+  end
+
+  let(:spec) { <<~RUBY }
+    require "profiler/rspec"
+    #{work}
+    RSpec.describe "A shop" do
+      it("sells", :profile) { Work.burn }
+      it("counts", profile: { mode: %i[cpu allocations] }) { Work.burn }
+      it("is not looked at") { Work.burn }
+      it("fails", :profile) { Work.burn; raise "on purpose" }
+    end
+  RUBY
+
+  it "in RSpec are profiled where they are tagged, and the slowest are listed", :timed do
+    need "rspec"
+    result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box)
+    expect(result.out).to include("4 examples, 1 failure").and match(/\[profiler\] 3 profiled, the slowest:\n +\d+\.\d+ s  A shop \w+  .*\.pb\.gz/)
+    expect(profiles).to eq(["A shop counts | cpu,allocations | 1", "A shop fails | cpu | 1", "A shop sells | cpu | 1"])
+  end
+
+  it "in RSpec are all profiled with PROFILER_EXAMPLES=1" do
+    need "rspec"
+    command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box, env: { "PROFILER_EXAMPLES" => "1" })
+    expect(profiles.size).to eq(4)
+  end
+
+  it "in minitest are profiled where the class includes Profiled", :timed do
+    need_library "minitest"
+    result = ruby_child(script(<<~RUBY), chdir: box)
+      require "minitest/autorun"
+      require "profiler/minitest"
+      #{work}
+      class ShopTest < Minitest::Test
+        include Profiler::Minitest::Profiled
+        def test_sells = assert(Work.burn.nil?)
+        def test_fails = (Work.burn; flunk)
+      end
+      class OtherTest < Minitest::Test
+        def test_nothing = assert(true)
+      end
+    RUBY
+    expect(result.out).to include("3 runs, 3 assertions, 1 failures").and include("[profiler] 2 profiled")
+    expect(profiles).to eq(["ShopTest#test_fails | cpu | 1", "ShopTest#test_sells | cpu | 1"])
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+require_relative "../support/tools"
+
+# The benchmarks still run. Their figures are not checked: no spec may fail because a machine is slow.
+RSpec.describe "The benchmark" do
+  include Tools
+
+  # The rows of all tables of a report: name => cells.
+  def rows_of(markdown)
+    markdown.scan(/^\| (.*) \|$/).map { |(line)| line.split(" | ", -1).map(&:strip) }.group_by(&:first)
+  end
+
+  contenders = {
+    "overhead" => %w[null floor_empty floor ours],
+    "cost" => %w[floor_empty floor floor_timed ours],
+    "handler" => ["bare rb_profile_frames", "floor (one walk)", "floor, and the thread's CPU clock", "ours"],
+    "engines" => ["cpu, perf", "cpu, ticker", "cpu, thread_timer", "wall, ticker"],
+    "ticks" => ["null", "floor ticker", "ours ticker", "switches, null"],
+    "accuracy" => ["mixed, cpu", "mixed, wall", "threads, cpu", "threads, wall", "gc, wall", "blocking, wall"],
+    "eintr" => %w[poll epoll_wait recv nanosleep connect].flat_map { |name| [name, "#{name}, GVL held"] } + ["brief polls", "churn"],
+    "start_stop" => ["floor", "ours", "around nothing"],
+    "churn" => ["stop", "a minor GC, with them"],
+    "names" => ["ours"]
+  }
+  contenders.each do |name, expected|
+    it "#{name} prints and keeps a table with a number for every contender" do
+      Dir.mktmpdir do |directory|
+        env = { "BENCH_SECONDS" => "0.04", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory, "BENCH_INTERVAL" => nil }
+        result = ruby_child("bench/run.rb", name, env: env, timeout: 600)
+        expect(result.code).to eq(0), result.err
+        rows = rows_of(result.out)
+        expect(rows.keys).to include(*expected)
+        rows.values_at(*expected).flatten(1).each do |contender, *cells|
+          expect(cells).not_to be_empty
+          expect(cells).to all(match(/\A-?\d+(\.\d+)?\b/)), "#{contender}: #{cells}"
+        end
+        expect(File.read(File.join(directory, "#{name}.md"))).to eq(result.out.chomp)
+      end
+    end
+  end
+
+  it "rack prints and keeps tables with a number for every contender" do
+    %w[puma wrk].each { |name| need name }
+    %w[rails sqlite3 stackprof].each { |name| need_library name }
+    Dir.mktmpdir do |directory|
+      result = ruby_child("bench/rack.rb", env: { "BENCH_SECONDS" => "1", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory }, timeout: 200)
+      expect(result.code).to eq(0), result.err
+      throughput, single = rows_of(result.out).values_at("none_again", "idle", "slower_than", "slower_than_wall").transpose
+      expect([*throughput, *rows_of(result.out)["stackprof"]].map(&:last)).to all(match(/\A\d\.\d+ /))
+      expect(single.map { |row| row.drop(1) }).to all(match([/\A-?\d+ \[/, /\A\d\.\d+ \[/]))
+      expect(File.read(File.join(directory, "rack.md"))).to eq(result.out.chomp)
+    end
+  end
+end
