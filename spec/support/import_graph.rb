@@ -86,7 +86,7 @@ class ImportGraph
     uses = code.scan(USE).flatten.flat_map { |tree| expand(tree.gsub(/\s+/, "")) }
     rest = code.gsub(USE, "")
     named = rest.scan(/\b(?:crate|super)(?:::\w+)+/)
-    children = code.scan(CHILD).flatten.select { |it| rest.match?(/(?<!::)\b#{it}::/) }
+    children = code.scan(CHILD).flatten.select { |it| uses.any?(/\A#{it}::/) || rest.match?(/(?<!::)\b#{it}::/) }
     (uses + named).filter_map { |it| absolute(it.split("::"), own) } + children.map { |it| own + [it] }
   end
 
