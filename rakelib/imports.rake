@@ -2,14 +2,14 @@
 
 require_relative "../spec/support/import_graph"
 
-# The rooms of each crate, from the top: a room may import from those after it. The last of the core are files of their own.
-ROOMS = {
+# The folders of each crate, from the top: a folder may import from those after it. The last of the core are files of their own.
+FOLDERS = {
   "profiler_core" => %w[format analysis pipeline session profile sampling record error text ids rng claim sync],
   "profiler" => %w[boot api sampler options labels capture engine naming threads shared errors vm sys]
 }.freeze
 
 def import_faults(crate, graph)
-  graph.circles + graph.upwards(ROOMS.fetch(crate))
+  graph.circles + graph.upwards(FOLDERS.fetch(crate))
 end
 
 desc "Print the imports between the modules of each crate, in layers (CRATE=profiler_core)"
@@ -23,7 +23,7 @@ end
 namespace :lint do
   desc "Do the imports of both crates go down, and in no circle?"
   task :imports do
-    ROOMS.each_key do |crate|
+    FOLDERS.each_key do |crate|
       graph = ImportGraph.new("#{ROOT}/ext/#{crate}/src")
       faults = import_faults(crate, graph)
       abort "lint: imports of #{crate} (rake imports prints all)\n#{faults.join("\n")}" if faults.any?

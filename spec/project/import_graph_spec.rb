@@ -14,7 +14,7 @@ RSpec.describe ImportGraph do
     end
   end
 
-  it "reads nested lists, paths in place, and names that a room re-exports" do
+  it "reads nested lists, paths in place, and names that a folder re-exports" do
     modules = graph(
       "lib.rs" => "mod a;\nmod b;\nmod c;\n",
       "a/mod.rs" => "mod x;\nmod y;\npub use x::{Deep, Other};\n",
@@ -29,7 +29,7 @@ RSpec.describe ImportGraph do
   it "finds circles and imports upwards" do
     graph = graph("a.rs" => "use crate::b::B;\n", "b.rs" => "use crate::a::A;\n", "c.rs" => "use crate::a::A;\n")
     expect(graph.circles).to eq(["circle: a, b"])
-    expect(graph.upwards(%w[a b])).to eq(["upwards: b imports a", "no place in the order of rooms: c"])
+    expect(graph.upwards(%w[a b])).to eq(["upwards: b imports a", "no place in the order of folders: c"])
   end
 
   it "takes a module with all that lies below it as one" do

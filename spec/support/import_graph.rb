@@ -4,8 +4,8 @@ require "tsort"
 
 # The imports between the modules of a crate, read from `use` lines and paths without a compiler.
 #
-# A module is a file of the root or of a room, with all that lies below it: `format::pprof` is one, with its parts. Tests and
-# comments are left out. A name that a room re-exports counts for the module that defines it.
+# A module is a file of the root or of a folder, with all that lies below it: `format::pprof` is one, with its parts. Tests and
+# comments are left out. A name that a folder re-exports counts for the module that defines it.
 class ImportGraph
   include TSort
 
@@ -31,15 +31,15 @@ class ImportGraph
     strongly_connected_components.select { |it| it.size > 1 }.map { |it| "circle: #{it.sort.join(", ")}" }
   end
 
-  # @param rooms [Array<String>] from the top
-  # @return [Array<String>] a line for each import of a room above one's own, and for each room without a place
-  def upwards(rooms)
-    place = rooms.each_with_index.to_h
-    homeless = @modules.keys.map { |it| room(it) }.uniq - rooms - ["lib"]
+  # @param folders [Array<String>] from the top
+  # @return [Array<String>] a line for each import of a layer above
+  def upwards(folders)
+    place = folders.each_with_index.to_h
+    homeless = @modules.keys.map { |it| folder(it) }.uniq - folders - ["lib"]
     faults = @modules.flat_map do |from, targets|
-      targets.select { |to| place.fetch(room(to), 0) < place.fetch(room(from), 0) }.map { |to| "upwards: #{from} imports #{to}" }
+      targets.select { |to| place.fetch(folder(to), 0) < place.fetch(folder(from), 0) }.map { |to| "upwards: #{from} imports #{to}" }
     end
-    faults + homeless.map { |it| "no place in the order of rooms: #{it}" }
+    faults + homeless.map { |it| "no place in the order of folders: #{it}" }
   end
 
   # @return [String] the layers from the top: a module stands above all that it imports, but those of its circle
@@ -67,9 +67,9 @@ class ImportGraph
   end
 
   def module_of(path) = path.first(2).join("::")
-  def room(name) = name.split("::").first
+  def folder(name) = name.split("::").first
 
-  # A file that only lists modules and re-exports their names: the map of the crate or of a room.
+  # A file that only lists modules and re-exports their names: the map of the crate or of a folder.
   def map?(path)
     path == %w[lib] || (path.one? && @files[path].match?(CHILD) && !@files[path].match?(/^(?:pub(?:\(\w+\))? )?(?:fn|struct|enum|impl)\b/))
   end
@@ -86,7 +86,7 @@ class ImportGraph
     uses = code.scan(USE).flatten.flat_map { |tree| expand(tree.gsub(/\s+/, "")) }
     rest = code.gsub(USE, "")
     named = rest.scan(/\b(?:crate|super)(?:::\w+)+/)
-    children = code.scan(CHILD).flatten.select { |it| rest.match?(/(?<!::)\b#{it}::/) }
+    children = code.scan(CHILD).flatten.select { |it| uses.any?(/\A#{it}::/) || rest.match?(/(?<!::)\b#{it}::/) }
     (uses + named).filter_map { |it| absolute(it.split("::"), own) } + children.map { |it| own + [it] }
   end
 

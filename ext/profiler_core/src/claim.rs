@@ -14,19 +14,20 @@ use crate::sync::{AtomicU64, Ordering};
 
 const CLAIMED: u64 = 1 << 63;
 
-/// See the module. All functions but [`Claimable::give`] and [`Claimable::forget`] may meet each other on several threads.
+/// A number that threads claim to use. All functions but [`Claimable::give`] and [`Claimable::forget`] may meet each other
+/// on several threads.
 #[derive(Debug)]
 pub struct Claimable(AtomicU64);
 
 impl Claimable {
-    /// None yet.
+    /// An empty place.
     #[cfg(not(loom))]
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// None yet.
+    /// An empty place.
     #[cfg(loom)]
     #[must_use]
     pub fn new() -> Self {
@@ -104,7 +105,7 @@ impl Claim<'_> {
         self.word - 1
     }
 
-    /// Whether it was taken out meanwhile.
+    /// Ends the claim. True if the number was taken out meanwhile.
     fn swap(&self, to: u64) -> bool {
         let claimed = self.word | CLAIMED;
         self.claimable.0.compare_exchange(claimed, to, Ordering::AcqRel, Ordering::Relaxed).is_err()

@@ -34,12 +34,12 @@ pub enum Error {
     },
     /// Our own file, but its data contradicts itself.
     Malformed {
-        /// What is wrong with it.
+        /// The contradiction.
         what: String,
     },
     /// A profile in a format that is only written.
     Unreadable {
-        /// What it is.
+        /// The name of the format.
         format: &'static str,
     },
     /// A later profiler wrote it.
@@ -70,7 +70,7 @@ pub enum Error {
         /// The names of those that it has, in order.
         has: Vec<&'static str>,
     },
-    /// What was asked for is about when things were, and the profile does not know.
+    /// The request needs a timeline, and the profile has none.
     NoTimeline,
     /// No sample has this label.
     UnknownLabel {

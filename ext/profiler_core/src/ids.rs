@@ -15,7 +15,7 @@ pub trait Id: Copy {
     fn index(self) -> usize;
 }
 
-/// So many rows are looked through one by one; a session around one request has no more of most things.
+/// The number of rows that are searched one by one; a session around one request has no more of most things.
 const FEW: usize = 8;
 
 /// Gives equal things one id, in the order in which they first came.

@@ -1,4 +1,4 @@
-//! Where the atomics of the ring come from: `core`, or loom's when the ring is being model-checked.
+//! The atomics of the ring: those of `core`, or loom's when the ring is being model-checked.
 
 #[cfg(not(loom))]
 pub(crate) use ::core::sync::atomic::{AtomicU64, Ordering};

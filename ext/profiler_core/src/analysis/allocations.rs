@@ -14,11 +14,11 @@ pub const CLASS: &str = "class";
 /// The objects that one function allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocations<'profile> {
-    /// How many objects.
+    /// The number of objects.
     pub objects: u64,
     /// The class that weighs most among them, by name where two weigh alike.
     pub class: &'profile str,
-    /// How many classes there are.
+    /// The number of classes.
     pub classes: usize,
 }
 

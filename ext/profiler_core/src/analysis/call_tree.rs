@@ -24,7 +24,7 @@ pub struct Node {
 /// The functions of a profile under their callers, with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTree {
-    /// What was weighed.
+    /// The sample type that was weighed.
     pub of: SampleType,
     /// Weight of all.
     pub total: u64,

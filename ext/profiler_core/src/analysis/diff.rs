@@ -1,4 +1,4 @@
-//! What changed between two sides of one or more profiles each, and which of it is more than chance.
+//! The changes between two sides of one or more profiles each, and which of them are more than chance.
 //!
 //! A profile is a sample: of the same program no two are alike. What a function weighs is known as well as the number and the
 //! weights of its samples allow, and where a side has several runs, as well as these agree. A change is significant if chance
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::profile::{Function, Profile, SampleType};
 use run::Run;
 
-/// What is compared.
+/// The quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compare {
     /// The weight.
@@ -35,12 +35,12 @@ pub struct Change {
     pub after: f64,
     /// Samples, on both sides together.
     pub samples: u64,
-    /// How likely chance alone brings a change like that to any of the functions; 1 for what has too few samples to be compared.
+    /// The probability that chance alone brings a change like that to any of the functions; 1 where there are too few samples.
     pub chance: f64,
 }
 
 impl Change {
-    /// How much more it is.
+    /// The size of the change.
     #[must_use]
     pub fn delta(&self) -> f64 {
         self.after - self.before
@@ -53,10 +53,10 @@ impl Change {
     }
 }
 
-/// See the module.
+/// The comparison of two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diff {
-    /// What was compared.
+    /// The quantity that was compared.
     pub compare: Compare,
     /// Weight of all, mean of the runs before.
     pub before: f64,
@@ -66,7 +66,8 @@ pub struct Diff {
     pub samples: (u64, u64),
     /// Functions that had samples enough to be compared.
     pub compared: usize,
-    /// How much more the runs of a side differ than chance explains, of half of the functions at least; 1 where that is not known.
+    /// The factor by which the runs of a side differ more than chance explains, of half of the functions at least; 1 if
+    /// unknown.
     pub spread: f64,
     /// All functions: what grew significantly first, the greatest change first; then what shrank; then the rest.
     pub changes: Vec<Change>,
@@ -78,7 +79,7 @@ pub const LEVEL: f64 = 0.05;
 /// Samples that a function needs, on both sides together: of fewer no number is known well enough to be tested.
 const LEAST_SAMPLES: u64 = 16;
 
-/// How much the spread of all functions counts beside that of one, in runs. Functions differ in that: a garbage collection falls
+/// The weight of the spread of all functions beside that of one, in runs. Functions differ in that: a garbage collection falls
 /// into one run and not into the next, a long loop is the same in all. With more weight on what is common, the restless ones
 /// were called changed, or, with a mean that they lift, nothing ever was.
 const PRIOR: f64 = 3.0;
@@ -150,7 +151,7 @@ struct Row {
     samples: u64,
     /// Variance of the difference, as sampling alone explains it.
     variance: f64,
-    /// How far the runs of each side are from their mean, in variances, summed up.
+    /// The distances of the runs of each side from their mean, in variances, summed up.
     unrest: f64,
 }
 

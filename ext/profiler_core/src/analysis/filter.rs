@@ -6,10 +6,10 @@ use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Profile};
 use crate::text::units::percent;
 
-/// What stands for a stack of which nothing is left.
+/// The frame in place of a stack of which nothing is left.
 const HIDDEN: &str = "(hidden)";
 
-/// What to keep. By default all.
+/// The part of a profile to keep; by default all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only rows that one of these is in.
@@ -22,7 +22,7 @@ pub struct Filter {
     pub app_only: bool,
     /// Only rows of these threads, places in [`Profile::threads`].
     pub threads: Option<Vec<usize>>,
-    /// What it is called in the header; the share that is left is added.
+    /// The note in the header; the share that is left is added.
     pub note: String,
 }
 

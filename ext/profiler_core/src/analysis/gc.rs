@@ -1,4 +1,4 @@
-//! Where garbage collection shows: under what caused it, as it was taken; at the root; or nowhere.
+//! The place of garbage collection in a profile: under its cause, as it was sampled; at the root; or nowhere.
 
 use super::table_builder::TableBuilder;
 use crate::ids::{Id, StackId};
@@ -6,12 +6,12 @@ use crate::profile::{Node, Profile, SampleType};
 use crate::record::State;
 use crate::text::units::duration;
 
-/// What becomes of it.
+/// A place for garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// One place for all, at the root.
+    /// A single row at the root.
     Root,
-    /// It is left out.
+    /// Nowhere.
     Ignore,
 }
 

@@ -36,7 +36,7 @@ impl Row {
 /// The values of a label by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// What was weighed.
+    /// The sample type that was weighed.
     pub of: SampleType,
     /// Weight of all rows of the profile, which is that of all rows here.
     pub total: u64,

@@ -1,4 +1,4 @@
-//! One profile of many: their rows summed up, and a header that says in what they differed.
+//! The merge of profiles: their rows summed up, and a header that says in what they differed.
 //!
 //! Nothing is lost and no name is made up. What is equal in every field is one: functions, frames,
 //! stacks, threads, and the rows of one stack, thread, state and set of labels. So whatever is asked of

@@ -1,4 +1,4 @@
-//! One function from near: who called it, whom it called, and its lines.
+//! The details of one function: its callers, its callees, and its lines.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -15,12 +15,12 @@ pub struct Both {
     pub own: u64,
 }
 
-/// See the module. A stack that has the same call twice counts once.
+/// The details of one function. A stack that has the same call twice counts once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// What it weighs.
+    /// Its weights.
     pub weight: Both,
-    /// Who called it, the heaviest first; nothing where nobody did.
+    /// Its callers, the heaviest first; `None` for a call from nowhere.
     pub callers: Vec<(Option<FunctionId>, u64)>,
     /// Whom it called, the heaviest first.
     pub callees: Vec<(FunctionId, u64)>,
@@ -75,7 +75,7 @@ pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> Method
     Method { weight, callers, callees, lines }
 }
 
-/// What each line of each file weighs: path, line, weights. A stack that is twice at a line counts once.
+/// The weights of each line of each file: path, line, weights. A stack that is twice at a line counts once.
 #[must_use]
 pub fn lines(profile: &Profile, of: SampleType) -> BTreeMap<(&str, u32), Both> {
     let mut lines: BTreeMap<(&str, u32), Both> = BTreeMap::new();

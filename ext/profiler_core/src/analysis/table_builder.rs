@@ -21,7 +21,7 @@ pub(super) struct TableBuilder {
     labels: Interner<Vec<(String, String)>, LabelSetId>,
     samples: Vec<Sample>,
     places: HashMap<Key, usize, FxBuildHasher>,
-    /// When the first profile began, ns since 1970 UTC.
+    /// The start of the first profile, ns since 1970 UTC.
     began_at_ns: Option<u64>,
     timelines: Vec<Timed>,
 }
@@ -29,7 +29,7 @@ pub(super) struct TableBuilder {
 /// The timeline of a profile that was added.
 struct Timed {
     timeline: Timeline,
-    /// When the profile began, ns since 1970 UTC.
+    /// The start of the profile, ns since 1970 UTC.
     began_at_ns: u64,
     /// The new ids of its rows.
     rows: Vec<RowId>,

@@ -1,4 +1,4 @@
-//! Where the weight is: each function's own share, and its share with everything that it called.
+//! The functions by weight: the self weight of each, and its total weight with its callees.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ pub struct Row {
     pub total_weight: u64,
 }
 
-/// What comes first.
+/// The order of the functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The greatest self weight.
@@ -29,7 +29,7 @@ pub enum Order {
 /// The functions of a profile by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top {
-    /// What was weighed.
+    /// The sample type that was weighed.
     pub of: SampleType,
     /// Weight of all rows of the profile.
     pub total: u64,

@@ -1,4 +1,4 @@
-//! How far the numbers can be trusted, in sentences: the same ones in every output.
+//! The quality of the data in sentences: how far the numbers can be trusted. All outputs have the same.
 
 use crate::profile::{Profile, SampleType};
 use crate::record::State;
@@ -32,7 +32,7 @@ fn why_coarse(profile: &Profile) -> &'static str {
     }
 }
 
-/// How many objects were made, and how many were looked at; nothing where none was.
+/// The numbers of objects that were allocated and sampled; `None` where none was sampled.
 pub(super) fn objects(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::AllocObjects).then(|| {
         let (made, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
@@ -57,7 +57,7 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
     })
 }
 
-/// Where the wall clock time of all threads went; nothing where it was not measured.
+/// The breakdown of the wall clock time of all threads; `None` where it was not measured.
 pub(super) fn wall(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::Wall).then(|| {
         let part = |state| duration(profile.wall_ns(state));
@@ -93,7 +93,7 @@ pub(super) fn dropped(profile: &Profile) -> u64 {
     drops(profile).iter().fold(0, |sum, (number, _)| sum.saturating_add(*number))
 }
 
-/// What else is not as one would think: a sentence for each kind that occurred.
+/// The losses and irregularities: a sentence for each kind that occurred.
 pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
     let kinds = [
@@ -130,7 +130,7 @@ pub(super) fn timeline(profile: &Profile) -> Option<String> {
     })
 }
 
-/// What profiling itself cost, as a share of the program's CPU time where that is known.
+/// The cost of profiling, as a share of the program's CPU time where that is known.
 pub(super) fn cost(profile: &Profile) -> String {
     let (handler_ns, collector_ns) = (profile.stats.handler_ns, profile.stats.collector_ns);
     let cpu_ns = profile.total().get(SampleType::Cpu);

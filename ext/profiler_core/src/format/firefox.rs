@@ -100,7 +100,7 @@ fn weight(out: &mut impl Write, of: SampleType, weight: u64) -> Result<(), Error
     }
 }
 
-/// What the front end calls that unit.
+/// The front end's name for the unit.
 fn weight_type(of: SampleType) -> &'static str {
     match of.name_and_unit().1 {
         "nanoseconds" => "tracing-ms",

@@ -1,4 +1,4 @@
-//! What a flame chart is drawn from: stacks in the order of time, thread by thread.
+//! The data of a flame chart: stacks in the order of time, thread by thread.
 //!
 //! A picture shows thousands of them and not a million. Where there are more, it is cut into slots, and within a slot stacks
 //! that begin alike stand together. What is too narrow there to be drawn goes to its caller, so that whatever is drawn is
@@ -15,13 +15,13 @@ use crate::error::Error;
 use crate::ids::Id;
 use crate::profile::{Profile, SampleType};
 
-/// So many are drawn as they are.
+/// The number of stacks that are drawn as they are.
 const MOST: usize = 20_000;
 
 /// Else the picture has so many slots: about one in a pixel.
 const SLOTS: u64 = 1_000;
 
-/// What is narrower than such a part of the picture is not drawn: the least width of the picture's maker.
+/// The least part of the picture that is drawn: the least width of the picture's maker.
 const LEAST: u64 = 10_000;
 
 /// A call that was on top of the stack for some weight.
@@ -91,7 +91,7 @@ fn entries(profile: &Profile, of: SampleType, calls: &Calls) -> Vec<Entry> {
     threads.into_iter().flatten().collect()
 }
 
-/// What calls weigh in a slot. Empty between two.
+/// The weights of calls in a slot. Empty between two.
 struct Slot<'calls> {
     calls: &'calls Calls,
     /// By place: alone, and with all they called.

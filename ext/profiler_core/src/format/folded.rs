@@ -56,7 +56,7 @@ pub(super) fn fold(
     Ok(stacks)
 }
 
-/// What frames and threads are called.
+/// The names of frames and threads.
 pub(super) struct Names {
     functions: Vec<Rc<str>>,
     threads: Vec<Rc<str>>,
@@ -91,7 +91,7 @@ impl Names {
         self.stack(calls.functions(place), thread)
     }
 
-    /// Of the functions, leaf first.
+    /// The names of the functions, leaf first.
     fn stack(&self, functions: impl Iterator<Item = FunctionId>, thread: usize) -> Stack {
         let mut stack: Stack = functions.filter_map(|it| self.functions.get(it.index()).cloned()).collect();
         if self.with_threads {

@@ -1,11 +1,11 @@
-//! What the writers of JSON write their parts with. A file can have millions of numbers: the formatter of the standard library
+//! The parts that all writers of JSON share. A file can have millions of numbers: the formatter of the standard library
 //! would take as long as all the rest.
 
 use std::io::Write;
 
 use crate::error::Error;
 
-/// What stands before the item at `place` of a list.
+/// The separator before the item at `place` of a list.
 pub(super) fn comma(place: usize) -> &'static str {
     if place == 0 {
         ""

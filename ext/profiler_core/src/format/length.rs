@@ -1,4 +1,4 @@
-//! How long a text gets in which each stack is written out, found out before it is written.
+//! The length of a text in which each stack is written out, computed before it is written.
 //!
 //! A frame takes a byte in a file that is read, but a name can have millions: without a limit a small file would fill a disk.
 
@@ -12,7 +12,7 @@ pub(super) const IN_A_FILE: u64 = 16 << 30;
 /// The most bytes of a text that is held in memory.
 pub(super) const IN_MEMORY: u64 = 2 << 30;
 
-/// What a frame takes in memory beside its name.
+/// The memory of a frame beside its name.
 const A_FRAME: u64 = 16;
 
 /// The lengths of stacks by place, with all names of their frames.
@@ -25,7 +25,7 @@ impl Lengths {
         Self::new(profile, stacks.map(|it| (it.parent.map(StackId::index), function(it))))
     }
 
-    /// Of stacks by their callers' places, which are smaller ones, and functions.
+    /// The lengths of stacks, from the indices of their callers, which are smaller, and their functions.
     pub(super) fn new(
         profile: &Profile,
         stacks: impl Iterator<Item = (Option<usize>, Option<FunctionId>)>,

@@ -11,7 +11,7 @@ use super::sample_series;
 pub struct Options {
     /// Title of a picture, instead of one made of mode and program.
     pub title: Option<String>,
-    /// What to show where only one sample type can be shown, instead of the profile's default.
+    /// The sample type to show where only one can be shown, instead of the profile's default.
     pub sample_type: Option<SampleType>,
     /// Whether stacks begin with their thread's name, where a format has no other room for it.
     pub thread_frames: ThreadFrames,

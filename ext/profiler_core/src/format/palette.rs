@@ -1,4 +1,5 @@
-//! Colours of a picture: the hue says whose code a function is, the shade comes from its name. So two pictures of a program can be
+//! Colours of a picture: the hue says whose code a function is, the shade comes from its name. So two pictures of a program
+//! can be
 //! compared, and what is one's own is found at a glance. Light ones, that differ in brightness too: black text is to be read.
 
 use std::collections::BTreeSet;
@@ -25,7 +26,7 @@ const HUES: [(Origin, Rgb, &str); 6] = [
 /// Behind them all.
 pub(super) const PAPER: Color = Color { r: 250, g: 250, b: 250 };
 
-/// Of threads.
+/// The colour of threads.
 const GREY: Rgb = (205, 205, 205);
 
 /// Colours of all names in `profile`, as `spelt` in the picture, and a legend of those that have something of what is shown.

@@ -9,7 +9,7 @@ use crate::error::Error;
 pub enum Format {
     /// The native file, which every pprof tool opens: [`super::pprof`].
     Pprof,
-    /// One line a stack: [`super::folded`].
+    /// A line for each stack: [`super::folded`].
     Folded,
     /// A picture: [`super::svg`].
     Svg,
@@ -21,7 +21,7 @@ pub enum Format {
     Cpuprofile,
     /// For KCachegrind: [`super::callgrind`].
     Callgrind,
-    /// What stackprof's tools read: [`super::stackprof`].
+    /// The input of stackprof's tools: [`super::stackprof`].
     Stackprof,
     /// A summary for pull requests: [`super::markdown`].
     Markdown,
@@ -46,7 +46,7 @@ const FORMATS: [(Format, &str, &str); 11] = [
     (Format::Text, "text", ".txt"),
 ];
 
-/// How KCachegrind expects the names of its files to begin.
+/// The prefix that KCachegrind expects of file names.
 const CALLGRIND: &str = "callgrind.out.";
 
 impl Format {

@@ -1,16 +1,16 @@
-//! What each row got, and when, in the order of time: for formats that have a line of time.
+//! The shares of rows in the order of time, for formats that have a line of time.
 
 use crate::ids::{Id, RowId, StackId};
 use crate::profile::{Profile, SampleType, Weights};
 
-/// What a row got at an instant.
+/// The share of a row at an instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     /// The end of the time that it weighs, ns since the start. Never before that of the share of the same thread before.
     pub(super) at_ns: u64,
-    /// Whose it is.
+    /// The row.
     pub(super) row: RowId,
-    /// What it got.
+    /// The weights of the share.
     pub(super) weights: Weights,
 }
 
@@ -61,7 +61,7 @@ impl<'profile> Series<'profile> {
     }
 }
 
-/// What the time of the profile is made of: wall clock time, or else CPU time, if one was measured.
+/// The time of the profile: wall clock time, or else CPU time, if one was measured.
 pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
     [SampleType::Wall, SampleType::Cpu].into_iter().find(|of| profile.sample_types.contains(of))
 }

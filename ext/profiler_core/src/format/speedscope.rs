@@ -17,10 +17,10 @@ use crate::profile::{Frame, Profile, SampleType};
 /// The address that says which format it is.
 pub(super) const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
-/// What stands between the thread and the sample type in the name of a profile.
+/// The separator of the thread and the sample type in the name of a profile.
 pub(super) const BETWEEN: &str = " - ";
 
-/// What the exporter's name begins with when it is us.
+/// The prefix of the exporter's name in files of ours.
 pub(super) const EXPORTER: &str = "profiler@";
 
 /// Writes the file: all sample types, or the one that the options ask for.
@@ -88,7 +88,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
-/// Functions, those that most rows have first: there can be a million stacks in the file, in which they have the shortest numbers.
+/// Functions, those that most rows have first: there can be a million stacks in the file, in which they have the shortest
+/// numbers.
 fn by_use(profile: &Profile) -> Vec<FunctionId> {
     let mut uses = vec![0_u64; profile.functions.len()];
     for frame in profile.samples.iter().flat_map(|it| profile.frames_of(it.stack)) {
@@ -99,7 +100,7 @@ fn by_use(profile: &Profile) -> Vec<FunctionId> {
     order.into_iter().map(FunctionId::from_index).collect()
 }
 
-/// What each thread did in the order of time, by place; equal neighbours are one.
+/// The stacks of each thread in the order of time; equal neighbours are one.
 fn entries(profile: &Profile, series: &Series<'_>, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
     let mut threads: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
     series.each(|share| {

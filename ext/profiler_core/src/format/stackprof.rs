@@ -1,4 +1,4 @@
-//! What stackprof writes, as JSON, for its own command and for the viewers that were made for it.
+//! The format of stackprof, as JSON, for its own command and for the viewers that were made for it.
 //!
 //! It counts samples of one interval. Here a sample is a microsecond, or in `wall`, where each sample has a time of its own
 //! in the file, as much as makes it a quarter of a million; an object in `object`. So shares are exact, and sums to within
@@ -85,7 +85,7 @@ fn value(out: &mut impl Write, value: &impl serde::Serialize) -> Result<(), Erro
     Ok(serde_json::to_writer(out, value).map_err(std::io::Error::from)?)
 }
 
-/// How many frames, what `of` says of each, root first, and how often: stack after stack in the order of time.
+/// Stack after stack in the order of time: the number of frames, `of` each, root first, and the count.
 fn raw(
     out: &mut impl Write,
     name: &str,
@@ -119,7 +119,7 @@ struct Row {
     lines: BTreeMap<u32, (u64, u64)>,
 }
 
-/// What each function has, by its number; what a stack has more than once counts once.
+/// The sums of each function, by its number; a stack that has it more than once counts once.
 fn frames(profile: &Profile, ticks: &[u64]) -> Map<String, Value> {
     let mut rows: Vec<Row> = vec![Row::default(); profile.functions.len()];
     let mut met = HashSet::new();

@@ -1,4 +1,4 @@
-//! What threads are called where only a name can be shown.
+//! The names of threads where only a name can be shown.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use crate::text::clean;
 /// The name of a thread that has none.
 pub(super) const UNNAMED: &str = "(unnamed thread)";
 
-/// For each thread what of a weight came while it did not just wait. Who opens a file wants to see who worked: by the clock on the
+/// For each thread what of a weight came while it did not just wait. Who opens a file wants to see who worked: by the clock
+/// on the
 /// wall all of them have the same.
 pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
     let mut sums = vec![0_u64; profile.threads.len()];
@@ -20,7 +21,7 @@ pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
     sums
 }
 
-/// One for each thread, in order, no two alike: its name, with the native id where others have that name too.
+/// A distinct name for each thread, in order: its name, with the native id where others have that name too.
 pub(super) fn names(profile: &Profile) -> Vec<String> {
     let plain: Vec<String> = profile
         .threads

@@ -9,7 +9,7 @@ use crossbeam_channel::{unbounded, Receiver, Sender, TryRecvError};
 use crate::pipeline::hub::Hub;
 use crate::pipeline::registry::ThreadRegistry;
 
-/// What the collector thread is told.
+/// The messages to the collector thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
     /// Records may come.
@@ -22,7 +22,7 @@ enum Command {
 /// stacks, so it does not do so more than four times a second without need.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
-/// What the two ends share.
+/// The state that both ends share.
 #[derive(Debug, Default)]
 struct Needs {
     /// Whether records may come.
@@ -48,7 +48,8 @@ pub struct Worker {
 }
 
 impl Collector {
-    /// One whose thread `spawn` makes, for the [`Worker`] to work on. A few bytes of each are never freed: there is one in a
+    /// A collector whose thread `spawn` makes, for the [`Worker`] to work on. A few bytes of each are never freed: there is
+    /// one in a
     /// process.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ const SCRATCH_WORDS: usize = 16 * 1024;
 /// that a signal that comes too late finds it.
 #[derive(Debug)]
 pub struct Hub {
-    /// Where records wait.
+    /// The ring in which records wait.
     pub ring: Ring,
     /// The fates of all ticks.
     pub counters: Counters,

@@ -11,7 +11,7 @@ use crate::record::frame::Synthetic;
 pub struct NameCache(HashMap<u64, Function, FxBuildHasher>);
 
 impl NameCache {
-    /// Those of `handles` that have no name yet and need one from the VM.
+    /// The handles without a name that need one from the VM.
     #[must_use]
     pub fn unknown(&self, handles: &[u64]) -> Vec<u64> {
         let unknown = |handle: &&u64| Synthetic::of(**handle).is_none() && !self.0.contains_key(*handle);
@@ -109,7 +109,7 @@ pub fn without_addresses(text: &str) -> String {
     clean
 }
 
-/// What follows an address such as `:0x000055d0c0ffee00>` at the beginning of `text`.
+/// The rest after an address such as `:0x000055d0c0ffee00>` at the beginning of `text`.
 fn after_address(text: &str) -> Option<&str> {
     let digits = text.strip_prefix(":0x")?;
     let after = digits.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());

@@ -22,7 +22,7 @@ struct RawNode {
     frame: RawFrame,
 }
 
-/// See the module.
+/// The interned stacks of an epoch.
 #[derive(Debug, Default)]
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,

@@ -140,7 +140,7 @@ impl Timeline {
         timeline
     }
 
-    /// One timeline of several that are each in the order of time.
+    /// Merges several timelines that are each in the order of time.
     #[must_use]
     pub(crate) fn merged(parts: impl IntoIterator<Item = impl Iterator<Item = TimelineEvent>>) -> Self {
         let mut parts: Vec<_> = parts.into_iter().map(Iterator::peekable).collect();

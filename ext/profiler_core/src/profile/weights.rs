@@ -73,7 +73,7 @@ impl SampleType {
     }
 }
 
-/// One number for each [`SampleType`]; 0 where the type is not in the profile.
+/// The weights of a row: a number for each [`SampleType`]; 0 where the type is not in the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weights([u64; SampleType::ALL.len()]);
 

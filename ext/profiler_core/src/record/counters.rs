@@ -1,4 +1,4 @@
-//! What became of every tick, by reason. A tick ends as a record in the ring or in one of these.
+//! The fates of all ticks, by reason. A tick ends as a record in the ring or in one of these.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering};
@@ -34,13 +34,13 @@ macro_rules! counters {
         }
 
         impl Counts {
-            /// What was counted since `earlier`.
+            /// The counts since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Counts) -> Counts {
                 Counts { $($name: self.$name.saturating_sub(earlier.$name),)+ }
             }
 
-            /// What was counted here and there.
+            /// The sum of two counts.
             #[must_use]
             pub fn plus(&self, other: &Counts) -> Counts {
                 Counts { $($name: self.$name.saturating_add(other.$name),)+ }
@@ -58,9 +58,9 @@ counters! {
     /// Ticks that became a record. Counted when the record is drained, which spares the handler an
     /// atomic operation that would wait for all that it has just written.
     captured,
-    /// Of these, records of a thread that was collecting garbage.
+    /// Records among these of a thread that was collecting garbage.
     captured_in_gc,
-    /// Of these, records whose stack was cut.
+    /// Records among these whose stack was cut.
     truncated,
     /// Dropped: the ring had no room.
     dropped_full,
@@ -104,7 +104,7 @@ impl Counts {
     }
 }
 
-/// One more.
+/// Adds one.
 ///
 /// # Signal safety
 /// One atomic addition.

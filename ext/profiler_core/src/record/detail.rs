@@ -1,32 +1,32 @@
-//! What some records say besides their stack, thread, labels and state.
+//! The details of some records besides their stack, thread, labels and state.
 
 use ::core::prelude::rust_2021::*;
 
 use crate::ids::ThreadId;
 use crate::record::object_class::Class;
 
-/// See the module.
+/// A detail of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Detail {
-    /// Nothing.
+    /// No detail.
     #[default]
     None,
-    /// Why garbage was collected.
+    /// The cause of a garbage collection.
     Gc(GcCause),
-    /// Who waited for the GVL meanwhile.
+    /// The thread that waited for the GVL meanwhile.
     Waiter(ThreadId),
-    /// The class of objects that were made.
+    /// The class of allocated objects.
     Allocated(Class),
-    /// The class of objects that are alive, and how many garbage collections they have seen.
+    /// The class of live objects, and their age.
     Live(Class, Age),
 }
 
-/// How many garbage collections an object has seen, roughly: none, 1, 2 to 3, 4 to 7 and so on.
+/// The age of an object: the number of garbage collections that it has seen, roughly: none, 1, 2 to 3, 4 to 7 and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Age(u8);
 
 impl Age {
-    /// So many.
+    /// The age after that number of collections.
     #[must_use]
     pub fn of(collections: u64) -> Self {
         Self((u64::BITS - collections.leading_zeros()) as u8)
@@ -42,7 +42,7 @@ impl Age {
     }
 }
 
-/// Which kind of GC it was, and why it began.
+/// The cause of a GC: its kind, and the reason for which it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GcCause(u8);
 
@@ -50,9 +50,9 @@ impl GcCause {
     /// Not known.
     pub const UNKNOWN: Self = Self(0);
 
-    /// What a minor GC begins for, as the VM has it in `GC.latest_gc_info(:gc_by)`.
+    /// The reasons of a minor GC, as the VM has them in `GC.latest_gc_info(:gc_by)`.
     pub const MINOR: [&'static str; 5] = ["newobj", "malloc", "method", "capi", "stress"];
-    /// What makes it a major one, as in `GC.latest_gc_info(:major_by)`.
+    /// The reasons of a major GC, as in `GC.latest_gc_info(:major_by)`.
     pub const MAJOR: [&'static str; 5] = ["nofree", "oldgen", "shady", "force", "oldmalloc"];
 
     /// The one with that place in [`GcCause::MINOR`].

@@ -1,8 +1,8 @@
-//! One frame before names: a word with a handle of the VM and a line, or something that we made up.
+//! Frames before names: a word with a handle of the VM and a line, or a synthetic frame.
 
 use ::core::prelude::rust_2021::*;
 
-/// One frame before names, in one word: a handle of the VM (or a [`Synthetic`]) and the line that runs.
+/// A frame before names, in one word: a handle of the VM (or a [`Synthetic`]) and the line that runs.
 ///
 /// A handle is the address of an object of the VM, so it is a multiple of 8 below 2^48. Shifted up by
 /// 16 bits it leaves the lowest 19 for the line.
@@ -14,7 +14,7 @@ impl RawFrame {
     const LINE_BITS: u32 = 19;
     const HANDLE_SHIFT: u32 = 16;
 
-    /// Of a handle and a line from 1. A line below 1 or from 524,288 on becomes 0, which is unknown.
+    /// A frame of a handle and a line from 1. A line below 1 or from 524,288 on becomes 0, which is unknown.
     #[inline]
     #[must_use]
     pub fn new(handle: u64, line: i32) -> Self {
@@ -22,14 +22,14 @@ impl RawFrame {
         Self(handle << Self::HANDLE_SHIFT | line)
     }
 
-    /// As it lies in a record.
+    /// The word in a record.
     #[inline]
     #[must_use]
     pub(crate) fn word(self) -> u64 {
         self.0
     }
 
-    /// Of what [`RawFrame::word`] gave.
+    /// The frame behind a [`RawFrame::word`].
     #[inline]
     pub(crate) fn from_word(word: u64) -> Self {
         Self(word)

@@ -1,4 +1,4 @@
-//! What a handler or hook writes, and the ring that it writes to. Safe in a handler.
+//! The records that a handler or hook writes, and the ring that it writes to. Safe in a handler.
 
 pub mod counters;
 pub mod detail;

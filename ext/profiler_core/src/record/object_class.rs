@@ -1,4 +1,4 @@
-//! The class of an object that was made, as far as it can be told at its birth.
+//! The class of an object, as far as it is known at its allocation.
 
 use ::core::prelude::rust_2021::*;
 
@@ -15,24 +15,24 @@ const TYPES: [&str; 32] = [
 ];
 
 impl Class {
-    /// Of nothing.
+    /// No class.
     pub const NONE: Self = Self(1);
 
-    /// The one that a handle stands for.
+    /// The class behind a handle.
     #[inline]
     #[must_use]
     pub fn of_handle(handle: u64) -> Self {
         Self(handle & !1)
     }
 
-    /// Of an object of that type which no Ruby code gets to see.
+    /// The class of internal objects of that type, which no Ruby code gets to see.
     #[inline]
     #[must_use]
     pub fn internal(of_type: u8) -> Self {
         Self(u64::from(of_type) << 1 | 1)
     }
 
-    /// What the VM can name.
+    /// The handle, if the VM can name the class.
     #[inline]
     #[must_use]
     pub fn handle(self) -> Option<u64> {

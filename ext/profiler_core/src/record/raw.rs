@@ -27,9 +27,9 @@ const HEADER_WORDS: usize = 9;
 /// stopped for want of room (the root side is then missing).
 #[derive(Clone, Copy, Debug)]
 pub struct Walk<'buffers> {
-    /// One handle a frame.
+    /// The handle of each frame.
     pub handles: &'buffers [u64],
-    /// One line a frame; negative counts as unknown.
+    /// The line of each frame; negative counts as unknown.
     pub lines: &'buffers [i32],
     /// The root side is missing.
     pub rootless: bool,

@@ -1,4 +1,4 @@
-//! The bounded ring between those who take samples and the one who collects them.
+//! The bounded ring between the producers of records and their one consumer.
 //!
 //! Many producers, one consumer, records of any length. A producer may be a signal handler that
 //! interrupted another producer on the same thread, so no path waits for anybody: a push either
@@ -22,7 +22,7 @@ use crate::sync::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// See the module.
+/// The ring.
 #[derive(Debug)]
 pub struct Ring {
     words: Box<[AtomicU64]>,
@@ -52,13 +52,13 @@ impl Ring {
         }
     }
 
-    /// How many words the ring holds, heads included.
+    /// The capacity in words, heads included.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.words.len()
     }
 
-    /// How many words are claimed and not yet consumed.
+    /// The number of words that are claimed and not yet consumed.
     #[must_use]
     pub fn fill(&self) -> usize {
         let consumed = self.consumed.load(Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl Ring {
         self.consumed.store(claimed, Ordering::Release);
     }
 
-    /// Where the oldest record begins: the first argument for [`Ring::peek`].
+    /// The position of the oldest record: the first argument for [`Ring::peek`].
     #[must_use]
     pub fn oldest(&self) -> u64 {
         self.consumed.load(Ordering::Relaxed)

@@ -16,9 +16,9 @@ use crate::rng;
 /// The size of a sampling window: the mean distance between samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// So many objects.
+    /// A number of objects.
     Objects(u64),
-    /// So many bytes of their slots.
+    /// A number of bytes of their slots.
     Bytes(u64),
 }
 

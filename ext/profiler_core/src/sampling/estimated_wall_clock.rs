@@ -39,7 +39,7 @@ pub struct EstimatedWallClock {
 
     /// Its running clock at its last record that was no wait.
     ran_ns: AtomicU64,
-    /// Its waiting clock up to which all was given to a stack.
+    /// Its waiting clock up to which all was attributed to a stack.
     waited_ns: AtomicU64,
     /// The last record was a wait.
     waits: AtomicBool,
@@ -47,20 +47,20 @@ pub struct EstimatedWallClock {
     committed: AtomicBool,
     /// Its CPU clock after that.
     committed_cpu_ns: AtomicU64,
-    /// How often it had slept by then.
+    /// The number of its sleeps by then.
     slept: AtomicU64,
-    /// It was in the same call as at the tick before.
+    /// Whether it was in the same call as at the tick before.
     again: AtomicBool,
 
     /// Its CPU clock at the last poll.
     seen_cpu_ns: AtomicU64,
-    /// It was sent a tick then.
+    /// Whether it was sent a tick then.
     asked: AtomicBool,
-    /// How far its CPU clock had moved since the tick before.
+    /// The distance that its CPU clock had moved since the tick before.
     sent_ns: AtomicU64,
-    /// It was sent one because it stood still. For the handler.
+    /// Whether it was sent one because it stood still. For the handler.
     stands: AtomicBool,
-    /// How often it was found standing still since it was asked, and how often it has to be to be asked again.
+    /// The number of polls that found it standing still since it was asked, and the number after which it is asked again.
     stood: AtomicU32,
     patience: AtomicU32,
     /// Its waiting clock when it was last found standing still.
@@ -74,7 +74,7 @@ pub struct Classification {
     pub waits: bool,
     /// Up to here on its waiting clock the time is of the wait that was recorded last.
     pub before_ns: Option<u64>,
-    /// It runs now, and has long been kept from running.
+    /// The thread runs now, and has long been kept from running.
     pub starved: bool,
 }
 
@@ -253,7 +253,8 @@ impl EstimatedWallClock {
         self.ran_ns.fetch_max(walls.running_ns, Relaxed);
     }
 
-    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in its life.
+    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in
+    /// its life.
     ///
     /// # Signal safety
     /// Stores.

@@ -18,7 +18,7 @@ static EMPTY: LabelSet = LabelSet::EMPTY;
 #[derive(Debug)]
 pub struct LabelSets {
     sets: Interner<(LabelSet, u32), LabelSetId>,
-    /// Of each set the one without the number of a fiber.
+    /// The set without the number of a fiber, for each.
     plain: Vec<LabelSetId>,
     others: Interner<LabelSet, LabelSetId>,
     refused: u64,
@@ -91,7 +91,7 @@ impl LabelSets {
         set.with(number.filter(|_| is_ours).map(|number| (FIBER.to_owned(), Some(number.to_string()))))
     }
 
-    /// How often a set became `(other)`.
+    /// The number of sets that became `(other)`.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused

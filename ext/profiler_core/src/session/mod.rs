@@ -1,4 +1,4 @@
-//! One session: its definition, and what it has added up.
+//! A session: its definition, and what it has added up.
 
 pub mod aggregate;
 pub mod engine;

@@ -10,7 +10,7 @@ use crate::session::spec::Measures;
 pub(crate) struct Recorder {
     measures: Measures,
     started_ns: u64,
-    /// What is a row to the aggregate. There is nothing here that is not there.
+    /// The rows of the aggregate that have events.
     rows: Interner<Key, RowId>,
     timeline: Timeline,
 }

@@ -1,4 +1,4 @@
-//! How likely chance alone is to bring a number as far from 0 as this.
+//! The probability that chance alone brings a number as far from 0 as this.
 
 /// Two-sided, of the standard normal distribution.
 pub(super) fn of_normal(z: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! One run: what each function weighs in it, and how well that is known.
+//! A run: the weight of each function in it, and how well that is known.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -8,7 +8,7 @@ use crate::ids::Id;
 use crate::profile::{Profile, Sample};
 use crate::record::State;
 
-/// What is known of a weight.
+/// A weight and how well it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weighed {
     pub(super) weight: f64,

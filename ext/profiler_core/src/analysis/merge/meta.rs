@@ -85,7 +85,7 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
 
 const MERGED: &str = "merged from ";
 
-/// How many profiles these are made of.
+/// The number of profiles that these were merged from.
 fn merged(metas: &[&Meta]) -> u64 {
     let of_one = |meta: &Meta| meta.notes.iter().find_map(|it| merged_from(it)).unwrap_or(1);
     metas.iter().fold(0, |sum, it| sum.saturating_add(of_one(it)))
@@ -135,7 +135,7 @@ fn measured_in_part<'profiles>(profiles: &'profiles [&Profile]) -> impl Iterator
     types.map(|it| it.name_and_unit().0.into()).chain(some(timed).then(|| "timeline".into()))
 }
 
-/// What all profiles say alike, and the names of the rest.
+/// The metadata that all profiles agree on, and the names of the rest.
 fn common_metadata(metas: &[&Meta]) -> (BTreeMap<String, String>, Vec<String>) {
     let everywhere = |name: &String, value: &String| metas.iter().all(|it| it.user.get(name) == Some(value));
     let mut common = BTreeMap::new();

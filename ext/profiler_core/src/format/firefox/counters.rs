@@ -1,4 +1,4 @@
-//! What all threads together did over time: CPU time used, bytes allocated.
+//! The activity of all threads together over time: CPU time used, bytes allocated.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ const KINDS: [(SampleType, &str, &str, &str); 2] = [
 pub(super) struct Counters<'profile> {
     profile: &'profile Profile,
     step_ns: u64,
-    /// What each step brought, kind by kind; nothing of what is not measured.
+    /// The increments of each kind that is measured.
     steps: [Vec<u64>; KINDS.len()],
 }
 

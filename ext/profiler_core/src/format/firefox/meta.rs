@@ -1,4 +1,4 @@
-//! What the file says of itself: how it was taken, its categories and kinds of markers.
+//! The metadata of the file: how it was recorded, its categories and its kinds of markers.
 
 use std::cmp::Reverse;
 use std::io::Write;

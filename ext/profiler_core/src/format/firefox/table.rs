@@ -25,7 +25,7 @@ pub(super) struct Tables<'profile> {
     stack_places: Map<StackKey>,
     /// Place of the frame, of the caller, and the category.
     stacks: Vec<(usize, Option<usize>, usize)>,
-    /// One place in a file can be at several frames: the front end knows categories of frames alone.
+    /// The same place in a file can be at several frames: the front end knows categories of frames alone.
     frame_places: Map<(FrameId, Option<usize>)>,
     frames: Vec<(usize, u32, usize)>,
     function_places: Map<FunctionId>,

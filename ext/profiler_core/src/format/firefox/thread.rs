@@ -1,4 +1,4 @@
-//! One thread: its samples and markers in the order of time.
+//! The samples and markers of a thread, in the order of time.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::ids::RowId;
 use crate::profile::{Marker, Profile, Sample, SampleType};
 use crate::record::State;
 
-/// What took this many intervals has a sample where it began as well, so that it is drawn from there on.
+/// A share of at least this many intervals gets a sample where it began as well, so that it is drawn from there on.
 const LONG: u64 = 2;
 
 struct Entry {
@@ -78,12 +78,12 @@ impl<'profile> Thread<'profile> {
         Self { profile, of, name, tables, entries, marks, allocated, alive }
     }
 
-    /// What its samples weigh.
+    /// The weight of its samples.
     pub(super) fn total(&self) -> u64 {
         self.entries.iter().fold(0, |sum, it| sum.saturating_add(it.weight))
     }
 
-    /// When the last of them is.
+    /// The time of the last one.
     pub(super) fn last_ns(&self) -> u64 {
         self.entries.last().map_or(0, |it| it.at_ns)
     }
@@ -227,7 +227,7 @@ impl<'profile> Thread<'profile> {
         Ok(write!(out, r#","length":{}}},"#, self.marks.len())?)
     }
 
-    /// What was allocated goes by the class, what is alive by the stack.
+    /// Allocations are told apart by class, live objects by stack.
     fn write_allocations<W: Write>(&self, out: &mut W) -> Result<(), Error> {
         let columns = |out: &mut W, all: &[Allocation]| -> Result<(), Error> {
             array(out, "time", all, |out, it| ms(out, it.at_ns))?;

@@ -1,15 +1,16 @@
-//! What a file would take in memory, before any of it is made: a message of two bytes is a hundred there.
+//! The memory that a file would take, computed before any of it is decoded: a message of two bytes takes a hundred.
 
 use crate::error::Error;
 
 /// The most that is made of a file.
 const LIMIT_BYTES: u64 = 1 << 30;
 
-/// What a field costs besides its content, and what a byte of that becomes at most: a number of one byte is eight.
+/// The cost of a field besides its content, and the most that a byte of that becomes: a number of one byte is eight.
 const A_FIELD: u64 = 100;
 const A_BYTE: u64 = 8;
 
-/// What a message of a few bytes costs inside of a sample, location or timeline, of which one can have millions. A longer one is
+/// The cost of a message of a few bytes inside of a sample, location or timeline, of which there can be millions. A longer
+/// one is
 /// paid for by its bytes.
 const A_MESSAGE: u64 = 40;
 const FEW_BYTES: usize = 4;

@@ -15,7 +15,7 @@ const MOST_NODES: usize = 16_000_000;
 /// The most markers. A session keeps ten thousand, and profiles can be merged.
 const MOST_MARKERS: usize = 2_000_000;
 
-/// Of a message of so many bytes.
+/// A decoder for a message of that many bytes.
 pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let mut budget = Budget::of(bytes);
     let strings = Strings(&message.string_table);

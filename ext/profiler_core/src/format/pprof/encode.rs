@@ -187,7 +187,7 @@ impl<'profile> Encoder<'profile> {
     }
 }
 
-/// What a reader of another tool should see of how the profile was taken.
+/// The comments for readers of other tools: how the profile was recorded.
 fn comments(profile: &Profile) -> Vec<String> {
     let meta = &profile.meta;
     let mut comments = Vec::new();

@@ -20,7 +20,7 @@ struct Column {
     scale: u64,
 }
 
-/// Of a message of so many bytes.
+/// A decoder for a message of that many bytes.
 pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let text = |it: Text| {
         let found = usize::try_from(it).ok().and_then(|place| message.string_table.get(place));
@@ -146,7 +146,7 @@ fn kind(unit: &str) -> (Kind, u64) {
     }
 }
 
-/// What other profilers call what we have too.
+/// The sample type behind the name that other profilers use.
 fn by_name(name: &str, kind: Kind) -> Option<SampleType> {
     let own = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
     let of = own.or(match name {

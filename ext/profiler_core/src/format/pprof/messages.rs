@@ -5,7 +5,7 @@ use prost::Message;
 /// An index into the string table.
 pub(super) type Text = i64;
 
-/// What tells whose file it is. All else is skipped.
+/// The fields that tell which program wrote the file. All else is skipped.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Head {
     #[prost(message, repeated, tag = "1")]
@@ -49,10 +49,10 @@ pub(super) struct Profile {
     /// [`crate::profile::Stats`] as JSON.
     #[prost(string, tag = "5203")]
     pub(super) stats: String,
-    /// One a function.
+    /// An entry for each function.
     #[prost(int64, repeated, tag = "5204")]
     pub(super) function_class_name: Vec<Text>,
-    /// One a function.
+    /// An entry for each function.
     #[prost(int64, repeated, tag = "5205")]
     pub(super) function_method_name: Vec<Text>,
     #[prost(message, repeated, tag = "5206")]
@@ -60,7 +60,7 @@ pub(super) struct Profile {
     /// [`crate::profile::Marker`]s as JSON; empty when there is none.
     #[prost(string, tag = "5207")]
     pub(super) markers: String,
-    /// One a sample: its place in `thread`. The last field, as its length tells of a file that was cut.
+    /// An entry for each sample: its index in `thread`. The last field, as its length tells of a file that was cut.
     #[prost(uint64, repeated, tag = "5208")]
     pub(super) sample_thread: Vec<u64>,
     /// Only read here. It is written before all else, as [`Front`].
@@ -68,7 +68,7 @@ pub(super) struct Profile {
     pub(super) timeline: Option<Timeline>,
 }
 
-/// What stands before the rest of the file: the version once more, so that a file that was cut is not taken for another
+/// The front of the file: the version once more, so that a file that was cut is not taken for another
 /// program's, and the timeline, so that the rest still ends with `sample_thread`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Front {
@@ -88,7 +88,7 @@ pub(super) struct Timeline {
     pub(super) time_delta: Vec<u64>,
     #[prost(sint64, repeated, tag = "3")]
     pub(super) sample_delta: Vec<i64>,
-    /// One a sample type.
+    /// An entry for each sample type.
     #[prost(message, repeated, tag = "4")]
     pub(super) column: Vec<Column>,
 }
@@ -113,7 +113,7 @@ pub(super) struct Sample {
     /// Leaf first.
     #[prost(uint64, repeated, tag = "1")]
     pub(super) location_id: Vec<u64>,
-    /// One a sample type.
+    /// An entry for each sample type.
     #[prost(int64, repeated, tag = "2")]
     pub(super) value: Vec<i64>,
     #[prost(message, repeated, tag = "3")]
@@ -150,7 +150,7 @@ pub(super) struct Location {
     pub(super) id: u64,
     #[prost(uint64, tag = "2")]
     pub(super) mapping_id: u64,
-    /// Of others: what a frame without a name is called by.
+    /// The field of other programs that names a frame without a name.
     #[prost(uint64, tag = "3")]
     pub(super) address: u64,
     #[prost(message, repeated, tag = "4")]

@@ -34,7 +34,7 @@ pub(super) fn encode(profile: &Profile, place: impl Fn(RowId) -> Option<u64>) ->
     Some(message)
 }
 
-/// Of the profile that was read so far.
+/// Decodes the timeline of the profile that was read so far.
 pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<Timeline, Error> {
     let malformed = |what: &str| Err(Error::malformed(format!("its timeline {what}")));
     let events = message.time_delta.len();

@@ -1,4 +1,4 @@
-//! Which of the formats that are JSON it is.
+//! The reader of formats that are JSON: finds out which one a file is.
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     }
 }
 
-/// What is nested too deeply is an error as well.
+/// Parses JSON. Too deep a nesting is an error as well.
 pub(super) fn parse<'text, T: serde::Deserialize<'text>>(text: &'text str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| match error.is_eof() {
         true => Error::Truncated,

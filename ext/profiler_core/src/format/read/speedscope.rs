@@ -1,4 +1,4 @@
-//! What speedscope.app writes, and who writes for it.
+//! The reader of speedscope's format, as speedscope.app and others write it.
 
 use serde::de::{SeqAccess, Visitor};
 use serde::Deserialize;
@@ -235,7 +235,7 @@ impl Sink<'_> {
             .call(caller, *frame.ok_or_else(|| Error::malformed(format!("a frame that is none of {rows}")))?)
     }
 
-    /// What belongs to no stack is a gap.
+    /// Time of no stack is a gap.
     fn add(&mut self, stack: Option<StackId>, weight: f64) -> Result<(), Error> {
         if weight.is_nan() || weight < 0.0 {
             return Err(Error::malformed("a sample weighs less than nothing"));

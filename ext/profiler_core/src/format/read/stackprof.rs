@@ -67,7 +67,7 @@ struct Frame {
     samples: u64,
 }
 
-/// What a sample counts.
+/// The unit of a sample.
 struct Unit {
     of: SampleType,
     each: u64,
@@ -136,7 +136,7 @@ fn flat(
     Ok(())
 }
 
-/// How many frames, the frames, root first, and how often; and so on. Lines have the same shape.
+/// Stacks: the number of frames, the frames, root first, and the count; and so on. Lines have the same shape.
 fn raw(
     builder: &mut Builder,
     file: &File,

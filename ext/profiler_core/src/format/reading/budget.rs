@@ -1,4 +1,5 @@
-//! What reading a file may cost, by its size: in a few bytes a file can name the same long text, or the same thousands of inlined
+//! The budget of reading a file, by its size: in a few bytes a file can name the same long text, or the same thousands of
+//! inlined
 //! calls, again and again.
 //!
 //! Real files stay far below. A frame of a stack takes a byte of its file at least, and has names of a hundred bytes.
@@ -17,7 +18,7 @@ const TEXT_A_BYTE: u64 = 64;
 const TEXT: u64 = 64 << 20;
 const MOST_TEXT: u64 = 1 << 30;
 
-/// See the module.
+/// The budget that is left for one file.
 pub(in crate::format) struct Budget {
     bytes: u64,
     steps: u64,

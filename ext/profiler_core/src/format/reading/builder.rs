@@ -15,7 +15,7 @@ const MOST_NODES: usize = 4_000_000;
 /// The most frames of a stack; Ruby itself gives up at some 12,000.
 pub(in crate::format) const MOST_FRAMES: u32 = 100_000;
 
-/// Whose a weight is.
+/// The row that a weight belongs to.
 pub(in crate::format) struct Row {
     pub(in crate::format) stack: StackId,
     pub(in crate::format) thread: ThreadId,

@@ -71,7 +71,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     facts
 }
 
-/// Who was to blame for most of the waiting for the GVL.
+/// The functions that were to blame for most of the waiting for the GVL.
 fn behind(profile: &Profile) -> Option<String> {
     const SHOWN: usize = 3;
     let blamed = gvl_blame::blamed(profile);

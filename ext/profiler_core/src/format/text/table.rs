@@ -60,7 +60,7 @@ struct Line<'profile> {
     row: Row,
     total: String,
     own: String,
-    /// Of objects: how many, and of which class.
+    /// The number of objects, and their class.
     made: Option<(String, String)>,
     name: Cow<'profile, str>,
     place: String,
@@ -89,7 +89,7 @@ impl<'profile> Line<'profile> {
     }
 }
 
-/// Where a function is written.
+/// The path and line of a function.
 pub(super) fn place_of(function: &Function) -> String {
     match (clean(&function.path), function.first_line) {
         (path, 0) => path.into_owned(),
@@ -97,11 +97,11 @@ pub(super) fn place_of(function: &Function) -> String {
     }
 }
 
-/// How wide each column is.
+/// The widths of the columns.
 struct Columns {
     total: usize,
     own: usize,
-    /// How many objects, and of which class; nothing where it is not about objects.
+    /// The number of objects and their class; `None` in other tables.
     made: Option<(usize, usize)>,
     name: usize,
     /// The most that a name and a place may take.

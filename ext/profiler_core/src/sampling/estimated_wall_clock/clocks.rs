@@ -10,7 +10,7 @@ use ::core::sync::atomic::{
 /// anybody.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// Where the one began on the monotonic clock, without the pauses; 0 while nobody profiles.
+    /// The start of the one on the monotonic clock, without the pauses; 0 while nobody profiles.
     origin_ns: AtomicU64,
     /// And the other on the thread's CPU clock.
     origin_cpu_ns: AtomicU64,

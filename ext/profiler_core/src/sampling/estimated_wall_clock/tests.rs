@@ -3,7 +3,7 @@ use ::std::prelude::rust_2021::*;
 use ::std::{assert, assert_eq, vec};
 
 const MS: u64 = 1_000_000;
-/// What a tick costs a thread that waits.
+/// The cost of a tick to a thread that waits.
 const TICK_NS: u64 = 12_000;
 
 fn parts(clock: &EstimatedWallClock, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
@@ -57,7 +57,7 @@ fn what_ran_before_somebody_began_to_count_is_not_for_a_later_gc() {
 struct World {
     clock: EstimatedWallClock,
     program: Vec<(bool, u64)>,
-    /// Where in it the thread is, and since when.
+    /// The position of the thread in it, and the time that is left there.
     place: usize,
     left_ns: u64,
     now_ns: u64,

@@ -9,7 +9,7 @@ use crate::session::key::Key;
 pub struct Last {
     /// The thread.
     pub thread: ThreadId,
-    /// Its CPU clock when it was born or first seen, ns.
+    /// Its CPU clock when it started or was first seen, ns.
     pub born_cpu_ns: u64,
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
