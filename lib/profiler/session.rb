@@ -78,7 +78,8 @@ module Profiler
 
       # Unclaimed profiles are kept until the next start on the same thread, or after the end of their thread.
       def hold(session, starter)
-        @running.delete_if { |it, by| it.unclaimed? && (by == starter || !by.alive?) }
+        # Over a copy, as other threads start sessions meanwhile.
+        @running.to_a.each { |it, by| @running.delete(it) if it.unclaimed? && (by == starter || !by.alive?) }
         @running[session] = starter
       end
 

@@ -8,7 +8,7 @@ use magnus::{
     gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RArray, Ruby, TryConvert, TypedData, Value,
 };
 
-use crate::options::{Config, Threads};
+use crate::options::config::{Config, Threads};
 use crate::vm;
 use profiler_core::session::engine::Engine;
 

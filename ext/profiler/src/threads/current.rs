@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 use crate::sys::native_thread;
-use crate::threads::{at, live, ThreadState};
+use crate::threads::slab::{at, live};
+use crate::threads::state::ThreadState;
 use crate::vm;
 
 /// The key under which a native thread keeps the address of its state. At the thread's end libc hands
@@ -117,7 +118,7 @@ pub(crate) fn current() -> Option<&'static ThreadState> {
         Some(last) => last,
     };
     if !hooked() {
-        super::meet_untold(state);
+        meet_untold(state);
     }
     Some(state)
 }
@@ -133,4 +134,24 @@ fn find_current(thread: u64) -> Option<&'static ThreadState> {
     let found = known.or_else(own)?;
     LAST.store(std::ptr::from_ref(found).cast_mut(), Relaxed);
     Some(found)
+}
+
+/// The thread that we are on is met, and no hook will tell of its end. Keeps its name now and then: it gets one when it has
+/// begun, and libc may not tell of its end either, as Ruby 3.1 goes on with the native thread.
+pub(crate) fn meet_untold(state: &ThreadState) {
+    let met = state.met.load(Relaxed).saturating_add(1);
+    state.met.store(met, Relaxed);
+    if met.is_power_of_two() {
+        keep_name(state);
+    }
+}
+
+/// Keeps the operating system's name of the thread that we are on, for when it is gone: at its birth,
+/// as Ruby 3.1 may not tell of its end, and again at its end, as it may have got another one.
+pub(crate) fn keep_name(state: &ThreadState) {
+    let name = native_thread::native_name();
+    let (low, high) = name.split_at(8);
+    for (word, bytes) in state.name.iter().zip([low, high]) {
+        word.store(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), Relaxed);
+    }
 }

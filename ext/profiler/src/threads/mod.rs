@@ -31,36 +31,20 @@ mod slab;
 mod state;
 mod walls;
 pub(crate) use current::{
-    call_at_native_end, call_when, current, exits, here, hooked, mine, own, remember_own, set_hooked,
-    Lifecycle,
+    call_at_native_end, call_when, current, exits, here, hooked, keep_name, mine, own, remember_own,
+    set_hooked, Lifecycle,
 };
 #[cfg(feature = "testing")]
 pub(crate) use slab::in_use;
-pub(crate) use slab::{at, handler_ns};
-pub(crate) use state::ThreadState;
+pub(crate) use slab::{at, handler_ns, live};
+pub(crate) use state::{cpu_ns, ThreadState};
 pub(crate) use walls::look_again;
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
 
-/// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
-pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
-    if state.pthread.load(Relaxed) == native_thread::pthread_self() {
-        return clock::thread_cpu_ns();
-    }
-    clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
-}
-
 /// The id that the next thread to be registered gets.
 pub(crate) fn next_id() -> u32 {
     NEXT_ID.load(Relaxed)
-}
-
-/// All threads that live. Visits states in use alone, however many there once were.
-///
-/// # Signal safety
-/// Loads.
-pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
-    slab::in_use().filter(|state| state.is_live())
 }
 
 /// Puts a thread into the registry; one that is there already stays what it is. Nothing when there
@@ -121,26 +105,6 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     state.walls_off();
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
-}
-
-/// The thread that we are on is met, and no hook will tell of its end. Keeps its name now and then: it gets one when it has
-/// begun, and libc may not tell of its end either, as Ruby 3.1 goes on with the native thread.
-pub(crate) fn meet_untold(state: &ThreadState) {
-    let met = state.met.load(Relaxed).saturating_add(1);
-    state.met.store(met, Relaxed);
-    if met.is_power_of_two() {
-        keep_name(state);
-    }
-}
-
-/// Keeps the operating system's name of the thread that we are on, for when it is gone: at its birth,
-/// as Ruby 3.1 may not tell of its end, and again at its end, as it may have got another one.
-pub(crate) fn keep_name(state: &ThreadState) {
-    let name = native_thread::native_name();
-    let (low, high) = name.split_at(8);
-    for (word, bytes) in state.name.iter().zip([low, high]) {
-        word.store(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), Relaxed);
-    }
 }
 
 /// In a forked child: forgets everybody but the thread that forked, which was `me` in the parent and

@@ -99,3 +99,11 @@ pub(crate) fn handler_ns() -> u64 {
     let in_use_ns = in_use().map(own).fold(0, u64::wrapping_add);
     in_use_ns.wrapping_add(GONE_HANDLER_NS.load(Relaxed))
 }
+
+/// All threads that live. Visits states in use alone, however many there once were.
+///
+/// # Signal safety
+/// Loads.
+pub(crate) fn live() -> impl Iterator<Item = &'static ThreadState> {
+    in_use().filter(|state| state.is_live())
+}

@@ -267,3 +267,11 @@ impl ThreadState {
         self.phase.load(Acquire) == LIVE
     }
 }
+
+/// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
+pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
+    if state.pthread.load(Relaxed) == native_thread::pthread_self() {
+        return clock::thread_cpu_ns();
+    }
+    clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
+}

@@ -3,7 +3,7 @@
 use profiler_core::record::WallTimes;
 
 use crate::sys::clock;
-use crate::threads::{cpu_ns, ThreadState};
+use crate::threads::state::{cpu_ns, ThreadState};
 use crate::vm::gvl::HOOKS;
 
 impl ThreadState {

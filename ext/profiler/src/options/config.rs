@@ -1,5 +1,4 @@
-//! What the user asked for, checked. A wrong value raises ArgumentError that names it and what is
-//! allowed.
+//! The options of a session, checked. A wrong value raises ArgumentError that names the value and what is allowed.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -14,20 +13,13 @@ use profiler_core::session::spec::Measures;
 
 use crate::engine::perf;
 use crate::errors::{argument_error, wrong_value};
+use crate::options::given::Given;
+use crate::options::integer::integer;
+use crate::options::{mode, wall};
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::exceptions::error;
-use integer::integer;
 use profiler_core::session::engine::Engine;
-
-mod given;
-mod integer;
-pub(crate) mod mode;
-mod prepared;
-pub(crate) mod wall;
-use given::Given;
-pub(crate) use mode::modes;
-pub(crate) use prepared::Prepared;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;

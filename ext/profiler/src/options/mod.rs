@@ -1,0 +1,12 @@
+//! From Ruby's values to the definition of a session.
+
+mod config;
+mod given;
+mod integer;
+pub(crate) mod mode;
+mod prepared;
+pub(crate) mod wall;
+
+pub(crate) use config::{gc_place, Bounds, Config, Threads};
+pub(crate) use mode::modes;
+pub(crate) use prepared::Prepared;
