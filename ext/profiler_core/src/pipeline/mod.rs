@@ -6,6 +6,7 @@ pub mod collector;
 mod drain;
 pub mod hub;
 pub mod name_cache;
+mod recent_stack;
 pub mod registry;
 pub mod stacks;
 pub mod unresolved;

@@ -1,13 +1,14 @@
 //! The stacks of an epoch: a tree of frames in which parents always come before their children.
 //!
-//! A stack is one number, the node of its leaf; its callers are that node's ancestors. Most samples
-//! repeat a stack that was seen before, so the whole raw stack is looked up first, and only a new
-//! one is walked through the tree. Handles are kept once each: they are what the GC has to mark and
-//! what the VM is asked to name.
+//! A stack is one number, the node of its leaf; its callers are that node's ancestors. Consecutive stacks of a thread share
+//! most of their frames, from the root on: so each is compared with the thread's last one first, and only what differs is
+//! walked through the tree. Where much differs, the whole raw stack is looked up. Handles are kept once each: they are what
+//! the GC has to mark and what the VM is asked to name.
 
 use hashbrown::HashTable;
 
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
+use crate::pipeline::recent_stack::RecentStack;
 use crate::profile::{Frame, Node};
 use crate::record::frame::RawFrame;
 use crate::record::object_class::Class;
@@ -32,21 +33,58 @@ pub struct Stacks {
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.
     whole: HashTable<(u64, StackId)>,
-    /// The stack that was last put into the tree, root first. The next new one mostly begins like it.
+    /// The last stacks of some threads.
+    recent: [RecentStack; RECENT],
+    /// The stack that [`Stacks::intern_frames`] put into the tree last, root first. The next one mostly begins like it.
     last: Vec<(RawFrame, StackId)>,
 }
+
+/// Threads whose last stack is kept; others take their place.
+const RECENT: usize = 8;
+/// Frames that are walked through the tree before the whole stack is looked up, as that hashes all of its words.
+const WALKED: usize = 16;
 
 impl Stacks {
     /// The id of the stack of `record`; nothing when it has no frame.
     pub fn intern(&mut self, record: &RawRecord<'_>) -> Option<StackId> {
-        let hash = hash_words(record.words());
-        let same = |&(its_hash, stack): &(u64, StackId)| its_hash == hash && self.is(stack, record);
+        let slot = record.header.thread.0 as usize % RECENT;
+        let mut recent = self.recent.get_mut(slot).map(std::mem::take).unwrap_or_default();
+        let stack = self.intern_after(&mut recent, record.words());
+        if let Some(kept) = self.recent.get_mut(slot) {
+            *kept = recent;
+        }
+        stack
+    }
+
+    fn intern_after(&mut self, recent: &mut RecentStack, words: &[u64]) -> Option<StackId> {
+        let shared = recent.shared(words);
+        let base = recent.node(shared);
+        let new = words.get(..words.len() - shared)?;
+        if new.is_empty() {
+            return base;
+        }
+        if new.len() <= WALKED {
+            return self.walk(recent, shared, words);
+        }
+        let hash = hash_words(words);
+        let same = |&(its_hash, stack): &(u64, StackId)| its_hash == hash && self.is(stack, new, base);
         if let Some(&(_, stack)) = self.whole.find(hash, same) {
             return Some(stack);
         }
-        let stack = self.intern_frames(record.frames().rev())?;
+        let stack = self.walk(recent, shared, words)?;
         self.whole.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
         Some(stack)
+    }
+
+    /// Puts the frames that `words` does not share with `recent` into the tree, and keeps it as the thread's last stack.
+    fn walk(&mut self, recent: &mut RecentStack, shared: usize, words: &[u64]) -> Option<StackId> {
+        let mut parent = recent.replace_by(words, shared);
+        for word in words.iter().rev().skip(shared) {
+            let stack = self.intern_node(RawNode { parent, frame: RawFrame::from_word(*word) });
+            recent.push(stack);
+            parent = Some(stack);
+        }
+        parent
     }
 
     /// The id of the stack made of `frames`, root first; nothing when there is none.
@@ -115,9 +153,17 @@ impl Stacks {
         (self.handles.into_rows(), frames.into_rows(), nodes)
     }
 
-    /// Whether the stack of `record` is this stack. Both run from the leaf, so they end together or differ.
-    fn is(&self, stack: StackId, record: &RawRecord<'_>) -> bool {
-        self.frames_of(stack).eq(record.frames())
+    /// Whether `stack` is the frames `new`, leaf first, on top of `base`.
+    fn is(&self, stack: StackId, new: &[u64], base: Option<StackId>) -> bool {
+        let mut at = Some(stack);
+        for word in new {
+            let Some(node) = at.and_then(|id| self.nodes.get(id)) else { return false };
+            if node.frame.word() != *word {
+                return false;
+            }
+            at = node.parent;
+        }
+        at == base
     }
 }
 
@@ -182,6 +228,28 @@ mod tests {
         let parent = nodes[deep.index()].parent.unwrap();
         assert!(parent < deep);
         assert_eq!(nodes[other.index()].parent, Some(parent));
+    }
+
+    #[test]
+    fn stacks_that_share_a_part_with_the_one_before_have_the_same_ids_as_in_any_other_order() {
+        let mut word = 1_u64;
+        let mut stacks = Stacks::default();
+        let mut ids: std::collections::HashMap<Vec<(u64, i32)>, StackId> = std::collections::HashMap::new();
+        let mut frames: Vec<(u64, i32)> = Vec::new(); // root first
+        for _ in 0..2_000 {
+            word = crate::rng::after(word);
+            frames.truncate((word >> 8) as usize % (frames.len() + 1));
+            let more = if word % 50 == 0 { 300 } else { (word >> 40) as usize % 25 };
+            frames.extend((0..more).map(|at| (8 * (1 + (word >> 20) % 3), (at % 7) as i32)));
+            let leaf_first: Vec<_> = frames.iter().rev().copied().collect();
+            let id = intern(&mut stacks, &leaf_first);
+            assert_eq!(id.is_some(), !frames.is_empty());
+            let Some(id) = id else { continue };
+            let seen: Vec<_> = stacks.frames_of(id).map(|it| (it.handle(), it.line() as i32)).collect();
+            assert_eq!(seen, leaf_first);
+            assert_eq!(*ids.entry(leaf_first).or_insert(id), id);
+        }
+        assert!(ids.len() > 500);
     }
 
     #[test]

@@ -105,8 +105,8 @@ impl Ring {
     pub fn pop(&self, scratch: &mut Vec<u64>) -> bool {
         let at = self.consumed.load(Ordering::Relaxed);
         let Some(next) = self.peek(at, scratch) else { return false };
-        for place in at..next {
-            self.word(place).store(0, Ordering::Relaxed);
+        for piece in self.pieces(at, next) {
+            piece.iter().for_each(|word| word.store(0, Ordering::Relaxed));
         }
         // Release pairs with the Acquire in `try_push`.
         self.consumed.store(next, Ordering::Release);
@@ -144,8 +144,18 @@ impl Ring {
             return None;
         }
         scratch.clear();
-        scratch.extend((at + 1..at + len).map(|place| self.word(place).load(Ordering::Relaxed)));
+        for piece in self.pieces(at + 1, at + len) {
+            scratch.extend(piece.iter().map(|word| word.load(Ordering::Relaxed)));
+        }
         Some(at + len)
+    }
+
+    /// The words counted from `begin` to before `end`, in order: one piece of the ring, or two where it begins anew.
+    fn pieces(&self, begin: u64, end: u64) -> [&[AtomicU64]; 2] {
+        let first = begin as usize & (self.words.len() - 1);
+        let (len, room) = ((end - begin) as usize, self.words.len() - first);
+        let piece = |range: ::core::ops::Range<usize>| self.words.get(range).unwrap_or(&[]);
+        [piece(first..first + len.min(room)), piece(0..len.saturating_sub(room))]
     }
 
     #[inline]

@@ -1,0 +1,45 @@
+//! The last stack of a thread.
+
+use crate::ids::StackId;
+
+/// Words that are compared at once.
+const BLOCK: usize = 64;
+
+/// A raw stack and its nodes.
+#[derive(Debug, Default)]
+pub(super) struct RecentStack {
+    /// As in a record, leaf first.
+    words: Vec<u64>,
+    /// The node of each frame, root first.
+    nodes: Vec<StackId>,
+}
+
+impl RecentStack {
+    /// How many frames it shares, from the root on, with a stack whose `words` are leaf first.
+    pub(super) fn shared(&self, words: &[u64]) -> usize {
+        // Whole blocks first: nearly all of a deep stack is the same as before.
+        let blocks = words.rchunks_exact(BLOCK).zip(self.words.rchunks_exact(BLOCK));
+        let shared = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
+        let rest = words.iter().rev().zip(self.words.iter().rev()).skip(shared);
+        shared + rest.take_while(|(one, other)| one == other).count()
+    }
+
+    /// The node of the first `frames` frames from the root; nothing for none.
+    pub(super) fn node(&self, frames: usize) -> Option<StackId> {
+        self.nodes.get(frames.checked_sub(1)?).copied()
+    }
+
+    /// Becomes the stack of `words`, of which it shares the first `frames` frames; gives their node. The nodes of the others
+    /// are for [`RecentStack::push`], root first.
+    pub(super) fn replace_by(&mut self, words: &[u64], frames: usize) -> Option<StackId> {
+        self.words.clear();
+        self.words.extend_from_slice(words);
+        self.nodes.truncate(frames);
+        self.nodes.last().copied()
+    }
+
+    /// Adds the node of the next frame towards the leaf.
+    pub(super) fn push(&mut self, node: StackId) {
+        self.nodes.push(node);
+    }
+}
