@@ -11,6 +11,9 @@ module Profiler
     # others belong to the owner of the object, and end when it is garbage.
     @running = {}.compare_by_identity
 
+    BACKTRACE = Thread.instance_method(:backtrace)
+    private_constant :BACKTRACE
+
     class << self
       # Starts a session. {Profiler.start} does this and remembers it for {Profiler.stop}.
       #
@@ -91,11 +94,11 @@ module Profiler
         given
       end
 
-      # A new thread is known to the system only once it has run, which takes as long as its first turn.
+      # A new thread has an id and a stack only once it has run, which takes as long as its first turn.
       def begun(threads)
         till = nil
         Array(threads).grep(Thread).each do |thread|
-          until thread.native_thread_id || !thread.alive?
+          until (thread.native_thread_id && BACKTRACE.bind_call(thread, 0, 1)&.any?) || !thread.alive?
             now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
             break if now > (till ||= now + 2)
 

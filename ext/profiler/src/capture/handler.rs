@@ -132,6 +132,10 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
             &mut header_now(state, State::Gc, monotonic_ns),
         );
     }
+    // The buffer is held, so nothing that the VM reads here is moved.
+    if !state.reported.load(Ordering::Relaxed) && !vm::state::has_ruby_frame() {
+        return count(&hub.counters.dropped_not_ruby);
+    }
     // Whoever runs without the GVL waits, as far as the wall clock goes.
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
     let blocked = measured && state.walls.is_blocked();

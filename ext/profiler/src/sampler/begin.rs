@@ -81,7 +81,8 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
     }
     for last in (0..TRIES).rev() {
         let (next_id, exits) = (threads::next_id(), threads::recent_exits::count());
-        let mut found = vm::threads::list(ruby, Names::Unwanted)?;
+        let is_known = |object| threads::live().any(|state| state.object() == object);
+        let mut found = vm::threads::begun(ruby, is_known)?;
         let (ended, complete) = threads::recent_exits::since(exits);
         if !complete && last > 0 {
             continue;
@@ -125,6 +126,7 @@ fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
         return None;
     };
     if thread.current {
+        state.reported.store(true, Ordering::Relaxed);
         threads::remember_own(state);
     }
     wait::follow(state);

@@ -89,6 +89,7 @@ fn thread_begins(thread: u64) {
     }
     let me = threads::register(thread, native_thread::native_id(), native_thread::pthread_self(), cpu_ns);
     let armed = me.is_some_and(|state| {
+        state.reported.store(true, Ordering::Relaxed);
         threads::remember_own(state);
         threads::keep_name(state);
         // SAFETY: the VM calls this first of all on a thread that begins, with the GVL; who is met later is so while there

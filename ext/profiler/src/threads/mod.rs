@@ -70,6 +70,7 @@ pub(crate) fn register(
     state.id.store(NEXT_ID.fetch_add(1, Relaxed), Relaxed);
     state.object.store(object, Relaxed);
     state.native_id.store(native_id, Relaxed);
+    state.reported.store(false, Relaxed);
     state.pthread.store(pthread, Relaxed);
     state.born_cpu_ns.store(cpu_ns, Relaxed);
     posix_timer::delete(state.timer.take()); // of the life before, had it been armed just as its thread ended

@@ -44,6 +44,8 @@ pub(crate) struct ThreadState {
     /// The Ruby Thread object, which the mark function keeps while the state is live.
     pub(super) object: AtomicU64,
     pub(super) native_id: AtomicI32,
+    /// Hooks report its end, as they did its start; else it may be in the middle of either, without a stack.
+    pub(crate) reported: AtomicBool,
     /// `pthread_self()` of the thread; 0 until it is known.
     pub(crate) pthread: AtomicUsize,
     /// CPU clock when the thread was born or first seen, ns.
@@ -109,6 +111,7 @@ impl ThreadState {
             id: AtomicU32::new(0),
             object: AtomicU64::new(0),
             native_id: AtomicI32::new(0),
+            reported: AtomicBool::new(false),
             pthread: AtomicUsize::new(0),
             born_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),

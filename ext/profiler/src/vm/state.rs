@@ -5,6 +5,9 @@ use core::ffi::c_int;
 extern "C" {
     // Exported by every libruby, but in no installed header.
     fn ruby_thread_has_gvl_p() -> c_int;
+    // The path of the calling thread's uppermost Ruby frame; null without one. Exported by every libruby.
+    #[cfg(ruby_gte_3_2)]
+    fn rb_sourcefile() -> *const core::ffi::c_char;
 }
 
 /// Whether the native thread that we are on runs a Ruby thread. Ruby 3.1 dies when the stack of one
@@ -76,6 +79,25 @@ pub(crate) fn find_stack() {}
 #[cfg(ruby_gte_3_2)]
 #[inline]
 pub(crate) fn has_stack() -> bool {
+    true
+}
+
+/// Whether the calling thread has a frame of Ruby code. A thread that begins or ends may have no stack at all, which a walk
+/// in Ruby 3.2 and 3.3 does not bear; one of C code alone has none either.
+///
+/// # Signal safety
+/// Reads the control frames, as a walk does, and no more than the path of one. Not while garbage is collected.
+#[cfg(ruby_gte_3_2)]
+#[inline]
+pub(crate) fn has_ruby_frame() -> bool {
+    // SAFETY: takes nothing and only reads; without a stack it ends at once, as the end of the stack is not above the frame.
+    unsafe { !rb_sourcefile().is_null() }
+}
+
+/// Whether the calling thread has a frame: [`has_stack`] was asked before.
+#[cfg(not(ruby_gte_3_2))]
+#[inline]
+pub(crate) fn has_ruby_frame() -> bool {
     true
 }
 

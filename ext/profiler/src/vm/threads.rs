@@ -1,7 +1,7 @@
 //! The Ruby threads that exist.
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
-use magnus::{prelude::*, Error, RArray, RString, Ruby, TryConvert, Value};
+use magnus::{prelude::*, Error, IntoValue, RArray, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
 use crate::vm::asked::Object;
@@ -49,6 +49,32 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
     Ok(Threads { list, holder })
 }
 
+/// The same, without names. Threads that have not begun are left out, unless `is_known`: they have a native thread, but no
+/// stack that could be walked.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile.
+pub(crate) fn begun(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Result<Threads, Error> {
+    let Threads { list, holder } = list(ruby, Names::Unwanted)?;
+    let backtrace = BACKTRACE.value(ruby)?;
+    let mut begun = Vec::with_capacity(list.len());
+    for thread in list {
+        if thread.current || is_known(thread.object) || has_frames(backtrace, thread.object)? {
+            begun.push(thread);
+        }
+    }
+    Ok(Threads { list: begun, holder })
+}
+
+/// Whether Ruby shows a frame of the Thread `object`, which is alive.
+fn has_frames(backtrace: Value, object: u64) -> Result<bool, Error> {
+    // SAFETY: the caller has the list that holds the object.
+    let thread = unsafe { Value::from_raw(object as VALUE) };
+    let ruby = Ruby::get_with(thread);
+    let frames = bind_call(backtrace, [thread, 0.into_value_with(&ruby), 1.into_value_with(&ruby)])?;
+    Ok(RArray::from_value(frames).is_some_and(|frames| !frames.is_empty()))
+}
+
 /// The identities of all living threads of the Ractor.
 ///
 /// # Errors
@@ -88,6 +114,7 @@ pub(crate) fn identity(value: Value) -> Option<u64> {
 /// Methods of Thread, whatever a class of the app has made of them.
 static NATIVE_ID: Object = Object::new(|ruby| method(ruby, "native_thread_id"));
 static NAME: Object = Object::new(|ruby| method(ruby, "name"));
+static BACKTRACE: Object = Object::new(|ruby| method(ruby, "backtrace"));
 /// `Thread.list` as Ruby defines it; nil if an app replaced it before we were loaded.
 static LIST: Object = Object::new(own_list);
 
@@ -109,7 +136,7 @@ fn own_list(ruby: &Ruby) -> Result<Value, Error> {
 
 /// See [`crate::boot::ask_at_load`].
 pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
-    [&NATIVE_ID, &NAME, &LIST].into_iter().try_for_each(|it| it.value(ruby).map(drop))
+    [&NATIVE_ID, &NAME, &BACKTRACE, &LIST].into_iter().try_for_each(|it| it.value(ruby).map(drop))
 }
 
 fn alive(ruby: &Ruby) -> Result<RArray, Error> {
