@@ -11,7 +11,7 @@
 # that stands still looks like no time at all.
 
 PARTS = Dir["#{__dir__}/parts/*.rb"].map { |file| File.basename(file, ".rb") }.sort
-ALONE = %w[limits ractors].freeze # what they do to a process, the other parts cannot bear
+ALONE = %w[limits ractors signals].freeze # what they do to a process, the other parts cannot bear, nor do forked children bear traps that raise
 
 names = ARGV == ["all"] ? PARTS - ALONE : ARGV
 unknown = names - PARTS

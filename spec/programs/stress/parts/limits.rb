@@ -41,17 +41,23 @@ module Stress
     files&.each(&:close)
   end
 
+  # The limits are the process's: one worker at a time.
+  LIMITING = Mutex.new
+
   worker("limits") do
-    case rand(4)
-    when 0 then limited(:timers) { with_threads(20) { session_at_the_limit } }
-    when 1 then limited(:descriptors) { with_threads(20) { session_at_the_limit } }
-    when 2 then limited(:descriptors) { open_all { |files| files.pop(rand(4)).each(&:close) && with_threads(5) { session_at_the_limit } } }
-    else limited(:timers) { limited(:descriptors) { with_threads(10) { session_at_the_limit } } }
+    LIMITING.synchronize do
+      case rand(4)
+      when 0 then limited(:timers) { with_threads(20) { session_at_the_limit } }
+      when 1 then limited(:descriptors) { with_threads(20) { session_at_the_limit } }
+      when 2 then limited(:descriptors) { open_all { |files| files.pop(rand(4)).each(&:close) && with_threads(5) { session_at_the_limit } } }
+      else limited(:timers) { limited(:descriptors) { with_threads(10) { session_at_the_limit } } }
+      end
     end
   end
 
   # A counter of perf for each thread is a descriptor: with many threads, the app keeps what it needs.
   worker("descriptors that are left to the app") do
+    LIMITING.lock
     before = Process.getrlimit(Process::RLIMIT_NOFILE)
     with_threads(200) do
       Process.setrlimit(Process::RLIMIT_NOFILE, 256, before.last)
@@ -65,5 +71,8 @@ module Stress
       session&.discard
       Process.setrlimit(Process::RLIMIT_NOFILE, *before)
     end
+  ensure
+    LIMITING.unlock
+    sleep(0.01) # the other worker's turn
   end
 end
