@@ -11,7 +11,9 @@
 # that stands still looks like no time at all.
 
 PARTS = Dir["#{__dir__}/parts/*.rb"].map { |file| File.basename(file, ".rb") }.sort
-ALONE = %w[limits ractors signals].freeze # what they do to a process, the other parts cannot bear, nor do forked children bear traps that raise
+# Parts that run in a process of their own: limits and ractors do to it what the others cannot bear; forked children cannot bear
+# traps that raise; and beside sessions of objects, a stack at its end stops Ruby for ever (see the part).
+ALONE = %w[deep_stacks limits ractors signals].freeze
 
 names = ARGV == ["all"] ? PARTS - ALONE : ARGV
 unknown = names - PARTS
