@@ -11,8 +11,8 @@
 # that stands still looks like no time at all.
 
 PARTS = Dir["#{__dir__}/parts/*.rb"].map { |file| File.basename(file, ".rb") }.sort
-# Parts that run in a process of their own: limits and ractors do to it what the others cannot bear; forked children cannot bear
-# traps that raise; and beside sessions of objects, a stack at its end stops Ruby for ever (see the part).
+# Parts that run in a process of their own. The others cannot bear the limits of a process or Ractors; forked children cannot bear
+# traps that raise. Beside sessions of objects, a stack at its end stops Ruby for ever: the part says why.
 ALONE = %w[deep_stacks limits ractors signals].freeze
 
 names = ARGV == ["all"] ? PARTS - ALONE : ARGV

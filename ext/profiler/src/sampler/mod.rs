@@ -31,5 +31,6 @@ pub(crate) use running::{
     abandon, any, discard, give_up_objects, is_paused, is_running, mark, named, pause, resume, snapshot, stop,
 };
 pub(crate) use settle::{collector_failed, give_up};
+#[cfg(feature = "testing")]
 pub(crate) use state::lock;
 pub(crate) use taken::Taken;
