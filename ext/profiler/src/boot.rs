@@ -1,4 +1,4 @@
-//! What happens once, when the extension is loaded.
+//! The preparations at load, once.
 
 use magnus::{Error, Ruby};
 

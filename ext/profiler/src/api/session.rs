@@ -179,7 +179,7 @@ impl Session {
         })
     }
 
-    /// What is dead but not freed yet would count as alive.
+    /// Collects garbage first, as objects that are unreachable and not freed yet would count as live.
     fn collect(&self, ruby: &Ruby) {
         if self.running().is_some_and(|it| it.config.measures.heap) {
             ruby.gc_start();

@@ -34,12 +34,12 @@ mod heap;
 mod site;
 mod sums;
 
-/// One look in so many is timed, for all of them: a clock would be a good part of what one costs.
+/// The number of samples of which one is timed, for all of them: reading a clock is a good part of the cost of one.
 const TIMED: u64 = 32;
-/// No look takes longer: what is beyond that somebody else had the processor for.
+/// The longest time that counts for a sample: for more, another thread had the processor.
 const LONGEST_NS: u64 = 100_000;
 
-/// What only the holder of the GVL touches, and not in a signal handler.
+/// State that only the holder of the GVL touches, and never in a signal handler.
 struct Guarded(UnsafeCell<Objects>);
 
 // SAFETY: whoever touches it has the GVL of the main Ractor, or collects garbage while nobody has.
@@ -64,7 +64,7 @@ struct Objects {
     open: Option<Open>,
     /// The hook that is there.
     hooked: Option<MadeHook>,
-    /// What is counted are bytes.
+    /// Bytes are counted, not objects.
     by_bytes: bool,
     /// Parts of objects that were given to nobody yet, in 2^16ths: bytes are no whole objects.
     carried: u64,
@@ -94,7 +94,7 @@ struct Open {
     tracked: Option<ObjectId>,
 }
 
-/// What sessions want of objects.
+/// The demand of all sessions for samples of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// How often to look; nothing if nobody does.
@@ -105,7 +105,7 @@ pub(crate) struct Wanted {
     pub(crate) heap: bool,
 }
 
-/// What was seen is given to who looks now, and from here on this is what is wanted. With the GVL, outside of the hook.
+/// Flushes pending samples to the current sessions, then applies the new settings. With the GVL, outside of the hook.
 pub(crate) fn apply(wanted: Wanted) {
     cut(wanted.every);
     let hook = wanted.every.map(countdown::hook);
@@ -258,7 +258,7 @@ impl Objects {
         (parts >> 16, counted)
     }
 
-    /// What was open stands for so much, besides what is known.
+    /// Sends the sample of the open window, with its weight: what is known and `counted`.
     #[inline]
     fn give(&mut self, hub: &Hub, open: &Open, counted: u64) {
         let (objects, bytes) = self.weight(open.known + counted, open.size);

@@ -1,4 +1,4 @@
-//! Who has the GVL, and whom a wait for it is blamed on: the one who had it last before it ended.
+//! The holder of the GVL, which a wait for it is blamed on: the last one before the wait ended.
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{from_ref, null_mut};
@@ -17,7 +17,7 @@ static STATE: AtomicPtr<ThreadState> = AtomicPtr::new(null_mut());
 /// States are used again: this says whose it was.
 static ID: AtomicU32 = AtomicU32::new(0);
 
-/// Who had the GVL before.
+/// The thread that had the GVL before.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder {
     state: &'static ThreadState,

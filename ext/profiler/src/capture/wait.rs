@@ -1,5 +1,5 @@
-//! What is measured where it ends: waits, by the VM's hooks on the GVL, and garbage collection, by those on that.
-//! The rules of the room hold here as well: most of this runs under the lock of the VM's scheduler.
+//! Samples that are taken where something ends: waits, by the VM's hooks on the GVL, and garbage collection, by its hooks.
+//! The rules of this folder hold here as well: most of it runs under the lock of the VM's scheduler.
 
 use ::core::ffi::c_void;
 use ::core::prelude::rust_2021::*;

@@ -17,7 +17,7 @@ use crate::vm::gvl::HOOKS;
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
 pub(crate) const WALK_LIMIT: usize = 10_000;
 
-/// One is in use at a time, mostly; two or three with threads that burn CPU without the GVL.
+/// The number of scratch buffers. Mostly one is in use; two or three with threads that burn CPU without the GVL.
 const BUFFERS: usize = 4;
 
 const FREE: usize = 0;
@@ -136,7 +136,7 @@ impl Scratch {
         self.publish(hub, kind, stamp, |_, _| 0)
     }
 
-    /// What `walk` leaves in the buffers, and gives the length of, becomes a record.
+    /// Publishes the frames that `walk` leaves in the buffers, and gives the length of, as a record.
     #[inline]
     fn publish(
         &self,

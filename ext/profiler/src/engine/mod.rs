@@ -1,5 +1,5 @@
-//! What fires. Every engine raises SIGPROF on the thread that it is about; weights are clock deltas
-//! and do not care which engine it was.
+//! The engines that make threads tick. Each raises SIGPROF on the thread that it is about; weights are clock deltas
+//! and do not depend on the engine.
 
 use ::core::sync::atomic::{AtomicBool, Ordering};
 

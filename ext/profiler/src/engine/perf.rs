@@ -139,11 +139,11 @@ fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
     }
 }
 
-/// What has to be known of counters that do not count all.
+/// The note about counters that leave out the kernel.
 pub(crate) const BLIND_NOTE: &str =
     "perf may not count time in the kernel here: what a system call took is where the thread was found next";
 
-/// What counters of the kernel's count.
+/// The time that the kernel's counters count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// All of a thread's time.
@@ -157,7 +157,7 @@ const UNKNOWN: i32 = -1;
 /// The answer where time in the kernel is not for us.
 const BLIND: i32 = -2;
 
-/// Which counters the kernel gives, if any. It is asked once; what it says for want of a file descriptor does not count.
+/// The counters that the kernel gives, if any. It is asked once; a refusal for want of a file descriptor does not count.
 ///
 /// # Errors
 /// As for [`arm`].

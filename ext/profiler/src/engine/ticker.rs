@@ -26,8 +26,8 @@ use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
 
-/// What a thread must have run since its last tick to get another one, ns: an eighth of the interval, and at least this. Far
-/// more than it takes to be interrupted and to block again, or whoever blocks with the GVL held would be interrupted for ever.
+/// The least CPU time between two ticks of a thread, ns; more is an eighth of the interval. Far
+/// more than it takes to be interrupted and to block again, or a thread that blocks with the GVL would be interrupted for ever.
 const RAN_NS: u64 = 20_000;
 
 fn enough_ns(interval_ns: u64) -> u64 {
@@ -44,7 +44,7 @@ static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
 pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
 /// The system's id of it; 0 where there is none.
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
-/// Who it is, once it was needed: leaked, for those who may neither lock nor free.
+/// The ticker's thread, once it was needed: leaked, for callers that may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 /// It is sending ticks.
 static IN_ROUND: AtomicBool = AtomicBool::new(false);

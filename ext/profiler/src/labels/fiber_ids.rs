@@ -52,7 +52,7 @@ pub(super) fn numbered(
     Some(Labels::wrap_for(ruby, set, scope, Some((fiber, number))))
 }
 
-/// What the fiber that runs has becomes what has its number too. Those that it makes inherit that, and get their own in turn.
+/// Gives the labels of the running fiber its number too. Fibers that it creates inherit them, and get their own in turn.
 pub(super) fn number_own(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Option<Obj<Labels>> {
     let numbered = numbered(ruby, labels, None);
     if numbered.map(|it| it.as_raw()) != labels.map(|it| it.as_raw()) {

@@ -83,7 +83,7 @@ fn known(thread: u64) -> Option<Obj<Labels>> {
     }
 }
 
-/// What this fiber inherited becomes its own, so that [`refresh`] finds it without asking Ruby.
+/// Makes the labels that this fiber inherited its own, so that [`refresh`] finds them without asking Ruby.
 ///
 /// # Errors
 /// As [`current`].

@@ -1,4 +1,4 @@
-//! What a fiber carries: its labels and its scope, as a Ruby object that nobody gets to see.
+//! The labels and the scope of a fiber, as a Ruby object that is never shown.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use profiler_core::profile::LabelSet;
 pub(super) struct Labels {
     pub(super) set: LabelSet,
     pub(super) scope: ScopeId,
-    /// Whose they are. Held, and so never another thread that came to lie at the same address.
+    /// The thread that they belong to. Held, and so never another thread at the same address.
     pub(super) thread: Opaque<magnus::Thread>,
     /// The fiber that has a number, and that. Held and pinned for the same reason.
     pub(super) fiber: Option<(Opaque<Value>, u32)>,

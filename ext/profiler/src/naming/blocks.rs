@@ -20,7 +20,7 @@ use crate::vm::{frames, methods, modules};
 
 /// Blocks inside blocks inside a method made by `define_method`: this many levels.
 const DEEPEST: usize = 16;
-/// What is found is kept for this many times as long as it took to find.
+/// Answers are kept for this many times as long as the search took.
 const KEPT_FOR: u32 = 100;
 /// Answers that are kept.
 const MAX_KEPT: usize = 10_000;
@@ -145,7 +145,7 @@ unsafe fn lineage(block: u64, buffer: &mut Vec<u64>) -> Vec<u64> {
     lineage
 }
 
-/// One method that a block was made.
+/// A method that a block became.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Made {
     owner: Owner,

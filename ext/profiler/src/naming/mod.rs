@@ -50,7 +50,7 @@ pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Funct
     Ok(functions)
 }
 
-/// What a handle is called that stands for a class; nothing for others.
+/// The name of a handle of a class; nothing for others.
 ///
 /// # Safety
 /// The caller holds the GVL; the handle is marked.

@@ -5,7 +5,7 @@ use profiler_core::pipeline::name_cache::without_addresses;
 use crate::vm::modules::{anatomy, class_of, Anatomy};
 use crate::vm::objects::{kind, Kind};
 
-/// What has no name is called by what it hangs on, and that by what it hangs on: this far.
+/// The depth to which an owner without a name is named by the owner that it hangs on.
 const DEEPEST: usize = 16;
 
 /// The owner of a method, as it is spelled.
@@ -13,7 +13,7 @@ const DEEPEST: usize = 16;
 pub(crate) struct Owner {
     /// `Foo`, `#<singleton of Foo>`, `#<anonymous subclass of Foo>`.
     pub(crate) class_name: String,
-    /// Of whom the methods are: `Foo` for those of its singleton class too.
+    /// The class or module that the methods belong to: `Foo` for those of its singleton class too.
     of: String,
     /// They are called on `of` itself.
     singleton: bool,

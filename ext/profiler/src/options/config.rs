@@ -27,7 +27,7 @@ const DEPTH: RangeInclusive<i64> = 128..=10_000;
 const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
 
-/// Whose time a session is about.
+/// The threads that a session profiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
     /// All, also those yet to be born.
@@ -50,9 +50,9 @@ pub(crate) struct Bounds {
 /// A session's options.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// What it measures.
+    /// The measures of the session.
     pub(crate) measures: Measures,
-    /// Of its ticks; 0 where it is not about time.
+    /// The interval of its ticks, ns; 0 for a session of objects alone.
     pub(crate) interval_ns: u64,
     /// From one object that it looks at to the next; 0 objects where it is not about objects.
     pub(crate) every: Window,
@@ -74,7 +74,7 @@ pub(crate) struct Config {
     /// The engine was asked for by name, so no other will do.
     pub(crate) engine_asked: bool,
     pub(crate) metadata: BTreeMap<String, String>,
-    /// What the reader of the profile has to know about these choices.
+    /// Notes about these choices for the reader of the profile.
     pub(crate) notes: Vec<String>,
 }
 

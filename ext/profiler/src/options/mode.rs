@@ -1,4 +1,4 @@
-//! What a session measures, and of how many objects it looks at one.
+//! The measures of a session, and its sampling window of objects.
 
 use std::ops::RangeInclusive;
 
@@ -18,7 +18,7 @@ const DEFAULT_EVERY: i64 = 1_000;
 /// From more than the largest slot on.
 const EVERY_BYTES: RangeInclusive<i64> = 1_024..=1 << 30;
 
-/// What can be asked for.
+/// The modes that can be requested.
 const MODES: [&str; 4] = ["cpu", "wall", "allocations", "heap"];
 
 /// The names of what a session measures, as `mode:` has them.

@@ -17,7 +17,7 @@ use profiler_core::session::engine::Engine;
 #[magnus(class = "Profiler::Session::Prepared", free_immediately, mark)]
 pub(crate) struct Prepared {
     options: Opaque<RArray>,
-    /// What was read of them.
+    /// The configuration that they gave.
     read: Mutex<Option<Arc<Config>>>,
 }
 
@@ -38,7 +38,7 @@ impl Prepared {
         value.is_kind_of(Self::class(&Ruby::get_with(value))).then(|| Obj::try_convert(value).ok()).flatten()
     }
 
-    /// What they say now.
+    /// The configuration that they give now.
     ///
     /// # Errors
     /// As [`Config::from_ruby`].

@@ -10,7 +10,7 @@ use profiler_core::session::engine::Engine;
 const NEEDS_SIGNALS: &str =
     "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
 
-/// What every profile of waits that are sampled says of them.
+/// The note of every profile whose waits are sampled.
 const SAMPLED: &str =
     "before Ruby 3.3 waits are sampled, by a few signals each that can end a system call with EINTR; \
      waiting for the GVL is waiting, for it cannot be told apart";
@@ -21,8 +21,8 @@ pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
     unsafe { vm::gvl::unavailable() }
 }
 
-/// What the reader of a profile has to know of its waits, if something. An error says why there can be no such profile
-/// with that engine; `danger` is why stacks cannot be walked at every moment.
+/// The note about waits for the reader of a profile, if there is one. An error says why there can be no such profile
+/// with that engine; `danger` is why stacks cannot be walked at every instruction.
 pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'static str>, String> {
     match engine {
         _ if HOOKS => Ok(None),

@@ -1,4 +1,4 @@
-//! What a forked child inherits and must not use: the locks, the collector thread, the timers.
+//! Forks: a child inherits locks, the collector thread and timers that it must not use.
 //!
 //! `pthread_atfork` sees every fork, also that of `Process.daemon`. Before it, the locks are taken, so
 //! that none is held by a thread that the child does not have. In the child the sessions forget what
@@ -37,7 +37,7 @@ static PID: AtomicU32 = AtomicU32::new(0);
 struct Held {
     sampler: MutexGuard<'static, Sampler>,
     drain: Option<ForkGuard<'static>>,
-    /// Who forks.
+    /// The thread that forks.
     me: Option<&'static ThreadState>,
     /// And its native id.
     native_id: i32,

@@ -1,7 +1,7 @@
-//! What stays for a while after the last session. Where each request has one, the next comes soon, and to take timers, hooks and the registry
+//! The idle state after the last session. Where each request has one, the next comes soon, and to take timers, hooks and the registry
 //! away and to bring them back is half of what such a session takes between two requests, as none of that code is in the caches.
 //!
-//! While it lingers no timer fires, nothing is captured, and threads that begin and end are noted.
+//! In the idle state no timer fires, nothing is captured, and threads that begin and end are noted.
 
 use std::sync::atomic::Ordering;
 
@@ -14,8 +14,8 @@ use crate::threads;
 use profiler_core::session::engine::Engine;
 
 impl Sampler {
-    /// What is left to do once `ended` is no more: as little as may be if it was that of a request and no other runs.
-    /// Waits and objects have hooks that are not free, and other engines no timers that could stand still.
+    /// Settles down after `ended`: as little as possible if it was the session of a request and no other runs.
+    /// Waits and objects have hooks that are not free, and other engines no timers that could be paused.
     pub(super) fn settle_after(&mut self, ended: &Active) {
         let last_of_requests = ended.scope.is_some() && self.lingers();
         let of_cpu = !ended.measures.wall && !ended.measures.objects() && !wait::on_gvl_hooked();
@@ -27,7 +27,7 @@ impl Sampler {
         }
     }
 
-    /// Something lingers: nobody is there who needs it.
+    /// True if idle resources are still held.
     pub(super) fn lingers(&self) -> bool {
         self.sessions.is_empty() && self.starting == 0 && threads::hooked()
     }

@@ -1,4 +1,4 @@
-//! What is made at the first start, and stays for the life of the process.
+//! The parts that the first start makes, and that stay for the life of the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +25,7 @@ pub(super) fn prepare() -> &'static Hub {
     hub
 }
 
-/// What only has to happen once in a process and its children, before the first record.
+/// Installs hooks and jobs, once in a process and its children, before the first record.
 ///
 /// # Safety
 /// The caller holds the GVL.

@@ -9,14 +9,14 @@ use crate::engine::ticker;
 use crate::sys::clock;
 use crate::threads;
 
-/// What stood on the clocks and counters when a session started, or went on in a forked child.
+/// The clocks and counters when a session started, or went on in a forked child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) at_ns: u64,
     pub(crate) monotonic_ns: u64,
     pub(crate) counts: Counts,
     pub(crate) handler_ns: u64,
-    /// Of all our threads.
+    /// The CPU time of all our threads, ns.
     pub(crate) collector_ns: u64,
     /// CPU clock of the process, for a session that is to see all of it.
     pub(crate) process_cpu_ns: Option<u64>,

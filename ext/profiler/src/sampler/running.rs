@@ -1,4 +1,4 @@
-//! What is done with a session that runs.
+//! The operations on a running session.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     Some(active.taken(closed?, engine, hub, labels_refused))
 }
 
-/// What a session has so far.
+/// Takes the result of a session so far.
 pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
     let mut sampler = lock();
@@ -71,7 +71,7 @@ impl Active {
         }
     }
 
-    /// What was made up to here is its own, and so is what of that is alive.
+    /// Flushes the objects that were allocated up to here, and notes which of them are live.
     fn look_at_heap(&mut self, hub: &Hub) {
         allocation::settle();
         if self.measures.heap && self.no_objects.is_none() {
@@ -98,7 +98,7 @@ impl Active {
 }
 
 impl Taken {
-    /// What became of the ticks and what they cost, from the session's start to its end; in `unseen_cpu_ns` all that the
+    /// The fate and the cost of the ticks, from the session's start to its end; in `unseen_cpu_ns` all that the
     /// process used besides our own threads, where the session was to see all of it.
     pub(crate) fn cost(&self) -> Stats {
         let Self { start, end, .. } = self;

@@ -1,4 +1,4 @@
-//! What runs for the sessions that there are: collector thread, timers, hooks.
+//! The upkeep for the sessions that there are: collector thread, timers, hooks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -74,7 +74,7 @@ impl Sampler {
         Some(session)
     }
 
-    /// What the sessions want of objects: those that look, and those that want to know what of theirs is alive.
+    /// Applies the demand of all sessions for samples of objects, and for which of them are live.
     pub(super) fn look_at_objects(&self) {
         let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
         let looking = || about().filter(|it| !it.paused);

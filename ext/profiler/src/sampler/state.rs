@@ -8,14 +8,14 @@ use profiler_core::pipeline::SessionId;
 use crate::sampler::active::Active;
 use profiler_core::session::engine::Engine;
 
-/// What the lock guards.
+/// The state of the sampler, which its lock guards.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     pub(super) collector: Option<Collector>,
     pub(crate) sessions: Vec<Active>,
     /// Sessions on their way to be started, while the VM is asked for its threads.
     pub(super) starting: usize,
-    /// What fires while there are sessions.
+    /// The engine of all sessions.
     pub(crate) engine: Engine,
 }
 

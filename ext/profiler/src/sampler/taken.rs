@@ -1,4 +1,4 @@
-//! What a session hands over when it stops, or so far.
+//! The result of a session when it stops, or so far.
 
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::profile::Marker;
@@ -6,7 +6,7 @@ use profiler_core::profile::Marker;
 use crate::sampler::readings::Start;
 use profiler_core::session::engine::Engine;
 
-/// What a session has, with what its header needs.
+/// The result of a session, with what its header needs.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) closed: Unresolved,

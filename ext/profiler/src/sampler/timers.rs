@@ -175,7 +175,7 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
 
 /// Gives those their counters who have had a timer for a while. For the collector, now and then; says how soon again.
 pub(crate) fn refine() -> Duration {
-    /// What a counter costs is a percent of that.
+    /// A counter costs a percent of that.
     const WHILE_NS: u64 = 5_000_000;
     /// Some have to wait for theirs.
     const SOON: Duration = Duration::from_millis(5);

@@ -39,7 +39,7 @@ pub(crate) fn sleep_until(monotonic_ns: u64) {
     };
 }
 
-/// What the system calls so many nanoseconds.
+/// Nanoseconds in the system's form.
 pub(crate) fn timespec(ns: u64) -> ::libc::timespec {
     ::libc::timespec {
         tv_sec: (ns / 1_000_000_000) as ::libc::time_t,

@@ -1,4 +1,4 @@
-//! What comes with a signal, as Linux lays it out on 64 bits.
+//! The contents of a signal, as Linux lays them out on 64 bits.
 
 use ::core::assert;
 use ::core::ffi::c_int;

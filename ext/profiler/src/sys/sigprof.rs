@@ -1,4 +1,4 @@
-//! Who handles SIGPROF: nobody, we, or somebody else.
+//! The handler of SIGPROF: none, ours, or somebody else's.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use ::core::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) type Handler =
     unsafe extern "C" fn(::core::ffi::c_int, *mut ::libc::siginfo_t, *mut ::core::ffi::c_void);
 
-/// What stands in the process's table of signal handlers.
+/// The owner of the handler in the process's table of signal handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// The default, or ignored.
@@ -18,11 +18,11 @@ pub(crate) enum Owner {
     Foreign,
 }
 
-/// What the system says is the handler after we installed ours; 0 before. Not always ours: a library that
+/// The handler that the system reports after we installed ours; 0 before. Not always ours: a library that
 /// stands between (a sanitizer, for one) puts in its own, which calls ours.
 static INSTALLED: AtomicUsize = AtomicUsize::new(0);
 
-/// Who handles SIGPROF now.
+/// The present owner of SIGPROF.
 pub(crate) fn owner() -> Owner {
     match current() {
         ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,

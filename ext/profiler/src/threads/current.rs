@@ -1,4 +1,4 @@
-//! Which state is that of the native thread that we are on.
+//! The state of the calling native thread.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -67,7 +67,7 @@ static HOOKED: AtomicBool = AtomicBool::new(false);
 /// The state that [`current`] gave last: mostly it is the same again, and to see that takes 7 ns less than to search for it.
 static LAST: AtomicPtr<ThreadState> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What the sampler does when a thread begins or ends and no hook on threads told.
+/// Calls into the sampler when a thread begins or ends that no hook on threads reported.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     /// Called on a Ruby Thread that is not registered, with that object.

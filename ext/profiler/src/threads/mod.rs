@@ -168,7 +168,7 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
     ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
-/// What reports call a thread that lives: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.
+/// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let native_name = || {
         if state.pthread.load(Relaxed) == native_thread::pthread_self() {
@@ -182,13 +182,13 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     Thread { native_id: native_id(state), name: cut(ruby_name.unwrap_or_else(native_name)) }
 }
 
-/// What reports call a thread that is gone: the name that was kept.
+/// The name of a thread that is gone in reports: the one that was kept.
 fn kept_info(state: &ThreadState) -> Thread {
     let bytes: Vec<u8> = state.name.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
     Thread { native_id: native_id(state), name: text(&bytes) }
 }
 
-/// What stands before the first zero.
+/// The text before the first zero.
 fn text(bytes: &[u8]) -> String {
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
     String::from_utf8_lossy(name).into_owned()

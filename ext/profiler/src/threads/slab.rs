@@ -23,7 +23,7 @@ static SLAB: [ThreadState; CAPACITY] = [const { ThreadState::new() }; CAPACITY];
 static IN_USE: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 /// Words of [`IN_USE`] from here on never had a bit.
 static USED_WORDS: AtomicUsize = AtomicUsize::new(0);
-/// What handlers took on threads that are gone, ns.
+/// The time of handlers on threads that are gone, ns.
 static GONE_HANDLER_NS: AtomicU64 = AtomicU64::new(0);
 
 /// The state at an address that a signal brought, if it is one of ours.

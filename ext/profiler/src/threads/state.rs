@@ -1,4 +1,4 @@
-//! What is known of one thread.
+//! The state of one thread.
 
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
@@ -59,7 +59,7 @@ pub(crate) struct ThreadState {
     pub(crate) timer_ns: AtomicU64,
     /// The descriptor of its perf counter plus one; 0 when there is none.
     pub(crate) perf: AtomicI32,
-    /// Who is at its perf counter: see [`ThreadState::refine`].
+    /// The phase of its perf counter: see [`ThreadState::refine`].
     refining: AtomicU8,
     /// Since when its timer ticks for a session, or is kept for the next one, on the monotonic clock, ns.
     pub(crate) armed_ns: AtomicU64,
@@ -143,7 +143,7 @@ impl ThreadState {
         }
     }
 
-    /// Who. Never given twice.
+    /// Its identity, which is never used twice.
     #[inline]
     pub(crate) fn id(&self) -> ThreadId {
         ThreadId(self.id.load(Relaxed))

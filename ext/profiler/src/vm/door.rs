@@ -62,10 +62,10 @@ pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) ->
     call(method, &BIND_CALL, arguments)
 }
 
-/// What `Object#inspect` says of a value, for a message.
+/// The result of `Object#inspect` on a value, for a message.
 ///
 /// # Errors
-/// What it raises: the caller's own error is then not made.
+/// The exception that it raises: the caller's own error is then not created.
 pub(crate) fn inspect(value: Value) -> Result<String, Error> {
     // SAFETY: a Value proves that the GVL is held; `rb_inspect` gives a String, which is on the stack while it is read.
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }

@@ -1,7 +1,7 @@
-//! What a fiber carries with it, and the moment at which another one runs.
+//! The value that a fiber carries, and the switch to another fiber.
 //!
 //! A value is kept twice: as a fiber-local variable, which can be read cheaply and of other threads,
-//! and from Ruby 3.2 on in the fiber's storage, which a fiber that is made inherits.
+//! and from Ruby 3.2 on in the fiber's storage, which a new fiber inherits.
 
 use std::ffi::c_int;
 
@@ -21,7 +21,7 @@ pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);
 /// Name of the variable.
 static KEY: Name = Name::new(c"__profiler_labels__");
 
-/// What a fiber-local variable holds.
+/// The contents of a fiber-local variable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Local {
     /// Nothing was ever stored.
@@ -61,7 +61,7 @@ pub(crate) unsafe fn set_local(thread: u64, value: Option<u64>) {
     }
 }
 
-/// What the current fiber inherited or was given, as a VALUE. Nothing before Ruby 3.2.
+/// The value that the current fiber inherited or was given, as a VALUE. Nothing before Ruby 3.2.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.

@@ -66,7 +66,7 @@ unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) 
     }
 }
 
-/// What the VM says of a frame.
+/// The VM's description of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
     /// `block in <main>`, `<class:Foo>`; nothing where there is an owner.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 /// Whether there are such hooks, so that waits are measured.
 pub(crate) const HOOKS: bool = cfg!(ruby_gte_3_3);
 
-/// What happens to a thread.
+/// An event of a thread and the GVL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // nothing makes them there
 pub(crate) enum GvlEvent {
@@ -149,7 +149,7 @@ pub(crate) unsafe fn tag(thread: u64, tag: *mut c_void) {
     }
 }
 
-/// What a thread has been given; null if nothing.
+/// The tag of a thread; null without one.
 ///
 /// # Safety
 /// `thread` is a live Thread.

@@ -7,7 +7,7 @@ use crate::vm::asked::Object;
 use crate::vm::door::{bind_call, call, quietly, unless_undefined, Name};
 use crate::vm::objects::{is_proc, kind, references, Kind};
 
-/// What a method entry is made of.
+/// The parts of a method entry.
 #[derive(Debug, Default)]
 pub(crate) struct Method {
     /// The class or module that has it.

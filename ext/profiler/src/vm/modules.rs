@@ -1,4 +1,4 @@
-//! What a class or module is called, and what it hangs on where it has no name. No code of the app runs.
+//! The name of a class or module, or what it hangs on where it has none. No code of the app runs.
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RArray, Ruby, Value};
@@ -8,7 +8,7 @@ use crate::vm::asked::Object;
 use crate::vm::door::{call, protect, Name};
 use crate::vm::objects::{kind, Kind};
 
-/// What is known of a class or module.
+/// The kind of a class or module, with what its name needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Anatomy {
     /// It has a name: that of a constant, or one that the app gave it. The VM puts addresses into the
@@ -16,7 +16,7 @@ pub(crate) enum Anatomy {
     Named(String),
     /// The singleton class of an object, which may be a class or module itself.
     SingletonOf(u64),
-    /// What `refine(of)` made in module `by`.
+    /// The result of `refine(of)` in module `by`.
     Refinement { of: Option<u64>, by: Option<u64> },
     /// A class without a name.
     Class { superclass: Option<u64> },
@@ -24,7 +24,7 @@ pub(crate) enum Anatomy {
     Module,
 }
 
-/// What `module` is.
+/// The kind of `module`.
 ///
 /// # Safety
 /// The caller holds the GVL; it is a live class or module, and on the machine's stack.

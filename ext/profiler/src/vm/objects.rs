@@ -1,4 +1,4 @@
-//! What an object of the VM is and what it refers to, also one that Ruby code never gets to see.
+//! The kind and the references of an object of the VM, also of one that Ruby code never sees.
 //!
 //! An object is its VALUE as a number. It is good for as long as nothing lets the GC run, or something
 //! that the GC sees holds it in its place: the machine's stack, or a [`Pinned`].
@@ -16,7 +16,7 @@ extern "C" {
     );
 }
 
-/// What an object is, as far as names need to know.
+/// The kind of an object, as far as names need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A class, also a singleton class.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Method,
     /// The code of a method, block, class body or file.
     Iseq,
-    /// What C code has wrapped: a Proc is one.
+    /// Data of C code: a Proc is one.
     Data,
     Other,
 }
@@ -40,7 +40,7 @@ const IMEMO_MASK: u64 = 0xf;
 const IMEMO_METHOD: u64 = 6;
 const IMEMO_ISEQ: u64 = 7;
 
-/// What `object` is.
+/// The kind of `object`.
 ///
 /// # Signal safety
 /// Reads the first word of the object.

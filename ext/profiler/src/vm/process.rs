@@ -1,4 +1,4 @@
-//! What this process is: the Ruby it runs, its JIT, its program.
+//! This process: the Ruby it runs, its JIT, its program.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -53,14 +53,14 @@ pub(crate) fn shares_native_threads() -> bool {
     *MN_THREADS.get_or_init(asked)
 }
 
-/// What a profile of native threads must say where Ruby's share them.
+/// The note of a profile of native threads where Ruby's threads share them.
 pub(crate) fn shared_threads() -> Option<String> {
     let sentence =
         "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones";
     shares_native_threads().then(|| sentence.into())
 }
 
-/// What a profile of all threads must say where there are more.
+/// The note of a profile of all threads where other Ractors have more.
 ///
 /// # Errors
 /// As [`has_ractors`].

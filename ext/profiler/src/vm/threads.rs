@@ -152,7 +152,7 @@ fn alive(ruby: &Ruby) -> Result<RArray, Error> {
     }
 }
 
-/// What is asked of a thread.
+/// The questions about a thread.
 struct Ask {
     native_id: Value,
     name: Value,

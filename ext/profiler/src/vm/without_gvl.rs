@@ -33,7 +33,7 @@ impl Abandoned {
 
 type Work<T> = Box<dyn FnOnce(&Abandoned) -> T + Send>;
 
-/// What the two threads share. Both hold on to it, so it is there for as long as either uses it.
+/// The state that the two threads share. Both own it, so it lives for as long as either uses it.
 struct Shared<T> {
     abandoned: Abandoned,
     work: Mutex<Option<Work<T>>>,

@@ -112,7 +112,7 @@ impl<W: Write> Write for Watched<'_, W> {
     }
 }
 
-/// What the system says about a file is a SystemCallError, as from Ruby's own methods.
+/// The exception for an error of the system about a file: a SystemCallError, as from Ruby's own methods.
 fn file_error(ruby: &Ruby, reason: &CoreError) -> Error {
     let CoreError::Io(io) = reason else { return core_error(ruby, reason) };
     let Some(number) = io.raw_os_error() else { return core_error(ruby, reason) };

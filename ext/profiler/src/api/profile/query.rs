@@ -1,4 +1,4 @@
-//! What Ruby asks of formats and units without a profile.
+//! Questions of Ruby about formats and units, without a profile.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a session gives: its profile, with names, and with all that the header says.
+//! The result of a session: its profile, with names and with the contents of the header.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::sys::clock;
 use crate::{naming, vm};
 use profiler_core::session::engine::Engine;
 
-/// What a session gave, before names.
+/// The result of a session, before names.
 #[derive(Debug)]
 pub(super) struct Stopped {
     taken: Taken,
     config: Arc<Config>,
-    /// What it cost, up to when it was taken: to ask for names makes objects and takes time.
+    /// Its cost, up to when it was taken: asking Ruby for names allocates objects and takes time.
     cost: Stats,
     /// When it was asked for, on the monotonic clock.
     asked_ns: u64,
@@ -31,7 +31,7 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    /// What was taken just now, of what was asked for at `asked_ns`.
+    /// The result that was taken just now, requested at `asked_ns`.
     pub(super) fn new(taken: Taken, config: Arc<Config>, asked_ns: u64) -> Box<Self> {
         let cost = taken.cost();
         Box::new(Self { taken, config, cost, asked_ns, pid: fork::pid() })
@@ -162,10 +162,10 @@ impl Stopped {
     }
 }
 
-/// What Ruby said.
+/// Ruby's answers about names.
 #[derive(Debug)]
 struct Answers {
-    /// Of the handles that had no names.
+    /// The functions of the handles that had no names.
     functions: Vec<Function>,
     other_ractors: Option<String>,
     /// When it was asked, on the monotonic clock.

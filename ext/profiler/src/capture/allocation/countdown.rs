@@ -8,11 +8,10 @@ use ::profiler_core::sampling::allocation_sampler::Window;
 use crate::capture::allocation::look;
 use crate::vm::allocations::{self, made_hook, MadeHook};
 
-/// How many objects, or bytes, from here to the next look; not above 0 while somebody looks. The one thing that the hooks
-/// touch most of the time.
+/// Objects, or bytes, up to the next sample; not above 0 while one is taken. The hooks touch only this most of the time.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
-/// What counts by that.
+/// The hook on allocations that counts down in the unit of `every`.
 pub(super) fn hook(every: Window) -> MadeHook {
     match every {
         Window::Objects(_) => on_object,

@@ -1,6 +1,6 @@
-//! Which of the objects that were looked at are alive: a hook on those that are freed takes them off the list.
+//! The live ones of the sampled objects: a hook on freed objects takes them off the list.
 //!
-//! The hook runs while garbage is being collected. What has a finalizer counts as freed when it is no longer reachable.
+//! The hook runs while garbage is being collected. An object with a finalizer counts as freed when it is no longer reachable.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};

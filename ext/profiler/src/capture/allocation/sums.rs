@@ -117,8 +117,8 @@ impl Room {
     }
 }
 
-/// Of the leaf end of the stack, where stacks differ most, and of its depth. Products that do not wait for one another take
-/// 12 ns less of a look than steps that do.
+/// Hashes the leaf end of the stack, where stacks differ most, and its depth. Products that do not wait for one another take
+/// 12 ns less of a sample than steps that do.
 #[inline]
 fn hash(site: &Site, handles: &[u64], lines: &[c_int]) -> u64 {
     const FACTORS: [u64; 8] = [
