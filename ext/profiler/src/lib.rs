@@ -1,6 +1,6 @@
 //! The VM side of the profiler: the only crate that says VALUE. Pure things live in `profiler_core`.
 //!
-//! This file is the table of contents of what Ruby sees; ARCHITECTURE.md is the map of the rooms.
+//! This file is the table of contents of what Ruby sees; ARCHITECTURE.md is the map of the folders.
 
 // Nothing here is public but the function that `magnus::init` makes, which cannot carry a comment.
 #![allow(missing_docs)]
