@@ -22,7 +22,7 @@ pub(crate) struct Capture {
     pub(crate) all_aimed: AtomicBool,
     /// A hook tells when another fiber runs, and so whose labels are current.
     pub(crate) fibers_watched: AtomicBool,
-    /// Do not walk in the handler: ask for a postponed job that does.
+    /// Walks wait for a postponed job.
     pub(crate) at_safepoints: AtomicBool,
     /// A hook takes the record of a GC, at its end.
     pub(crate) gc_hooked: AtomicBool,
@@ -48,7 +48,7 @@ pub(crate) static CAPTURE: Capture = Capture {
 };
 
 impl Capture {
-    /// Gives the handlers their room. It is never taken back.
+    /// Gives the handlers their hub. It is never taken back.
     pub(crate) fn give_hub(&self, hub: &'static Hub) {
         // Release pairs with the Acquire in `hub`.
         self.hub.store(::core::ptr::from_ref(hub).cast_mut(), Ordering::Release);
@@ -77,7 +77,7 @@ impl Capture {
         self.resync.store(::core::ptr::from_ref(job).cast_mut(), Ordering::Release);
     }
 
-    /// Asks for the job that finds out whose labels are current on this thread.
+    /// Requests the job that finds out whose labels are current on this thread.
     ///
     /// # Safety
     /// As for [`Job::trigger`].

@@ -73,7 +73,7 @@ fn waits(ruby: &Ruby, _doctor: Value) -> Result<(Option<&'static str>, Option<St
     Ok((why.is_none().then_some(seen), why))
 }
 
-/// `Doctor._objects`: why objects cannot be looked at; nil when they can.
+/// `Doctor._objects`: why objects cannot be sampled; nil when they can.
 fn objects(ruby: &Ruby, _doctor: Value) -> Result<Option<&'static str>, Error> {
     mode::no_objects(ruby)
 }

@@ -26,7 +26,7 @@ use app::{give_up, give_up_objects, give_up_to_callcc, mark};
 use refusal::{gone, over, refusal};
 use result::Stopped;
 
-/// See the module. It is made before it begins, so that an exception that arrives as it does finds somebody who has it; and one
+/// See the module. The object exists before it begins, so an exception that arrives meanwhile finds an owner; and one
 /// that nobody has any more ends by itself.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Session", free_immediately, mark, size)]
@@ -38,7 +38,7 @@ enum Life {
     Running(Running),
     /// It has stopped, and its functions have no names yet: to find them Ruby is asked, and an exception may arrive then.
     Stopped(Box<Stopped>),
-    /// Its Profile is made. It is kept, as it may not have reached the caller for the same reason.
+    /// Its Profile exists. It is kept, as it may not have reached the caller for the same reason.
     Finished(Opaque<Value>),
     /// It was discarded.
     Over,
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// `session.join`: one that was started with a scope looks at this thread as well.
+    /// `session.join`: one that was started with a scope profiles this thread as well.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         enter(ruby)?;
         sampler::join(ruby, session.id(ruby)?)

@@ -44,7 +44,7 @@ fn sessions() -> usize {
 }
 
 /// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without
-/// the GVL: far more, and at far worse moments, than any timer does. 0 ends it.
+/// the GVL: far more, and at far worse instructions, than any timer does. 0 ends it.
 fn hammer(interval_us: u64) {
     if interval_us == 0 {
         return HAMMERING.store(false, Ordering::Relaxed);

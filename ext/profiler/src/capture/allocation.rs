@@ -1,8 +1,8 @@
-//! Objects that are made: a hook that counts them, and now and then looks at one. The rules of the room hold here as
+//! Allocated objects: a hook counts them, and now and then samples one. The rules of this folder hold here as
 //! well, with one more freedom: nothing of ours can be interrupted by the hook, so where the ring is full it is drained
 //! here.
 //!
-//! What is looked at is open until it is known how much it stands for: see [`AllocationSampler`]. Its frames wait in a
+//! A sample is open until its weight is known: see [`AllocationSampler`]. Its frames wait in a
 //! buffer, which the mark function knows. Those that are alike are summed up before they are sent: see [`Sums`].
 //!
 //! All of this has the GVL as its guard. Hooks run on the main Ractor only.
@@ -80,7 +80,7 @@ struct Objects {
     looks: u32,
 }
 
-/// An object that was looked at, of which it is not known yet how much it stands for.
+/// A sampled object whose weight is not known yet.
 #[derive(Clone, Copy)]
 struct Open {
     site: Site,
@@ -101,7 +101,7 @@ pub(crate) struct Wanted {
     pub(crate) every: Option<Window>,
     /// With the time of each.
     pub(crate) timed: bool,
-    /// And to know of those that were looked at whether they are alive, also while nobody looks.
+    /// And which of the sampled objects are live, also while no session samples.
     pub(crate) heap: bool,
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn apply(wanted: Wanted) {
     it.tables.follow(wanted.heap);
 }
 
-/// Whether objects are looked at. With the GVL, outside of the hook.
+/// Whether objects are sampled. With the GVL, outside of the hook.
 pub(crate) fn is_on() -> bool {
     // SAFETY: as promised.
     unsafe { (*OBJECTS.0.get()).hooked.is_some() }
@@ -180,9 +180,9 @@ pub(crate) fn end() {
     countdown::begin(i64::MAX);
 }
 
-/// Looks at the object that was due.
+/// Samples the object that is due.
 ///
-/// *Runs on:* the thread that makes the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* makes an
+/// *Runs on:* the thread that allocates the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* makes an
 /// object or raises.
 ///
 /// # Safety
@@ -279,7 +279,7 @@ impl Objects {
         send(hub, &open.site, (handles, lines), &made, open.monotonic_ns);
     }
 
-    /// Nobody looked at any of so many, or so much.
+    /// Records the window without a stack, as its sample is nobody's.
     fn give_to_nobody(&mut self, hub: &Hub, counted: u64) {
         let site = Site::here(Class::internal(0));
         let (objects, bytes) =

@@ -1,4 +1,4 @@
-//! Ticks where no hook of the VM tells who waits: what they find is told by where the thread was interrupted.
+//! Ticks where no hook of the VM reports waits: the interrupted instruction says whether the thread waited.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
@@ -110,7 +110,7 @@ pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
     }
 }
 
-/// Elsewhere it cannot be told: who moves is taken to run.
+/// Elsewhere nothing says so: a thread that moves is taken to run.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn in_call(_context: &::libc::ucontext_t) -> bool {
     false

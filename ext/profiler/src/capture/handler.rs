@@ -21,7 +21,7 @@ use crate::vm;
 use crate::vm::gvl::HOOKS;
 use crate::vm::jobs::Job;
 
-/// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of the room
+/// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of this folder
 /// allow. *Never:* touches errno for good.
 pub(crate) unsafe extern "C" fn on_sigprof(
     _signal: c_int,
@@ -159,7 +159,7 @@ fn knows_its_fiber(state: &ThreadState) -> bool {
     known == 0 || (vm::state::current_thread() == state.object() && known == vm::state::current_fiber())
 }
 
-/// Whether the state is that of the thread that we are on. One that was registered by another
+/// Whether the state is that of the calling thread. One that was registered by another
 /// thread learns its identity at its first tick.
 #[inline]
 fn is_ours(state: &ThreadState) -> bool {
@@ -202,7 +202,7 @@ struct Errno(c_int);
 impl Errno {
     #[inline]
     fn save() -> Self {
-        // SAFETY: errno of the thread that we are on.
+        // SAFETY: errno of the calling thread.
         Self(unsafe { *::libc::__errno_location() })
     }
 }
@@ -210,7 +210,7 @@ impl Errno {
 impl Drop for Errno {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: errno of the thread that we are on.
+        // SAFETY: errno of the calling thread.
         unsafe { *::libc::__errno_location() = self.0 };
     }
 }

@@ -1,12 +1,12 @@
-//! From an interrupt to a record in the ring. THE RULES of this room:
+//! From an interrupt to a record in the ring. THE RULES of this folder:
 //!
 //! * What runs here runs inside a signal handler or a hook of the VM, anywhere between two
 //!   instructions of the app. It must not allocate, lock, wait, log, format or panic, and it leaves
 //!   errno as it was. It calls the system's functions that are safe in a handler, and of the VM only
 //!   what `vm::state`, `vm::frames::walk` and `vm::jobs::trigger` wrap. `rb_profile_frames` is not
 //!   documented as safe here; that it is, is this project's first-tested belief (ARCHITECTURE.md).
-//! * One exception: the hook on objects that are made, which is in no handler and runs with the GVL, takes the drain lock
-//!   where it finds the ring full, as there is nobody to wait for. Who holds that lock needs nothing from anybody.
+//! * One exception: the hook on allocations is in no handler and runs with the GVL. It takes the drain lock
+//!   where it finds the ring full, as there is nobody to wait for. The holder of that lock needs nothing from anybody.
 //! * A tick ends as a record or as a count with a reason.
 //! * A signal may come late: after the stop, after its thread, in a forked child. Ring, counters and
 //!   thread states are never freed, and [`crate::shared::Capture::enabled`] is the first thing asked.

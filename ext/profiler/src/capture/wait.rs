@@ -140,7 +140,7 @@ impl Birth {
     }
 }
 
-/// The thread that we are on begins, and has just registered itself. Its wall clock is measured if `interval_ns` is not
+/// The calling thread begins, and has just registered itself. Its wall clock is measured if `interval_ns` is not
 /// 0: since it was made ready, where that is known.
 ///
 /// # Safety
@@ -176,7 +176,7 @@ pub(crate) fn follow(state: &'static ThreadState) {
     unsafe { gvl::tag(state.object(), tag) };
 }
 
-/// Records of the wait that has just ended on the thread that we are on, and of who is to blame for it.
+/// Records of the wait that has just ended on the calling thread, and of who is to blame for it.
 fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
     if due == Due::default() {
@@ -227,7 +227,7 @@ fn gc_ends() {
     }
 }
 
-/// Takes a record of what has just ended on the thread that we are on.
+/// Takes a record of what has just ended on the calling thread.
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Header {
     let header = header_now(state, doing, now_ns);
     let header = Header { walls: state.walls.attributed(&header.walls), ..header };

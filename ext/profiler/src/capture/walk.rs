@@ -1,4 +1,4 @@
-//! From a stack to a record: a few static buffers to walk into, and then exactly the room needed.
+//! From a stack to a record: a few static buffers to walk into, and then exactly the space that it needs.
 
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
@@ -108,7 +108,7 @@ pub(crate) fn free_all() {
 }
 
 impl Scratch {
-    /// Walks the stack of the thread that we are on and publishes it under `stamp`, or counts why not and says false.
+    /// Walks the stack of the calling thread and publishes it under `stamp`, or counts why not and says false.
     ///
     /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
     /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.

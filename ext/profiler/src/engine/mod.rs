@@ -35,6 +35,6 @@ fn random() -> u64 {
 }
 
 fn errno() -> i32 {
-    // SAFETY: errno of the thread that we are on.
+    // SAFETY: errno of the calling thread.
     unsafe { *::libc::__errno_location() }
 }

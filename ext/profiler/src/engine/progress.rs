@@ -22,7 +22,7 @@ pub(crate) fn ensure_progress(state: &ThreadState, run_ns: u64) -> bool {
     CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
 }
 
-/// Takes a SIGPROF that is pending for the thread that we are on or for the process, as in a handler or where it is blocked.
+/// Takes a SIGPROF that is pending for the calling thread or for the process, as in a handler or where it is blocked.
 pub(crate) fn take_pending() -> bool {
     let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.

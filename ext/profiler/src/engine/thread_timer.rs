@@ -46,7 +46,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     Ok(())
 }
 
-/// Whether the kernel gives the thread that we are on such a timer. It is never armed, and gone again.
+/// Whether the kernel gives the calling thread such a timer. It is never armed, and gone again.
 ///
 /// # Errors
 /// As for [`arm`].

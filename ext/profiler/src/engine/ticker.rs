@@ -1,6 +1,6 @@
-//! A native thread that sends each thread that runs a tick, at a random moment of each interval, as fine as is asked.
+//! A native thread that sends each thread that runs a tick, at a random instant of each interval, as fine as requested.
 //!
-//! It spares whoever does not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
+//! It spares threads that do not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
 //! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. It asks the kernel for two
 //! clocks a thread and tick. A forked child has no such thread, and gets one of its own.
 //!
@@ -150,7 +150,7 @@ pub(crate) fn forget() {
 
 fn work() {
     // Sleeps end when they should, not up to 50 us later. A hint: nothing depends on it.
-    // SAFETY: a number for the thread that we are on.
+    // SAFETY: a number for the calling thread.
     unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
     let mut chance = super::random() | 1;

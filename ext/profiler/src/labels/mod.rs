@@ -4,7 +4,7 @@
 //! their set stands in the thread's state, where the handler reads it, while one does. A hook on the switch of
 //! fibers puts the one into the other. It is there only while a session runs in a process that has used labels.
 //!
-//! A fiber inherits the labels under which it was made; before Ruby 3.2, where nothing tells us of that
+//! A fiber inherits the labels under which it was created; before Ruby 3.2, where nothing tells us of that
 //! moment, those of the fiber that first resumed it. A thread inherits none.
 //!
 //! Other Ractors than the main one can set labels too, but no session sees them.
@@ -48,7 +48,7 @@ static USED: AtomicBool = AtomicBool::new(false);
 static RUNNING: AtomicBool = AtomicBool::new(false);
 /// The hook on fibers is there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
-/// Open sessions that look at labels.
+/// Open sessions that select by labels.
 static VIEWS: AtomicUsize = AtomicUsize::new(0);
 /// The scope that was given last.
 static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
@@ -94,7 +94,7 @@ pub(crate) fn settle_own(ruby: &Ruby) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts the labels of a thread that lives into its state, as a session begins to look at it. On another
+/// Puts the labels of a thread that lives into its state, as a session begins to profile it. On another
 /// thread than this one, a fiber that has inherited its labels and never said so is without.
 pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     if !USED.load(Ordering::Relaxed) {
@@ -179,7 +179,7 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     unsafe { fibers::store(ruby, value) }
 }
 
-/// The thread that we are on has these labels from now on.
+/// The calling thread has these labels from now on.
 fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
@@ -219,7 +219,7 @@ thread_hook!(on_fiber_switch, |_event, thread| {
     }
 });
 
-/// Puts right what a switch of fibers has left wrong of which the hook was not told: an exception that
+/// Puts right what a switch of fibers has left wrong that the hook did not see: an exception that
 /// comes with the switch passes it by.
 pub(crate) static RESYNC: Job = Job::new(resync);
 
@@ -287,7 +287,7 @@ pub(crate) fn number_fibers(more: bool) {
     }
 }
 
-/// A session that looks at labels is there, or is gone.
+/// Counts a session that selects by labels in, or out.
 pub(crate) fn views(more: bool) {
     if more {
         VIEWS.fetch_add(1, Ordering::Relaxed);

@@ -235,7 +235,7 @@ unsafe fn add_methods(
     Ok(())
 }
 
-/// The function that the block `iseq` is, given what methods were made of it. No Ruby object is made.
+/// The function that the block `iseq` is, given what methods were made of it. No Ruby object is allocated.
 ///
 /// # Safety
 /// The caller holds the GVL; the iseq is alive.

@@ -30,7 +30,7 @@ const DEFAULT_DEPTH: i64 = 2_048;
 /// The threads that a session profiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
-    /// All, also those yet to be born.
+    /// All, also those yet to start.
     All,
     /// The one that starts it.
     Current,
@@ -54,7 +54,7 @@ pub(crate) struct Config {
     pub(crate) measures: Measures,
     /// The interval of its ticks, ns; 0 for a session of objects alone.
     pub(crate) interval_ns: u64,
-    /// From one object that it looks at to the next; 0 objects where it is not about objects.
+    /// The sampling window of objects; 0 objects for a session of time alone.
     pub(crate) every: Window,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
@@ -71,7 +71,7 @@ pub(crate) struct Config {
     /// On every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
-    /// The engine was asked for by name, so no other will do.
+    /// The engine was requested by name, so no other will do.
     pub(crate) engine_asked: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// Notes about these choices for the reader of the profile.

@@ -68,7 +68,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     Ok(measures)
 }
 
-/// Why objects cannot be looked at.
+/// Why objects cannot be sampled.
 ///
 /// # Errors
 /// Exceptions that were delivered while Ruby was asked.

@@ -28,12 +28,12 @@ impl DataTypeFunctions for Prepared {
 }
 
 impl Prepared {
-    /// `Session._prepared(options)`. They are looked at when they are used.
+    /// `Session._prepared(options)`. They are checked when they are used.
     pub(crate) fn new(options: RArray) -> Self {
         Self { options: options.into(), read: Mutex::new(None) }
     }
 
-    /// The options that `value` is, if it is such an object. No error is made where it is not, as that would call Ruby.
+    /// The options that `value` is, if it is such an object. No error is raised where it is not, as that would call Ruby.
     pub(crate) fn of(value: Value) -> Option<Obj<Self>> {
         value.is_kind_of(Self::class(&Ruby::get_with(value))).then(|| Obj::try_convert(value).ok()).flatten()
     }

@@ -27,9 +27,9 @@ pub(crate) struct Active {
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
     pub(super) every: Window,
-    /// Why it looks at no objects any more.
+    /// Why it samples no objects any more.
     pub(super) no_objects: Option<&'static str>,
-    /// Objects whose end nobody was told of, as there was no room to follow them.
+    /// Sampled objects that did not fit into the table of live ones.
     pub(super) unfollowed: u64,
     pub(crate) paused: bool,
     /// The native thread that is inside the block which ends it, if there is one.

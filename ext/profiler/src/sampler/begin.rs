@@ -73,9 +73,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
 
 /// The threads that a session is to meet, of which none has ended yet.
 fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, magnus::Error> {
-    /// The list is asked for again if more threads end meanwhile than are kept in mind.
+    /// The list is requested again if more threads end meanwhile than are kept in mind.
     const TRIES: usize = 10;
-    // A wait for the GVL may have to be blamed on a thread that the session does not look at.
+    // A wait for the GVL may have to be blamed on a thread that the session does not profile.
     if matches!(config.threads, Threads::Current) && !config.measures.wall {
         return vm::threads::only_current(ruby, Names::Unwanted);
     }
@@ -95,7 +95,7 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
     vm::threads::only_current(ruby, Names::Unwanted)
 }
 
-/// A session with a scope looks at the thread that we are on too, from now on.
+/// Has a session with a scope profile the calling thread too, from now on.
 pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
     let me = vm::threads::current(ruby, Names::Unwanted)?;
@@ -111,7 +111,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     Ok(())
 }
 
-/// Has a thread in the registry, with its labels. Nothing if it has ended, or there is no room.
+/// Registers a thread, with its labels. Nothing if it has ended, or the registry is full.
 fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
     if thread.current && !threads::hooked() {

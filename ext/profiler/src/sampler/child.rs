@@ -23,8 +23,8 @@ impl Sampler {
     }
 
     /// In a forked child: the collector thread is the parent's. Its commander is leaked, as dropping it
-    /// would touch what that thread may have held. Sessions look at `me`, the thread that forked, if they
-    /// looked at it in the parent, where it was `before`, and at no other.
+    /// would touch what that thread may have held. Sessions profile `me`, the thread that forked, if they
+    /// profiled it in the parent, where it was `before`, and at no other.
     pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
         COLLECTOR_NS.store(0, Ordering::Relaxed);

@@ -31,7 +31,7 @@ static PENDING: AtomicBool = AtomicBool::new(false);
 /// Lets the sessions of a forked child go on.
 pub(crate) static GO_ON: Job = Job::new(go_on);
 
-/// The id of this process; 0 before it was asked for.
+/// The id of this process; 0 before it was read.
 static PID: AtomicU32 = AtomicU32::new(0);
 
 struct Held {
@@ -112,7 +112,7 @@ unsafe extern "C" fn go_on(_data: *mut std::ffi::c_void) {
     catch_up();
 }
 
-/// The id of this process, asked for once: libc no longer remembers it, and a session is short. For after [`install`].
+/// The id of this process, read once: libc no longer remembers it, and a session is short. For after [`install`].
 pub(crate) fn pid() -> u32 {
     match PID.load(Ordering::Relaxed) {
         0 => {

@@ -121,7 +121,7 @@ impl Taken {
 /// Markers that a session keeps.
 const MAX_MARKERS: usize = 10_000;
 
-/// Notes that the thread that we are on did what it calls `name` since `started_ns` on the monotonic clock,
+/// Notes that the calling thread did what it calls `name` since `started_ns` on the monotonic clock,
 /// for the sessions that look at it. `info` says how the thread is called.
 pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
     if !vm::process::on_main_ractor() {

@@ -179,7 +179,7 @@ pub(crate) fn refine() -> Duration {
     const WHILE_NS: u64 = 5_000_000;
     /// Some have to wait for theirs.
     const SOON: Duration = Duration::from_millis(5);
-    /// For threads yet to be born, of which the collector is not told.
+    /// For threads yet to start, which the collector does not hear of.
     const BORN: Duration = Duration::from_millis(25);
     if !PERF.load(Ordering::Relaxed) {
         return Duration::MAX;
@@ -248,7 +248,7 @@ pub(crate) fn disarm(state: &ThreadState) {
     perf::disarm(state);
 }
 
-/// Takes all timers away, also those that threads yet to be born would get, until the next [`apply`].
+/// Takes all timers away, also those that threads yet to start would get, until the next [`apply`].
 pub(crate) fn disarm_all() {
     NEW_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);

@@ -1,8 +1,8 @@
-//! Clocks, and other small things that the system knows of the thread that we are on.
+//! Clocks, and other small things that the system knows of the calling thread.
 
 use ::core::prelude::rust_2021::*;
 
-/// CPU clock of the thread that we are on, ns. About 500 ns: the kernel has to be asked.
+/// CPU clock of the calling thread, ns. About 500 ns: the kernel has to be asked.
 ///
 /// # Signal safety
 /// `clock_gettime` is on POSIX's list.
@@ -52,7 +52,7 @@ pub(crate) fn realtime_ns() -> u64 {
     read(::libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
-/// How often the thread that we are on has given its CPU away by itself, to wait.
+/// How often the calling thread has given its CPU away by itself, to wait.
 ///
 /// # Signal safety
 /// A system call and nothing else.
@@ -105,7 +105,7 @@ pub(crate) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {
     (!native_id << 3) | 6
 }
 
-/// How often the kernel looks at its timers, ns. The coarse clock moves once a tick, and its resolution is that.
+/// The period at which the kernel checks its timers, ns. The coarse clock moves once a tick, and its resolution is that.
 pub(crate) fn kernel_tick_ns() -> u64 {
     let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is ours to write.

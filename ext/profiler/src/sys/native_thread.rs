@@ -12,13 +12,13 @@ pub(crate) fn pthread_self() -> usize {
     unsafe { ::libc::pthread_self() as usize }
 }
 
-/// The kernel's id of the thread that we are on. A system call.
+/// The kernel's id of the calling thread. A system call.
 pub(crate) fn native_id() -> i32 {
     // SAFETY: takes nothing and cannot fail.
     unsafe { ::libc::gettid() }
 }
 
-/// The kernel's name of the thread that we are on: up to 15 bytes and zeros.
+/// The kernel's name of the calling thread: up to 15 bytes and zeros.
 pub(crate) fn native_name() -> [u8; 16] {
     let mut name = [0u8; 16];
     // SAFETY: PR_GET_NAME writes at most 16 bytes.

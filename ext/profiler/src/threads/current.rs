@@ -9,7 +9,7 @@ use crate::threads::state::ThreadState;
 use crate::vm;
 
 /// The key under which a native thread keeps the address of its state. At the thread's end libc hands
-/// that address to a function of ours, whatever Ruby told us before.
+/// that address to a function of ours, whatever Ruby reported before.
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 
 /// Makes the key, with what is to be called at the end of a native thread that has a state.
@@ -101,9 +101,9 @@ pub(crate) fn set_hooked(hooked: bool) -> bool {
     HOOKED.swap(hooked, Relaxed)
 }
 
-/// The state of the calling Ruby thread, which has the GVL. A thread that no hook told of is registered here.
+/// The state of the calling Ruby thread, which has the GVL. A thread that no hook reported is registered here.
 ///
-/// Calls nothing of the VM that makes an object or raises.
+/// Calls nothing of the VM that allocates an object or raises.
 #[inline]
 pub(crate) fn current() -> Option<&'static ThreadState> {
     let thread = vm::state::current_thread();
@@ -136,7 +136,7 @@ fn find_current(thread: u64) -> Option<&'static ThreadState> {
     Some(found)
 }
 
-/// The thread that we are on is met, and no hook will tell of its end. Keeps its name now and then: it gets one when it has
+/// The calling thread is met, and no hook will tell of its end. Keeps its name now and then: it gets one when it has
 /// begun, and libc may not tell of its end either, as Ruby 3.1 goes on with the native thread.
 pub(crate) fn meet_untold(state: &ThreadState) {
     let met = state.met.load(Relaxed).saturating_add(1);
@@ -146,8 +146,8 @@ pub(crate) fn meet_untold(state: &ThreadState) {
     }
 }
 
-/// Keeps the operating system's name of the thread that we are on, for when it is gone: at its birth,
-/// as Ruby 3.1 may not tell of its end, and again at its end, as it may have got another one.
+/// Keeps the operating system's name of the calling thread, for when it is gone. At its start,
+/// as Ruby 3.1 may not report its end, and again at its end, as the name may have changed.
 pub(crate) fn keep_name(state: &ThreadState) {
     let name = native_thread::native_name();
     let (low, high) = name.split_at(8);

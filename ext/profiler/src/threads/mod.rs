@@ -47,8 +47,8 @@ pub(crate) fn next_id() -> u32 {
     NEXT_ID.load(Relaxed)
 }
 
-/// Puts a thread into the registry; one that is there already stays what it is. Nothing when there
-/// is no room.
+/// Puts a thread into the registry; one that is there already stays what it is. Nothing when it
+/// is full.
 ///
 /// `object` is the Ruby Thread, which is alive; the mark function keeps it so for as long as the state is live. `pthread` is 0
 /// when unknown. Runs with the GVL, so one at a time.

@@ -57,7 +57,7 @@ pub(crate) fn in_use() -> impl Iterator<Item = &'static ThreadState> {
     })
 }
 
-/// A free state, claimed from now on; nothing when there is no room. With the GVL, so one at a time.
+/// A free state, claimed from now on; nothing when all are claimed. With the GVL, so one at a time.
 pub(super) fn claim() -> Option<&'static ThreadState> {
     for (number, (word, states)) in IN_USE.iter().zip(SLAB.chunks_exact(BITS)).enumerate() {
         let mut free = !word.load(Relaxed);

@@ -48,7 +48,7 @@ pub(crate) struct ThreadState {
     pub(crate) reported: AtomicBool,
     /// `pthread_self()` of the thread; 0 until it is known.
     pub(crate) pthread: AtomicUsize,
-    /// CPU clock when the thread was born or first seen, ns.
+    /// CPU clock when the thread started or was first seen, ns.
     pub(crate) born_cpu_ns: AtomicU64,
     pub(super) ended_cpu_ns: AtomicU64,
     /// When it ended, on the monotonic clock, ns.
@@ -63,9 +63,9 @@ pub(crate) struct ThreadState {
     refining: AtomicU8,
     /// Since when its timer ticks for a session, or is kept for the next one, on the monotonic clock, ns.
     pub(crate) armed_ns: AtomicU64,
-    /// The finest interval that a session wants of this thread, ns; 0 when none looks at it.
+    /// The finest interval that a session wants of this thread, ns; 0 when none profiles it.
     pub(crate) interval_ns: AtomicU64,
-    /// Whether a session looks at its CPU clock.
+    /// Whether a session measures its CPU clock.
     pub(crate) cpu_wanted: AtomicBool,
     /// When its handler last ended, on the monotonic clock, ns.
     pub(super) handled_ns: AtomicU64,
@@ -93,7 +93,7 @@ pub(crate) struct ThreadState {
     pub(crate) stamped_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
-    /// How often it was met while no hook told of threads.
+    /// How often it was met while no hook reported threads.
     pub(super) met: AtomicU32,
     /// Where its wall clock time goes, where the VM's hooks tell.
     pub(crate) walls: WallClock,
@@ -225,7 +225,7 @@ impl ThreadState {
 
     /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.
     /// Nothing where its timer sees to that by itself: the interval is long enough, it was kept before this handler, and it
-    /// is what is set. Of ticks that come `at_random` moments of their intervals two may be near each other, as others are far
+    /// is what is set. Of ticks that come `at_random` instants of their intervals two may be near each other, as others are far
     /// apart: there it is enough that the interval is long.
     ///
     /// # Signal safety
@@ -271,7 +271,7 @@ impl ThreadState {
     }
 }
 
-/// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its birth.
+/// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its start.
 pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
     if state.pthread.load(Relaxed) == native_thread::pthread_self() {
         return clock::thread_cpu_ns();

@@ -20,7 +20,7 @@ impl ThreadState {
         }
     }
 
-    /// Has them run from now on. `here` is whether it is the thread that we are on. With the GVL.
+    /// Has them run from now on. `here` is whether it is the calling thread. With the GVL.
     pub(crate) fn walls_on(&self, interval_ns: u64, here: bool) {
         let now_ns = clock::monotonic_ns();
         if HOOKS {

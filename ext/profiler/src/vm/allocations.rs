@@ -1,4 +1,4 @@
-//! Objects as they are made: a hook on that, and what can be said of one that has just got its place.
+//! Allocations: the hook on them, and what can be read of an object that has just got its slot.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -27,7 +27,7 @@ extern "C" {
 /// The hook is called also while an exception is on its way, and with two words: its data and what has happened.
 const SAFE_AND_RAW: c_int = 1 | 4;
 
-/// Whether a Ractor that is born while the hook is there kills the process.
+/// Whether a Ractor that starts while the hook is there kills the process.
 pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
 
 /// Where the VM says how large an object's slot is; 0 where it does not.

@@ -59,7 +59,7 @@ impl Object {
     }
 }
 
-/// Defines a class of ours for what `T` wraps. What magnus keeps of it, it is asked for at once, as the extension is still
+/// Defines a class of ours for what `T` wraps. Magnus reads what it keeps of it at once, as the extension is still
 /// being loaded and nobody else can ask.
 pub(crate) fn define_class<T: TypedData>(
     ruby: &Ruby,

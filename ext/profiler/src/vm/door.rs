@@ -12,7 +12,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, Exception, Ruby, Value};
 use rb_sys::{ID, VALUE};
 
-/// The name of a method or variable, whose id the VM is asked for once.
+/// The name of a method or variable, whose id the VM gives once.
 #[derive(Debug)]
 pub(crate) struct Name(&'static CStr, AtomicU64);
 

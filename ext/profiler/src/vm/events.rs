@@ -1,4 +1,4 @@
-//! Hooks on the birth and death of Ruby threads, and on the end of the VM.
+//! Hooks on the start and the exit of Ruby threads, and on the end of the VM.
 
 use core::ffi::c_int;
 

@@ -19,7 +19,7 @@ const _: () = assert!(core::mem::size_of::<VALUE>() == core::mem::size_of::<u64>
 /// every Ruby profiler in production relies on it.
 ///
 /// # Safety
-/// Both buffers have room for `limit`; the thread runs Ruby; no garbage is being collected.
+/// Both buffers hold `limit`; the thread runs Ruby; no garbage is being collected.
 #[inline]
 pub(crate) unsafe fn walk(handles: *mut u64, lines: *mut c_int, limit: usize) -> usize {
     let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
@@ -35,7 +35,7 @@ pub(crate) unsafe fn walk(handles: *mut u64, lines: *mut c_int, limit: usize) ->
 /// The same of another thread, which stands still. Nothing before Ruby 3.3.
 ///
 /// # Safety
-/// The caller holds the GVL; `thread` is a live Thread; both buffers have room for `limit`; no garbage is being
+/// The caller holds the GVL; `thread` is a live Thread; both buffers hold `limit`; no garbage is being
 /// collected.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn walk_of(thread: u64, handles: *mut u64, lines: *mut c_int, limit: usize) -> usize {

@@ -13,13 +13,13 @@ pub(crate) const HOOKS: bool = cfg!(ruby_gte_3_3);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // nothing makes them there
 pub(crate) enum GvlEvent {
-    /// It is about to let go of the GVL: it blocks, or its time slice is over. Told on the thread itself.
+    /// It is about to let go of the GVL: it blocks, or its time slice is over. Reported on the thread itself.
     Suspended,
-    /// It waits for the GVL. Told on whichever thread saw to that.
+    /// It waits for the GVL. Reported on whichever thread saw to that.
     Ready,
-    /// It has the GVL. Told on the thread itself.
+    /// It has the GVL. Reported on the thread itself.
     Resumed,
-    /// It has ended: its last Ruby code has run, and it is in no list any more. Told on the thread itself.
+    /// It has ended: its last Ruby code has run, and it is in no list any more. Reported on the thread itself.
     Exited,
 }
 

@@ -1,4 +1,4 @@
-//! Postponed jobs: work that a handler asks for and that runs where Ruby checks its interrupts.
+//! Postponed jobs: work that a handler requests and that runs where Ruby checks its interrupts.
 
 use core::ffi::c_void;
 #[cfg(ruby_gte_3_3)]
@@ -22,7 +22,7 @@ impl Job {
         }
     }
 
-    /// Makes the job known to the VM, which has room for few. Call it once.
+    /// Makes the job known to the VM, which knows few. Call it once.
     ///
     /// # Safety
     /// The caller holds the GVL.
@@ -37,12 +37,12 @@ impl Job {
         }
     }
 
-    /// Asks for the job at the next check.
+    /// Requests the job at the next check.
     ///
     /// # Signal safety
     /// Documented as safe in a handler. Before Ruby 3.3 it is only while this thread has the GVL: the VM marks
     /// the fiber that runs elsewhere, which may be freed between the two halves of that. So there, in a region
-    /// without the GVL, this does nothing. Nor do jobs take data: two that are asked for at the same instant can
+    /// without the GVL, this does nothing. Nor do jobs take data: two that are requested at the same instant can
     /// get each other's (<https://bugs.ruby-lang.org/issues/19991>).
     ///
     /// # Safety

@@ -26,7 +26,7 @@ impl Drop for External {
     }
 }
 
-/// Adds to the VM's count. That starts no GC, so it may be done inside of one: the next allocation of the VM looks at the count.
+/// Adds to the VM's count. That starts no GC, so it may be done inside of one: the next allocation of the VM checks the count.
 fn adjust(bytes: usize, sign: isize) {
     let change = isize::try_from(bytes).unwrap_or(isize::MAX) * sign;
     // SAFETY: `External::new` was promised the GVL for both ends.

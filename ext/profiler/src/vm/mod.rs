@@ -1,6 +1,6 @@
 //! Every raw `rb_*` call and every `cfg(ruby_*)` of the project, behind functions with names.
 //!
-//! This room decides nothing. It knows which Ruby has what, which call may raise, and which one
+//! This folder decides nothing. It knows which Ruby has what, which call may raise, and which one
 //! aborts the process when it is asked the wrong thing.
 
 pub(crate) mod allocations;

@@ -85,7 +85,7 @@ pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
 /// # Safety
 /// The caller holds the GVL; the object is alive.
 pub(crate) unsafe fn is_proc(object: u64) -> bool {
-    // SAFETY: as promised. Only looks at its type.
+    // SAFETY: as promised. Only reads its type.
     unsafe { rb_sys::rb_obj_is_proc(object as VALUE) == rb_sys::Qtrue as VALUE }
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// With room for `capacity` objects. Lets the GC run.
+    /// A holder of `capacity` objects. Lets the GC run.
     ///
     /// # Safety
     /// The caller holds the GVL, and keeps the result on the machine's stack.
@@ -114,7 +114,7 @@ impl Pinned {
         Self { holder, room, capacity, objects: 0 }
     }
 
-    /// Adds an object, if there is room left.
+    /// Adds an object, if it is not full.
     pub(crate) fn push(&mut self, object: u64) -> bool {
         if self.objects == self.capacity {
             return false;

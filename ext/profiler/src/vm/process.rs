@@ -115,8 +115,8 @@ pub(crate) fn allow_ractors(_gvl: &Ruby) {
     MAIN_RACTOR.store(key, Ordering::Release);
 }
 
-/// Whether the thread that we are on belongs to the main Ractor. The GVL that guards most of our state is that Ractor's, and
-/// it alone has our hooks on threads and fibers. A few reads there, a look-up in a table elsewhere.
+/// Whether the calling thread belongs to the main Ractor. The GVL that guards most of our state is that Ractor's, and
+/// it alone has our hooks on threads and fibers. A few reads there, a search in a table elsewhere.
 pub(crate) fn on_main_ractor() -> bool {
     // Acquire pairs with the Release in `allow_ractors`.
     let key = MAIN_RACTOR.load(Ordering::Acquire);

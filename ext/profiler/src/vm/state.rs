@@ -1,4 +1,4 @@
-//! Three questions about the moment, cheap enough for a signal handler (2 to 7 ns each).
+//! Three questions about the present state, cheap enough for a signal handler (2 to 7 ns each).
 
 use core::ffi::c_int;
 
@@ -26,7 +26,7 @@ pub(crate) fn on_ruby_thread() -> bool {
 #[cfg(not(ruby_gte_3_2))]
 static EXECUTION: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
-/// Has [`has_stack`] know where to look: asks on the first thread, and on the first that is born, as what is no
+/// Has [`has_stack`] know where to look: asks on the first thread, and on the first that starts, as what is no
 /// different there is the same everywhere.
 #[cfg(not(ruby_gte_3_2))]
 pub(crate) fn find_stack() {

@@ -9,14 +9,14 @@ use crate::vm::door::{bind_call, call, protect, Name};
 use crate::vm::methods::instance_method;
 use crate::vm::modules::objects_of;
 
-/// A Ruby thread, as Ruby told of it.
+/// A Ruby thread, as Ruby describes it.
 #[derive(Debug)]
 pub(crate) struct RubyThread {
     /// Identity of the Thread object, to compare and nothing else.
     pub(crate) object: u64,
     /// The operating system's id; nothing before it first runs.
     pub(crate) native_id: Option<i32>,
-    /// `Thread#name`, or `main`; where it was asked for.
+    /// `Thread#name`, or `main`; where it was requested.
     pub(crate) name: Option<String>,
     /// It is the one that runs.
     pub(crate) current: bool,
@@ -99,7 +99,7 @@ pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
     Ask::new(ruby, names)?.about(ruby.thread_current().as_value())
 }
 
-/// Whether threads are asked for their names.
+/// Whether names of threads are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     Wanted,

@@ -1,6 +1,6 @@
 //! Work without the GVL that an interrupt can always end: files, and what takes long to compute.
 //!
-//! The work runs on a native thread of its own, and the Ruby thread that asked for it waits without the GVL. A write to a
+//! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL. A write to a
 //! disk that does not answer cannot be interrupted, but waiting for it can. Whoever gets an interrupt then leaves at once,
 //! and the work ends alone: so it owns all that it needs, and nothing of Ruby is in it.
 

@@ -1,4 +1,4 @@
-//! Parts of a profile, and one function from near.
+//! Parts of a profile, and the details of one function.
 
 use magnus::{Error, RArray, RHash, Ruby};
 use profiler_core::analysis::call_tree::call_tree;

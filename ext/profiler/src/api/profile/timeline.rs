@@ -7,7 +7,7 @@ use profiler_core::profile::SampleType;
 use crate::api::profile::Profile;
 
 impl Profile {
-    /// `profile._timeline_size`: how many moments there are; nil without a timeline.
+    /// `profile._timeline_size`: how many timeline events there are; nil without a timeline.
     pub(super) fn timeline_size(&self) -> Option<usize> {
         self.core.timeline.as_ref().map(|it| it.len())
     }

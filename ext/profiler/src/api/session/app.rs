@@ -1,4 +1,4 @@
-//! The app's doings that running sessions are told of: markers, a trap of SIGPROF, a Ractor.
+//! Events of the app that running sessions are notified of: markers, a trap of SIGPROF, a Ractor.
 
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Er
     Ok(())
 }
 
-/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all looking at objects.
+/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all sampling of objects.
 pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
     fork::catch_up();
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();

@@ -24,7 +24,7 @@ pub(super) struct Stopped {
     config: Arc<Config>,
     /// Its cost, up to when it was taken: asking Ruby for names allocates objects and takes time.
     cost: Stats,
-    /// When it was asked for, on the monotonic clock.
+    /// When it was requested, on the monotonic clock.
     asked_ns: u64,
     /// The process that it is of: in a forked child its handles are kept by nobody.
     pid: u32,
@@ -37,7 +37,7 @@ impl Stopped {
         Box::new(Self { taken, config, cost, asked_ns, pid: fork::pid() })
     }
 
-    /// Whether its functions can be asked for here.
+    /// Whether its functions can be named here.
     pub(super) fn is_of_this_process(&self) -> bool {
         self.pid == fork::pid()
     }
@@ -52,7 +52,7 @@ impl Stopped {
     /// The Profile.
     ///
     /// # Errors
-    /// Exceptions that were delivered while Ruby was asked for names. What was taken is given back, and can be asked for again.
+    /// Exceptions that were delivered while Ruby was asked for names. What was taken is given back, and can be requested again.
     pub(super) fn profile(self: Box<Self>, ruby: &Ruby) -> Result<Profile, (Box<Self>, Error)> {
         match self.ask(ruby) {
             Ok(answers) => Ok(self.answered(ruby, answers)),

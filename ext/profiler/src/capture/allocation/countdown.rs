@@ -1,4 +1,4 @@
-//! The hooks on objects that are made: they count down to the next look, by objects or by bytes, and do nothing else most of
+//! The hooks on allocations: they count down to the next sample, by objects or by bytes, and do nothing else most of
 //! the time.
 
 use ::core::sync::atomic::{AtomicI64, Ordering};

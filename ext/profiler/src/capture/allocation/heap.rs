@@ -18,7 +18,7 @@ pub(crate) const CAPACITY: usize = 1 << 18;
 /// The hook is there.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// The table that objects are followed in: `used` while they are, else `spare`, once it was made.
+/// The table of live objects: `used` while a session needs it, else `spare`, once it was allocated.
 pub(super) struct Tables {
     pub(super) used: Option<&'static mut LiveObjects>,
     spare: Option<&'static mut LiveObjects>,
@@ -47,7 +47,7 @@ impl Tables {
     }
 }
 
-/// Whether objects are followed.
+/// Whether live objects are tracked.
 pub(crate) fn follows() -> bool {
     HOOKED.load(Ordering::Relaxed)
 }
@@ -60,10 +60,10 @@ made_hook!(on_freed, |what| {
     }
 });
 
-/// Those of the objects that were looked at that are alive, or at least not freed yet, and how many there was no room for.
+/// The sampled objects that are live, or at least not freed yet, and how many did not fit into the table.
 /// With the GVL, outside of the hooks.
 pub(crate) fn alive() -> (Vec<LiveObject>, u64) {
-    // SAFETY: the GVL is held, and no object is made here.
+    // SAFETY: the GVL is held, and no object is allocated here.
     let tracked = unsafe { &(*OBJECTS.0.get()).tables.used };
     match tracked {
         Some(tracked) => (tracked.iter().collect(), tracked.refused()),

@@ -1,4 +1,4 @@
-//! Where objects were made, and how that becomes a record.
+//! The site of allocations, and how it becomes a record.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
@@ -14,7 +14,7 @@ use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
 use crate::threads::{self, Registry};
 
-/// Where objects were made, but for the frames.
+/// The site of allocations, but for the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site {
     pub(super) thread: ThreadId,
@@ -27,7 +27,7 @@ pub(super) struct Site {
 pub(super) type Frames<'room> = (&'room [u64], &'room [c_int]);
 
 impl Site {
-    /// On the thread that we are on.
+    /// On the calling thread.
     #[inline]
     pub(super) fn here(class: Class) -> Self {
         let Some(state) = threads::current() else {

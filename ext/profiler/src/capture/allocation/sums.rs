@@ -1,4 +1,4 @@
-//! Sums of what was made at the same place, kept for a while: a record each would cost several times as much as a look.
+//! Sums of allocations at the same site, kept for a while: a record for each would cost several times as much as a sample.
 //!
 //! A table in which each place of the program has one room, by a hash of its frames. Who comes to a room that another
 //! has sends the other's sum away, and is itself sent at once, the first time; so its handles are kept by then, and no
@@ -13,9 +13,9 @@ use ::profiler_core::record::Allocation;
 
 use crate::capture::allocation::site::{Frames, Site};
 
-/// Rooms. Two kilobytes each; those that are not used take nothing.
+/// The number of slots. Each takes two kilobytes; slots that are not used take nothing.
 const ROOMS: usize = 512;
-/// Frames of a room. Deeper stacks are sent at once.
+/// The frames that fit into a slot. Deeper stacks are sent at once.
 const FRAMES: usize = 124;
 
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ struct Room {
 /// See the module.
 pub(super) struct Sums {
     rooms: [Room; ROOMS],
-    /// There may be something in some room: to look into each takes as long as half a session.
+    /// Some slot may be used: to search all of them takes as long as half a session.
     any: bool,
 }
 
@@ -44,7 +44,7 @@ impl Sums {
         Self { rooms: [room; ROOMS], any: false }
     }
 
-    /// The room of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
+    /// The slot of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
     /// are too many.
     #[inline]
     pub(super) fn place(
@@ -73,7 +73,7 @@ impl Sums {
         Some((place, true))
     }
 
-    /// More was made there.
+    /// Adds what else was allocated at the site.
     #[inline]
     pub(super) fn add(&mut self, place: usize, more: &Allocation) {
         if let Some(Room { made, .. }) = self.rooms.get_mut(place) {
