@@ -160,6 +160,32 @@ RSpec.describe "Exceptions raised into a call of ours" do
     RUBY
   end
 
+  it "pass through the question whether this is development" do
+    # Ruby rescues all that is raised while it evaluates defined?(receiver.method).
+    expect(run(<<~RUBY, timeout: 120)).to eq("[]\n")
+      require "profiler/middleware"
+      left = Array.new(400) do |number|
+        entered = Queue.new
+        thread = Thread.new do
+          Thread.current.report_on_exception = false
+          entered << true
+          loop { Profiler::Middleware::Permission.development? }
+        end
+        entered.pop
+        sleep(rand * 0.001)
+        thread.raise(Interrupt, "now")
+        ended = begin
+          thread.join(2)
+        rescue Interrupt
+          true
+        end
+        thread.kill
+        number unless ended
+      end
+      p left.compact
+    RUBY
+  end
+
   it "do not stay as an answer" do
     # The very first questions are asked while exceptions arrive, on a thread of its own each time.
     expect(run(<<~RUBY, timeout: 120)).to eq("fine\n")
