@@ -60,6 +60,7 @@ module Profiler
     # @param fibers [Boolean] label samples with their +fiber+, a number in the order in which fibers first ran
     # @param trim_path [Boolean, String, Array<String>] shorten paths, see {Profile#trim_path}; true: below the working
     #   directory
+    # @param name [String, Symbol, nil] the title of the profile, kept in its metadata as +name+
     # @param metadata [Hash] arbitrary key/value metadata stored in the profile's header
     # @return [Profile] the block's value is its {Profile#value}
     # @return [nil] if the session was stopped inside the block

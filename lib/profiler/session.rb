@@ -51,7 +51,7 @@ module Profiler
       # @raise [ArgumentError] for some that are not allowed; {check} finds all
       # @api private
       def prepared(options)
-        _prepared(ready(options).freeze)
+        _prepared(ready(options).dup.freeze)
       end
 
       # Checks options as {start} would, without starting anything.
@@ -59,7 +59,7 @@ module Profiler
       # @return [nil]
       # @raise [ArgumentError] for a value that is not allowed
       def check(**options)
-        _check(known(**options))
+        _check(options)
       end
 
       # The newest session of {Profiler.start}: of this thread, or else of any thread.
@@ -86,12 +86,13 @@ module Profiler
         @running[session] = starter
       end
 
-      # Options as the extension takes them, after the preparations that they need.
+      # The same options, after the preparations that they need.
       def ready(options)
-        mode, _interval, _frequency, threads = given = known(**options)
+        mode = options[:mode] || :cpu
         Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
-        begun(threads) unless threads.is_a?(Symbol)
-        given
+        threads = options[:threads]
+        begun(threads) unless threads.nil? || threads.is_a?(Symbol)
+        options
       end
 
       # A new thread has an id and a stack only once it has run, which takes as long as its first turn.
@@ -105,35 +106,6 @@ module Profiler
             sleep(0.0001)
           end
         end
-      end
-
-      def roots(trim_path)
-        return [Dir.pwd] if trim_path == true
-
-        roots = Array(trim_path)
-        return roots.map { |root| File.expand_path(root) } if roots.all?(String)
-
-        raise ArgumentError, "trim_path: #{trim_path.inspect} is not true, a directory or an Array of directories"
-      end
-
-      def known(mode: :cpu, interval: nil, frequency: nil, threads: :all, labels: nil, static_labels: nil, depth: nil,
-                engine: nil, metadata: nil, trim_path: nil, gc: nil, ignore_gc: false, timeline: nil, raw: nil, every: nil,
-                every_bytes: nil, fibers: nil)
-        # In the order of the extension's config::Given. A Hash would cost more than the rest of a start.
-        [mode, interval, frequency, threads, labels, static_labels, depth, engine, metadata,
-         trim_path ? roots(trim_path) : nil, ignore_gc ? :ignore : gc,
-         timeline.nil? && raw.nil? ? nil : flag(timeline: timeline, raw: raw), fibers.nil? ? nil : flag(fibers: fibers), every, every_bytes]
-      end
-
-      # Two names of the same option.
-      def flag(**named)
-        given = named.compact
-        raise ArgumentError, "#{given.keys.map { |name| "#{name}:" }.join(" and ")} say the same thing: give one of them" if given.size > 1
-
-        name, value = given.first
-        return value if [true, false].include?(value)
-
-        raise ArgumentError, "#{name}: #{value.inspect} is not a choice (allowed: true, false)"
       end
     end
 

@@ -36,7 +36,14 @@ RSpec.describe "Options of Profiler.run" do
     "raw: :yes" => "ArgumentError: raw: :yes is not a choice (allowed: true, false)",
     "raw: true, timeline: true" => "ArgumentError: timeline: and raw: say the same thing: give one of them",
     "metadata: 3" => "ArgumentError: metadata: 3 is not a Hash",
-    "colour: 1" => "ArgumentError: unknown keyword: :colour",
+    "colour: 1" => /\AArgumentError: unknown keyword: :colour \(allowed: mode:, interval:, .*metadata:\)\z/,
+    "'mode' => :cpu" => /\AArgumentError: unknown keyword: "mode" \(allowed: mode:, /,
+    "gc: :root, ignore_gc: true" => "ArgumentError: gc: and ignore_gc: say the same thing: give one of them",
+    "ignore_gc: 1" => "ArgumentError: ignore_gc: 1 is not a choice (allowed: true, false)",
+    "fibers: 1" => "ArgumentError: fibers: 1 is not a choice (allowed: true, false)",
+    "trim_path: 5" => "ArgumentError: trim_path: 5 is not true, a directory or an Array of directories",
+    "trim_path: ['/a', nil]" => 'ArgumentError: trim_path: ["/a", nil] is not true, a directory or an Array of directories',
+    "name: 5" => "ArgumentError: name: 5 is not a String or a Symbol",
     'out: "x.unknown"' => /\AArgumentError: .*x\.unknown.*\.pb\.gz.*\.svg/,
     'out: "x.svg", format: :jpeg' => /\AArgumentError: .*jpeg.*pprof.*svg/,
     'out: "/no/such/place/x.svg"' => "Errno::ENOENT: No such file or directory - /no/such/place/x.svg",
@@ -50,10 +57,28 @@ RSpec.describe "Options of Profiler.run" do
 
   it "accept every documented value" do
     ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
-     "metadata: { 'commit' => 'abc' }", "gc: :root", "ignore_gc: true", "timeline: true", "raw: false", "timeline: nil",
+     "metadata: { 'commit' => 'abc' }", "name: 'import'", "name: :import", "gc: :root", "ignore_gc: true", "trim_path: ['/a', '~']", "timeline: true", "raw: false", "timeline: nil",
      "mode: :allocations", "mode: :object, every: 1_000_000", "mode: %i[cpu allocations], interval: 50, every: 1"].each do |options|
       expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
     end
+  end
+
+  it "give a profile its name, in each format that has a place for one" do
+    code = <<~RUBY
+      require "profiler"
+      require "zlib"
+      profile = Profiler.run(timeline: true, name: "nightly import") { 300_000.times { |it| it.to_s } }
+      named = Profiler::Profile.send(:_formats).map(&:first).select do |format|
+        written = profile.dump(format).b
+        written = Zlib.gunzip(written) if written.unpack("C2") == [0x1f, 0x8b]
+        written.include?("nightly import")
+      end
+      p named, profile.meta[:metadata], profile.merge(profile).meta[:metadata]
+    RUBY
+    result = ruby_child("-e", code)
+    expect(result.out.lines.map(&:chomp)).to eq(
+      [%w[pprof svg speedscope firefox callgrind stackprof markdown json text].inspect, *[{ "name" => "nightly import" }.inspect] * 2]
+    ), result.err
   end
 
   it "require a block" do

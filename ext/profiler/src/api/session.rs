@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use magnus::value::Opaque;
 use magnus::{
-    function, gc, method, prelude::*, DataTypeFunctions, Error, RArray, RModule, Ruby, TryConvert, TypedData,
+    function, gc, method, prelude::*, DataTypeFunctions, Error, RHash, RModule, Ruby, TryConvert, TypedData,
     Value,
 };
 use profiler_core::ids::ScopeId;
@@ -75,7 +75,7 @@ impl Session {
         Self(Mutex::new(Life::New))
     }
 
-    /// `session._start(options, bound, scope)`: `options` are an Array, or [`Prepared`].
+    /// `session._start(options, bound, scope)`: `options` are a Hash, or [`Prepared`].
     fn start(
         ruby: &Ruby,
         session: &Self,
@@ -86,7 +86,7 @@ impl Session {
         enter(ruby)?;
         let config = match Prepared::of(options) {
             Some(prepared) => prepared.config(ruby)?,
-            None => Arc::new(Config::from_ruby(ruby, RArray::try_convert(options)?)?),
+            None => Arc::new(Config::from_ruby(ruby, RHash::try_convert(options)?)?),
         };
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session has begun already"));
@@ -98,7 +98,7 @@ impl Session {
     }
 
     /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
-    fn check(ruby: &Ruby, options: RArray) -> Result<(), Error> {
+    fn check(ruby: &Ruby, options: RHash) -> Result<(), Error> {
         Config::from_ruby(ruby, options).map(drop)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, TryConvert, Value};
+use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, RString, Ruby, Symbol, TryConvert, Value};
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
@@ -13,9 +13,9 @@ use profiler_core::session::spec::Measures;
 
 use crate::engine::perf;
 use crate::errors::{argument_error, wrong_value};
-use crate::options::given::Given;
+use crate::options::given::{either, flag, Given};
 use crate::options::integer::integer;
-use crate::options::{mode, wall};
+use crate::options::{mode, trim_path, wall};
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::exceptions::error;
@@ -79,10 +79,12 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the values of the keywords of `Profiler.start`, in the order of [`Given`]; what was not given takes
-    /// its default.
-    pub(crate) fn from_ruby(ruby: &Ruby, options: RArray) -> Result<Self, Error> {
-        let given = Given::from_ruby(options);
+    /// Reads the keywords of `Profiler.start`.
+    ///
+    /// # Errors
+    /// ArgumentError for an unknown one or a wrong value, Unsupported for what cannot be measured here.
+    pub(crate) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
+        let given = Given::from_ruby(ruby, options)?;
         let mut notes = Vec::new();
         let measures = mode::measures(ruby, given.mode)?;
         let every = mode::every(ruby, measures, given.every, given.every_bytes)?;
@@ -110,20 +112,18 @@ impl Config {
             static_labels: labels(ruby, "static_labels", given.static_labels)?,
             engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
             engine_asked: asked.is_some(),
-            metadata: metadata(ruby, given.metadata)?,
-            gc: given.gc.map(|it| gc_place(ruby, it)).transpose()?,
-            trim_path: given.trim_path.map(TryConvert::try_convert).transpose()?,
-            timeline: given.timeline.is_some_and(Value::to_bool),
-            fibers: given.fibers.is_some_and(Value::to_bool),
+            metadata: metadata(ruby, given.metadata, given.name)?,
+            gc: gc(ruby, given.gc, given.ignore_gc)?,
+            trim_path: trim_path::roots(ruby, given.trim_path)?,
+            timeline: timeline(ruby, given.timeline, given.raw)?,
+            fibers: flag(ruby, "fibers", given.fibers)?,
             notes,
         })
     }
 }
 
 fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -> Result<u64, Error> {
-    if interval.is_some() && frequency.is_some() {
-        return Err(argument_error(ruby, "interval: and frequency: say the same thing: give one of them"));
-    }
+    either(ruby, [("interval", interval), ("frequency", frequency)])?;
     let interval_us = integer(ruby, "interval", interval, &INTERVAL_US)?;
     let frequency_hz = integer(ruby, "frequency", frequency, &FREQUENCY_HZ)?;
     Ok(match (interval_us, frequency_hz) {
@@ -151,6 +151,17 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
         None => vm::threads::identity(value).map(|thread| vec![thread]),
     };
     these.filter(|these| !these.is_empty()).map(Threads::These).ok_or_else(wrong)
+}
+
+fn gc(ruby: &Ruby, place: Option<Value>, ignored: Option<Value>) -> Result<Option<Place>, Error> {
+    either(ruby, [("gc", place), ("ignore_gc", ignored)])?;
+    let ignored = flag(ruby, "ignore_gc", ignored)?;
+    Ok(place.map(|it| gc_place(ruby, it)).transpose()?.or(ignored.then_some(Place::Ignore)))
+}
+
+fn timeline(ruby: &Ruby, timeline: Option<Value>, raw: Option<Value>) -> Result<bool, Error> {
+    either(ruby, [("timeline", timeline), ("raw", raw)])?;
+    Ok(flag(ruby, "timeline", timeline)? || flag(ruby, "raw", raw)?)
 }
 
 /// The place of that name.
@@ -232,16 +243,28 @@ fn engine(
     Ok(engine)
 }
 
-fn metadata(ruby: &Ruby, value: Option<Value>) -> Result<BTreeMap<String, String>, Error> {
+/// The metadata, and the profile's name under the key `name`.
+fn metadata(
+    ruby: &Ruby,
+    value: Option<Value>,
+    name: Option<Value>,
+) -> Result<BTreeMap<String, String>, Error> {
     let mut metadata = BTreeMap::new();
-    let Some(value) = value else { return Ok(metadata) };
-    let Some(hash) = RHash::from_value(value) else {
-        return Err(wrong_value(ruby, value, |it| format!("metadata: {it} is not a Hash")));
-    };
-    hash.foreach(|key: Value, value: Value| {
-        let text = |it: Value| it.to_r_string().and_then(|it| <String>::try_convert(it.as_value()));
-        metadata.insert(text(key)?, text(value)?);
-        Ok(ForEach::Continue)
-    })?;
+    let text = |it: Value| it.to_r_string().and_then(|it| <String>::try_convert(it.as_value()));
+    if let Some(value) = value {
+        let Some(hash) = RHash::from_value(value) else {
+            return Err(wrong_value(ruby, value, |it| format!("metadata: {it} is not a Hash")));
+        };
+        hash.foreach(|key: Value, value: Value| {
+            metadata.insert(text(key)?, text(value)?);
+            Ok(ForEach::Continue)
+        })?;
+    }
+    if let Some(name) = name {
+        if RString::from_value(name).is_none() && Symbol::from_value(name).is_none() {
+            return Err(wrong_value(ruby, name, |it| format!("name: {it} is not a String or a Symbol")));
+        }
+        metadata.insert(profiler_core::profile::NAME.to_owned(), text(name)?);
+    }
     Ok(metadata)
 }

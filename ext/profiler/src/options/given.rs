@@ -1,49 +1,85 @@
 //! The options of a session, as they come from Ruby.
 
-use magnus::{prelude::*, RArray, Value};
+use magnus::value::{Qfalse, Qtrue};
+use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
 
-/// The options in the order in which Ruby hands them over; what is nil was not given.
-pub(super) struct Given {
-    pub(super) mode: Option<Value>,
-    pub(super) interval: Option<Value>,
-    pub(super) frequency: Option<Value>,
-    pub(super) threads: Option<Value>,
-    pub(super) labels: Option<Value>,
-    pub(super) static_labels: Option<Value>,
-    pub(super) depth: Option<Value>,
-    pub(super) engine: Option<Value>,
-    pub(super) metadata: Option<Value>,
-    pub(super) trim_path: Option<Value>,
-    pub(super) gc: Option<Value>,
-    pub(super) timeline: Option<Value>,
-    pub(super) fibers: Option<Value>,
-    pub(super) every: Option<Value>,
-    pub(super) every_bytes: Option<Value>,
+use crate::errors::{argument_error, wrong_value};
+
+/// Defines [`Given`]: a field of each name, and the way from the name to the field.
+macro_rules! options {
+    ($($name:ident)+) => {
+        /// The values of the options; nothing for an option that is absent or nil.
+        #[derive(Default)]
+        pub(super) struct Given {
+            $(pub(super) $name: Option<Value>,)+
+        }
+
+        impl Given {
+            fn field(&mut self, name: &str) -> Option<&mut Option<Value>> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)+
+                    _ => None,
+                }
+            }
+        }
+
+        const NAMES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+options! {
+    mode interval frequency every every_bytes threads labels static_labels depth engine gc ignore_gc timeline raw fibers
+    trim_path name metadata
 }
 
 impl Given {
-    pub(super) fn from_ruby(options: RArray) -> Self {
-        let mut place = -1;
-        let mut next = || {
-            place += 1;
-            options.entry(place).ok().filter(|value: &Value| !value.is_nil())
-        };
-        Self {
-            mode: next(),
-            interval: next(),
-            frequency: next(),
-            threads: next(),
-            labels: next(),
-            static_labels: next(),
-            depth: next(),
-            engine: next(),
-            metadata: next(),
-            trim_path: next(),
-            gc: next(),
-            timeline: next(),
-            fibers: next(),
-            every: next(),
-            every_bytes: next(),
+    /// Reads the keywords of `Profiler.start`.
+    ///
+    /// # Errors
+    /// ArgumentError for a keyword that is no option.
+    pub(super) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
+        let mut given = Self::default();
+        options.foreach(|key: Value, value: Value| {
+            let name = Symbol::from_value(key).map(|key| key.name()).transpose()?;
+            let Some(field) = name.and_then(|name| given.field(&name)) else {
+                let allowed = NAMES.join(":, ");
+                return Err(wrong_value(ruby, key, |it| {
+                    format!("unknown keyword: {it} (allowed: {allowed}:)")
+                }));
+            };
+            *field = Some(value).filter(|value| !value.is_nil());
+            Ok(ForEach::Continue)
+        })?;
+        Ok(given)
+    }
+}
+
+/// The value of an option that has two names.
+///
+/// # Errors
+/// ArgumentError if both were given.
+pub(super) fn either(
+    ruby: &Ruby,
+    [first, second]: [(&str, Option<Value>); 2],
+) -> Result<Option<Value>, Error> {
+    if first.1.is_some() && second.1.is_some() {
+        let message = format!("{}: and {}: say the same thing: give one of them", first.0, second.0);
+        return Err(argument_error(ruby, message));
+    }
+    Ok(first.1.or(second.1))
+}
+
+/// The value of an option that is true or false; false if it was not given.
+///
+/// # Errors
+/// ArgumentError for any other value.
+pub(super) fn flag(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<bool, Error> {
+    match value {
+        None => Ok(false),
+        Some(value) if Qtrue::from_value(value).is_some() => Ok(true),
+        Some(value) if Qfalse::from_value(value).is_some() => Ok(false),
+        Some(value) => {
+            Err(wrong_value(ruby, value, |it| format!("{name}: {it} is not a choice (allowed: true, false)")))
         }
     }
 }

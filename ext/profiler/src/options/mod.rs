@@ -5,6 +5,7 @@ mod given;
 mod integer;
 pub(crate) mod mode;
 mod prepared;
+mod trim_path;
 pub(crate) mod wall;
 
 pub(crate) use config::{gc_place, Bounds, Config, Threads};

@@ -6,7 +6,8 @@ use magnus::{Error, RArray, Ruby, Symbol, Value};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
-use crate::errors::{argument_error, wrong_value};
+use crate::errors::wrong_value;
+use crate::options::given::either;
 use crate::options::integer::integer;
 use crate::options::wall;
 use crate::vm;
@@ -90,9 +91,7 @@ pub(super) fn every(
         only_with(ruby, given, "objects, which need mode: :allocations or :heap")?;
         return Ok(Window::Objects(0));
     }
-    if objects.is_some() && bytes.is_some() {
-        return Err(argument_error(ruby, "every: and every_bytes: say the same thing: give one of them"));
-    }
+    either(ruby, given)?;
     if let Some(bytes) = integer(ruby, "every_bytes", bytes, &EVERY_BYTES)? {
         return Ok(Window::Bytes(bytes as u64));
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use magnus::value::Opaque;
 use magnus::{
-    gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RArray, Ruby, TryConvert, TypedData, Value,
+    gc, prelude::*, typed_data::Obj, DataTypeFunctions, Error, RHash, Ruby, TryConvert, TypedData, Value,
 };
 
 use crate::options::config::{Config, Threads};
@@ -16,7 +16,7 @@ use profiler_core::session::engine::Engine;
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Session::Prepared", free_immediately, mark)]
 pub(crate) struct Prepared {
-    options: Opaque<RArray>,
+    options: Opaque<RHash>,
     /// The configuration that they gave.
     read: Mutex<Option<Arc<Config>>>,
 }
@@ -29,7 +29,7 @@ impl DataTypeFunctions for Prepared {
 
 impl Prepared {
     /// `Session._prepared(options)`. They are checked when they are used.
-    pub(crate) fn new(options: RArray) -> Self {
+    pub(crate) fn new(options: RHash) -> Self {
         Self { options: options.into(), read: Mutex::new(None) }
     }
 

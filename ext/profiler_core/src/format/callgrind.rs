@@ -13,7 +13,7 @@ use super::display::display_name;
 use super::Options;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
-use crate::profile::{Function, Profile, SampleType, Weights};
+use crate::profile::{Function, Profile, SampleType, Weights, NAME};
 use crate::text::clean;
 
 /// Caller's line and callee.
@@ -37,6 +37,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let meta = &profile.meta;
     writeln!(out, "# callgrind format\nversion: 1\ncreator: profiler {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(out, "cmd: {}\npid: {}", or(clean(&meta.program).as_ref(), "ruby"), meta.pid)?;
+    if let Some(name) = meta.user.get(NAME) {
+        writeln!(out, "desc: Name: {}", clean(name))?;
+    }
     writeln!(out, "desc: Ruby: {}\npositions: line", clean(&meta.ruby))?;
     // Its reader wants to know what they are before it hears which there are.
     for of in types {

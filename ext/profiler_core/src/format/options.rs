@@ -1,7 +1,7 @@
 //! Options that formats have, and what they choose from a profile.
 
 use crate::error::Error;
-use crate::profile::{Profile, SampleType};
+use crate::profile::{Profile, SampleType, NAME};
 use crate::text::clean;
 
 use super::sample_series;
@@ -34,9 +34,9 @@ pub enum ThreadFrames {
 }
 
 impl Options {
-    /// The title that was asked for, or one of what is shown and of the program.
+    /// The title from the options, or else the profile's name, or else one of what is shown and of the program.
     pub(crate) fn title_or(&self, profile: &Profile, of: SampleType) -> String {
-        if let Some(title) = &self.title {
+        if let Some(title) = self.title.as_ref().or_else(|| profile.meta.user.get(NAME)) {
             return clean(title).into_owned();
         }
         let name = of.name_and_unit().0;

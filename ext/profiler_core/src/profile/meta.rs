@@ -35,11 +35,14 @@ pub struct Meta {
     pub pid: u32,
     /// Version of the profiler that took it.
     pub profiler_version: Cow<'static, str>,
-    /// The user's `metadata:`.
+    /// The user's `metadata:`, and under [`NAME`] the title from `name:`.
     pub user: std::collections::BTreeMap<String, String>,
     /// Things that a reader must know to read the numbers right, one sentence each.
     pub notes: Vec<String>,
 }
+
+/// The key of [`Meta::user`] whose value is the profile's title.
+pub const NAME: &str = "name";
 
 /// Serde hands over what it would write.
 #[allow(clippy::trivially_copy_pass_by_ref)]

@@ -14,7 +14,7 @@ pub mod timeline;
 pub mod weights;
 
 pub use label_set::{LabelSet, OTHER};
-pub use meta::{Marker, Meta, Stats};
+pub use meta::{Marker, Meta, Stats, NAME};
 pub use tables::{Frame, Function, Kind, Node, Sample, Thread};
 use timeline::Timeline;
 pub use weights::{SampleType, Weights};

@@ -1,0 +1,41 @@
+//! The directories at which a session's paths are cut off.
+
+use magnus::value::Qtrue;
+use magnus::{prelude::*, Error, RArray, RString, Ruby, TryConvert, Value};
+
+use crate::errors::wrong_value;
+use crate::vm::door::{call, Name};
+
+/// Absolute directories; nothing if paths stay as they are.
+///
+/// # Errors
+/// ArgumentError for a value that is not true, a directory or an Array of directories.
+pub(super) fn roots(ruby: &Ruby, value: Option<Value>) -> Result<Option<Vec<String>>, Error> {
+    let Some(value) = value.filter(|value| value.to_bool()) else { return Ok(None) };
+    if Qtrue::from_value(value).is_some() {
+        return Ok(Some(vec![absolute(ruby, ruby.str_new("."))?]));
+    }
+    let directories = RArray::from_value(value).unwrap_or_else(|| ruby.ary_new_from_values(&[value]));
+    let mut roots = Vec::new();
+    for directory in directories {
+        let Some(directory) = RString::from_value(directory) else { return Err(wrong(ruby, value)) };
+        roots.push(absolute(ruby, directory)?);
+    }
+    if roots.is_empty() {
+        Err(wrong(ruby, value))
+    } else {
+        Ok(Some(roots))
+    }
+}
+
+fn wrong(ruby: &Ruby, value: Value) -> Error {
+    wrong_value(ruby, value, |it| {
+        format!("trim_path: {it} is not true, a directory or an Array of directories")
+    })
+}
+
+/// `File.expand_path(directory)`
+fn absolute(ruby: &Ruby, directory: RString) -> Result<String, Error> {
+    static EXPAND_PATH: Name = Name::new(c"expand_path");
+    String::try_convert(call(ruby.class_file().as_value(), &EXPAND_PATH, [directory.as_value()])?)
+}
