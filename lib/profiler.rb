@@ -131,7 +131,7 @@ module Profiler
       begin
         yield if block_given?
       ensure
-        Session.send(:_mark, name.to_s, block_given? ? started_ns : INSTANT) if defined?(Session)
+        Native.mark(name.to_s, block_given? ? started_ns : INSTANT) if defined?(Session)
       end
     end
 
@@ -174,7 +174,7 @@ module Profiler
     # @return [String]
     # @raise [ArgumentError] for anything else
     def name_of(method)
-      Profile.send(:_name_of, method)
+      Native.name_of(method)
     end
 
     # Counts every object that the block allocates on its own thread. It is meant for tests; {run} with <tt>mode:
@@ -223,7 +223,7 @@ module Profiler
     #
     # @return [String, nil]
     def unsupported_reason
-      Platform.unsupported_reason || Platform.ractor_reason || Session.send(:_refusal)
+      Platform.unsupported_reason || Platform.ractor_reason || Native.refusal
     end
 
     private

@@ -26,7 +26,7 @@ module Profiler
       end
 
       def format_of(name)
-        Profile.send(:_format_of, name)
+        Native.format_of(name)
       rescue ArgumentError
         nil # the format was said otherwise
       end

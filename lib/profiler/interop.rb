@@ -23,7 +23,7 @@ module Profiler
     # process. Later sessions sample at safe points.
     module Continuations
       def method_added(name)
-        Session.send(:_give_up_to_callcc) if name == :callcc
+        Native.give_up_to_callcc if name == :callcc
         super
       end
     end
@@ -31,7 +31,7 @@ module Profiler
     # Makes way for Ractor.new: before Ruby 3.3 the allocation hook would kill the process, and later frees are not reported.
     module NewRactor
       def new(...)
-        Session.send(:_give_up_objects)
+        Native.give_up_objects
         super
       end
     end
@@ -79,15 +79,15 @@ module Profiler
 
       # Ends recording in running sessions. They keep their samples.
       def make_way
-        Session.send(:_give_up)
+        Native.give_up
       end
 
       # Runs the block, which does not return if it succeeds, without timers.
       def without_timers
-        Session.send(:_disarm)
+        Native.disarm
         yield
       ensure
-        Session.send(:_rearm)
+        Native.rearm
       end
     end
   end

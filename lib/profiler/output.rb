@@ -14,8 +14,8 @@ module Profiler
     def initialize(path, format: nil, **options)
       @options = options
       @path = File.expand_path(path.to_s)
-      @format = (format || Profile.send(:_format_of, @path)).to_s
-      Profile.send(:_check_format, @format)
+      @format = (format || Native.format_of(@path)).to_s
+      Native.check_format(@format)
       raise Errno::EISDIR, @path if directory?
 
       @pid = Process.pid
@@ -31,7 +31,7 @@ module Profiler
     # @return [String] the path
     def write(profile)
       @path = FileName.with_pid(@path) unless @pid.equal?(Process.pid) # not ==, which an app may have defined anew
-      replace { |path| profile.write_into(path, @format, gzip: Profile.send(:_packs, @path, @format), **@options) }
+      replace { |path| profile.write_into(path, @format, gzip: Native.packs(@path, @format), **@options) }
     end
 
     # Replaces the file by what the block writes. If anything ends the block, an interrupt too, the old file stays and no

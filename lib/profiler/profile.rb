@@ -19,7 +19,7 @@ module Profiler
     def self.load(path)
       bytes = File.binread(path)
       begin
-        _parse(bytes)
+        Native.parse(bytes)
       rescue FormatError => e
         raise FormatError, "#{path}: #{e.message}"
       end

@@ -73,7 +73,7 @@ module Profiler
 
       profile = session.stop
       labels = (block_given? ? yield : labels).compact
-      profile = profile.send(:_with_labels, labels) unless labels.empty?
+      profile = Native.with_labels(profile, labels) unless labels.empty?
       @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
     ensure
       leave if session

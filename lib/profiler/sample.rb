@@ -31,7 +31,7 @@ module Profiler
     # @api private
     def self.all_of(profile)
       fields = Frame.members
-      frames, rows = profile.send(:_rows)
+      frames, rows = Native.rows(profile)
       frames.map! { |values| Frame.new(**fields.zip(values).to_h).freeze }
       rows.map do |stack, thread_id, thread_name, state, labels, weights|
         new(frames: stack.map { |place| frames[place] }, thread_id: thread_id, thread_name: thread_name,

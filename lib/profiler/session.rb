@@ -35,7 +35,7 @@ module Profiler
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new
         begin
-          session.send(:_start, options, bound, scope)
+          Native.start(session, options, bound, scope)
           hold(session, starter) if starter
           yield session if block_given?
           owned = true

@@ -13,7 +13,7 @@ module Profiler
     def self.each_of(profile)
       samples = profile.samples.map { |it| new(**it.to_h).tap { |event| [event.frames, event.labels, event.thread_name].each(&:freeze) } }
       chunk = -1
-      while (numbers = profile.send(:_timeline_part, chunk += 1))
+      while (numbers = Native.timeline_chunk(profile, chunk += 1))
         numbers.each_slice(2 + WEIGHTS.size) do |time, index, *shares|
           event = samples[index].dup
           event.time = time

@@ -68,7 +68,7 @@ RSpec.describe "Options of Profiler.run" do
       require "profiler"
       require "zlib"
       profile = Profiler.run(timeline: true, name: "nightly import") { 300_000.times { |it| it.to_s } }
-      named = Profiler::Profile.send(:_formats).map(&:first).select do |format|
+      named = Profiler::Native.formats.map(&:first).select do |format|
         written = profile.dump(format).b
         written = Zlib.gunzip(written) if written.unpack("C2") == [0x1f, 0x8b]
         written.include?("nightly import")

@@ -66,7 +66,7 @@ RSpec.describe "Profile.load" do
       puts error {
         reading = true
         begin
-          Profiler::Profile.send(:_parse, bytes)
+          Profiler::Native.parse(bytes)
         ensure
           reading = false
         end

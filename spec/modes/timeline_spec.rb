@@ -36,7 +36,7 @@ RSpec.describe "Profile#timeline" do
         phases: threads.transform_values { |all| all.select { |it| it.count > 0 }.filter_map(&phase).chunk_while { |a, b| a == b }.map(&:first) },
         naps: threads.values.map { |all| all.select { |it| it.state == :waiting && phase[it] == "nap" }.sum(&:wall) / 1_000_000 },
         clocks: threads.values.map { |all| all.sum(&:cpu) / 1_000_000 },
-        same: same?(profile), read: same?(Profiler::Profile.send(:_parse, profile.to_pprof)), stats: profile.stats
+        same: same?(profile), read: same?(Profiler::Native.parse(profile.to_pprof)), stats: profile.stats
       )
     RUBY
     measured = RUBY_VERSION >= "3.3"

@@ -38,10 +38,10 @@ RSpec.describe "A profiled process that calls exec" do
       Profiler::Testing.slow_ticks(1_000)
       late = Array.new(100) do
         burn(2)
-        Profiler::Session.send(:_disarm)
+        Profiler::Native.disarm
         before = Profiler::Testing.late
         burn(3)
-        [Profiler::Testing.late - before, Profiler::Session.send(:_rearm)].first
+        [Profiler::Testing.late - before, Profiler::Native.rearm].first
       end
       p late.sum
     RUBY

@@ -73,7 +73,7 @@ module Profiler
       end
 
       def heaviest(profile, all)
-        own = profile.send(:_functions).select { |_, _, _, app| app }.map { |_, path, *| path }.uniq
+        own = Native.functions(profile).select { |_, _, _, app| app }.map { |_, path, *| path }.uniq
         candidates = all.slice(*own)
         candidates = all if candidates.empty?
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h
@@ -81,7 +81,7 @@ module Profiler
 
       # A name can look like a file's: Foo.rb is as valid a method as Foo.bar.
       def of_method(profile, name)
-        return {} unless profile.send(:_functions).any? { |it| it[0] == name }
+        return {} unless Native.functions(profile).any? { |it| it[0] == name }
 
         profile.find_methods(name, type: @type).to_h do |it|
           [it[:path], it[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]

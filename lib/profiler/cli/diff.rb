@@ -78,7 +78,7 @@ module Profiler
       end
 
       def picture(before, after)
-        Profile.send(:_diff_svg, before, after, { type: @type, absolute: @absolute ? true : false })
+        Native.diff_svg(before, after, { type: @type, absolute: @absolute ? true : false })
       end
     end
   end

@@ -55,14 +55,14 @@ module Profiler
         return write_file(path, format, inputs, **options, &block) unless path == TO_STDOUT
         raise UsageError, "--json and a profile cannot both go to stdout" if @json
 
-        checked { Profile.send(:_check_format, format) }
+        checked { Native.check_format(format) }
         profile = yield
         $stdout.binmode.write(checked { profile.dump(format, **options) })
       end
 
       def write_file(path, format, inputs, **options)
         output = checked(path) { Output.new(path, format: format, **options) }
-        format ||= Profile.send(:_format_of, path)
+        format ||= Native.format_of(path)
         keep(path, format, inputs)
         profile = yield
         checked(path) { output.write(profile) }

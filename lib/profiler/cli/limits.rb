@@ -27,7 +27,7 @@ module Profiler
       def check(profiles, type)
         sums = Hash.new(0.0)
         profiles.each do |profile|
-          whole = [profile.totals.fetch(type || profile.send(:_default_type), 0), 1].max
+          whole = [profile.totals.fetch(type || Native.default_type(profile), 0), 1].max
           profile.top(limit: 0, type: type).select { |it| it[:name].match?(@pattern) }.group_by { |it| it[:name] }.each do |name, rows|
             weight = rows.sum { |it| it[:total] }
             sums[name] += (@share ? weight.to_f / whole : weight.to_f) / profiles.size

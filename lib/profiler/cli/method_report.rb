@@ -47,7 +47,7 @@ module Profiler
 
       def source_line(line, it, text, whole)
         said = it ? "#{weight(it[:total], whole)}  #{it[:self].zero? ? " " * 16 : weight(it[:self], whole)}" : " " * 34
-        code = text && text[line - 1] ? Profile.send(:_clean, text[line - 1].gsub("\t", "  ").sub(/\A/, "|")) : ""
+        code = text && text[line - 1] ? Native.clean(text[line - 1].gsub("\t", "  ").sub(/\A/, "|")) : ""
         "  #{said}  #{line.to_s.rjust(5)} #{code.sub(/\A\|/, "")}".rstrip
       end
 

@@ -54,20 +54,20 @@ module Profiler
 
       # The name of the sample type that is shown.
       def type_of(profile)
-        @type || profile.send(:_default_type)
+        @type || Native.default_type(profile)
       end
 
       def amount(type, weight)
-        Profile.send(:_amount, type, weight)
+        Native.amount(type, weight)
       end
 
       def percent(part, whole)
-        Profile.send(:_percent, part, whole)
+        Native.percent(part, whole)
       end
 
       # Escapes a name: one line, harmless to a terminal, and never empty.
       def clean(name)
-        text = Profile.send(:_clean, name)
+        text = Native.clean(name)
         text.empty? ? "(no name)" : text
       end
 

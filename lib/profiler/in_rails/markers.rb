@@ -26,7 +26,7 @@ module Profiler
           ActiveSupport::Notifications.monotonic_subscribe(pattern) do |name, started, _finished, _id, payload|
             if Session.any?
               text = readable(name) { yield(payload, name) }
-              Session.send(:_mark, text, (started * 1_000_000_000).to_i) if text
+              Native.mark(text, (started * 1_000_000_000).to_i) if text
             end
           end
         end

@@ -20,13 +20,13 @@ module Profiler
           return profile if said.empty?
 
           note = said.map { |name, value| value == true ? name.to_s.tr("_", " ") : "#{name} #{value.inspect}" }.join(", ")
-          profile.send(:_filter, { **ids, threads: threads, app_only: app_only ? true : false, note: "only a part, #{note}" })
+          Native.filter(profile, { **ids, threads: threads, app_only: app_only ? true : false, note: "only a part, #{note}" })
         end
 
         # See {Profile#tree}.
         def tree(profile, type)
-          nodes, roots = profile.send(:_tree, type)
-          functions = profile.send(:_functions)
+          nodes, roots = Native.tree(profile, type)
+          functions = Native.functions(profile)
           made = Array.new(nodes.size)
           # Backwards, as callers come before their callees. There can be a hundred thousand nodes.
           (nodes.size - 1).downto(0) do |place|
@@ -39,10 +39,10 @@ module Profiler
 
         # See {Profile#find_methods}.
         def find_methods(profile, pattern, type)
-          functions = profile.send(:_functions)
+          functions = Native.functions(profile)
           near = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
           found = functions_like(profile, pattern).map do |id|
-            total, own, callers, callees, lines = profile.send(:_method, id, type)
+            total, own, callers, callees, lines = Native.method_details(profile, id, type)
             { **named(functions[id]), self: own, total: total, callers: callers.map(&near), callees: callees.map(&near),
               lines: lines.map { |line, all, self_| { line: line, self: self_, total: all } } }
           end
@@ -51,7 +51,7 @@ module Profiler
 
         # See {Profile#lines}.
         def lines(profile, type)
-          profile.send(:_lines, type).each_with_object({}) do |(path, line, total, own), files|
+          Native.lines(profile, type).each_with_object({}) do |(path, line, total, own), files|
             (files[path] ||= {})[line] = { self: own, total: total }
           end
         end
@@ -60,7 +60,7 @@ module Profiler
         def diff(before, after, options)
           raise ArgumentError, "a side has no profile to compare" if before.empty? || after.empty?
 
-          found = Profile.send(:_diff, before, after, options)
+          found = Native.diff(before, after, options)
           found[:changes].map! { |row| CHANGE.zip(row).to_h }
           found
         end
@@ -74,14 +74,14 @@ module Profiler
         def functions_like(profile, pattern, none: false)
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")
-          found = profile.send(:_functions).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
+          found = Native.functions(profile).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
           raise ArgumentError, "no function matches #{pattern.inspect}" if found.empty? && !none
 
           found
         end
 
         def threads_like(profile, pattern)
-          threads = profile.send(:_threads)
+          threads = Native.threads(profile)
           by = pattern.is_a?(Integer) ? nil : pattern_of(pattern)
           found = threads.each_with_index.select { |(id, name), _| by ? name.match?(by) : id == pattern }.map(&:last)
           return found if found.any?

@@ -45,7 +45,7 @@ module Profiler
           due.each(&:expire)
           break if over?
         end
-        Session.send(:_let_go)
+        Native.let_go
       end
 
       # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.

@@ -23,7 +23,7 @@ module Profiler
         @path = File.expand_path(path.to_s)
         @extension = format.to_s.delete_prefix(".")
         @keep = keep
-        Profile.send(:_format_of, "x.#{@extension}") if defined?(Profile) # raises for what is none
+        Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
       end
 
       # An unguessable name for the next profile.

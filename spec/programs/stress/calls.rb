@@ -78,7 +78,7 @@ module Stress
           "save" => -> { result.save(path.call) },
           "dump" => -> { result.dump(%i[pprof speedscope firefox text].sample) },
           "samples" => -> { result.samples.first(3).map { |sample| sample.frames.map(&:name) } },
-          "parse" => -> { Profiler::Profile.send(:_parse, written) },
+          "parse" => -> { Profiler::Native.parse(written) },
           "merge" => -> { result.merge(result) },
           "name_of" => -> { Profiler.name_of([method(:puts), Kernel.instance_method(:puts), Class.new { def a = 1 }.instance_method(:a)].sample) }
         }

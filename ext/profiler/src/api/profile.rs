@@ -69,7 +69,7 @@ impl Profile {
         rb_self.derive(ruby, move |it| trim_paths(it, &roots))
     }
 
-    /// `profile._rows`: one array a sample: frames, thread id, thread name, state, labels, weights.
+    /// `Native.rows(profile)`: one array a sample: frames, thread id, thread name, state, labels, weights.
     fn rows(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let functions = profile.functions.iter().map(|it| {
@@ -244,7 +244,7 @@ fn order(by_total: bool) -> Order {
     }
 }
 
-/// `Profile._name_of(method)`: the name that a profile has for a Method or UnboundMethod.
+/// `Native.name_of(method)`: the name that a profile has for a Method or UnboundMethod.
 fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     naming::name_of(ruby, method)?.ok_or_else(|| {
         let class = method.class();
@@ -252,40 +252,40 @@ fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     })
 }
 
-/// Defines the class.
-pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+/// Defines the class, and what the gem itself calls.
+pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Profile>(ruby, profiler, "Profile")?;
     let own = class.singleton_class()?;
-    own.define_private_method("_parse", function!(Profile::parse, 1))?;
+    native.define_singleton_method("parse", function!(Profile::parse, 1))?;
     own.define_private_method("_merge", function!(Profile::merge, 1))?;
-    own.define_private_method("_diff", function!(Profile::diff, 3))?;
-    own.define_private_method("_diff_svg", function!(Profile::diff_svg, 3))?;
-    own.define_private_method("_packs", function!(query::packs, 2))?;
-    own.define_private_method("_amount", function!(query::amount, 2))?;
-    own.define_private_method("_percent", function!(query::percent, 2))?;
-    own.define_private_method("_clean", function!(query::clean, 1))?;
-    own.define_private_method("_formats", function!(query::formats, 0))?;
-    own.define_private_method("_format_of", function!(query::format_of, 1))?;
-    own.define_private_method("_check_format", function!(query::check_format, 1))?;
-    own.define_private_method("_name_of", function!(name_of, 1))?;
+    native.define_singleton_method("diff", function!(Profile::diff, 3))?;
+    native.define_singleton_method("diff_svg", function!(Profile::diff_svg, 3))?;
+    native.define_singleton_method("packs", function!(query::packs, 2))?;
+    native.define_singleton_method("amount", function!(query::amount, 2))?;
+    native.define_singleton_method("percent", function!(query::percent, 2))?;
+    native.define_singleton_method("clean", function!(query::clean, 1))?;
+    native.define_singleton_method("formats", function!(query::formats, 0))?;
+    native.define_singleton_method("format_of", function!(query::format_of, 1))?;
+    native.define_singleton_method("check_format", function!(query::check_format, 1))?;
+    native.define_singleton_method("name_of", function!(name_of, 1))?;
     class.define_private_method("_gc", method!(Profile::gc, 1))?;
     class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
     class.define_private_method("_write", method!(Profile::write, 2))?;
     class.define_private_method("_write_file", method!(Profile::write_file, 3))?;
     class.define_private_method("_report", method!(Profile::report, 1))?;
     class.define_private_method("_types", method!(Profile::types, 0))?;
-    class.define_private_method("_default_type", method!(Profile::default_type, 0))?;
-    class.define_private_method("_functions", method!(Profile::functions, 0))?;
-    class.define_private_method("_threads", method!(Profile::threads, 0))?;
-    class.define_private_method("_filter", method!(Profile::filter, 1))?;
-    class.define_private_method("_with_labels", method!(Profile::with_labels, 1))?;
-    class.define_private_method("_tree", method!(Profile::tree, 1))?;
-    class.define_private_method("_method", method!(Profile::method, 2))?;
-    class.define_private_method("_lines", method!(Profile::lines, 1))?;
-    class.define_private_method("_rows", method!(Profile::rows, 0))?;
+    native.define_singleton_method("default_type", function!(Profile::default_type, 1))?;
+    native.define_singleton_method("functions", function!(Profile::functions, 1))?;
+    native.define_singleton_method("threads", function!(Profile::threads, 1))?;
+    native.define_singleton_method("filter", function!(Profile::filter, 2))?;
+    native.define_singleton_method("with_labels", function!(Profile::with_labels, 2))?;
+    native.define_singleton_method("tree", function!(Profile::tree, 2))?;
+    native.define_singleton_method("method_details", function!(Profile::method, 3))?;
+    native.define_singleton_method("lines", function!(Profile::lines, 2))?;
+    native.define_singleton_method("rows", function!(Profile::rows, 1))?;
     class.define_private_method("_markers", method!(Profile::markers, 0))?;
     class.define_private_method("_timeline_size", method!(Profile::timeline_size, 0))?;
-    class.define_private_method("_timeline_part", method!(Profile::timeline_part, 1))?;
+    native.define_singleton_method("timeline_chunk", function!(Profile::timeline_chunk, 2))?;
     class.define_private_method("_top", method!(Profile::top, 3))?;
     class.define_private_method("_by", method!(Profile::by, 3))?;
     class.define_method("stats", method!(Profile::stats, 0))?;

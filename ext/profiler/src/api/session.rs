@@ -75,7 +75,7 @@ impl Session {
         Self(Mutex::new(Life::New))
     }
 
-    /// `session._start(options, bound, scope)`: `options` are a Hash, or [`Prepared`].
+    /// `Native.start(session, options, bound, scope)`: `options` are a Hash, or [`Prepared`].
     fn start(
         ruby: &Ruby,
         session: &Self,
@@ -261,8 +261,8 @@ fn any() -> bool {
     sampler::any()
 }
 
-/// Defines the class.
-pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+/// Defines the class, and what the gem itself calls.
+pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
     define_class::<Prepared>(ruby, class, "Prepared")?.undef_default_alloc_func();
     let own = class.singleton_class()?;
@@ -270,15 +270,15 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     own.define_private_method("_new", function!(Session::new, 0))?;
     own.define_private_method("_prepared", function!(Prepared::new, 1))?;
     own.define_private_method("_check", function!(Session::check, 1))?;
-    own.define_private_method("_refusal", function!(refusal, 0))?;
-    own.define_private_method("_mark", function!(mark, 2))?;
-    own.define_private_method("_give_up", function!(give_up, 0))?;
-    own.define_private_method("_give_up_to_callcc", function!(give_up_to_callcc, 0))?;
-    own.define_private_method("_give_up_objects", function!(give_up_objects, 0))?;
-    own.define_private_method("_disarm", function!(sampler::disarm_for_exec, 0))?;
-    own.define_private_method("_let_go", function!(sampler::let_go, 0))?;
-    own.define_private_method("_rearm", function!(sampler::rearm_after_exec, 0))?;
-    class.define_private_method("_start", method!(Session::start, 3))?;
+    native.define_singleton_method("refusal", function!(refusal, 0))?;
+    native.define_singleton_method("mark", function!(mark, 2))?;
+    native.define_singleton_method("give_up", function!(give_up, 0))?;
+    native.define_singleton_method("give_up_to_callcc", function!(give_up_to_callcc, 0))?;
+    native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
+    native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
+    native.define_singleton_method("let_go", function!(sampler::let_go, 0))?;
+    native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
+    native.define_singleton_method("start", function!(Session::start, 4))?;
     class.define_private_method("_stop", method!(Session::stop, 0))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;

@@ -15,7 +15,7 @@ use crate::errors::core_error;
 use crate::vm::without_gvl::{without_gvl, Abandoned};
 
 impl Profile {
-    /// `Profile._parse(bytes)`: any file that can be read.
+    /// `Native.parse(bytes)`: any file that can be read.
     pub(super) fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
         // SAFETY: the bytes are copied at once, before anything of Ruby runs.
         let bytes = unsafe { bytes.as_slice() }.to_vec();

@@ -9,39 +9,39 @@ use profiler_core::text::{self, units};
 
 use crate::errors::core_error;
 
-/// `Profile._check_format(name)`: raises unless there is a format of that name.
+/// `Native.check_format(name)`: raises unless there is a format of that name.
 pub(super) fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
     Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
 }
 
-/// `Profile._format_of(path)`: the format that a file's extension stands for.
+/// `Native.format_of(path)`: the format that a file's extension stands for.
 pub(super) fn format_of(ruby: &Ruby, path: String) -> Result<&'static str, Error> {
     Format::from_path(Path::new(&path)).map(Format::name).map_err(|reason| core_error(ruby, &reason))
 }
 
-/// `Profile._packs(path, format)`: whether a file of that path is packed by gzip.
+/// `Native.packs(path, format)`: whether a file of that path is packed by gzip.
 pub(super) fn packs(ruby: &Ruby, path: String, name: String) -> Result<bool, Error> {
     let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
     Ok(format.packs(Path::new(&path)))
 }
 
-/// `Profile._amount(type, weight)`: the weight as people read it, `1.23 s`.
+/// `Native.amount(type, weight)`: the weight as people read it, `1.23 s`.
 pub(super) fn amount(name: String, weight: u64) -> String {
     let of = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
     of.unwrap_or(SampleType::Samples).amount(weight)
 }
 
-/// `Profile._percent(part, whole)`: `12.3%`.
+/// `Native.percent(part, whole)`: `12.3%`.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     units::percent(part, whole)
 }
 
-/// `Profile._clean(text)`: on one line and harmless to terminals.
+/// `Native.clean(text)`: on one line and harmless to terminals.
 pub(super) fn clean(text: String) -> String {
     text::clean(&text).into_owned()
 }
 
-/// `Profile._formats`: name and extension of each.
+/// `Native.formats`: name and extension of each.
 pub(super) fn formats(ruby: &Ruby) -> RArray {
     ruby.ary_from_iter(Format::all().map(|it| (it.name(), it.extension())))
 }

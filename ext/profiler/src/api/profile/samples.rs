@@ -18,12 +18,12 @@ impl Profile {
         ruby.ary_from_iter(rb_self.core.sample_types.iter().map(one))
     }
 
-    /// `profile._default_type`: the name of the type that is shown when nobody says which.
+    /// `Native.default_type(profile)`: the name of the type that is shown when nobody says which.
     pub(super) fn default_type(&self) -> &'static str {
         self.core.default_sample_type().name_and_unit().0
     }
 
-    /// `profile._functions`: name, path, first line, and whether it is the app's, by id.
+    /// `Native.functions(profile)`: name, path, first line, and whether it is the app's, by id.
     pub(super) fn functions(ruby: &Ruby, rb_self: &Self) -> RArray {
         let one = |it: &profiler_core::profile::Function| {
             (it.name.clone(), it.path.clone(), it.first_line, Origin::of(it) == Origin::App)
@@ -31,12 +31,12 @@ impl Profile {
         ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
     }
 
-    /// `profile._threads`: native id and name, by place.
+    /// `Native.threads(profile)`: native id and name, by place.
     pub(super) fn threads(ruby: &Ruby, rb_self: &Self) -> RArray {
         ruby.ary_from_iter(rb_self.core.threads.iter().map(|it| (it.native_id, it.name.clone())))
     }
 
-    /// `profile._filter(options)`: `focus ignore hide` (ids of functions), `threads` (places), `app_only`, `note`.
+    /// `Native.filter(profile, options)`: `focus ignore hide` (ids of functions), `threads` (places), `app_only`, `note`.
     pub(super) fn filter(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<Self, Error> {
         let ids = |name| -> Result<Option<Vec<FunctionId>>, Error> {
             let ids: Option<Vec<u32>> = options::option(ruby, options, name)?;
@@ -53,7 +53,7 @@ impl Profile {
         rb_self.derive(ruby, move |it| filter(it, &by))
     }
 
-    /// `profile._with_labels(labels)`: the profile with these on every row that has none of that name.
+    /// `Native.with_labels(profile, labels)`: the profile with these on every row that has none of that name.
     pub(super) fn with_labels(ruby: &Ruby, rb_self: &Self, labels: RHash) -> Result<Self, Error> {
         let labels = crate::labels::set_from(ruby, labels)?;
         rb_self.derive(ruby, move |it| {
@@ -63,7 +63,7 @@ impl Profile {
         })
     }
 
-    /// `profile._tree(options)`: `[function, self, total, children]` of each node, then the places of the roots.
+    /// `Native.tree(profile, options)`: `[function, self, total, children]` of each node, then the places of the roots.
     pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;
@@ -77,7 +77,7 @@ impl Profile {
         Ok(both)
     }
 
-    /// `profile._method(id, options)`: total, self, callers and callees (`[id or nil, weight]`), lines (`[line, total, self]`).
+    /// `Native.method_details(profile, id, options)`: total, self, callers and callees (`[id or nil, weight]`), lines (`[line, total, self]`).
     pub(super) fn method(ruby: &Ruby, rb_self: &Self, id: u32, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let seen = rb_self.ask(ruby, move |it| method(it, FunctionId(id), of))?;
@@ -94,7 +94,7 @@ impl Profile {
         Ok(row)
     }
 
-    /// `profile._lines(options)`: `[path, line, total, self]` of all that weigh something.
+    /// `Native.lines(profile, options)`: `[path, line, total, self]` of all that weigh something.
     pub(super) fn lines(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let all = rb_self.ask(ruby, move |it| -> Vec<_> {

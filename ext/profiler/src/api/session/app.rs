@@ -10,7 +10,7 @@ use crate::shared::CAPTURE;
 use crate::{threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 
-/// `Session._mark(name, started_ns)`: see `Profiler.marker`.
+/// `Native.mark(name, started_ns)`: see `Profiler.marker`.
 pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     fork::catch_up();
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
@@ -26,7 +26,7 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Er
     Ok(())
 }
 
-/// `Session._give_up_objects`: the app makes a Ractor. True if that ends all sampling of objects.
+/// `Native.give_up_objects`: the app makes a Ractor. True if that ends all sampling of objects.
 pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
     fork::catch_up();
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
@@ -47,12 +47,12 @@ pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
     kills
 }
 
-/// `Session._give_up`: the app takes SIGPROF.
+/// `Native.give_up`: the app takes SIGPROF.
 pub(super) fn give_up(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app trapped SIGPROF")
 }
 
-/// `Session._give_up_to_callcc`: the app has loaded what replaces stacks.
+/// `Native.give_up_to_callcc`: the app has loaded what replaces stacks.
 pub(super) fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app loaded continuations (callcc), which replace a stack while it may be walked")
 }

@@ -21,7 +21,7 @@ pub(super) fn gone(ruby: &Ruby) -> Error {
 const HANDLER_TAKEN: &str =
     "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app";
 
-/// `Session._refusal`: why no session could start now, as far as that can be said without trying.
+/// `Native.refusal`: why no session could start now, as far as that can be said without trying.
 pub(super) fn refusal() -> Option<&'static str> {
     (sigprof::owner() == sigprof::Owner::Foreign).then_some(HANDLER_TAKEN)
 }
