@@ -1,5 +1,6 @@
 //! The idle state after the last session. Where each request has a session, the next one begins soon. To remove timers, hooks
-//! and the registry and to restore them is half of the cost of such a session, as none of that code is in the caches.
+//! and the registry and to restore them is half of what such a session costs between two requests, as none of that code is
+//! in the caches.
 //!
 //! In the idle state no timer fires and nothing is captured, but the starts and exits of threads are noted.
 
