@@ -4,10 +4,10 @@ use magnus::{Error, Ruby};
 
 use crate::vm::{fibers, methods, modules, threads};
 
-/// Asks at once for Ruby's own methods that are needed later, before an app puts others in their place.
+/// Looks up at once Ruby's own methods that are needed later, before an app replaces them.
 ///
 /// # Errors
-/// What Ruby raises: the extension cannot work then.
+/// The exception that Ruby raises: the extension cannot work then.
 pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
     threads::ask_at_load(ruby)?;
     methods::ask_at_load(ruby)?;

@@ -1,4 +1,4 @@
-//! The VM side of the profiler: the only crate that says VALUE. Pure things live in `profiler_core`.
+//! The VM side of the profiler, and the only crate that uses VALUE. All that needs no VM is in `profiler_core`.
 //!
 //! This file is the table of contents of what Ruby sees; ARCHITECTURE.md is the map of the folders.
 
@@ -17,7 +17,7 @@ mod sampler;
 mod threads;
 mod vm;
 
-// The rooms that run in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
+// The modules that run in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
 // no `format!` in them but by an import that a reader sees.
 #[no_implicit_prelude]
 mod capture;

@@ -13,20 +13,20 @@ pub(crate) struct Capture {
     hub: AtomicPtr<Hub>,
     /// Whether ticks are wanted. Cleared by stop, at exit of the VM, and in a forked child.
     pub(crate) enabled: AtomicBool,
-    /// Frames kept of a stack.
+    /// The number of frames that are kept of a stack.
     pub(crate) depth: AtomicUsize,
-    /// The ticks are those of one timer for the whole process.
+    /// Whether the ticks are those of one timer for the whole process.
     pub(crate) process_wide: AtomicBool,
-    /// Ticks are signals to a thread that the kernel delivers even where it has to forget what they say: some, or all.
+    /// Whether ticks, some or all, are signals to a thread, delivered even where the kernel has to drop their contents.
     pub(crate) aimed: AtomicBool,
     pub(crate) all_aimed: AtomicBool,
-    /// A hook tells when another fiber runs, and so whose labels are current.
+    /// Whether a hook reports when another fiber runs, and so whose labels are current.
     pub(crate) fibers_watched: AtomicBool,
-    /// Walks wait for a postponed job.
+    /// Whether walks wait for a postponed job.
     pub(crate) at_safepoints: AtomicBool,
-    /// A hook takes the record of a GC, at its end.
+    /// Whether a hook takes the record of a GC, at its end.
     pub(crate) gc_hooked: AtomicBool,
-    /// Wall clocks are measured.
+    /// Whether wall clocks are measured.
     pub(crate) walls: AtomicBool,
     /// The job that finds out anew whose labels are current; null before it is known to the VM.
     resync: AtomicPtr<Job>,
@@ -54,7 +54,7 @@ impl Capture {
         self.hub.store(::core::ptr::from_ref(hub).cast_mut(), Ordering::Release);
     }
 
-    /// Where records go; nothing before the first start.
+    /// The hub that records go to; nothing before the first start.
     ///
     /// # Signal safety
     /// One load.

@@ -1,4 +1,4 @@
-//! `Profiler::Doctor`: what the system and the VM would say to a session, asked without starting one.
+//! `Profiler::Doctor`: the answers that the system and the VM would give to a session, without starting one.
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
@@ -9,8 +9,8 @@ use crate::sys::sigprof::{self, Owner};
 use crate::vm;
 use profiler_core::session::engine::Engine;
 
-/// `Doctor._engines`: `[name, why it cannot be had, what has to be known of it]` of each, the second nil when it can. Which is
-/// preferred depends on what is asked for.
+/// `Doctor._engines`: `[name, refusal, note]` of each engine. The refusal says why it is not available, nil when it is; the note
+/// says what a user has to know of it. The preferred engine depends on the options.
 fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {
@@ -20,7 +20,7 @@ fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     Ok(engines)
 }
 
-/// Why a session would not start with that engine; the same questions in the same order.
+/// The reason why a session would not start with that engine. The questions and their order are those of a start.
 fn refusal(ruby: &Ruby, engine: Engine) -> Result<Option<String>, Error> {
     let danger = vm::process::unsafe_to_walk(ruby)?;
     Ok(danger.filter(|_| engine != Engine::Safepoint).or_else(|| refused_by_system(engine)))
@@ -34,11 +34,11 @@ fn refused_by_system(engine: Engine) -> Option<String> {
         return Some("ITIMER_PROF is armed by somebody else".into());
     }
     let probed = match engine {
-        // Where stacks are taken later, it is still these timers that ask for them.
+        // Where stacks are taken later, it is still these timers that request them.
         Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
         Engine::Ticker => Ok(()),
         Engine::Perf => perf::probe().map(drop),
-        // One that runs is ours. To disarm what is not armed changes nothing.
+        // A timer that runs is ours. To disarm one that is not armed changes nothing.
         Engine::Setitimer if setitimer::is_armed() => Ok(()),
         Engine::Setitimer => setitimer::arm(0),
     };

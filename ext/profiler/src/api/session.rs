@@ -26,8 +26,8 @@ use app::{give_up, give_up_objects, give_up_to_callcc, mark};
 use refusal::{gone, over, refusal};
 use result::Stopped;
 
-/// See the module. The object exists before it begins, so an exception that arrives meanwhile finds an owner; and one
-/// that nobody has any more ends by itself.
+/// The class `Profiler::Session`. The object exists before the session begins, so there is an owner if an exception arrives
+/// meanwhile. A session whose object nobody has any more ends by itself.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Session", free_immediately, mark, size)]
 pub(crate) struct Session(Mutex<Life>);
@@ -36,7 +36,7 @@ enum Life {
     /// It has not begun.
     New,
     Running(Running),
-    /// It has stopped, and its functions have no names yet: to find them Ruby is asked, and an exception may arrive then.
+    /// It has stopped, and its functions have no names yet. Ruby resolves these, and an exception may arrive meanwhile.
     Stopped(Box<Stopped>),
     /// Its Profile exists. It is kept, as it may not have reached the caller for the same reason.
     Finished(Opaque<Value>),
@@ -52,7 +52,7 @@ struct Running {
 
 impl DataTypeFunctions for Session {
     fn mark(&self, marker: &gc::Marker) {
-        // While it is locked, whoever has the lock has the Profile on the stack.
+        // While it is locked, the holder of the lock has the Profile on the stack.
         if let Ok(Life::Finished(profile)) = self.0.try_lock().as_deref() {
             marker.mark(*profile);
         }
@@ -102,13 +102,13 @@ impl Session {
         Config::from_ruby(ruby, options).map(drop)
     }
 
-    /// `session._stop`: a Profile. Where it raises what arrived meanwhile, the next call goes on.
+    /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
     fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
         enter(ruby)?;
         if let Some(running) = session.running() {
             session.collect(ruby);
             let threads = sampler::named(ruby, running.id)?;
-            // From here on Ruby is asked nothing until the session is closed.
+            // From here on nothing is asked of Ruby until the session is closed.
             let was_here = session.close(&threads.list);
             threads.release();
             if !was_here {
@@ -118,7 +118,7 @@ impl Session {
         session.finish(ruby)
     }
 
-    /// Ends it, if no other thread did so while Ruby was asked. False if the process that forked this one has it.
+    /// Stops the session, if no other thread did so while Ruby was asked. False if it is of the process that forked this one.
     fn close(&self, named: &[RubyThread]) -> bool {
         let mut life = self.lock();
         let Life::Running(running) = &*life else { return true };
@@ -129,7 +129,7 @@ impl Session {
         !matches!(*life, Life::Over)
     }
 
-    /// The Profile of one that has stopped.
+    /// The Profile of a session that has stopped.
     fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
         let stopped = {
             let mut life = self.lock();
@@ -163,7 +163,7 @@ impl Session {
         matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
     }
 
-    /// `session.snapshot`: a Profile of what was seen so far.
+    /// `session.snapshot`: a Profile of what was recorded so far.
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         enter(ruby)?;
         let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// `session.join`: one that was started with a scope profiles this thread as well.
+    /// `session.join`: has a session that was started with a scope profile this thread as well.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         enter(ruby)?;
         sampler::join(ruby, session.id(ruby)?)
@@ -242,7 +242,7 @@ impl Session {
     }
 }
 
-/// Each call begins here: in a forked child its sessions go on, and there is stack enough for what follows.
+/// Begins each call: in a forked child its sessions are continued, and the stack is checked for what follows.
 ///
 /// # Errors
 /// SystemStackError.
@@ -252,10 +252,10 @@ fn enter(ruby: &Ruby) -> Result<(), Error> {
     Ok(())
 }
 
-/// `Session.any?`: whether there is one in this process.
+/// `Session.any?`: whether there is a session in this process.
 fn any() -> bool {
     if !vm::process::on_main_ractor() {
-        return false; // no session knows of another Ractor
+        return false; // no session profiles another Ractor
     }
     fork::catch_up();
     sampler::any()

@@ -97,7 +97,7 @@ fn late() -> u64 {
     CAPTURE.hub().map_or(0, |hub| hub.counters.read().late)
 }
 
-/// How many states of threads are visited by whoever goes through those that live.
+/// The number of states of threads that a pass through the live ones visits.
 fn states_visited() -> usize {
     threads::in_use().count()
 }

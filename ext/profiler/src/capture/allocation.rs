@@ -1,11 +1,10 @@
-//! Allocated objects: a hook counts them, and now and then samples one. The rules of this folder hold here as
-//! well, with one more freedom: nothing of ours can be interrupted by the hook, so where the ring is full it is drained
-//! here.
+//! The samples of allocated objects: a hook counts objects, and now and then samples one. The rules of this folder hold here as
+//! well, with one more freedom. The hook can interrupt nothing of ours, so where the ring is full it is drained here.
 //!
-//! A sample is open until its weight is known: see [`AllocationSampler`]. Its frames wait in a
-//! buffer, which the mark function knows. Those that are alike are summed up before they are sent: see [`Sums`].
+//! A sample is open until its weight is known: see [`AllocationSampler`]. Its frames wait in a buffer, which the mark function
+//! knows. Samples that are alike are summed up before they are sent: see [`Sums`].
 //!
-//! All of this has the GVL as its guard. Hooks run on the main Ractor only.
+//! All of this is guarded by the GVL. Hooks run on the main Ractor only.
 
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
@@ -62,21 +61,21 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
 struct Objects {
     sampler: AllocationSampler,
     open: Option<Open>,
-    /// The hook that is there.
+    /// The installed hook.
     hooked: Option<MadeHook>,
-    /// Bytes are counted, not objects.
+    /// Whether bytes are counted, not objects.
     by_bytes: bool,
-    /// Parts of objects that were given to nobody yet, in 2^16ths: bytes are no whole objects.
+    /// The part of an object that no sample has yet, in 2^16ths, as bytes are no whole objects.
     carried: u64,
-    /// Somebody wants to know when.
+    /// Whether samples have a time.
     timed: bool,
-    /// Those that are followed, if somebody wants to know which are alive.
+    /// The table of live objects, while a session needs it.
     tables: Tables,
-    /// The frames of what is open.
+    /// The frames of the open sample.
     handles: [u64; WALK_LIMIT],
     lines: [c_int; WALK_LIMIT],
     sums: Sums,
-    /// Looks so far, to time some of them.
+    /// The number of samples so far, to time some of them.
     looks: u32,
 }
 
@@ -86,10 +85,10 @@ struct Open {
     site: Site,
     frames: usize,
     size: u64,
-    /// So much is known already, as it was due more than once.
+    /// The part of its weight that is known already, as it was due more than once.
     known: u64,
     monotonic_ns: u64,
-    /// Where its sum is, if there is one, and whether it is the first there.
+    /// The slot of its sum, if there is one, and whether it is the first there.
     place: Option<(usize, bool)>,
     tracked: Option<ObjectId>,
 }
@@ -97,11 +96,11 @@ struct Open {
 /// The demand of all sessions for samples of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// How often to look; nothing if nobody does.
+    /// The sampling window; nothing if no session samples objects.
     pub(crate) every: Option<Window>,
-    /// With the time of each.
+    /// Whether each sample has a time.
     pub(crate) timed: bool,
-    /// And which of the sampled objects are live, also while no session samples.
+    /// Whether live objects are tracked, also while no session samples.
     pub(crate) heap: bool,
 }
 
@@ -129,8 +128,8 @@ pub(crate) fn is_on() -> bool {
     unsafe { (*OBJECTS.0.get()).hooked.is_some() }
 }
 
-/// All that was seen up to here goes to the ring, and the next is for who looks from here on. With the GVL, outside of
-/// the hook.
+/// Sends all that was counted up to here to the ring. The next sample is for the sessions from here on. With the GVL, outside
+/// of the hook.
 pub(crate) fn settle() {
     cut(None);
 }
@@ -151,7 +150,7 @@ fn cut(every: Option<Window>) {
     it.wait_for_next(now);
 }
 
-/// In a forked child: what was seen is the parent's.
+/// Forgets, in a forked child, all that was counted, which is the parent's.
 pub(crate) fn start_over() {
     // SAFETY: the thread that forked has the GVL, and there is no other.
     let it = unsafe { &mut *OBJECTS.0.get() };
@@ -165,7 +164,7 @@ pub(crate) fn start_over() {
     it.wait_for_next(now);
 }
 
-/// Shows every handle that waits here. For the mark function.
+/// Calls `mark` with every handle that waits here. For the mark function.
 pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     // SAFETY: garbage is being collected, so nobody is in the hook.
     let it = unsafe { &*OBJECTS.0.get() };
@@ -175,15 +174,15 @@ pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     }
 }
 
-/// Counts no more: the VM goes.
+/// Ends the counting, as the VM shuts down.
 pub(crate) fn end() {
     countdown::begin(i64::MAX);
 }
 
 /// Samples the object that is due.
 ///
-/// *Runs on:* the thread that allocates the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* makes an
-/// object or raises.
+/// *Runs on:* the thread that allocates the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* allocates
+/// an object or raises.
 ///
 /// # Safety
 /// `what` is what the hook was called with.
@@ -214,7 +213,7 @@ unsafe fn look(what: *mut ::core::ffi::c_void) {
 }
 
 impl Objects {
-    /// So many objects, or bytes, were counted.
+    /// The number of objects, or bytes, that were counted.
     fn now(&self) -> u64 {
         self.sampler.due().saturating_add_signed(-countdown::left())
     }
@@ -247,7 +246,7 @@ impl Objects {
         Open { site, frames, size, known: 0, monotonic_ns, place, tracked }
     }
 
-    /// So much that was counted is how many objects of that size, and bytes.
+    /// The weight of `counted` for objects of that size: objects, and bytes.
     #[inline]
     fn weight(&mut self, counted: u64, size: u64) -> (u64, u64) {
         if !self.by_bytes {
@@ -258,7 +257,7 @@ impl Objects {
         (parts >> 16, counted)
     }
 
-    /// Sends the sample of the open window, with its weight: what is known and `counted`.
+    /// Sends the sample of the open window with its weight, which is the known part and `counted`.
     #[inline]
     fn give(&mut self, hub: &Hub, open: &Open, counted: u64) {
         let (objects, bytes) = self.weight(open.known + counted, open.size);
@@ -279,7 +278,7 @@ impl Objects {
         send(hub, &open.site, (handles, lines), &made, open.monotonic_ns);
     }
 
-    /// Records the window without a stack, as its sample is nobody's.
+    /// Records the window without a stack, as it has no sample.
     fn give_to_nobody(&mut self, hub: &Hub, counted: u64) {
         let site = Site::here(Class::internal(0));
         let (objects, bytes) =

@@ -12,9 +12,9 @@ use ::profiler_core::record::{Header, Kind};
 use crate::capture::walk::Scratch;
 use crate::threads::ThreadState;
 
-/// The last that is known to have got the GVL. Written by who has it.
+/// The last thread that is known to have got the GVL. Written by the thread that has it.
 static STATE: AtomicPtr<ThreadState> = AtomicPtr::new(null_mut());
-/// States are used again: this says whose it was.
+/// The id of that thread, as states are used again.
 static ID: AtomicU32 = AtomicU32::new(0);
 
 /// The thread that had the GVL before.
@@ -24,11 +24,11 @@ pub(crate) struct Holder {
     id: ThreadId,
 }
 
-/// `state` has the GVL from now on. Who had it before, if that is known.
+/// Notes that `state` has the GVL from now on, and gives the holder before, if that is known.
 ///
 /// *Runs on:* the thread of `state`, with the GVL.
 pub(crate) fn pass_to(state: &'static ThreadState) -> Option<Holder> {
-    // Who has the GVL is alone here: nothing needs to be exchanged at once.
+    // The thread that has the GVL is alone here, so no exchange needs to be atomic.
     let (id, before) = (ThreadId(ID.load(Relaxed)), STATE.load(Relaxed));
     ID.store(state.id().0, Relaxed);
     STATE.store(from_ref(state).cast_mut(), Relaxed);
@@ -36,13 +36,13 @@ pub(crate) fn pass_to(state: &'static ThreadState) -> Option<Holder> {
     unsafe { before.as_ref() }.map(|state| Holder { state, id })
 }
 
-/// Somebody of whom nothing is known has the GVL, or will have.
+/// Notes that a thread of which nothing is known has the GVL, or will have.
 pub(crate) fn pass_to_nobody() {
     STATE.store(null_mut(), Relaxed);
 }
 
 impl Holder {
-    /// Takes a record of what it did while the thread of `stamp`, which has the GVL now, waited for that.
+    /// Takes a record of what the holder did while the thread of `stamp`, which has the GVL now, waited for it.
     ///
     /// # Safety
     /// The caller has the GVL.
@@ -51,7 +51,7 @@ impl Holder {
         let Some(scratch) = Scratch::take() else { return count(&hub.counters.dropped_busy) };
         let alive = state.is_live() && state.id() == id;
         if id == stamp.thread || !alive {
-            // Nobody had it but itself; or a thread that is no more, with its stack and its labels.
+            // No other thread had it; or the holder is no more, and neither are its stack and its labels.
             let kind = Kind::Blame { holder: id, labels: LabelSetId::NONE };
             scratch.record_empty(hub, kind, stamp);
             return;

@@ -21,6 +21,8 @@ use crate::vm;
 use crate::vm::gvl::HOOKS;
 use crate::vm::jobs::Job;
 
+/// The handler of SIGPROF.
+///
 /// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of this folder
 /// allow. *Never:* touches errno for good.
 pub(crate) unsafe extern "C" fn on_sigprof(
@@ -43,7 +45,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
             threads::here().filter(|state| state.interval_ns.load(Ordering::Relaxed) > 0)
         }
         FROM_KERNEL if !enabled => return count(&hub.counters.late),
-        // The timer of the process does not know which thread is whose, or that nobody looks at it.
+        // The timer of the process knows neither the state of the thread nor whether any session profiles it.
         FROM_KERNEL if CAPTURE.process_wide.load(Ordering::Relaxed) => match threads::here() {
             Some(state) if state.interval_ns.load(Ordering::Relaxed) > 0 => Some(state),
             _ => return,
@@ -51,7 +53,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         _ => None,
     };
     let Some(state) = state else { return count(&hub.counters.foreign) };
-    // A timer that is kept for its thread's next session ticks for nobody.
+    // A timer that is kept for its thread's next session ticks for no session.
     if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);
     }
@@ -65,13 +67,13 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         // SAFETY: the sampler registered the job before it turned capture on.
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
-        // Without the GVL a stack stands still: here, at once, is as safe as any safe point.
+        // Without the GVL a stack stands still, so a walk here, at once, is as safe as at any safe point.
         let in_call = !HOOKS && state.sampled.is_on() && before_3_3::in_call(context);
         capture(hub, state, begun_ns, in_call);
     }
     let now_ns = clock::monotonic_ns();
     let took_ns = state.took_ns(begun_ns, now_ns);
-    // Where the kernel looks at its timers once in a while there is time enough between two.
+    // Where the kernel checks its timers only once in a while, there is time enough between two ticks.
     if CAPTURE.aimed.load(Ordering::Relaxed) {
         let at_random = ticker::IS_ENGINE.load(Ordering::Relaxed);
         if let Some(run_ns) = state.has_to_run(begun_ns, now_ns, took_ns, at_random) {
@@ -81,9 +83,11 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     }
 }
 
-/// Takes the record where Ruby checks its interrupts.
+/// The job that takes the record where Ruby checks its interrupts.
 pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 
+/// Takes the record of a tick that came before.
+///
 /// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler.
 /// *Never:* raises.
 unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
@@ -98,14 +102,14 @@ unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
 fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if !vm::state::on_ruby_thread() || !vm::state::has_stack() {
         if in_call {
-            // The native thread waits for another Ruby thread to run: this one has ended, and Ruby 3.1 did not say so.
+            // The native thread waits for another Ruby thread to run: this one has ended, and Ruby 3.1 did not report it.
             state.sampled.end(monotonic_ns, Some(clock::thread_cpu_ns()));
         }
         return count(&hub.counters.dropped_not_ruby);
     }
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
-        // Mostly the hook is about to run. It does not where an exception came in its way.
-        // Before Ruby 3.3 who waits must not ask for it.
+        // Mostly the hook is about to run. It does not run where an exception came in its way.
+        // Before Ruby 3.3 a thread that waits must not request the job.
         if !in_call {
             // SAFETY: the sampler registered the job before it turned capture on.
             unsafe { CAPTURE.resync_labels() };
@@ -121,7 +125,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     }
     if in_gc {
         if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
-            // Where it ends, `waits` takes the record, with the stack that is to blame.
+            // When the GC ends, its hook in `wait` takes the record, with the stack that is to blame.
             return state.tick_in_gc();
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
@@ -136,7 +140,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if !state.reported.load(Ordering::Relaxed) && !vm::state::has_ruby_frame() {
         return count(&hub.counters.dropped_not_ruby);
     }
-    // Whoever runs without the GVL waits, as far as the wall clock goes.
+    // A thread that runs without the GVL waits, as far as the wall clock goes.
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
     let blocked = measured && state.walls.is_blocked();
     let doing = if blocked { State::Waiting } else { State::Running };
@@ -149,13 +153,13 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     }
 }
 
-/// Whether the labels in the state are those of the fiber that runs: for an instant, when the VM has
-/// switched to another and our hook has not heard of it, they are not.
+/// Whether the labels in the state are those of the fiber that runs. They are not for an instant, when the VM has switched to
+/// another fiber and our hook has not run yet.
 #[inline]
 fn knows_its_fiber(state: &ThreadState) -> bool {
     // Only where it is known: so the VM has been asked before, outside of a handler, and answers with a read.
     let known = state.fiber.load(Ordering::Relaxed);
-    // And only on the thread of which it is known: Ruby 3.1 uses native threads again without a word.
+    // And only on the thread of which it is known: Ruby 3.1 reuses native threads without a report.
     known == 0 || (vm::state::current_thread() == state.object() && known == vm::state::current_fiber())
 }
 
@@ -177,7 +181,7 @@ fn is_ours(state: &ThreadState) -> bool {
 }
 
 /// Whether the tick interrupted a handler that runs on the alternate stack: the VM's for SIGSEGV, which moves objects back
-/// during a compaction. Our own handler runs there too (SA_ONSTACK), so the interrupted stack pointer is what tells.
+/// during a compaction. Our own handler runs there too (SA_ONSTACK), so the interrupted stack pointer decides.
 #[inline]
 fn on_alternate_stack(context: &::libc::ucontext_t) -> bool {
     let stack = &context.uc_stack;
@@ -196,7 +200,7 @@ fn interrupted_stack_pointer(context: &::libc::ucontext_t) -> usize {
     context.uc_mcontext.sp as usize
 }
 
-/// Puts errno back as it was.
+/// The value of errno, which is restored when this is dropped.
 struct Errno(c_int);
 
 impl Errno {

@@ -22,13 +22,13 @@ use crate::vm::events::thread_hook;
 use crate::vm::gvl::{self, GvlEvent, HOOKS};
 use crate::vm::{self};
 
-/// The hooks on the GVL are there.
+/// Whether the hooks on the GVL are installed.
 static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
-/// So they are, but of the process that forked this one. Taking them away could wait for ever for a thread that
-/// was inside one there.
+/// Whether they are those of the process that forked this one. To remove them could wait for ever for a thread that was
+/// inside one there.
 static GVL_HOOK_INHERITED: AtomicBool = AtomicBool::new(false);
 
-/// The hooks come that a session needs. With the GVL, and not inside one of them.
+/// Installs the hooks that a session needs. With the GVL, and not inside one of them.
 pub(crate) fn hook(measures: Measures) {
     // SAFETY: the GVL is held, and no session starts inside such a hook; they call what they may.
     unsafe {
@@ -41,12 +41,12 @@ pub(crate) fn hook(measures: Measures) {
     }
 }
 
-/// Whether those on the GVL are there, which the VM calls each time that a thread waits.
+/// Whether the hooks on the GVL are installed, which the VM calls each time that a thread waits.
 pub(crate) fn on_gvl_hooked() -> bool {
     GVL_HOOKED.load(Ordering::Relaxed)
 }
 
-/// They go: no session runs any more. With the GVL, and not inside one of them.
+/// Removes the hooks, as no session runs any more. With the GVL, and not inside one of them.
 pub(crate) fn unhook() {
     CAPTURE.walls.store(false, Ordering::Relaxed);
     // SAFETY: the GVL is held, and no session stops inside such a hook.
@@ -60,12 +60,14 @@ pub(crate) fn unhook() {
     }
 }
 
-/// In a forked child.
+/// Notes, in a forked child, that hooks which are there are the parent's.
 pub(crate) fn keep_hooks() {
     GVL_HOOK_INHERITED.store(GVL_HOOKED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// *Runs on:* any thread; on that which it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk or two.
+/// The hook on the GVL.
+///
+/// *Runs on:* any thread; on the thread that it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk or two.
 /// *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
@@ -95,15 +97,15 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         GvlEvent::Resumed => {
             let due = state.walls.go_on(now_ns);
             ticker::somebody_runs();
-            // The stack is the one that has waited: nothing has run since.
+            // The stack is that of the wait, as nothing has run since.
             record_wait(state, due, before, now_ns);
         }
         GvlEvent::Exited => {}
     }
 }
 
-/// A thread that is not in the registry. When it is first made ready, it is noted when that was, until it registers
-/// itself; then it has been waiting for the GVL since.
+/// Handles an event of a thread that is not in the registry. The instant at which it first becomes ready is kept until it
+/// registers itself, as it has been waiting for the GVL since.
 ///
 /// # Safety
 /// `thread` is a live Thread.
@@ -113,13 +115,13 @@ unsafe fn of_a_stranger(event: GvlEvent, thread: u64, tag: *mut c_void) {
             // SAFETY: as promised; nobody follows such a tag.
             unsafe { gvl::tag(thread, Birth::now().as_tag()) };
         }
-        // One that is about to register itself passes it to itself.
+        // A thread that is about to register itself notes itself as the holder then.
         GvlEvent::Resumed if !Birth::is(tag) => gvl_holder::pass_to_nobody(),
         _ => {}
     }
 }
 
-/// The instant at which a thread was made ready for the first time. As a tag it is odd, which no address is.
+/// The instant at which a thread first became ready. As a tag it is odd, which no address is.
 struct Birth(u64);
 
 impl Birth {
@@ -140,8 +142,8 @@ impl Birth {
     }
 }
 
-/// The calling thread begins, and has just registered itself. Its wall clock is measured if `interval_ns` is not
-/// 0: since it was made ready, where that is known.
+/// Starts the measures of the calling thread, which begins and has just registered itself. Its wall clock is measured if
+/// `interval_ns` is not 0. Where the instant at which it became ready is known, it is measured from there.
 ///
 /// # Safety
 /// The caller has the GVL, which nobody has had since the thread got it.
@@ -169,14 +171,14 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     }
 }
 
-/// Hooks on the GVL find the state of this thread from now on.
+/// Tags the Thread, so that hooks on the GVL find its state from now on.
 pub(crate) fn follow(state: &'static ThreadState) {
     let tag = ::core::ptr::from_ref(state).cast_mut().cast();
     // SAFETY: the GVL is held; the Thread of a live state is alive; states stay for ever.
     unsafe { gvl::tag(state.object(), tag) };
 }
 
-/// Records of the wait that has just ended on the calling thread, and of who is to blame for it.
+/// Takes the record of the wait that has just ended on the calling thread, and of the thread that is to blame for it.
 fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
     if due == Due::default() {
@@ -200,7 +202,7 @@ thread_hook!(on_gc, |event, _thread| {
 
 fn gc_begins() {
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) {
-        // Those that came while another thread collected, or just after the end of the last GC, are not of this one.
+        // Ticks that came while another thread collected, or just after the end of the last GC, are not of this one.
         add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));
         if state.walls.is_on() {
             state.walls.enter_gc(clock::monotonic_ns());
@@ -218,7 +220,7 @@ fn gc_ends() {
     let now_ns = clock::monotonic_ns();
     let due = measured && state.walls.exit_gc(now_ns);
     if (ticks > 0 || due) && CAPTURE.enabled.load(Ordering::Acquire) {
-        // All ticks of one GC are one record.
+        // All ticks of one GC become one record.
         add(&hub.counters.overrun, ticks.saturating_sub(1));
         // SAFETY: it is this thread that collects.
         let cause = unsafe { vm::gc::latest_cause() };
@@ -227,11 +229,11 @@ fn gc_ends() {
     }
 }
 
-/// Takes a record of what has just ended on the calling thread.
+/// Takes a record of the wait or GC that has just ended on the calling thread.
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Header {
     let header = header_now(state, doing, now_ns);
     let header = Header { walls: state.walls.attributed(&header.walls), ..header };
-    // If it is a GC, ours is the only walk that this one lets happen, and it is over before objects are moved again.
+    // If it is a GC, this is the only walk that it lets happen, and the walk is over before objects are moved again.
     match Scratch::take() {
         Some(scratch) => {
             scratch.record(hub, kind, &header);
@@ -246,7 +248,7 @@ fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64)
 /// # Safety
 /// The caller holds the GVL; the thread is alive, and not in a GC.
 pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
-    // Nothing can be said of its CPU without asking the kernel, and a wait says nothing of that.
+    // Only the kernel knows its CPU time, and a record of a wait needs none.
     let header = header_at(state, State::Waiting, clock::monotonic_ns(), 0);
     match Scratch::take() {
         // SAFETY: as promised.

@@ -1,4 +1,4 @@
-//! The engines that make threads tick. Each raises SIGPROF on the thread that it is about; weights are clock deltas
+//! The engines that make threads tick. Each raises SIGPROF on the thread that the tick is about. Weights are clock deltas
 //! and do not depend on the engine.
 
 use ::core::sync::atomic::{AtomicBool, Ordering};
@@ -12,21 +12,22 @@ pub(crate) mod setitimer;
 pub(crate) mod thread_timer;
 pub(crate) mod ticker;
 
-/// Nothing is armed: see [`halt`].
+/// Whether no engine arms anything: see [`halt`].
 static HALTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether no engine arms anything from now on, as the process may turn into another program. Those who ask for a timer are told
-/// that they have one; whoever ends this has all of them armed again. With the GVL and the lock of the sampler.
+/// Sets whether no engine arms anything from now on, as the process may turn into another program. Meanwhile a call that arms
+/// a timer succeeds and does nothing. The caller that ends this has all timers armed again. Needs the GVL and the lock of the
+/// sampler.
 pub(crate) fn halt(halted: bool) {
     HALTED.store(halted, Ordering::Relaxed);
 }
 
-/// Whether that is so. Relaxed: whoever arms has the GVL or the lock of the sampler.
+/// Whether engines are halted. Relaxed is enough: a caller that arms has the GVL or the lock of the sampler.
 fn is_halted() -> bool {
     HALTED.load(Ordering::Relaxed)
 }
 
-/// Not for secrets: the low digits of the clock, stirred.
+/// A random number, but not for secrets: the low digits of the clock, mixed.
 fn random() -> u64 {
     let mut word = clock::monotonic_ns() ^ (native_thread::pthread_self() as u64).rotate_left(32);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

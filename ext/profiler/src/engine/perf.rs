@@ -1,9 +1,9 @@
-//! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock): ticks as fine as asked, and only
+//! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock). It ticks as finely as requested, and only
 //! while the thread runs. The system may refuse it (containers often do), and then the [`ticker`](super::ticker) is left.
 //!
-//! Without privileges it gives only counters that take no notice of time in the kernel (`exclude_kernel`): a tick that falls due
-//! in a system call is lost, and what the call took counts where the thread is found next. Such ones are there for whoever asks
-//! for them by name.
+//! Without privileges the system gives only counters that leave out time in the kernel (`exclude_kernel`). A tick that falls due
+//! in a system call is then lost, and the time of the call counts where the thread is found next. Such counters are used only
+//! if the engine is requested by name.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -47,7 +47,7 @@ struct Owner {
     id: ::libc::pid_t,
 }
 
-/// Has the counter of `state` tick at that interval; makes it if there is none.
+/// Has the counter of `state` tick at that interval, and creates it if there is none.
 ///
 /// # Errors
 /// The errno: EACCES, EPERM or ENOSYS where it is refused, EMFILE without a file descriptor to spare.
@@ -64,7 +64,7 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     }
     let fd = open(state.native_id(), interval_ns)?;
     OPEN.fetch_add(1, Ordering::Relaxed);
-    // Before the first tick: the handler asks whose it is.
+    // Before the first tick, as the handler checks whose descriptor it is.
     state.perf.store(fd + 1, Ordering::Release);
     let owner = Owner { kind: 0, id: state.native_id() };
     // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
@@ -85,24 +85,24 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     Err(failure)
 }
 
-/// Counters that are there.
+/// The number of open counters.
 static OPEN: AtomicU64 = AtomicU64::new(0);
-/// When a thread was last left without one for the sake of the app's own descriptors, on the monotonic clock, ns; 0 is never.
+/// The time at which a thread last got no counter, for the sake of the app's own descriptors: monotonic clock, ns; 0 is never.
 static REFUSED_NS: AtomicU64 = AtomicU64::new(0);
-/// Counters take one in so many of the descriptors that a process may have.
+/// The share of counters: at most one in so many of the descriptors that a process may have.
 const SHARE: u64 = 8;
-/// At most so many of the highest descriptors have to be free.
+/// The number of the highest descriptors that have to be free, at most.
 const SPARE: u64 = 16;
 
-/// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`): counters together take an eighth of
-/// them, and none where few are left. The system gives the lowest one that is free, so the highest are the last to go: they are
-/// asked for, rather than taken to see what comes, which could be the one that the app needs at that moment.
+/// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`). Counters together take an eighth
+/// of them, and none where few are left. The system gives the lowest one that is free, so the highest are the last to go, and
+/// these are checked. To open a descriptor and see its number could take the one that the app needs at that instant.
 fn has_room() -> bool {
     let mut limit = ::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills what it is handed.
     let known = unsafe { ::libc::getrlimit(::libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
     let most = limit.rlim_cur;
-    // More than there are numbers is no limit.
+    // A limit above the highest possible descriptor is none.
     if !known || i32::try_from(most).is_err() {
         return true;
     }
@@ -124,7 +124,7 @@ pub(crate) fn was_short_since(monotonic_ns: u64) -> bool {
 /// Has the counter of `state`, if it has one, begin its interval anew.
 ///
 /// # Signal safety
-/// A system call that waits for nobody; on the thread that the counter is about, so nobody closes it meanwhile.
+/// A system call that waits for nobody. It runs on the thread that the counter is about, so nobody closes that meanwhile.
 pub(crate) fn restart_period(state: &ThreadState, interval_ns: u64) {
     if let Some(fd) = fd_of(state) {
         let _ = set_period(fd, interval_ns);
@@ -143,18 +143,18 @@ fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
 pub(crate) const BLIND_NOTE: &str =
     "perf may not count time in the kernel here: what a system call took is where the thread was found next";
 
-/// The time that the kernel's counters count.
+/// The part of a thread's time that the kernel's counters count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// All of a thread's time.
     All,
-    /// Not that in system calls.
+    /// All but the time in system calls.
     OutsideKernel,
 }
 
-/// The answer of [`probe`] while nobody has asked.
+/// The answer of [`probe`] before its first call.
 const UNKNOWN: i32 = -1;
-/// The answer where time in the kernel is not for us.
+/// The answer where counters leave out time in the kernel.
 const BLIND: i32 = -2;
 
 /// The counters that the kernel gives, if any. It is asked once; a refusal for want of a file descriptor does not count.
@@ -216,8 +216,8 @@ fn fd_of(state: &ThreadState) -> Option<i32> {
     Some(state.perf.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
 }
 
-/// Whether a descriptor is still what it was. A program that closes all that it did not open, as daemons do, closes ours as
-/// well, and the number may be that of a file of its own by now.
+/// Whether a descriptor is still that of our counter. A program that closes all descriptors that it did not open, as daemons
+/// do, closes ours as well. The number may be that of one of its own files by now.
 fn is_ours(fd: i32) -> bool {
     // SAFETY: asks about a number.
     unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
@@ -237,8 +237,8 @@ pub(crate) fn is_armed(state: &ThreadState) -> bool {
     fd_of(state).is_some()
 }
 
-/// Ends the counter of `state`, if it has one. A tick that is on its way may still arrive. Also in a forked child, for
-/// what it has inherited: to close a descriptor there is the child's own.
+/// Ends the counter of `state`, if it has one. A tick that is on its way may still arrive. A forked child does this as well,
+/// with the descriptors that it has inherited: to close one there leaves the parent's open.
 pub(crate) fn disarm(state: &ThreadState) {
     let fd = state.perf.swap(0, Ordering::AcqRel) - 1;
     if fd < 0 {

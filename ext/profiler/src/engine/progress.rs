@@ -8,11 +8,11 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::ThreadState;
 
-/// Lets the calling thread, whose handler is about to end, run for `run_ns` before its next tick: the period of its tick
-/// starts again, and a tick that is pending is taken away, if it can only be one of those that start again. True if one was.
+/// Lets the calling thread, whose handler is about to end, run for `run_ns` before its next tick. The period of its tick
+/// starts again. A pending tick is taken away if it can only be one of those that start again. True if one was.
 ///
 /// Else a handler that takes as long as the interval (a stack of thousands of frames, a machine that is slow today) would be
-/// followed by the next one at once, and the thread, perhaps with the GVL held, would never get on.
+/// followed by the next one at once. The thread would then never get on, perhaps while it holds the GVL.
 ///
 /// # Signal safety
 /// Two system calls that wait for nobody.
@@ -22,7 +22,8 @@ pub(crate) fn ensure_progress(state: &ThreadState, run_ns: u64) -> bool {
     CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
 }
 
-/// Takes a SIGPROF that is pending for the calling thread or for the process, as in a handler or where it is blocked.
+/// Takes a SIGPROF that is pending for the calling thread or for the process, as it can be in a handler or where it is blocked.
+/// True if there was one.
 pub(crate) fn take_pending() -> bool {
     let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.

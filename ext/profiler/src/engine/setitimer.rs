@@ -1,10 +1,9 @@
-//! `setitimer(ITIMER_PROF)`: one timer for the whole process, on the CPU clock of all its threads
-//! together. Portable, and where no timer is to be had for a thread, the way that is left.
+//! `setitimer(ITIMER_PROF)`: one timer for the whole process, on the CPU clock of all its threads together. It is portable, and
+//! the way that is left where the system gives no timer for a thread.
 //!
-//! The kernel raises SIGPROF on the thread that used the CPU when the clock crossed the interval, at
-//! most once a tick of its own. It says not whose it is, so the handler looks that up. A forked child
-//! has no such timer, but a program that this one turns into (exec) has, and dies of it: so it is
-//! disarmed before.
+//! The kernel raises SIGPROF on the thread that used the CPU when the clock crossed the interval, at most once a tick of its
+//! own. The signal does not say whose it is, so the handler looks that up. A forked child has no such timer. A program that
+//! this one turns into (exec) has it and would die of it, so the timer is disarmed before.
 
 use ::core::prelude::rust_2021::*;
 
@@ -16,7 +15,7 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     if interval_ns > 0 && super::is_halted() {
         return Ok(());
     }
-    // A first tick after a random part, so that a program cannot fall into step with us.
+    // The first tick comes after a random part of the interval, so that a program cannot fall into step with us.
     let first_ns = if interval_ns == 0 { 0 } else { 1_000 + super::random() % interval_ns };
     let times = ::libc::itimerval { it_interval: timeval(interval_ns), it_value: timeval(first_ns) };
     // SAFETY: `times` is ours to read.

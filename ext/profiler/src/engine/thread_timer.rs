@@ -1,12 +1,12 @@
 //! A POSIX timer on the CPU clock of each thread, delivered to that very thread.
 //!
-//! It ticks only while its thread uses CPU, so a thread that waits gets no EINTR from us. It fires at
-//! most once per tick of the kernel (250 a second at CONFIG_HZ=250); what it skipped, it reports as
-//! overrun. It is gone at exec and in a forked child.
+//! It ticks only while its thread uses CPU, so a thread that waits gets no EINTR from us. It fires at most once per tick of the
+//! kernel (250 a second at CONFIG_HZ=250), and reports the ticks that it skipped as overrun. It does not outlive exec, and a
+//! forked child does not inherit it.
 //!
-//! The kernel names a timer by a number, which is another timer's once this one is deleted: the app's own, or that of the next
-//! thread in this state. Threads end without the lock of the sampler, and on Ruby 3.1 without the GVL. So nobody touches a timer
-//! but under a claim (`core/claim.rs`).
+//! The kernel names a timer by a number. Once the timer is deleted, the number can be that of another one: the app's own, or
+//! that of the next thread in this state. Threads end without the lock of the sampler, and on Ruby 3.1 without the GVL. So a
+//! timer is touched only under a claim (`core/claim.rs`).
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
@@ -16,8 +16,9 @@ use crate::sys::native_thread;
 use crate::sys::posix_timer;
 use crate::threads::ThreadState;
 
-/// Has the timer of `state` fire at that interval; makes it if there is none, and leaves alone one that does so already. The first tick comes
-/// after a random part of the interval, so that short threads get their share of ticks and a program cannot fall into step with us.
+/// Has the timer of `state` fire at that interval. Creates it if there is none, and leaves it alone if it does so already. The
+/// first tick comes after a random part of the interval. So short threads get their share of ticks, and a program cannot fall
+/// into step with us.
 ///
 /// # Errors
 /// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
@@ -46,7 +47,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     Ok(())
 }
 
-/// Whether the kernel gives the calling thread such a timer. It is never armed, and gone again.
+/// Whether the kernel gives the calling thread such a timer. That timer is never armed, and is deleted at once.
 ///
 /// # Errors
 /// As for [`arm`].
@@ -56,7 +57,7 @@ pub(crate) fn probe() -> Result<(), i32> {
     Ok(())
 }
 
-/// A timer on that thread's CPU clock that stands still. Its signals will go there and carry `address`.
+/// Creates a timer on that thread's CPU clock, not armed yet. Its signals will go to that thread and carry `address`.
 fn create(native_id: i32, address: *mut ::libc::c_void) -> Result<::libc::timer_t, i32> {
     // SAFETY: all fields may be zero.
     let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
@@ -85,7 +86,7 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
     }
 }
 
-/// The timer of `state`, if it has one, ticks no more until it is armed again.
+/// Stops the timer of `state`, if it has one, until it is armed again.
 pub(crate) fn pause(state: &ThreadState) {
     let Some(claim) = state.timer.claim() else { return };
     if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
@@ -103,7 +104,7 @@ pub(crate) fn disarm(state: &ThreadState) {
     posix_timer::delete(state.timer.take());
 }
 
-/// The same, for who has not the GVL: if it is `unused`, which is asked once nobody else can end it.
+/// Does the same for a caller without the GVL, if the timer is `unused`. That is asked once nobody else can end the timer.
 pub(crate) fn disarm_unused(state: &ThreadState, unused: impl FnOnce() -> bool) {
     if let Some(claim) = state.timer.claim() {
         posix_timer::delete(if unused() { Some(claim.take()) } else { claim.give_back() });

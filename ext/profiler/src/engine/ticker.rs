@@ -1,10 +1,10 @@
-//! A native thread that sends each thread that runs a tick, at a random instant of each interval, as fine as requested.
+//! A native thread that sends a tick to each thread that runs, at a random instant of each interval, as finely as requested.
 //!
 //! It spares threads that do not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
-//! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. It asks the kernel for two
-//! clocks a thread and tick. A forked child has no such thread, and gets one of its own.
+//! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. For each thread and tick it
+//! reads two clocks from the kernel. A forked child has no such thread, and gets one of its own.
 //!
-//! Where no hook tells of waits, it looks after the wall clocks as well, whatever the engine: who waits is then sent a tick
+//! Where no hook reports waits, it samples the wall clocks as well, whatever the engine. A thread that waits is then sent a tick
 //! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
 
 use ::core::hint::black_box;
@@ -26,44 +26,44 @@ use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
 
-/// The least CPU time between two ticks of a thread, ns; more is an eighth of the interval. Far
-/// more than it takes to be interrupted and to block again, or a thread that blocks with the GVL would be interrupted for ever.
+/// The least CPU time between two ticks of a thread, ns, unless an eighth of the interval is more. It is far more than it takes
+/// to be interrupted and to block again, or a thread that blocks with the GVL would be interrupted for ever.
 const RAN_NS: u64 = 20_000;
 
 fn enough_ns(interval_ns: u64) -> u64 {
     RAN_NS.max(interval_ns / 8)
 }
 
-/// A sleep that nobody can end takes 3 us less than one that somebody can, of the 40 that a round takes. At the default interval all are
-/// shorter than this.
+/// The limit below which the ticker sleeps in a way that nobody can end. That takes 3 us less than a sleep that can be ended, of
+/// the 40 that a round takes. At the default interval all sleeps are shorter than this.
 const NOT_FAR_NS: u64 = 2_000_000;
 
-/// How often it goes round, ns; 0 while it rests.
+/// The interval of its rounds, ns; 0 while it rests.
 static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
-/// It is what fires, for all threads, and not only for those whose wall clocks are sampled.
+/// Whether the ticker is the engine of all threads, and not only of those whose wall clocks are sampled.
 pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
-/// The system's id of it; 0 where there is none.
+/// The native id of the ticker's thread; 0 where there is none.
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
-/// The ticker's thread, once it was needed: leaked, for callers that may neither lock nor free.
+/// The ticker's thread, once it was needed. It is leaked, for callers that may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
-/// It is sending ticks.
+/// Whether it is sending ticks.
 static IN_ROUND: AtomicBool = AtomicBool::new(false);
-/// It sleeps until somebody runs.
+/// Whether it sleeps until a thread runs.
 static IDLE: AtomicBool = AtomicBool::new(false);
-/// How long nobody must have been seen to run before it does that, ns. To be woken takes a while on a busy machine, and is
-/// for those who wait for their next request, not for those between two system calls.
+/// The time for which no thread must have run before it does that, ns. To be woken takes a while on a busy machine. So that is
+/// for apps that wait for their next request, not for those between two system calls.
 const PATIENCE_NS: u64 = 100_000_000;
-/// The longest sleep of that kind, should who began to run and it have missed each other.
+/// The longest sleep of that kind, in case the ticker and a thread that began to run have missed each other.
 const LONGEST_IDLE: Duration = Duration::from_millis(50);
 
-/// How long it takes from its decision for a tick to sending it, us: for specs.
+/// The time from its decision for a tick to sending it, us: for specs.
 #[cfg(feature = "testing")]
 pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 
-/// Has it go round at that interval, the finest of all threads; 0 lets it rest.
+/// Has the ticker do its rounds at that interval, the finest of all threads; 0 lets it rest.
 ///
 /// # Errors
-/// The errno, when there is no thread to be had.
+/// The errno, when the system gives no thread.
 pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     if interval_ns > 0 && super::is_halted() {
         return Ok(());
@@ -80,7 +80,7 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     } else if interval_ns > 0 {
         let spawned = sigprof::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
         let thread = spawned.map_err(no_thread)?.thread().clone();
-        // Hidden from LLVM 19, which makes a bit of a pointer that is stored once, and then refuses to load that atomically.
+        // Hidden from LLVM 19, which turns a pointer that is stored once into a bit, and then refuses to load that atomically.
         let leaked = black_box(Box::into_raw(Box::new(thread)));
         TICKER.store(leaked, Ordering::Release);
     }
@@ -119,7 +119,7 @@ pub(crate) fn wait_for_round() {
     }
 }
 
-/// A thread runs: if the ticker waits for that, it goes round again.
+/// Wakes the ticker, if it waits for a thread to run: the calling thread runs.
 ///
 /// *Runs on:* that thread, in hooks on the GVL. *Calls:* a futex, if so. *Never:* waits.
 #[inline]
@@ -131,7 +131,7 @@ pub(crate) fn somebody_runs() {
     }
 }
 
-/// CPU time that it has used in this process, ns.
+/// The CPU time that the ticker has used in this process, ns.
 pub(crate) fn used_ns() -> u64 {
     match NATIVE_ID.load(Ordering::Relaxed) {
         0 => 0,
@@ -139,7 +139,7 @@ pub(crate) fn used_ns() -> u64 {
     }
 }
 
-/// In a forked child: it is the parent's.
+/// Forgets the ticker in a forked child: its thread is the parent's.
 pub(crate) fn forget() {
     INTERVAL_NS.store(0, Ordering::Relaxed);
     NATIVE_ID.store(0, Ordering::Relaxed);
@@ -169,7 +169,7 @@ fn work() {
             busy_ns = slot_ns;
         } else if slot_ns.saturating_sub(busy_ns) > PATIENCE_NS {
             IDLE.store(true, Ordering::SeqCst);
-            // Asked again: who began to run in between did not see that we sleep.
+            // Asked again, as a thread that began to run in between did not see that the ticker sleeps.
             if nobody_runs() {
                 park_timeout(LONGEST_IDLE);
             }
@@ -178,7 +178,7 @@ fn work() {
             continue;
         }
         chance = rng::after(chance);
-        // No sooner than somebody can have run enough since the last round: to wake up is most of what a tick costs.
+        // No sooner than a thread can have run enough since the last round: to wake up is most of the cost of a tick.
         let first_ns = slot_ns.max(went_ns + enough_ns(interval_ns));
         let room_ns = (slot_ns + interval_ns).saturating_sub(first_ns).max(1);
         sleep_until(first_ns + chance % room_ns, interval_ns);
@@ -198,8 +198,8 @@ fn work() {
     }
 }
 
-/// Whether all waits are measured, and all threads wait. Who wants to know of CPU has to look all the same, as has who wants
-/// to know of waits where no hook tells of them, nor that somebody runs again.
+/// Whether all waits are measured, and all threads wait. A thread whose CPU time is measured has to be visited all the same. So
+/// has any thread where no hook reports waits, nor that a thread runs again.
 fn nobody_runs() -> bool {
     HOOKS
         && CAPTURE.walls.load(Ordering::Relaxed)
@@ -208,7 +208,7 @@ fn nobody_runs() -> bool {
             .all(|it| it.walls.is_blocked() && !it.cpu_wanted.load(Ordering::Relaxed))
 }
 
-/// Or until the interval is another one; if that is not far, it is not noticed.
+/// Sleeps until `then_ns`, or until the interval is another one. A short sleep does not notice the latter.
 fn sleep_until(then_ns: u64, interval_ns: u64) {
     loop {
         let left_ns = then_ns.saturating_sub(clock::monotonic_ns());
@@ -226,7 +226,7 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
 /// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
 fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     let interval_ns = state.interval_ns.load(Ordering::Relaxed);
-    // One at which nobody looks as often as at others is left out now and then, as is one that has to run first.
+    // A thread that is sampled less often than others is left out now and then, as is one that has to run first.
     if interval_ns == 0 || now_ns < state.next_tick_ns.load(Ordering::Relaxed) {
         return;
     }
@@ -241,7 +241,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if !IS_ENGINE.load(Ordering::Relaxed) {
         return;
     }
-    // Its waits are measured, so nothing is to be learnt; unless a session wants to know of its CPU.
+    // Its waits are measured, so a tick would say nothing new, unless a session measures its CPU time.
     if state.walls.is_blocked() && !state.cpu_wanted.load(Ordering::Relaxed) {
         return;
     }
@@ -252,7 +252,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < enough_ns(interval_ns) {
         return;
     }
-    // A thread that has run and is asleep by now is caught another time: its next sample has what it ran.
+    // A thread that has run and is asleep by now is caught another time: its next sample includes what it ran.
     if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
         return;
     }
@@ -263,7 +263,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     tick(state);
 }
 
-/// Sends what the timer of a thread would send: the kernel lets a process say so of itself.
+/// Sends the signal that the timer of a thread would send: the kernel lets a process claim that of itself.
 pub(crate) fn tick(state: &'static ThreadState) {
     let info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
     // SAFETY: it is as large as a siginfo; a thread that is gone is an error that we ignore.

@@ -1,5 +1,5 @@
-//! Numbers of fibers, for sessions that want to know which fiber a sample is of. A fiber has its number from when it was first
-//! seen to run on.
+//! The numbers of fibers, for sessions that record which fiber a sample is of. A fiber has its number from the time at which it
+//! was first seen to run.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -12,17 +12,17 @@ use profiler_core::ids::ScopeId;
 use crate::labels::object::Labels;
 use crate::vm::{self, fibers};
 
-/// Sessions that want to know.
+/// The number of sessions that record fibers.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
-/// The number that was given last. It goes on from session to session, as fibers keep what they have.
+/// The number that was given last. It goes on from session to session, as fibers keep their numbers.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
-/// Whether somebody wants to know.
+/// Whether a session records fibers.
 pub(super) fn wanted() -> bool {
     WANTED.load(Ordering::Relaxed) > 0
 }
 
-/// A session that wants to know is there, or is gone.
+/// Counts a session that records fibers in, or out.
 pub(super) fn want(more: bool) {
     if more {
         WANTED.fetch_add(1, Ordering::Relaxed);
@@ -31,7 +31,7 @@ pub(super) fn want(more: bool) {
     }
 }
 
-/// `labels` with the number of the fiber that runs, if somebody wants to know: the one that it has in `before`, or a new one.
+/// `labels` with the number of the running fiber, if a session records fibers: its number in `before`, or a new one.
 pub(super) fn numbered(
     ruby: &Ruby,
     labels: Option<Obj<Labels>>,

@@ -1,16 +1,11 @@
-//! `Profiler.label`: which labels are current, fiber by fiber.
+//! `Profiler.label`: the current labels of each fiber.
 //!
-//! The labels of a fiber hang on the fiber itself (`vm::fibers`), whether or not a session runs, and the id of
-//! their set stands in the thread's state, where the handler reads it, while one does. A hook on the switch of
-//! fibers puts the one into the other. It is there only while a session runs in a process that has used labels.
-//!
-//! A fiber inherits the labels under which it was created; before Ruby 3.2, where nothing tells us of that
-//! moment, those of the fiber that first resumed it. A thread inherits none.
-//!
-//! Other Ractors than the main one can set labels too, but no session sees them.
-//!
-//! The scope, which says to which request a record belongs, goes the same way in the same object. It is a number and
-//! no label, so that there can be as many as there are requests.
+//! The labels of a fiber are kept with the fiber itself (`vm::fibers`), whether or not a session runs. While one runs, the id of
+//! their set is also in the thread's state, where the handler reads it. A hook on the switch of fibers copies it there. That
+//! hook is installed only while a session runs in a process that has used labels. A fiber inherits the labels under which it was
+//! created. Before Ruby 3.2 nothing reports its creation, and it inherits those of the fiber that first resumed it. A thread
+//! inherits none. Ractors other than the main one can set labels too, but no session sees them. The scope says to which request
+//! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
@@ -42,13 +37,13 @@ pub(crate) use parse::set_from;
 /// Labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;
 
-/// The process has used labels.
+/// Whether the process has used labels.
 static USED: AtomicBool = AtomicBool::new(false);
-/// There are sessions, paused or not.
+/// Whether there are sessions, paused or not.
 static RUNNING: AtomicBool = AtomicBool::new(false);
-/// The hook on fibers is there.
+/// Whether the hook on fibers is installed.
 static HOOKED: AtomicBool = AtomicBool::new(false);
-/// Open sessions that select by labels.
+/// The number of open sessions that select by labels.
 static VIEWS: AtomicUsize = AtomicUsize::new(0);
 /// The scope that was given last.
 static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
@@ -65,16 +60,14 @@ fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
         Local::Nothing => return Ok(None),
         Local::Unset => fibers::stored(ruby)?
             .and_then(labels_of)
-            // The storage of a new thread is that of its maker; its labels are not.
-            .filter(|it| ruby.get_inner(it.thread).as_raw() == thread),
+            .filter(|it| ruby.get_inner(it.thread).as_raw() == thread), // a new thread has its maker's storage, but not its labels
     };
     // SAFETY: as above.
     unsafe { fibers::set_local(thread, own.map(|it| it.as_raw())) };
     Ok(own)
 }
 
-/// The labels that the fiber which runs on `thread` is known to carry. Asks Ruby nothing: one that has inherited its labels and was never
-/// asked for them is without.
+/// The labels that the fiber on `thread` is known to carry. Asks Ruby nothing, so inherited labels that were never read are missing.
 fn known(thread: u64) -> Option<Obj<Labels>> {
     // SAFETY: the callers have the GVL, and a Thread that is alive.
     match unsafe { fibers::local(thread) } {
@@ -94,8 +87,8 @@ pub(crate) fn settle_own(ruby: &Ruby) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts the labels of a thread that lives into its state, as a session begins to profile it. On another
-/// thread than this one, a fiber that has inherited its labels and never said so is without.
+/// Puts the labels of a live thread into its state, as a session begins to profile it. On another thread than this one, a fiber
+/// has none if it has inherited its labels and these were never read.
 pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     if !USED.load(Ordering::Relaxed) {
         return;
@@ -111,8 +104,8 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     }
 }
 
-/// `Labels.enter(before, labels)`: they are current from now on, on top of `before`, which `Labels.current` gave. Whatever it
-/// raises, also what arrives from outside when all is done, `Labels.leave(before)` undoes it.
+/// `Labels.enter(before, labels)`: makes these current, on top of `before`, which `Labels.current` gave. `Labels.leave(before)`
+/// undoes that, also after any exception here, even one that arrives from outside when all is done.
 fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), Error> {
     let outer = before.map(|it| it.set.clone()).unwrap_or_default();
     let set = outer.with(pairs(ruby, labels)?);
@@ -124,17 +117,16 @@ fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), 
     use_from_now(ruby, Labels::wrap(ruby, set, scope))
 }
 
-/// `Labels.enter_scope(before, scope)`: the labels stay, the scope is that one. As `Labels.enter`.
+/// `Labels.enter_scope(before, scope)`: makes that scope current and keeps the labels. As `Labels.enter`.
 fn enter_scope(ruby: &Ruby, before: Option<Obj<Labels>>, scope: u32) -> Result<(), Error> {
     let set = before.map(|it| it.set.clone()).unwrap_or_default();
     use_from_now(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
 }
 
-/// `Labels.new_scope`: one that no request of the last four billion had.
+/// `Labels.new_scope`: a scope that no request of the last four billion had.
 fn new_scope() -> u32 {
     match LAST_SCOPE.fetch_add(1, Ordering::Relaxed).wrapping_add(1) {
-        // Outside every scope.
-        0 => new_scope(),
+        0 => new_scope(), // this is outside every scope
         scope => scope,
     }
 }
@@ -145,12 +137,12 @@ fn use_from_now(ruby: &Ruby, labels: Obj<Labels>) -> Result<(), Error> {
     put(ruby, Some(labels))
 }
 
-/// `Labels.leave(before)`: what was current before `enter` or `enter_scope` is so again, also where it raises what arrives.
+/// `Labels.leave(before)`: restores the state before `enter` or `enter_scope`, also if it raises an exception that arrives.
 fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) -> Result<(), Error> {
     put(ruby, before)
 }
 
-/// `Labels.to_h`: what is current here.
+/// `Labels.to_h`: the labels that are current here.
 fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
     let hash = ruby.hash_new();
     if let Some(labels) = current(ruby)? {
@@ -161,7 +153,7 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
     Ok(hash)
 }
 
-/// The fiber that runs carries `labels` from now on. Ruby is asked last, when all else is done.
+/// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
 fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
     let labels = if fiber_ids::wanted() { fiber_ids::numbered(ruby, labels, known(thread)) } else { labels };
@@ -179,7 +171,7 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     unsafe { fibers::store(ruby, value) }
 }
 
-/// The calling thread has these labels from now on.
+/// Gives the calling thread these labels from now on.
 fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
@@ -213,14 +205,13 @@ thread_hook!(on_fiber_switch, |_event, thread| {
             // Only now: a tick before this finds that it does not know whose labels these are.
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
-        // The next tick finds that it does not know, and asks for a job that puts it right.
+        // The next tick finds that it does not know the fiber, and requests a job that corrects this.
         // SAFETY: all that is alive here are references.
         Err(arrived) => unsafe { vm::door::raise_from_hook(&arrived) },
     }
 });
 
-/// Puts right what a switch of fibers has left wrong that the hook did not see: an exception that
-/// comes with the switch passes it by.
+/// The job that corrects the labels after a switch that the hook did not see, as an exception that comes with a switch bypasses it.
 pub(crate) static RESYNC: Job = Job::new(resync);
 
 unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
@@ -230,7 +221,7 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
         return;
     }
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
-        // The VM drops what is raised in a job, so Ruby is asked nothing that could bring an exception.
+        // The VM drops an exception in a job, so Ruby is asked nothing that could bring one.
         set_on(hub, state, fiber_ids::number_own(&ruby, known(vm::state::current_thread())));
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
@@ -244,21 +235,21 @@ fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Result<Option<O
     if !inherits {
         return current(ruby);
     }
-    // Those of the fiber that ran before; the mark function keeps them.
+    // The labels of the fiber that ran before; the mark function keeps them.
     let labels = labels_of(state.labels_object.load(Ordering::Relaxed));
     // SAFETY: as above.
     unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw())) };
     Ok(labels)
 }
 
-/// There are sessions from now on.
+/// Notes that there are sessions from now on.
 pub(crate) fn sessions_begin() {
     RUNNING.store(true, Ordering::Relaxed);
     hook();
 }
 
-/// Adds the hook where there is a use for it. The VM adds it to the Ractor that asks, so only the main one may: threads of
-/// others are not profiled, and none of them could remove it again.
+/// Adds the hook where it is of use. The VM adds it to the calling Ractor, so only the main one may do that: threads of others
+/// are not profiled, and none of them could remove it again.
 fn hook() {
     let useful = RUNNING.load(Ordering::Relaxed) && USED.load(Ordering::Relaxed);
     if useful && vm::process::on_main_ractor() && !HOOKED.swap(true, Ordering::Relaxed) {
@@ -269,7 +260,7 @@ fn hook() {
     }
 }
 
-/// There is no session any more: the main Ractor removes the hook.
+/// Notes that there is no session any more. The main Ractor then removes the hook.
 pub(crate) fn sessions_end() {
     RUNNING.store(false, Ordering::Relaxed);
     if vm::process::on_main_ractor() && HOOKED.swap(false, Ordering::Relaxed) {
@@ -279,7 +270,7 @@ pub(crate) fn sessions_end() {
     }
 }
 
-/// A session that wants to know which fiber a sample is of is there, before it begins, or is gone.
+/// Counts a session that records the fiber of each sample in, before it begins, or out.
 pub(crate) fn number_fibers(more: bool) {
     fiber_ids::want(more);
     if more {

@@ -9,18 +9,18 @@ use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::LabelSet;
 
-/// See the module.
+/// The labels and the scope: see the module.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
 pub(super) struct Labels {
     pub(super) set: LabelSet,
     pub(super) scope: ScopeId,
-    /// The thread that they belong to. Held, and so never another thread at the same address.
+    /// The thread that they belong to. It is held, so no other thread can be at the same address.
     pub(super) thread: Opaque<magnus::Thread>,
-    /// The fiber that has a number, and that. Held and pinned for the same reason.
+    /// The fiber that has a number, and the number. The fiber is held and pinned for the same reason.
     pub(super) fiber: Option<(Opaque<Value>, u32)>,
-    /// The epoch in which the set was interned, plus one, and its id there. Twice that where fibers have no numbers, or
-    /// one more.
+    /// The epoch in which the set was interned, plus one and then doubled, plus one where fibers have numbers. The set's id
+    /// there is in `id`.
     interned_in: AtomicU64,
     id: AtomicU32,
 }
@@ -35,12 +35,12 @@ impl DataTypeFunctions for Labels {
 }
 
 impl Labels {
-    /// For the thread that runs.
+    /// Wraps labels for the running thread.
     pub(super) fn wrap(ruby: &Ruby, set: LabelSet, scope: ScopeId) -> Obj<Self> {
         Self::wrap_for(ruby, set, scope, None)
     }
 
-    /// For the fiber that runs, which has that number.
+    /// Wraps labels for the running fiber, which has that number.
     pub(super) fn wrap_for(
         ruby: &Ruby,
         set: LabelSet,
@@ -57,7 +57,7 @@ impl Labels {
         self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
     }
 
-    /// The id of the set in this epoch; `wanted` says whether a session tells fibers apart.
+    /// The id of the set in this epoch. `wanted` says whether a session tells fibers apart.
     pub(super) fn id(&self, hub: &Hub, wanted: bool) -> LabelSetId {
         let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(wanted);
         if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {

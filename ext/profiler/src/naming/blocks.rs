@@ -1,9 +1,9 @@
 //! The methods that `define_method` made of blocks.
 //!
-//! Their frames are bare code, `block in <class:Foo>`, from which nothing leads to the method. So it goes the
+//! Their frames are bare code, `block in <class:Foo>`, from which nothing leads to the method. So the search goes the
 //! other way: through all methods of all classes to the blocks that they were made of. That takes tens of
-//! milliseconds in a large app, so it is done only if there is such a frame, and what was found is kept for a
-//! while: for so long that looking takes at most a hundredth of the time.
+//! milliseconds in a large app, so it is done only if there is such a frame. The answers are kept for so long that
+//! searching takes at most a hundredth of the time.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -18,22 +18,22 @@ use crate::naming::owners::Owner;
 use crate::vm::objects::{kind, references, Kind, Pinned};
 use crate::vm::{frames, methods, modules};
 
-/// Blocks inside blocks inside a method made by `define_method`: this many levels.
+/// The most levels of blocks inside blocks inside a method made by `define_method`.
 const DEEPEST: usize = 16;
-/// Answers are kept for this many times as long as the search took.
+/// The time for which answers are kept, as a multiple of the time that the search took.
 const KEPT_FOR: u32 = 100;
-/// Answers that are kept.
+/// The most answers that are kept.
 const MAX_KEPT: usize = 10_000;
 
-/// Where a block stands, and what Ruby calls it: path, first line, label.
+/// The place of a block, and Ruby's label of it: path, first line, label.
 type Place = (String, u32, String);
 /// The function that a block is part of; nothing if it is only itself.
 type Answer = Option<Function>;
 
-/// Answers, and how long they are good: methods come and go.
+/// The answers, and how long they are valid, as methods come and go.
 static KEPT: Mutex<Option<HashMap<Place, (Answer, Instant)>>> = Mutex::new(None);
 
-/// How deep a label is: the number of blocks, and of `rescue` and `ensure` inside the innermost.
+/// The depth of a label: the number of blocks, and of `rescue` and `ensure` inside the innermost.
 fn depth(label: &str) -> (usize, usize) {
     let (mut rest, mut clauses) = (label, 0);
     while let Some(inner) = rest.strip_prefix("rescue in ").or_else(|| rest.strip_prefix("ensure in ")) {
@@ -54,8 +54,7 @@ pub(super) fn is_block(label: &str) -> bool {
     depth(label).0 > 0
 }
 
-/// Names those of `functions` that are at `blocks`, and were given Ruby's label, by the methods that
-/// they are.
+/// Names those of `functions` that are at `blocks`, and were given Ruby's label, after the methods that they are.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile. Nothing of what was found by then is kept.
@@ -98,7 +97,7 @@ fn kept(places: &[Place]) -> Option<Vec<Answer>> {
     places.iter().map(good).collect()
 }
 
-/// Remembers what was found. Blocks that stand at one place and are different methods are looked for again.
+/// Remembers the answers. Blocks that stand at one place and are different methods are searched for again.
 fn keep(found: &[(Place, Answer)], took: Duration) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
@@ -117,7 +116,7 @@ fn keep(found: &[(Place, Answer)], took: Duration) {
 }
 
 /// The code of a block and of all that it is inside of, the innermost first, as far as these are blocks.
-/// Makes no Ruby object.
+/// Allocates no Ruby object.
 ///
 /// # Safety
 /// The caller holds the GVL; `block` is a live iseq.
@@ -152,7 +151,7 @@ struct Made {
     method: String,
 }
 
-/// For each of `handles`, the function that it is part of.
+/// The function that each of `handles` is part of.
 ///
 /// # Safety
 /// As [`name`].
@@ -176,8 +175,8 @@ unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
     }
 }
 
-/// Those of `modules`, and of their singleton classes, that have a method made of one of `wanted`. Makes no
-/// Ruby object.
+/// The modules among `modules`, and among their singleton classes, that have a method made of one of `wanted`.
+/// Allocates no Ruby object.
 ///
 /// # Safety
 /// The caller holds the GVL, and the Array is on the machine's stack.

@@ -1,4 +1,4 @@
-//! From a handle to a name: what the VM says, spelled by the rules of the project.
+//! The way from a handle to a name: the VM's answer, spelled by the rules of the project.
 //!
 //! No address is in what we make up, no method of the app is called, and all of it happens with the GVL
 //! held but never under a lock.
@@ -18,7 +18,7 @@ mod owners;
 
 use owners::Owner;
 
-/// The functions of `handles`, in their order. Never under the drain lock.
+/// The functions of `handles`, in their order. Must not be called under the drain lock.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile: then it can be asked again, from the beginning.

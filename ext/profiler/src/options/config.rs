@@ -30,20 +30,20 @@ const DEFAULT_DEPTH: i64 = 2_048;
 /// The threads that a session profiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
-    /// All, also those yet to start.
+    /// All threads, also those yet to start.
     All,
-    /// The one that starts it.
+    /// The thread that starts the session.
     Current,
-    /// These, by identity.
+    /// These threads, by identity.
     These(Vec<u64>),
 }
 
-/// Where a session has its bounds.
+/// The bounds of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// It ends with a block on the thread that starts it.
+    /// Whether it ends with a block on the thread that starts it.
     pub(crate) block: bool,
-    /// Only inside this one, and on the threads that go there, see `Session#join`.
+    /// The scope that it is limited to, on the threads that enter it: see `Session#join`.
     pub(crate) scope: Option<ScopeId>,
 }
 
@@ -60,18 +60,18 @@ pub(crate) struct Config {
     pub(crate) threads: Threads,
     /// Whether each record is kept with its time.
     pub(crate) timeline: bool,
-    /// Whether samples say which fiber they are of.
+    /// Whether samples record their fiber.
     pub(crate) fibers: bool,
-    /// Where garbage collection shows, if not under what caused it.
+    /// The place where garbage collection shows, if not under its cause.
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; nothing if paths stay as they are.
     pub(crate) trim_path: Option<Vec<String>>,
-    /// Only while all of these are current.
+    /// The labels that must all be current; otherwise nothing is recorded.
     pub(crate) labels: LabelSet,
-    /// On every sample.
+    /// Labels for every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
-    /// The engine was requested by name, so no other will do.
+    /// Whether the engine was requested by name, so that no other will do.
     pub(crate) engine_asked: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// Notes about these choices for the reader of the profile.
@@ -208,7 +208,7 @@ fn engine(
     notes: &mut Vec<String>,
 ) -> Result<Engine, Error> {
     if !measures.timed() {
-        return Ok(Engine::ThreadTimer); // which is not asked for anything
+        return Ok(Engine::ThreadTimer); // which is not used
     }
     let danger = vm::process::unsafe_to_walk(ruby)?;
     let engine = match (asked, &danger) {

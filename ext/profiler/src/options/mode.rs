@@ -29,7 +29,7 @@ pub(crate) fn modes(measures: Measures) -> Vec<String> {
     on.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The same with one of them more; nothing if it is none.
+/// The same measures and the one that `mode` names; nothing if it names none.
 fn with(measures: Measures, mode: Value) -> Option<Measures> {
     Some(match &*Symbol::from_value(mode)?.name().ok()? {
         "cpu" => Measures { cpu: true, ..measures },
@@ -69,7 +69,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     Ok(measures)
 }
 
-/// Why objects cannot be sampled.
+/// The reason why objects cannot be sampled, if there is one.
 ///
 /// # Errors
 /// Exceptions that were delivered while Ruby was asked.

@@ -6,7 +6,7 @@ use crate::vm;
 use crate::vm::gvl::HOOKS;
 use profiler_core::session::engine::Engine;
 
-/// Why the engine `safepoint` sees no waits where the VM does not tell of them.
+/// The reason why the engine `safepoint` sees no waits where the VM does not report them.
 const NEEDS_SIGNALS: &str =
     "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
 
@@ -15,14 +15,14 @@ const SAMPLED: &str =
     "before Ruby 3.3 waits are sampled, by a few signals each that can end a system call with EINTR; \
      waiting for the GVL is waiting, for it cannot be told apart";
 
-/// Why the VM's hooks on waits cannot be had, where there are any.
+/// The reason why the VM's hooks on waits cannot be used, where there are any.
 pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
     // SAFETY: a `Ruby` proves that the GVL is held.
     unsafe { vm::gvl::unavailable() }
 }
 
 /// The note about waits for the reader of a profile, if there is one. An error says why there can be no such profile
-/// with that engine; `danger` is why stacks cannot be walked at every instruction.
+/// with that engine. `danger` is the reason why stacks cannot be walked at every instruction.
 pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'static str>, String> {
     match engine {
         _ if HOOKS => Ok(None),
@@ -33,7 +33,7 @@ pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'stat
     }
 }
 
-/// Why `:wall` cannot be measured in this process; nothing when it can.
+/// The reason why `:wall` cannot be measured in this process; nothing when it can.
 ///
 /// # Errors
 /// Exceptions that were delivered while Ruby was asked.

@@ -1,4 +1,4 @@
-//! A session, as the machine knows it.
+//! The state that the sampler keeps of a running session.
 
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::registry::ThreadLife;
@@ -16,33 +16,33 @@ use crate::vm::threads::RubyThread;
 #[derive(Debug)]
 pub(crate) struct Active {
     pub(super) id: SessionId,
-    /// Only these threads; all if nothing.
+    /// The threads that it profiles; all if `None`.
     pub(crate) threads: Option<Vec<ThreadId>>,
-    /// Only inside this scope; everywhere if nothing.
+    /// The scope that it is limited to; everywhere if `None`.
     pub(super) scope: Option<ScopeId>,
-    /// At labels or a scope.
+    /// Whether it selects samples by labels or by a scope.
     pub(super) looks_at_labels: bool,
     pub(super) fibers: bool,
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
     pub(super) every: Window,
-    /// Why it samples no objects any more.
+    /// The reason why it samples no objects any more, if there is one.
     pub(super) no_objects: Option<&'static str>,
     /// Sampled objects that did not fit into the table of live ones.
     pub(super) unfollowed: u64,
     pub(crate) paused: bool,
-    /// The native thread that is inside the block which ends it, if there is one.
+    /// The native thread inside the block whose end stops the session, if it is bound to one.
     pub(super) bound_to: Option<i32>,
     pub(super) start: Start,
-    /// Why it ended before it was stopped.
+    /// The reason why it was given up before it was stopped, if it was.
     pub(super) given_up: Option<&'static str>,
     pub(super) markers: Vec<Marker>,
     pub(super) markers_refused: u64,
 }
 
 impl Active {
-    /// The timers that it needs while it is not paused.
+    /// The timers that the session needs while it is not paused.
     pub(super) fn demand(&self) -> Demand<'_> {
         let Self { interval_ns, measures, threads, .. } = self;
         Demand {
@@ -53,17 +53,17 @@ impl Active {
         }
     }
 
-    /// Whether it is about that thread, among others.
+    /// Whether it profiles that thread.
     pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
     }
 
-    /// Whether its result may name that thread: if waits for the GVL are measured, any may be to blame.
+    /// Whether its result may name that thread. Where waits for the GVL are measured, any thread may be blamed for one.
     pub(super) fn names(&self, thread: ThreadId) -> bool {
         self.measures.wall || self.looks_at(thread)
     }
 
-    /// The threads of which it may speak and that live, with their clocks. `named` are the threads as Ruby knows them.
+    /// The live threads that its result may name, with their clocks. `named` are the threads as Ruby lists them.
     pub(super) fn lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
         threads::live()
             .filter(|state| self.names(state.id()))

@@ -1,4 +1,4 @@
-//! How a session begins.
+//! The start of a session.
 
 use std::sync::atomic::Ordering;
 
@@ -32,18 +32,18 @@ use profiler_core::session::engine::Engine;
 pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, NotStarted> {
     fork::catch_up();
     let hub = prepare();
-    // Exceptions are made once the lock is let go: to make one is to run Ruby.
+    // Exceptions are created only after the lock is released, as creating one runs Ruby.
     let ready = {
         let mut sampler = lock();
         if sampler.lingers() && !config.measures.timed() {
-            sampler.settle_down(); // the VM would ask the hook on threads about each object
+            sampler.settle_down(); // or the VM would check the hook on threads for each object
         }
         sampler.ready(hub, config).map(|()| sampler.starting += 1)
     };
     ready?;
     // SAFETY: the GVL is held.
     unsafe { install_for_good() };
-    // Hooks first: a thread that is born while we ask for the list registers itself.
+    // Hooks come first: a thread that starts while Ruby lists its threads then registers itself.
     let seen = thread_hooks::look_at_threads(ruby, config.measures.timed());
     wait::hook(config.measures);
     if config.fibers {
@@ -51,7 +51,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     }
     labels::sessions_begin();
     let asked = seen.and_then(|()| labels::settle_own(ruby)).and_then(|()| threads_for(ruby, config));
-    // From here on Ruby is asked nothing: no other thread runs, and no exception arrives.
+    // From here on nothing is asked of Ruby, so no other thread runs and no exception arrives.
     let begun = {
         let mut sampler = lock();
         sampler.starting -= 1;
@@ -71,11 +71,11 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     Ok(begun??)
 }
 
-/// The threads that a session is to meet, of which none has ended yet.
+/// The threads that a session has to register. None of them has ended yet.
 fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, magnus::Error> {
-    /// The list is requested again if more threads end meanwhile than are kept in mind.
+    /// The list is requested at most so often: again if more threads end meanwhile than `recent_exits` keeps.
     const TRIES: usize = 10;
-    // A wait for the GVL may have to be blamed on a thread that the session does not profile.
+    // A thread that the session does not profile may be blamed for a wait for the GVL.
     if matches!(config.threads, Threads::Current) && !config.measures.wall {
         return vm::threads::only_current(ruby, Names::Unwanted);
     }
@@ -115,7 +115,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
     if thread.current && !threads::hooked() {
-        threads::current(); // who was here before it is no more
+        threads::current(); // retires the thread that was on this native thread before
     }
     let (cpu_ns, pthread) = match thread.current {
         true => (clock::thread_cpu_ns(), native_thread::pthread_self()),
@@ -152,7 +152,7 @@ impl Sampler {
             return Err(Refusal::TimerTaken);
         }
         if let (Engine::Perf, Err(errno)) = (self.engine, perf::probe()) {
-            // Its counters come later: now is when it can be said.
+            // Counters are created later, but only now can their refusal be reported.
             return Err(Refusal::NoTimer(errno));
         }
         self.collector(hub).map_err(Refusal::NoCollector)
@@ -187,7 +187,7 @@ impl Sampler {
         }
         let threads = match config.threads {
             Threads::All => {
-                // Those too that were born while Ruby was asked for its list.
+                // These include the threads that started while Ruby listed its threads.
                 found = now();
                 None
             }
@@ -195,7 +195,7 @@ impl Sampler {
         };
         let measures = config.measures;
         let labels = config.labels.clone();
-        // Who is in the scope is in view, whichever thread it is; who gets ticks, `join` says.
+        // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
         let in_view = threads.clone().filter(|_| bounds.scope.is_none());
         let spec = SessionSpec {
             measures,
@@ -217,7 +217,7 @@ impl Sampler {
         let sees_all = threads.is_none() && !looks_at_labels;
         // SAFETY: sessions start with the GVL held.
         let vm_objects = (sees_all && measures.objects()).then(|| unsafe { vm::allocations::made_so_far() });
-        // What was made up to here is not for this session; the first such question makes some Symbols.
+        // Objects allocated up to here are not of this session, nor are the Symbols that the first such count allocates.
         allocation::settle();
         let process_cpu_ns = (sees_all && measures.cpu).then(clock::process_cpu_ns);
         let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
@@ -249,7 +249,7 @@ impl Sampler {
         let armed = self.apply_timers().or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
-            // Who begins it undoes what was done before.
+            // `start` undoes the numbering of fibers, so `remove` must not do that as well.
             self.find(id).into_iter().for_each(|it| it.fibers = false);
             self.remove(id);
             return Err(Refusal::NoTimer(errno));
@@ -258,8 +258,8 @@ impl Sampler {
         Ok(id)
     }
 
-    /// Where the kernel gives no timer for a thread, the one of the process is left; where it gives no counter, the
-    /// ticker.
+    /// Falls back to the timer of the process where the kernel gives no timer for a thread, and to the ticker where it
+    /// gives no counter.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
         if config.engine_asked || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
             return Err(errno);

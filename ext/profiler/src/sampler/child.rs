@@ -1,4 +1,4 @@
-//! The machine in a forked child: what is the parent's, and how the sessions go on.
+//! The sampler in a forked child: it drops what is the parent's and continues the sessions.
 
 use std::sync::atomic::Ordering;
 
@@ -13,8 +13,8 @@ use crate::sampler::state::Sampler;
 use crate::sys::native_thread;
 
 impl Sampler {
-    /// In a forked child: those that nobody would ever end, as their blocks are on threads that are not
-    /// here. `me` is the thread that forked, as it was called in the parent.
+    /// Removes, in a forked child, the sessions that nobody would ever stop: their blocks are on threads that the child
+    /// does not have. `me` is the native id that the thread that forked had in the parent.
     pub(crate) fn remove_orphans(&mut self, me: i32) -> Vec<SessionId> {
         let is_orphan = |it: &&Active| it.bound_to.is_some_and(|thread| thread != me);
         let orphans: Vec<_> = self.sessions.iter().filter(is_orphan).map(|it| it.id).collect();
@@ -22,9 +22,9 @@ impl Sampler {
         orphans
     }
 
-    /// In a forked child: the collector thread is the parent's. Its commander is leaked, as dropping it
-    /// would touch what that thread may have held. Sessions profile `me`, the thread that forked, if they
-    /// profiled it in the parent, where it was `before`, and at no other.
+    /// Resets the sampler in a forked child, as the collector thread is the parent's. The handle of that thread is leaked:
+    /// dropping it would touch what the thread may have held. A session for certain threads profiles `me`, the thread that
+    /// forked, if it profiled it in the parent, where its id was `before`. It profiles no other thread.
     pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
         COLLECTOR_NS.store(0, Ordering::Relaxed);
@@ -38,11 +38,11 @@ impl Sampler {
         }
     }
 
-    /// In a forked child: sessions go on, with a collector and timers of their own.
+    /// Continues the sessions in a forked child, with a collector and timers of the child's own.
     pub(crate) fn go_on(&mut self, hub: &'static Hub) {
         let start = Start::now(hub);
         for session in &mut self.sessions {
-            // A process that is born has used no CPU.
+            // A new process has used no CPU time.
             session.start =
                 Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
             session.markers.clear();
@@ -52,7 +52,7 @@ impl Sampler {
             return self.settle_down();
         }
         if self.collector(hub).is_err() || self.apply_timers().is_err() {
-            // A child that can have no thread or no timer has its time, but no stacks.
+            // A child that gets no thread or no timer reports its time, but no stacks.
             self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
         }
         self.wake();

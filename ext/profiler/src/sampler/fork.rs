@@ -1,10 +1,9 @@
-//! Forks: a child inherits locks, the collector thread and timers that it must not use.
+//! The handling of forks: a child inherits locks, the collector thread and timers that it must not use.
 //!
-//! `pthread_atfork` sees every fork, also that of `Process.daemon`. Before it, the locks are taken, so
-//! that none is held by a thread that the child does not have. In the child the sessions forget what
-//! they saw, which is the parent's, and go on with the one thread that is there. The rest, a collector
-//! thread and timers, waits for Ruby to run again: a child that only turns into another program never
-//! gets them.
+//! The hooks of `pthread_atfork` run at every fork, also at that of `Process.daemon`. Before a fork the locks are taken, so
+//! that none is held by a thread that the child does not have. In the child the sessions forget what they recorded, which
+//! is the parent's, and go on with the one thread that exists. A collector thread and timers come when Ruby runs again: a
+//! child that only turns into another program never gets them.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -25,13 +24,13 @@ use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::jobs::Job;
 
-/// This is a child, and its sessions have not gone on yet.
+/// Whether this is a forked child whose sessions have not been continued yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
 
-/// Lets the sessions of a forked child go on.
+/// The job that continues the sessions of a forked child.
 pub(crate) static GO_ON: Job = Job::new(go_on);
 
-/// The id of this process; 0 before it was read.
+/// The id of this process; 0 until it is read.
 static PID: AtomicU32 = AtomicU32::new(0);
 
 struct Held {
@@ -39,7 +38,7 @@ struct Held {
     drain: Option<ForkGuard<'static>>,
     /// The thread that forks.
     me: Option<&'static ThreadState>,
-    /// And its native id.
+    /// The native id of that thread.
     native_id: i32,
 }
 
@@ -68,20 +67,20 @@ unsafe extern "C" fn before() {
 unsafe extern "C" fn in_parent() {
     // SAFETY: only the forking thread is here.
     let held = unsafe { (*FORKING.0.get()).take() };
-    // Only now that the place is empty: another thread may be waiting to fork.
+    // The locks are released only now that the slot is empty: another thread may be waiting to fork.
     drop(held);
 }
 
 unsafe extern "C" fn in_child() {
     PID.store(0, Ordering::Relaxed);
-    // The timers did not come along, nor did the thread that drained.
+    // The child has neither the timers nor the thread that drained the ring.
     CAPTURE.enabled.store(false, Ordering::Release);
     walk::free_all();
     native_thread::forget_native_id();
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
     let before = held.me.map(ThreadState::id);
-    // Timers did not come along, but descriptors did.
+    // Timers are not inherited, but descriptors are.
     threads::live().for_each(perf::disarm);
     let me = threads::start_over(held.me);
     timers::forget_timers();
@@ -90,7 +89,7 @@ unsafe extern "C" fn in_child() {
     allocation::start_over();
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
-        // A process that is born has used no CPU.
+        // A new process has used no CPU time.
         let now = me.map(|state| ThreadNow {
             thread: state.id(),
             cpu_ns: 0,
@@ -112,7 +111,7 @@ unsafe extern "C" fn go_on(_data: *mut std::ffi::c_void) {
     catch_up();
 }
 
-/// The id of this process, read once: libc no longer remembers it, and a session is short. For after [`install`].
+/// The id of this process, read once: libc no longer caches it, and a session is short. Valid only after [`install`].
 pub(crate) fn pid() -> u32 {
     match PID.load(Ordering::Relaxed) {
         0 => {
@@ -124,7 +123,7 @@ pub(crate) fn pid() -> u32 {
     }
 }
 
-/// In a forked child whose sessions have not gone on yet, they do. Needs the GVL.
+/// Continues the sessions of a forked child, if that has not happened yet. Needs the GVL.
 pub(crate) fn catch_up() {
     if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
         lock().go_on(hub);

@@ -1,7 +1,8 @@
-//! The idle state after the last session. Where each request has one, the next comes soon, and to take timers, hooks and the registry
-//! away and to bring them back is half of what such a session takes between two requests, as none of that code is in the caches.
+//! The idle state after the last session. Where each request has a session, the next one begins soon. To remove timers, hooks
+//! and the registry and to restore them is half of what such a session costs between two requests, as none of that code is
+//! in the caches.
 //!
-//! In the idle state no timer fires, nothing is captured, and threads that begin and end are noted.
+//! In the idle state no timer fires and nothing is captured, but the starts and exits of threads are noted.
 
 use std::sync::atomic::Ordering;
 
@@ -14,8 +15,8 @@ use crate::threads;
 use profiler_core::session::engine::Engine;
 
 impl Sampler {
-    /// Settles down after `ended`: as little as possible if it was the session of a request and no other runs.
-    /// Waits and objects have hooks that are not free, and other engines no timers that could be paused.
+    /// Settles down after `ended`, and changes as little as possible if it was the session of a request and no other runs.
+    /// Hooks on waits and on objects are not free, and other engines have no timers that could be paused.
     pub(super) fn settle_after(&mut self, ended: &Active) {
         let last_of_requests = ended.scope.is_some() && self.lingers();
         let of_cpu = !ended.measures.wall && !ended.measures.objects() && !wait::on_gvl_hooked();
@@ -27,13 +28,13 @@ impl Sampler {
         }
     }
 
-    /// True if idle resources are still held.
+    /// Whether idle resources are still held.
     pub(super) fn lingers(&self) -> bool {
         self.sessions.is_empty() && self.starting == 0 && threads::hooked()
     }
 }
 
-/// No request is expected any more. With the GVL, and not inside a hook.
+/// Releases the idle resources, as no request is expected any more. Needs the GVL, and must not run inside a hook.
 pub(crate) fn let_go() {
     let mut sampler = lock();
     if sampler.lingers() {

@@ -1,4 +1,4 @@
-//! The parts that the first start makes, and that stay for the life of the process.
+//! The parts that the first start creates, and that stay for the life of the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +15,7 @@ use crate::{labels, vm};
 const RING_WORDS: usize = 64 * 1024;
 static PREPARED: AtomicBool = AtomicBool::new(false);
 
-/// The hub, made at the first call. Needs the GVL.
+/// The hub, which the first call creates. Needs the GVL.
 pub(super) fn prepare() -> &'static Hub {
     if let Some(hub) = CAPTURE.hub() {
         return hub;
@@ -44,12 +44,12 @@ pub(super) unsafe fn install_for_good() {
         vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();
-    vm::process::shares_native_threads(); // looks into the environment the first time, for which a hook is no place
+    vm::process::shares_native_threads(); // reads the environment the first time, which no hook should do
     thread_hooks::watch_registry();
     fork::install();
 }
 
-// The VM goes: from here on its functions must not be called.
+// The VM shuts down: from here on its functions must not be called.
 exit_hook!(at_vm_exit, {
     quiet();
     allocation::end();

@@ -1,9 +1,9 @@
-//! Keeps every frame alive, and in its place, from the instant it is published until its name is known.
+//! The mark function, which keeps every frame alive and in its place from its publishing until its name is known.
 //!
-//! Why this is complete: a handle is in the ring, in the hand of whoever drains, or in the frame table
-//! of the epoch. The drain lock makes the first and the last agree and the hand empty; and as no
-//! handler is between its walk and its publishing (`walk::wait_for_walks`), none is anywhere else.
-//! Names are asked for while the epoch still lists the handles.
+//! This is complete, as a handle is in the ring, in the scratch buffer of the thread that drains, or in the frame table of
+//! the epoch. The drain lock makes the ring and the table agree, and the scratch buffer empty. No handler is between its walk
+//! and its publishing (`walk::wait_for_walks`), so no handle is anywhere else. Names are resolved while the epoch still lists
+//! the handles.
 
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -16,11 +16,11 @@ use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
 
-/// The compact function of the root: what is followed may lie elsewhere now.
+/// The compact function of the root: live sampled objects may have moved.
 ///
 /// *Runs on:* the thread that collects. *GVL:* held. *Calls:* `rb_gc_location`. *Never:* waits for anybody.
 pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
-    // SAFETY: we are in the compact function, and what was freed is not followed any more.
+    // SAFETY: we are in the compact function, and freed objects are in the table no more.
     allocation::relocate(|address| unsafe { vm::root::moved(address) });
 }
 
@@ -31,7 +31,7 @@ pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
 pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
     walk::wait_for_walks();
-    // A panic must not run into the VM; the handles not marked by then cannot be helped.
+    // A panic must not unwind into the VM. Nothing can be done for handles that are not marked by then.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // A Thread outlives its state: the VM is asked about it, and follows the tag that it carries.
         let held = |state: &'static ThreadState| {

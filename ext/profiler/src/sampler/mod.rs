@@ -1,8 +1,8 @@
-//! The one machine of the process: hooks, timers, ring and collector thread. It runs while there is
-//! a session, and everything that it needs is made at the first start and then kept.
+//! The sampler of the process: hooks, timers, ring and collector thread. It runs while there is a session. Everything that
+//! it needs is created at the first start and then kept.
 //!
-//! All functions need the GVL, but for `give_up`. The lock is taken before the drain lock, and never
-//! held while the VM is called in a way that could switch threads.
+//! All functions but `give_up` need the GVL. The sampler lock is taken before the drain lock. It is never held while the VM is
+//! called in a way that could switch threads.
 
 mod active;
 mod begin;

@@ -9,7 +9,7 @@ use crate::engine::ticker;
 use crate::sys::clock;
 use crate::threads;
 
-/// The clocks and counters when a session started, or went on in a forked child.
+/// The clocks and counters when a session started, or was continued in a forked child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) at_ns: u64,
@@ -18,9 +18,9 @@ pub(crate) struct Start {
     pub(crate) handler_ns: u64,
     /// The CPU time of all our threads, ns.
     pub(crate) collector_ns: u64,
-    /// CPU clock of the process, for a session that is to see all of it.
+    /// CPU clock of the process, for a session that covers all of it.
     pub(crate) process_cpu_ns: Option<u64>,
-    /// Objects made so far by the VM's count, for a session that is to see all of them.
+    /// Objects allocated so far by the VM's count, for a session that covers all of them.
     pub(crate) vm_objects: Option<u64>,
 }
 

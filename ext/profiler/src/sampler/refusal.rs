@@ -1,8 +1,8 @@
-//! Why a session cannot start or go on, as a value: `api` makes an exception of it.
+//! The reasons why a session cannot start or go on, as values. `api` turns them into exceptions.
 
 use profiler_core::session::engine::Engine;
 
-/// Why a session cannot start or go on.
+/// The reason why a session cannot start or go on.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// Sessions are running with another engine.
@@ -11,18 +11,18 @@ pub(crate) enum Refusal {
     HandlerTaken,
     /// Somebody else has armed the timer of the process.
     TimerTaken,
-    /// None of the threads that were asked for is alive.
+    /// None of the requested threads is alive.
     NoThreads,
-    /// The kernel gives no timer; the errno.
+    /// The kernel gives no timer, for the reason in this errno.
     NoTimer(i32),
-    /// There is no thread to be had for the collector.
+    /// The system gives no thread for the collector.
     NoCollector(std::io::Error),
 }
 
-/// Why a session did not start.
+/// The reason why a session did not start.
 #[derive(Debug)]
 pub(crate) enum NotStarted {
-    /// It cannot.
+    /// The session cannot start.
     Refused(Refusal),
     /// Ruby raised meanwhile, or delivered an exception.
     Raised(magnus::Error),

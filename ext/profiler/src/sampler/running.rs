@@ -26,7 +26,7 @@ use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
 use profiler_core::session::engine::Engine;
 
-/// Ends a session and takes what it has. `named` are the threads as Ruby knows them.
+/// Stops a session and takes its result. `named` are the threads as Ruby lists them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
     let mut sampler = lock();
@@ -57,7 +57,7 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
 }
 
 impl Active {
-    /// A thread that still waits has the stack of that wait, so that it does not only show once it is over.
+    /// Records the stack of each thread that still waits, as a wait would else show only once it is over.
     fn record_open_waits(&self, hub: &Hub, named: &[RubyThread]) {
         if !self.measures.wall || self.paused {
             return;
@@ -98,8 +98,8 @@ impl Active {
 }
 
 impl Taken {
-    /// The fate and the cost of the ticks, from the session's start to its end; in `unseen_cpu_ns` all that the
-    /// process used besides our own threads, where the session was to see all of it.
+    /// The fate and the cost of the ticks, from the session's start to its end. Where the session covers the whole process,
+    /// `unseen_cpu_ns` is all CPU time that the process used besides our own threads.
     pub(crate) fn cost(&self) -> Stats {
         let Self { start, end, .. } = self;
         let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
@@ -118,14 +118,14 @@ impl Taken {
     }
 }
 
-/// Markers that a session keeps.
+/// The most markers that a session keeps.
 const MAX_MARKERS: usize = 10_000;
 
-/// Notes that the calling thread did what it calls `name` since `started_ns` on the monotonic clock,
-/// for the sessions that look at it. `info` says how the thread is called.
+/// Records a marker in the sessions that profile the calling thread: it did what it calls `name` since `started_ns` on the
+/// monotonic clock. `info` gives the name of the thread.
 pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
     if !vm::process::on_main_ractor() {
-        return; // no session looks at its threads, and whoever holds the lock may wait for all Ractors to stand still
+        return; // no session profiles its threads, and the holder of the lock may wait for all Ractors to stop
     }
     let mut sampler = lock();
     if sampler.sessions.is_empty() {
@@ -141,7 +141,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
             session.markers_refused += 1;
             continue;
         }
-        // A session that began within the span has the rest of it.
+        // A session that began within the span records the rest of it.
         let duration_ns = now_ns.saturating_sub(started_ns.max(session.start.monotonic_ns));
         let started_at_ns = at_ns.saturating_sub(duration_ns);
         session.markers.push(Marker {
@@ -156,10 +156,10 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
 /// Sessions whose objects the GC has freed, and which nobody can stop any more.
 static ABANDONED: Mutex<Vec<SessionId>> = Mutex::new(Vec::new());
 
-/// Discards them where Ruby checks its interrupts.
+/// The job that discards them, where Ruby checks its interrupts.
 pub(crate) static DISCARD_ABANDONED: Job = Job::new(discard_abandoned);
 
-/// Has a session discarded soon whose object is being freed.
+/// Has a session discarded soon, as its object is being freed.
 ///
 /// *Runs on:* the thread that collects garbage. *GVL:* held.
 pub(crate) fn abandon(session: SessionId) {
@@ -174,7 +174,7 @@ unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
     abandoned.into_iter().for_each(discard);
 }
 
-/// Ends a session and throws away what it has.
+/// Ends a session and discards what it has recorded.
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = lock();
     if let (Some(active), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
@@ -184,12 +184,12 @@ pub(crate) fn discard(session: SessionId) {
     }
 }
 
-/// The session looks away, until [`resume`].
+/// Pauses the session until [`resume`].
 pub(crate) fn pause(session: SessionId) {
     let mut sampler = lock();
     let Some(active) = sampler.find(session).filter(|it| !it.paused) else { return };
     active.paused = true;
-    // What it does meanwhile is not to be seen.
+    // Readings of the whole process would include the pause.
     active.start.process_cpu_ns = None;
     active.start.vm_objects = None;
     allocation::settle();
@@ -200,7 +200,7 @@ pub(crate) fn pause(session: SessionId) {
     sampler.settle_down();
 }
 
-/// The session looks again. Why it cannot, if it was given up.
+/// Resumes the session. The error is the reason why it cannot, if it was given up.
 pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     let mut sampler = lock();
     let Some(active) = sampler.find(session).filter(|it| it.paused) else { return Ok(()) };
@@ -222,7 +222,7 @@ pub(crate) fn any() -> bool {
     !lock().sessions.is_empty()
 }
 
-/// Whether the session is there.
+/// Whether the session has begun and not ended, be it paused or not.
 pub(crate) fn is_running(session: SessionId) -> bool {
     lock().find(session).is_some()
 }
@@ -232,8 +232,8 @@ pub(crate) fn is_paused(session: SessionId) -> bool {
     lock().find(session).is_some_and(|it| it.paused)
 }
 
-/// No session looks at objects from now on, or none of those that are to know which are alive. What is alive now, they
-/// have. With the GVL.
+/// Ends the sampling of objects in all sessions, or with `heap_alone` in those that track live objects. These keep the
+/// objects that are live now. Needs the GVL.
 pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
     let mut sampler = lock();
     let Some(hub) = CAPTURE.hub() else { return };
@@ -247,7 +247,7 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
     sampler.look_at_objects();
 }
 
-/// Sends the collector to rest while a session runs, or back to work.
+/// Holds the collector while a session runs, or lets it run again.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_collector(hold: bool) {
     if let Some(collector) = &lock().collector {
@@ -259,7 +259,7 @@ pub(crate) fn hold_collector(hold: bool) {
     }
 }
 
-/// Ruby's view of the threads of which a session may speak, for their names.
+/// The threads that a session's result may name, as Ruby lists them with their names.
 pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
     let own = threads::own().map(|state| state.id());
     let is_own = |id: &ThreadId| Some(*id) == own;
@@ -271,7 +271,7 @@ pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Thre
     vm::threads::list(ruby, Names::Wanted)
 }
 
-/// The threads that live, with their clocks and labels.
+/// The live threads, with their clocks and labels.
 pub(super) fn now() -> Vec<ThreadNow> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }

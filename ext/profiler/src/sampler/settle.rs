@@ -19,7 +19,7 @@ use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
 use crate::vm::gvl::HOOKS;
 
-/// The collector thread died of a bug. Sessions drain by themselves at stop, so they still end well.
+/// Whether the collector thread died of a bug. Sessions drain the ring by themselves at stop, so they still end well.
 static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the collector thread died.
@@ -74,7 +74,7 @@ impl Sampler {
         Some(session)
     }
 
-    /// Applies the demand of all sessions for samples of objects, and for which of them are live.
+    /// Applies the demand of all sessions for samples of objects, and for the live ones among these.
     pub(super) fn look_at_objects(&self) {
         let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
         let looking = || about().filter(|it| !it.paused);
@@ -98,7 +98,7 @@ impl Sampler {
         timers::apply(&self.plan())
     }
 
-    /// Timers, hooks and collector as they are needed by the sessions that are there now.
+    /// Adjusts timers, hooks and collector to the needs of the present sessions.
     pub(super) fn settle_down(&mut self) {
         self.look_at_objects();
         if self.sessions.is_empty() && self.starting == 0 {
@@ -117,14 +117,14 @@ impl Sampler {
     }
 }
 
-/// No more ticks; what is on its way finds capture off.
+/// Ends all ticks. A tick that is on its way finds capture off.
 pub(crate) fn quiet() {
     CAPTURE.enabled.store(false, Ordering::Release);
     timers::disarm_all();
 }
 
-/// No session takes anything from now on, as somebody else wants SIGPROF. What they have, they keep.
-/// Runs on any thread, with or without the GVL.
+/// Gives up all sessions that measure time, as when somebody else wants SIGPROF. They keep what they have recorded. Runs on
+/// any thread, with or without the GVL.
 pub(crate) fn give_up(why: &'static str) {
     let mut sampler = lock();
     let Some(hub) = CAPTURE.hub() else { return };

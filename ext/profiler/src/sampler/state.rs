@@ -13,7 +13,7 @@ use profiler_core::session::engine::Engine;
 pub(crate) struct Sampler {
     pub(super) collector: Option<Collector>,
     pub(crate) sessions: Vec<Active>,
-    /// Sessions on their way to be started, while the VM is asked for its threads.
+    /// Sessions that are being started, while the VM lists its threads.
     pub(super) starting: usize,
     /// The engine of all sessions.
     pub(crate) engine: Engine,
@@ -32,7 +32,7 @@ pub(crate) fn lock() -> MutexGuard<'static, Sampler> {
     SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock, unless somebody has it.
+/// The lock, unless somebody holds it.
 pub(crate) fn try_lock() -> Option<MutexGuard<'static, Sampler>> {
     match SAMPLER.try_lock() {
         Ok(sampler) => Some(sampler),

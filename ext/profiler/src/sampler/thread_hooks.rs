@@ -1,8 +1,8 @@
-//! Threads that are born and that end while sessions run: a hook through which they get and lose their timers.
+//! The hook on thread starts and exits, through which threads get and lose their timers while sessions run.
 //!
-//! Where nobody gets a timer, as only objects are looked at, there is no such hook, which the VM would ask about each object
-//! that is made. Threads are met then when they first make an object that counts, and their ends are seen when libc tells,
-//! when another one is met in their place, or when the next session begins.
+//! Where only objects are sampled, no thread gets a timer and there is no such hook: the VM would check it for each allocated
+//! object. A thread is then registered when it first allocates an object that is sampled. Its exit is noticed when libc
+//! reports it, when another thread is met in its place, or when the next session begins.
 
 use std::sync::atomic::Ordering;
 
@@ -19,11 +19,11 @@ use crate::threads::{self, Lifecycle, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
 
-/// A session begins, which is `timed` or looks at objects alone. Threads that are born register themselves from now on if it
-/// is timed; and if nobody told so far, those that have ended unseen are no more.
+/// Prepares the registry for a session, which is `timed` or samples objects alone. If it is timed, threads that start from now
+/// on register themselves. If there was no hook so far, threads that have exited unnoticed are retired.
 ///
 /// # Errors
-/// What Ruby raises when it is asked for its threads. Nothing has changed then.
+/// The exception that Ruby raises while it lists its threads. Nothing has changed then.
 pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
     if threads::hooked() {
         return Ok(());
@@ -41,8 +41,8 @@ pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends threads that are none of `alive`, a list that Ruby was asked for when ids had come to `next_id`. Threads that were
-/// born while Ruby answered are younger, and stay.
+/// Retires the threads that are not in `alive`, a list that was requested from Ruby when ids had come to `next_id`. Threads
+/// that started while Ruby answered are younger, and stay.
 pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
     if vm::process::shares_native_threads() {
         return;
@@ -52,7 +52,7 @@ pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
     }
 }
 
-/// No longer.
+/// Removes the hook, and the plan for threads that start.
 pub(crate) fn hooks_off() {
     timers::keep_for_new_threads(ThreadPlan::default());
     if threads::set_hooked(false) {
@@ -61,7 +61,7 @@ pub(crate) fn hooks_off() {
     }
 }
 
-/// Has the registry tell when it meets a thread of which no hook told, and when one ends.
+/// Has the registry call us when it meets a thread that no hook reported, and when such a thread exits.
 pub(super) fn watch_registry() {
     threads::call_when(Lifecycle { begins: thread_begins, ends: end });
     threads::call_at_native_end(native_thread_ends);
@@ -69,7 +69,7 @@ pub(super) fn watch_registry() {
 
 thread_hook!(on_thread, |event, thread| {
     if vm::events::begins(event) {
-        vm::state::find_stack(); // for ticks, which come only where there is this hook
+        vm::state::find_stack(); // for ticks, which come only where this hook is installed
         thread_begins(thread);
     } else {
         threads::recent_exits::note(thread);
@@ -81,9 +81,9 @@ fn thread_begins(thread: u64) {
     let cpu_ns = clock::thread_cpu_ns();
     let here = threads::mine();
     if here.is_some() && vm::process::shares_native_threads() {
-        return; // what is looked at there are the native ones
+        return; // there the native threads are profiled
     }
-    // Ruby 3.1 uses native threads again and can leave out the end of the Ruby thread before.
+    // Ruby 3.1 reuses native threads and can leave out the exit of the Ruby thread before.
     if let Some(before) = here.filter(|state| state.object() != thread) {
         close(before, cpu_ns);
     }
@@ -92,8 +92,8 @@ fn thread_begins(thread: u64) {
         state.reported.store(true, Ordering::Relaxed);
         threads::remember_own(state);
         threads::keep_name(state);
-        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL; who is met later is so while there
-        // are no sessions of time, and then it does nothing.
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL. A thread is met later only while no
+        // session measures time, and then this does nothing.
         unsafe { wait::begin(state, timers::of_new_threads().wall_interval_ns) };
         timers::arm_new(state).is_ok()
     });
@@ -103,7 +103,7 @@ fn thread_begins(thread: u64) {
 }
 
 fn thread_ends() {
-    // A native thread that goes on to other Ruby threads ends when libc says so.
+    // A native thread that goes on to other Ruby threads ends when libc reports its exit.
     if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
         end(state);
     }
@@ -120,7 +120,7 @@ fn close(state: &ThreadState, cpu_ns: u64) {
     threads::retire(state, cpu_ns);
 }
 
-/// Ends threads whose end Ruby 3.1 left out.
+/// Retires a thread whose exit Ruby 3.1 left out.
 unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
     let state = threads::at(state as usize);
     let is_mine = |state: &&ThreadState| {

@@ -1,4 +1,4 @@
-//! The timers of all threads: they are set as a [`Plan`] says.
+//! The timers of all threads, which are set as a [`Plan`] says.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,11 +20,11 @@ use profiler_core::session::engine::Engine;
 static NEW_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_WALL_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_CPU: AtomicBool = AtomicBool::new(false);
-/// Threads have timers of their own.
+/// Whether threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
-/// And these become perf counters.
+/// Whether these timers become perf counters.
 static PERF: AtomicBool = AtomicBool::new(false);
-/// The timer of the process is ours.
+/// Whether the timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
 /// Gives every thread the timers that the plan has for it, and keeps what it has for threads that start.
@@ -105,7 +105,7 @@ fn measure_walls(plan: &Plan<'_>) {
     CAPTURE.walls.store(measured, Ordering::Relaxed);
 }
 
-/// The plan for a thread that starts now. Any thread may ask, without a lock.
+/// The plan for a thread that starts now. Any thread may call this, without a lock.
 pub(super) fn of_new_threads() -> ThreadPlan {
     ThreadPlan {
         interval_ns: NEW_NS.load(Ordering::SeqCst),
@@ -132,7 +132,7 @@ pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
         return Ok(());
     }
     let armed = arm(state, interval_ns);
-    // The collector disarms without the GVL: what it has not seen, we take away ourselves.
+    // The collector disarms without the GVL. A timer that it has not seen is disarmed here.
     if NEW_NS.load(Ordering::SeqCst) == 0 {
         disarm(state);
     }
@@ -159,8 +159,8 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
     engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && setitimer::is_armed()
 }
 
-/// Gives a thread its timer. Where perf is to tick it is one of the kernel's all the same, for the first milliseconds:
-/// counters take ten times as long to make and to end, and most threads and sessions are short.
+/// Gives a thread its timer. With the engine `perf` too that is a POSIX timer for the first milliseconds. A counter takes ten
+/// times as long to create and to end, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     if perf::is_armed(state) {
         return perf::arm(state, interval_ns);
@@ -173,13 +173,14 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     armed
 }
 
-/// Gives those their counters who have had a timer for a while. For the collector, now and then; says how soon again.
+/// Gives counters to the threads that have had a timer for a while. The collector calls this now and then. The result says
+/// how soon to call it again.
 pub(crate) fn refine() -> Duration {
-    /// A counter costs a percent of that.
+    /// The age at which a timer is replaced. A counter costs a percent of that.
     const WHILE_NS: u64 = 5_000_000;
-    /// Some have to wait for theirs.
+    /// The pause while some threads have to wait for their counters.
     const SOON: Duration = Duration::from_millis(5);
-    /// For threads yet to start, which the collector does not hear of.
+    /// The pause otherwise: the collector is not notified of threads that start.
     const BORN: Duration = Duration::from_millis(25);
     if !PERF.load(Ordering::Relaxed) {
         return Duration::MAX;
@@ -206,17 +207,17 @@ pub(crate) fn refine() -> Duration {
             if armed.is_ok() {
                 thread_timer::disarm(state);
             }
-            // Without a descriptor to spare, the thread keeps its timer, and is asked about again.
+            // Without a descriptor to spare the thread keeps its timer, and is tried again later.
             armed.is_ok() || !room
         });
     }
     again
 }
 
-/// Ends timers that were kept for long enough. While sessions look at other threads, one that nobody looks at any more keeps its
-/// timer for a while, as do all after the session of a request: where each request has a session, the next one needs it, and
-/// to make it and to end it takes 3 us, twice that where the code is not in the caches. What it ticks meanwhile is for nobody.
-/// For the collector, now and then.
+/// Ends timers that were kept for long enough. While sessions profile other threads, one that is no longer profiled keeps its
+/// timer for a while. So do all threads after the session of a request: where each request has a session, the next one needs
+/// the timers. To create and to end one takes 3 us, twice that where the code is not in the caches. Its ticks meanwhile are
+/// for no session. The collector calls this now and then.
 pub(crate) fn end_kept_timers() {
     const LONG_ENOUGH_NS: u64 = 250_000_000;
     let Some(_sampler) = try_lock() else { return };
@@ -242,13 +243,13 @@ pub(crate) fn pause_all() {
     }
 }
 
-/// Takes a thread's timer away.
+/// Ends the timer and the counter of a thread.
 pub(crate) fn disarm(state: &ThreadState) {
     thread_timer::disarm(state);
     perf::disarm(state);
 }
 
-/// Takes all timers away, also those that threads yet to start would get, until the next [`apply`].
+/// Ends all timers, also those that threads yet to start would get, until the next [`apply`].
 pub(crate) fn disarm_all() {
     NEW_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
@@ -258,7 +259,7 @@ pub(crate) fn disarm_all() {
     }
 }
 
-/// In a forked child: the timers did not come along.
+/// Forgets the timers in a forked child, which does not inherit them.
 pub(crate) fn forget_timers() {
     PROCESS_TIMER.store(false, Ordering::Relaxed);
 }

@@ -18,8 +18,8 @@ pub(crate) enum Owner {
     Foreign,
 }
 
-/// The handler that the system reports after we installed ours; 0 before. Not always ours: a library that
-/// stands between (a sanitizer, for one) puts in its own, which calls ours.
+/// The handler that the system reports after we installed ours; 0 before. It is not always ours: a library that
+/// stands between (a sanitizer, for one) installs its own, which calls ours.
 static INSTALLED: AtomicUsize = AtomicUsize::new(0);
 
 /// The present owner of SIGPROF.
@@ -44,8 +44,8 @@ fn current() -> usize {
 /// the default would end the process.
 ///
 /// SA_ONSTACK runs it on the alternate stack that Ruby gives its threads. Near the end of a machine stack the kernel would
-/// else find no room for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
-/// spares the app what EINTR can be spared.
+/// else find no space for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
+/// spares the app every EINTR that can be spared.
 pub(crate) fn install(handler: Handler) {
     // SAFETY: all fields may be zero; a handler of this type is what SA_SIGINFO asks for.
     unsafe {
@@ -58,7 +58,7 @@ pub(crate) fn install(handler: Handler) {
     INSTALLED.store(current(), Ordering::Relaxed);
 }
 
-/// Runs `start`, which makes a native thread, so that the thread takes no signal of the process:
+/// Runs `start`, which creates a native thread, so that the thread takes no signal of the process.
 /// Ruby's own threads are there for that, and SIGPROF would find no Ruby on it.
 pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     // SAFETY: the masks are ours; a thread inherits the mask of its maker.

@@ -12,7 +12,7 @@ use crate::vm;
 /// that address to a function of ours, whatever Ruby reported before.
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 
-/// Makes the key, with what is to be called at the end of a native thread that has a state.
+/// Creates the key, with the function to be called at the end of a native thread that has a state.
 pub(crate) fn call_at_native_end(at_end: unsafe extern "C" fn(*mut std::ffi::c_void)) {
     KEY.get_or_init(|| {
         let mut key = 0;
@@ -61,10 +61,10 @@ pub(crate) fn mine() -> Option<&'static ThreadState> {
     live().find(|state| state.native_id() == me)
 }
 
-/// Whether a hook tells when threads begin and end.
+/// Whether a hook reports the starts and exits of threads.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// The state that [`current`] gave last: mostly it is the same again, and to see that takes 7 ns less than to search for it.
+/// The state that [`current`] gave last. Mostly it is the same again, and to see that takes 7 ns less than to search for it.
 static LAST: AtomicPtr<ThreadState> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Calls into the sampler when a thread begins or ends that no hook on threads reported.
@@ -91,7 +91,7 @@ pub(crate) fn exits(state: &ThreadState) {
     }
 }
 
-/// Whether a hook tells when threads begin and end.
+/// Whether a hook reports the starts and exits of threads.
 pub(crate) fn hooked() -> bool {
     HOOKED.load(Relaxed)
 }
@@ -107,7 +107,7 @@ pub(crate) fn set_hooked(hooked: bool) -> bool {
 #[inline]
 pub(crate) fn current() -> Option<&'static ThreadState> {
     let thread = vm::state::current_thread();
-    // Also the native one: where Ruby 3.1 leaves out the end of a thread, another can begin where its object was.
+    // The native thread is compared as well: where Ruby 3.1 leaves out an exit, another thread can have the object's address.
     let is_current = |it: &&ThreadState| {
         it.object() == thread && it.pthread.load(Relaxed) == native_thread::pthread_self() && it.is_live()
     };
@@ -136,8 +136,8 @@ fn find_current(thread: u64) -> Option<&'static ThreadState> {
     Some(found)
 }
 
-/// The calling thread is met, and no hook will tell of its end. Keeps its name now and then: it gets one when it has
-/// begun, and libc may not tell of its end either, as Ruby 3.1 goes on with the native thread.
+/// Notes that the calling thread was met, as no hook will report its exit. Keeps its name now and then: a thread gets one when it
+/// has begun. libc may not report its exit either, as Ruby 3.1 goes on with the native thread.
 pub(crate) fn meet_untold(state: &ThreadState) {
     let met = state.met.load(Relaxed).saturating_add(1);
     state.met.store(met, Relaxed);

@@ -1,14 +1,14 @@
 //! The registry of Ruby threads: a slab of states that are never freed, only used again.
 //!
 //! A timer carries the address of its thread's state into the handler, and a signal can come after the thread, or
-//! the session, is gone. So a state stays readable for ever, says in which phase of its life it is, and whose.
+//! the session, is gone. So a state stays readable for ever. It says in which phase of its life it is, and whose it is.
 //!
 //! ```text
 //! Free -> Claimed -> Live -> Ended -> Taken -> Free
 //!      register()        retire()   take_ended(), by whoever drains
 //! ```
 //!
-//! Whoever goes through the states visits those alone that are not free: a bit for each says so (`slab.rs`).
+//! A pass through the states visits only those that are not free: a bit for each says so (`slab.rs`).
 
 use std::sync::atomic::{
     AtomicU32,
@@ -108,8 +108,8 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
 }
 
-/// In a forked child: forgets everybody but the thread that forked, which was `me` in the parent and
-/// gets a new life. Nothing when it was not registered.
+/// Forgets, in a forked child, every thread but the one that forked, which was `me` in the parent and gets a new life. Gives
+/// nothing when it was not registered.
 pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static ThreadState> {
     let Some(me) = me else {
         clear();
@@ -128,11 +128,11 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
     Some(state)
 }
 
-/// Forgets everybody: no session runs any more.
+/// Forgets all threads, as no session runs any more.
 pub(crate) fn clear() {
     for state in slab::in_use() {
         let is = |phase| state.phase.compare_exchange(phase, CLAIMED, AcqRel, Relaxed).is_ok();
-        // Who was taken is freed by whoever drains.
+        // A state that was taken is freed by the thread that drains.
         if is(LIVE) || is(ENDED) {
             state.timer.forget();
             slab::free(state);

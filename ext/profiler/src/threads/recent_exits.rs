@@ -1,5 +1,5 @@
-//! The threads that ended last. Ruby lists a thread until all of it is over, and to ask Ruby for its list lets others run: so a
-//! list may name a thread that has just ended.
+//! The threads that ended last. Ruby lists a thread until all of it is over, and to request that list lets others run. So a list
+//! may name a thread that has just ended.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,12 +17,12 @@ pub(crate) fn note(object: u64) {
     COUNT.store(count + 1, Relaxed);
 }
 
-/// How many have ended so far.
+/// The number of threads that have ended so far.
 pub(crate) fn count() -> u64 {
     COUNT.load(Relaxed)
 }
 
-/// Those that have ended since there were `before`, as far as they are kept; whether these are all.
+/// The threads that have ended since there were `before`, as far as they are kept, and whether these are all.
 pub(crate) fn since(before: u64) -> (Vec<u64>, bool) {
     let count = count();
     let many = usize::try_from(count - before).unwrap_or(usize::MAX);

@@ -1,11 +1,11 @@
 //! The states themselves, and a bit for each that says whether it is in use.
 //!
-//! Whoever goes through them (a mark, a start, the ticker) visits as many as are in use, not as many as there ever were: a
-//! process that once had 8,000 threads reads 128 words more than one that never had.
+//! A pass through them (a mark, a start, the ticker) visits the states in use, and not as many as there ever were. A process
+//! that once had 8,000 threads reads 128 words more than one that never had.
 //!
 //! A bit is set between the claim of a state and its first life, and cleared before the state is free again. So a state with a
-//! life that matters to anybody has its bit; and as the bits of a free state are nobody's, the next claim cannot lose its own
-//! to whoever frees.
+//! life that matters to anybody has its bit. The bit of a free state is nobody's, so the next claim cannot lose its own to a
+//! thread that frees.
 
 use std::sync::atomic::{
     AtomicU64, AtomicUsize,
@@ -14,14 +14,14 @@ use std::sync::atomic::{
 
 use crate::threads::state::{ThreadState, CLAIMED, FREE};
 
-/// Threads that can be profiled at once. The slab is zeroed memory, given page by page: what is not used is free.
+/// The most threads that can be profiled at once. The slab is zeroed memory, given page by page: unused pages take none.
 const CAPACITY: usize = 8192;
 const BITS: usize = u64::BITS as usize;
 const WORDS: usize = CAPACITY / BITS;
 
 static SLAB: [ThreadState; CAPACITY] = [const { ThreadState::new() }; CAPACITY];
 static IN_USE: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
-/// Words of [`IN_USE`] from here on never had a bit.
+/// The index from which on the words of [`IN_USE`] never had a bit.
 static USED_WORDS: AtomicUsize = AtomicUsize::new(0);
 /// The time of handlers on threads that are gone, ns.
 static GONE_HANDLER_NS: AtomicU64 = AtomicU64::new(0);
@@ -64,7 +64,7 @@ pub(super) fn claim() -> Option<&'static ThreadState> {
         while let Some(state) = states.get(free.trailing_zeros() as usize) {
             let bit = free & free.wrapping_neg();
             free &= !bit;
-            // Its bit may be clear already, and it not free yet. Acquire pairs with the Release in `free`.
+            // Its bit may be clear already while it is not free yet. Acquire pairs with the Release in `free`.
             if state.phase.compare_exchange(FREE, CLAIMED, Acquire, Relaxed).is_ok() {
                 word.fetch_or(bit, AcqRel);
                 USED_WORDS.fetch_max(number + 1, Release);
@@ -75,7 +75,7 @@ pub(super) fn claim() -> Option<&'static ThreadState> {
     None
 }
 
-/// Frees a state that is in nobody's hands but the caller's.
+/// Frees a state that only the caller uses.
 pub(super) fn free(state: &ThreadState) {
     // Before its bit is cleared: see `handler_ns`.
     let (all_ns, counted_ns) = (state.handler_ns.load(Relaxed), state.gone_handler_ns.load(Relaxed));
@@ -95,12 +95,12 @@ pub(crate) fn handler_ns() -> u64 {
     let own = |state: &ThreadState| {
         state.handler_ns.load(Relaxed).wrapping_sub(state.gone_handler_ns.load(Relaxed))
     };
-    // In this order: who is freed meanwhile counts twice, and not at all in the other.
+    // In this order a state that is freed meanwhile counts twice. In the other order it would not count at all.
     let in_use_ns = in_use().map(own).fold(0, u64::wrapping_add);
     in_use_ns.wrapping_add(GONE_HANDLER_NS.load(Relaxed))
 }
 
-/// All threads that live. Visits states in use alone, however many there once were.
+/// All live threads. Visits states in use alone, however many there once were.
 ///
 /// # Signal safety
 /// Loads.

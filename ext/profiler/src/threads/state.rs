@@ -21,21 +21,21 @@ pub(super) const LIVE: u8 = 2;
 pub(super) const ENDED: u8 = 3;
 pub(super) const TAKEN: u8 = 4;
 
-/// A handler that seems to take longer is asked for its CPU time, as somebody else may have had the processor meanwhile: to
-/// read that clock is where the kernel notices that it is somebody else's turn.
+/// The time from which on the CPU time of a handler counts, as another thread may have had the processor meanwhile. When that
+/// clock is read, the kernel notices that it is another thread's turn.
 const LONG_HANDLER_NS: u64 = 20_000;
-/// A thread runs at least so many times as long as its handler takes: that costs a fifth of it at most, however deep its
-/// stack and however slow the machine.
+/// The least time that a thread runs, as a multiple of the time that its handler takes. So the handler takes a fifth of it at
+/// most, however deep its stack and however slow the machine.
 const RUN_FOR_HANDLER: u64 = 4;
 
-/// Nobody is at its counter.
+/// The phase in which nobody works on its counter.
 const IDLE: u8 = 0;
-/// The collector is.
+/// The phase in which the collector does.
 const AT_WORK: u8 = 1;
-/// It gets none.
+/// The phase in which it gets no counter any more.
 const CLOSED: u8 = 2;
 
-/// Written by the thread's own hooks or with the GVL, read by handlers.
+/// The state of a thread, written by its own hooks or with the GVL, and read by handlers.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct ThreadState {
@@ -44,7 +44,7 @@ pub(crate) struct ThreadState {
     /// The Ruby Thread object, which the mark function keeps while the state is live.
     pub(super) object: AtomicU64,
     pub(super) native_id: AtomicI32,
-    /// Hooks report its end, as they did its start; else it may be in the middle of either, without a stack.
+    /// Whether hooks report its exit, as they did its start. Else it may be in the middle of either, without a stack.
     pub(crate) reported: AtomicBool,
     /// `pthread_self()` of the thread; 0 until it is known.
     pub(crate) pthread: AtomicUsize,
@@ -69,9 +69,9 @@ pub(crate) struct ThreadState {
     pub(crate) cpu_wanted: AtomicBool,
     /// When its handler last ended, on the monotonic clock, ns.
     pub(super) handled_ns: AtomicU64,
-    /// How long it is to run before its next tick, ns, where that is not the interval; else 0.
+    /// The time that it is to run before its next tick, ns, where that is not the interval; else 0.
     pub(super) run_ns: AtomicU64,
-    /// For the ticker: where its CPU clock stood at its last tick and at the last round, and before when no other is due, ns.
+    /// For the ticker: its CPU clock at its last tick and at the last round, and the time before which no tick is due, ns.
     pub(crate) ticked_cpu_ns: AtomicU64,
     pub(crate) visited_cpu_ns: AtomicU64,
     pub(crate) next_tick_ns: AtomicU64,
@@ -87,24 +87,24 @@ pub(crate) struct ThreadState {
     /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
     /// states only grows.
     pub(super) handler_ns: AtomicU64,
-    /// As much of that as was counted when its former lives ended, ns.
+    /// The part of that which was counted when its former lives ended, ns.
     pub(super) gone_handler_ns: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
     pub(crate) stamped_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
-    /// How often it was met while no hook reported threads.
+    /// The number of times that it was met while no hook reported threads.
     pub(super) met: AtomicU32,
-    /// Where its wall clock time goes, where the VM's hooks tell.
+    /// Its wall clock time by what it does, where the VM's hooks report waits.
     pub(crate) walls: WallClock,
-    /// And where they do not.
+    /// The same where they do not.
     pub(crate) sampled: EstimatedWallClock,
     /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
     pub(super) name: [AtomicU64; 2],
 }
 
 impl ThreadState {
-    /// Nobody's yet.
+    /// A free state.
     pub(super) const fn new() -> Self {
         Self {
             phase: AtomicU8::new(FREE),
@@ -166,7 +166,7 @@ impl ThreadState {
         self.object.load(Relaxed)
     }
 
-    /// It as a session begins to look at it, with its CPU clock.
+    /// Its readings as a session begins to profile it, with its CPU clock.
     pub(crate) fn now(&self, cpu_ns: u64) -> ThreadNow {
         let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
         self.sampled.apportion(&walls);
@@ -179,7 +179,7 @@ impl ThreadState {
         }
     }
 
-    /// For the collector: `arm` gives it a counter, unless it is ending. What it says is whether to try again.
+    /// Has `arm` give it a counter, unless it is ending. `arm` says whether to try again. For the collector.
     pub(crate) fn refine(&self, arm: impl FnOnce() -> bool) {
         if self.refining.compare_exchange(IDLE, AT_WORK, Acquire, Relaxed).is_ok() {
             let again = arm();
@@ -187,22 +187,22 @@ impl ThreadState {
         }
     }
 
-    /// For the end of the thread: no counter comes from now on. Waits, some microseconds at most, for one that is on
-    /// its way.
+    /// Keeps it from getting a counter from now on, at the exit of the thread. Waits, some microseconds at most, for one that
+    /// is on its way.
     pub(crate) fn refine_no_more(&self) {
         while self.refining.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(AT_WORK) {
             native_thread::yield_now();
         }
     }
 
-    /// For a new life.
+    /// Lets it get a counter again, in a new life.
     pub(super) fn reset_refining(&self) {
         self.refining.store(IDLE, Relaxed);
     }
 
-    /// Adds what a handler or hook took that began at `begun_ns` and ends at `now_ns`, on the monotonic clock, and gives it, ns.
-    /// Only the thread itself may, and a handler does not interrupt itself: so a load and a store are enough, which wait
-    /// for nothing.
+    /// Adds the time of a handler or hook that began at `begun_ns` and ends at `now_ns`, on the monotonic clock, and gives it,
+    /// ns. Only the thread itself may do so, and a handler does not interrupt itself. So a load and a store are enough, which
+    /// wait for nothing.
     ///
     /// # Signal safety
     /// Loads and stores; a reading of the thread's CPU clock if it was long.
@@ -223,10 +223,10 @@ impl ThreadState {
         self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
     }
 
-    /// How long it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.
+    /// The time that it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.
     /// Nothing where its timer sees to that by itself: the interval is long enough, it was kept before this handler, and it
-    /// is what is set. Of ticks that come `at_random` instants of their intervals two may be near each other, as others are far
-    /// apart: there it is enough that the interval is long.
+    /// is what is set. Of ticks that come `at_random` instants of their intervals two may be near each other, as others are
+    /// far apart. There it is enough that the interval is long.
     ///
     /// # Signal safety
     /// Loads and stores.
@@ -254,7 +254,7 @@ impl ThreadState {
         Some(run_ns)
     }
 
-    /// A tick fell into a GC of the thread, and waits for its end.
+    /// Counts a tick that fell into a GC of the thread, and waits for its end.
     ///
     /// # Signal safety
     /// One load and one store.
@@ -271,7 +271,7 @@ impl ThreadState {
     }
 }
 
-/// CPU clock of a thread that lives, ns. Of one that has ended unseen, what it was at its start.
+/// CPU clock of a live thread, ns. For one that has ended unnoticed, its value at the start.
 pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
     if state.pthread.load(Relaxed) == native_thread::pthread_self() {
         return clock::thread_cpu_ns();

@@ -20,7 +20,7 @@ impl ThreadState {
         }
     }
 
-    /// Has them run from now on. `here` is whether it is the calling thread. With the GVL.
+    /// Starts its wall clocks. `here` is whether it is the calling thread. With the GVL.
     pub(crate) fn walls_on(&self, interval_ns: u64, here: bool) {
         let now_ns = clock::monotonic_ns();
         if HOOKS {
@@ -30,7 +30,7 @@ impl ThreadState {
         }
     }
 
-    /// No longer.
+    /// Stops its wall clocks.
     pub(crate) fn walls_off(&self) {
         let now_ns = clock::monotonic_ns();
         if HOOKS {
@@ -43,14 +43,14 @@ impl ThreadState {
         }
     }
 
-    /// For a new life.
+    /// Resets its wall clocks for a new life.
     pub(super) fn reset_walls(&self) {
         self.walls.reset();
         self.sampled.reset();
     }
 }
 
-/// Somebody looks from now on who has not seen what threads wait in.
+/// Has all threads polled anew, for a session that has no sample yet of what they wait in.
 pub(crate) fn look_again() {
     super::live().for_each(|state| state.sampled.poll_anew());
 }

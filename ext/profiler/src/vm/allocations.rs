@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
-/// Called for each object that the main Ractor makes, when it has its class and its place, and nothing in it yet.
+/// A hook that is called for each object that the main Ractor allocates, when it has its class and its slot but no contents.
 pub(crate) type MadeHook = unsafe extern "C" fn(VALUE, *mut c_void);
 
 /// A [`MadeHook`] whose body is `$body`, with what [`made`] needs as `$what`.
@@ -24,17 +24,17 @@ extern "C" {
     fn rb_add_event_hook2(hook: rb_event_hook_func_t, events: rb_event_flag_t, data: VALUE, flags: c_int);
 }
 
-/// The hook is called also while an exception is on its way, and with two words: its data and what has happened.
+/// The flags of a hook: it is called also while an exception is on its way, and with two words, its data and the event.
 const SAFE_AND_RAW: c_int = 1 | 4;
 
 /// Whether a Ractor that starts while the hook is there kills the process.
 pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
 
-/// Where the VM says how large an object's slot is; 0 where it does not.
+/// The address of the VM's function that gives the size of an object's slot; 0 where there is none.
 static SLOT_SIZE: AtomicUsize = AtomicUsize::new(0);
-/// All slots are of this size where the VM does not say, and most where it does; bytes.
+/// The size of all slots where the VM does not say it, and of most where it does; bytes.
 pub(crate) const ONE_SIZE: u64 = 40;
-/// None is larger, on any Ruby; bytes.
+/// The size of the largest slot of any Ruby; bytes.
 pub(crate) const LARGEST_SLOT: u64 = 640;
 
 fn as_hook(hook: MadeHook) -> rb_event_hook_func_t {
@@ -44,10 +44,10 @@ fn as_hook(hook: MadeHook) -> rb_event_hook_func_t {
     })
 }
 
-/// `hook` is called from now on.
+/// Calls `hook` for each allocated object from now on.
 ///
 /// # Safety
-/// The caller holds the GVL; the hook neither raises nor makes objects.
+/// The caller holds the GVL; the hook neither raises nor allocates objects.
 pub(crate) unsafe fn on_made(hook: MadeHook) {
     // SAFETY: looks a name up among those that are loaded.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
@@ -57,7 +57,7 @@ pub(crate) unsafe fn on_made(hook: MadeHook) {
     unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
 }
 
-/// No longer: undoes [`on_made`] or [`on_freed`].
+/// Undoes [`on_made`] or [`on_freed`].
 ///
 /// # Safety
 /// The caller holds the GVL.
@@ -66,7 +66,7 @@ pub(crate) unsafe fn off_made(hook: MadeHook) {
     let _: c_int = unsafe { rb_sys::rb_remove_event_hook(as_hook(hook)) };
 }
 
-/// `hook` is called for each object that is freed, while garbage is being collected.
+/// Calls `hook` for each object that is freed, while garbage is being collected.
 ///
 /// # Safety
 /// As for [`on_made`]; the hook calls nothing of the VM but [`made`].
@@ -76,7 +76,7 @@ pub(crate) unsafe fn on_freed(hook: MadeHook) {
     unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
 }
 
-/// How many garbage collections there have been.
+/// The number of garbage collections that there have been.
 pub(crate) fn collections() -> u64 {
     // SAFETY: reads a number.
     unsafe { rb_sys::rb_gc_count() as u64 }
@@ -88,15 +88,15 @@ pub(crate) fn collections() -> u64 {
 /// A read.
 ///
 /// # Safety
-/// `what` is what the hook was called with.
+/// `what` is the argument of the hook.
 #[inline]
 pub(crate) unsafe fn made(what: *mut c_void) -> u64 {
     // SAFETY: as promised; raises for other events only.
     unsafe { rb_sys::rb_tracearg_object(what.cast::<rb_trace_arg_t>()) as u64 }
 }
 
-/// The class of an object that has just been made. It can get another one yet: a class gets its metaclass, and what is
-/// hidden from Ruby loses it.
+/// The class of an object that has just been allocated. It can still get another one: a class gets its metaclass, and an
+/// object that is hidden from Ruby loses its class.
 ///
 /// # Signal safety
 /// Two reads.
@@ -123,10 +123,10 @@ pub(crate) unsafe fn class_of_made(object: u64) -> Class {
     Class::of_handle(class)
 }
 
-/// The size of an object's slot, bytes. What it has besides, from `malloc`, comes later.
+/// The size of an object's slot, bytes. Memory that it has from `malloc` besides comes later.
 ///
 /// # Signal safety
-/// Reads what the VM has noted of the page.
+/// Reads the VM's notes of the page.
 ///
 /// # Safety
 /// It is a live object.
@@ -143,7 +143,7 @@ pub(crate) unsafe fn slot_size(object: u64) -> u64 {
     }
 }
 
-/// How many objects this process has made, as the VM counts them. A compaction counts in it on Ruby 3.4.
+/// The number of objects that this process has allocated, as the VM counts them. On Ruby 3.4 a compaction adds to it.
 ///
 /// # Safety
 /// The caller holds the GVL.

@@ -1,8 +1,8 @@
 //! The door to Ruby code: every call that dispatches a method goes through here.
 //!
-//! Such a call may switch threads, and it may raise what has nothing to do with the question: the VM delivers
+//! Such a call may switch threads, and it may raise an exception that has nothing to do with the question. The VM delivers
 //! `Thread#raise`, `Thread#kill`, `Timeout`, `Interrupt` and a trap that raises as the frame of the callee is popped.
-//! So callers finish their state before they ask, or undo it, and an error is always passed on. Nothing here drops one.
+//! So callers finish their state before they ask, or undo it. An error is always passed on: nothing here drops one.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ impl Name {
 /// Calls `receiver.method(*arguments)`.
 ///
 /// # Errors
-/// What the method raises, and what was delivered meanwhile.
+/// The exception that the method raises, or one that was delivered meanwhile.
 pub(crate) fn call<const N: usize>(
     receiver: Value,
     method: &Name,
@@ -71,8 +71,8 @@ pub(crate) fn inspect(value: Value) -> Result<String, Error> {
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
 }
 
-/// An error if the machine stack is almost at its end. Ruby jumps out of whatever runs into it, and what was locked there would
-/// stay locked for ever.
+/// Fails if the machine stack is almost at its end. Ruby jumps out of any code that runs into the end, and a lock that is held
+/// there would stay locked for ever.
 ///
 /// # Errors
 /// SystemStackError.
@@ -84,10 +84,10 @@ pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
     Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
 }
 
-/// Asks what may have no answer, which Ruby tells by a NameError. Nothing then.
+/// Asks a question that may have no answer. Ruby then raises a NameError, and this gives nothing.
 ///
 /// # Errors
-/// All others, and a NameError that somebody sent here: asked again, the question has an answer.
+/// All other exceptions, and a NameError that somebody sent here: asked again, the question has an answer.
 pub(crate) fn unless_undefined<T>(
     ruby: &Ruby,
     question: impl Fn() -> Result<T, Error>,
@@ -103,10 +103,10 @@ pub(crate) fn unless_undefined<T>(
     }
 }
 
-/// Raises what [`call`] gave, in a hook of the VM, which lets it through to the code that it interrupts.
+/// Raises an error of [`call`] in a hook of the VM, which lets it through to the code that the hook interrupts.
 ///
 /// # Safety
-/// Nothing with a destructor is alive in the frames from here to the VM.
+/// Nothing with a destructor is live in the frames from here to the VM.
 pub(crate) unsafe fn raise_from_hook(error: &Error) {
     // SAFETY: the GVL is held, as an error holds a Value; as promised.
     unsafe {
@@ -178,9 +178,9 @@ unsafe fn run<F: FnMut() -> VALUE>(call: &mut F) -> (VALUE, i32) {
     (value, state)
 }
 
-/// Gives `$!` the value that it had before a raise was caught: that may be on its way through a frame further out.
+/// Gives `$!` the value that it had before a raise was caught. That exception may be on its way through an outer frame.
 fn restore(before: VALUE) {
-    // The VM refuses what is no exception: where a thread is being ended, what was caught stays there.
+    // The VM refuses a value that is no exception. So where a thread is being ended, the caught value stays in `$!`.
     // SAFETY: the GVL is held; both calls only read and write a field of the current thread.
     unsafe {
         let is_exception = rb_sys::rb_obj_is_kind_of(before, rb_sys::rb_eException) == rb_sys::Qtrue as VALUE;

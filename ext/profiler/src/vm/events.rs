@@ -4,9 +4,9 @@ use core::ffi::c_int;
 
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
-/// Called on the thread itself, with the GVL, with the event and the Thread object.
+/// A hook that is called on the thread itself, with the GVL, with the event and the Thread object.
 ///
-/// One hook for what begins and ends: the VM asks each hook that is there at each object that is made whether it means
+/// One hook serves both starts and exits. For each allocated object the VM asks each hook that is there whether it means
 /// that, which takes 2 ns.
 pub(crate) type ThreadHook = unsafe extern "C" fn(rb_event_flag_t, VALUE, VALUE, ID, VALUE);
 
@@ -27,7 +27,7 @@ macro_rules! thread_hook {
 }
 pub(crate) use thread_hook;
 
-/// Called once, when the VM is about to go.
+/// A hook that is called once, when the VM is about to shut down.
 pub(crate) type ExitHook = unsafe extern "C" fn(*mut ::rb_sys::ruby_vm_t);
 
 /// An [`ExitHook`] whose body is `$body`.
@@ -40,8 +40,8 @@ macro_rules! exit_hook {
 }
 pub(crate) use exit_hook;
 
-/// Calls `hook` on each thread of the main Ractor before its block, where [`begins`], and after it. Ruby 3.1 leaves
-/// the latter out when an exception ends the thread, also `Thread#kill`.
+/// Calls `hook` on each thread of the main Ractor before its block, where [`begins`] is true, and after it. Ruby 3.1 leaves
+/// out the call after it when an exception ends the thread, or `Thread#kill`.
 ///
 /// # Safety
 /// The caller holds the GVL; the hook neither raises nor lets go of it.
@@ -51,7 +51,7 @@ pub(crate) unsafe fn on_threads(hook: ThreadHook) {
     unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };
 }
 
-/// Whether what a hook was called for is a beginning: of a thread, or of a garbage collection.
+/// Whether the event of a hook is a beginning: that of a thread, or of a garbage collection.
 #[inline]
 pub(crate) fn begins(event: rb_event_flag_t) -> bool {
     let beginnings = rb_sys::RUBY_EVENT_THREAD_BEGIN | rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER;
@@ -71,8 +71,8 @@ pub(crate) unsafe fn off(hook: ThreadHook) {
 /// a process was seen to die of them.
 pub(crate) const GC_HOOKS: bool = cfg!(ruby_gte_3_3);
 
-/// Calls `hook` on each thread as it begins to collect garbage, where [`begins`], and as it is done. One collection is many
-/// such pairs, as sweeping comes in steps.
+/// Calls `hook` on each thread as it begins to collect garbage, where [`begins`] is true, and as it is done. A collection is
+/// many such pairs, as sweeping comes in steps.
 ///
 /// # Safety
 /// The caller holds the GVL; the hook calls nothing of the VM but a walk.
@@ -82,7 +82,7 @@ pub(crate) unsafe fn on_gc(hook: ThreadHook) {
     unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };
 }
 
-/// Calls `last` when the VM is about to go, after the last Ruby code.
+/// Calls `last` when the VM is about to shut down, after the last Ruby code.
 ///
 /// # Safety
 /// The caller holds the GVL; `last` does not call the VM.

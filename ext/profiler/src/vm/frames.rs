@@ -129,7 +129,7 @@ unsafe fn owner(handle: u64, kind: Kind) -> Option<u64> {
 /// Ruby's label of an iseq: `block in <main>`.
 ///
 /// # Safety
-/// The caller holds the GVL and is not in a GC; `iseq` is a live one. Makes no Ruby object.
+/// The caller holds the GVL and is not in a GC; `iseq` is a live one. Allocates no Ruby object.
 pub(crate) unsafe fn label(iseq: u64) -> String {
     // SAFETY: as promised; the label is a String that the iseq holds.
     unsafe { super::text(rb_sys::rb_profile_frame_label(iseq as VALUE)) }

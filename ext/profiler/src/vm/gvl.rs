@@ -1,21 +1,21 @@
-//! Hooks on what threads do with the GVL: wait for it, get it, let go of it. From Ruby 3.3 on; before that the
-//! events do not say which thread they are about, or are not there.
+//! Hooks on what threads do with the GVL: wait for it, get it, release it. They are used from Ruby 3.3 on. Before that the
+//! events do not say which thread they are about, or do not exist.
 
 use core::ffi::c_void;
 
 #[cfg(ruby_gte_3_3)]
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-/// Whether there are such hooks, so that waits are measured.
+/// Whether there are such hooks, so that waits are measured and not sampled.
 pub(crate) const HOOKS: bool = cfg!(ruby_gte_3_3);
 
 /// An event of a thread and the GVL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // nothing makes them there
+#[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // nothing creates them there
 pub(crate) enum GvlEvent {
-    /// It is about to let go of the GVL: it blocks, or its time slice is over. Reported on the thread itself.
+    /// It is about to release the GVL: it blocks, or its time slice is over. Reported on the thread itself.
     Suspended,
-    /// It waits for the GVL. Reported on whichever thread saw to that.
+    /// It waits for the GVL. Reported on the thread that made it ready, whichever that is.
     Ready,
     /// It has the GVL. Reported on the thread itself.
     Resumed,
@@ -23,15 +23,15 @@ pub(crate) enum GvlEvent {
     Exited,
 }
 
-/// Called with the event, the Thread, and what [`tag`] gave that, null if nothing. Mostly under the lock of the VM's
-/// scheduler, so it must not allocate, wait, or call the VM beyond a walk, [`tag`] and [`tag_of`].
+/// A hook that is called with the event, the Thread, and the tag that [`tag`] gave it, null if there is none. That is mostly
+/// under the lock of the VM's scheduler, so it must not allocate, wait, or call the VM beyond a walk, [`tag`] and [`tag_of`].
 pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
 
-/// Runs `work` without the GVL, for what can wait for a thread that has it. What arrives meanwhile (an exception from outside,
-/// a kill) is passed on once `work` is done.
+/// Runs `work` without the GVL, as the work can wait for a thread that has it. An interrupt that arrives meanwhile (an exception
+/// from outside, a kill) is passed on once `work` is done.
 ///
 /// # Errors
-/// What arrived meanwhile; whether `work` ran, it says itself.
+/// The interrupt that arrived meanwhile. Whether `work` ran, only the work itself can say.
 pub(crate) fn without_gvl(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), magnus::Error> {
     unsafe extern "C" fn run<F: FnOnce()>(work: *mut c_void) -> *mut c_void {
         // SAFETY: the address of the closure below, which outlives the call.
@@ -85,7 +85,7 @@ mod raw {
     }
 }
 
-/// Calls `hook` from now on.
+/// Calls `hook` at each such event from now on.
 ///
 /// # Safety
 /// The caller holds the GVL and is not inside such a hook, nor in a forked child whose parent had it.
@@ -136,10 +136,10 @@ pub(crate) unsafe fn unavailable() -> Option<&'static str> {
         .then_some("other tools have taken all keys of the VM for their tags, or other Ractors run already")
 }
 
-/// Gives a thread what the hook is called with. [`unavailable`] found nothing missing before.
+/// Gives a thread the tag that the hook is called with. [`unavailable`] must have found nothing missing before.
 ///
 /// # Safety
-/// The caller holds the GVL; `thread` is a live Thread; whoever is called with `tag` can follow it for ever.
+/// The caller holds the GVL; `thread` is a live Thread; a hook that is called with `tag` can follow it for ever.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn tag(thread: u64, tag: *mut c_void) {
     let key = raw::KEY.load(Ordering::Relaxed);

@@ -14,16 +14,16 @@ pub(crate) struct Method {
     pub(crate) owner: Option<u64>,
     /// The code of the block that it was made of.
     pub(crate) block: Option<u64>,
-    /// It has code of its own.
+    /// Whether it has code of its own.
     pub(crate) code: bool,
-    /// The entry that it stands for: an alias' original, what a refinement hides.
+    /// The entry that it stands for: the original of an alias, or the method that a refinement hides.
     pub(crate) original: Option<u64>,
 }
 
-/// Looks into a method entry. Makes no Ruby object.
+/// Reads the parts of a method entry. Allocates no Ruby object.
 ///
 /// # Safety
-/// The caller holds the GVL and is not in a GC; the entry is alive.
+/// The caller holds the GVL and is not in a GC; the entry is live.
 pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
     let mut it = Method::default();
     let mut made_of = None;
@@ -48,10 +48,10 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
     it
 }
 
-/// Modules included into one class: far more than anybody has.
+/// The most modules included into one class that are followed, far more than any class has.
 const MOST_INCLUSIONS: usize = 10_000;
 
-/// Calls `found` with each entry of the methods that `module` itself has. Makes no Ruby object.
+/// Calls `found` with each entry of the methods that `module` itself has. Allocates no Ruby object.
 ///
 /// # Safety
 /// As [`method`].
@@ -85,7 +85,7 @@ pub(crate) unsafe fn each_own(
     }
 }
 
-/// Ruby's own methods, whatever an app has made of them since.
+/// Ruby's own methods, also where an app has replaced them since.
 static INSTANCE_METHOD: Object = Object::new(|ruby| unbound(ruby, "Module", "instance_method"));
 static SUPER_METHOD: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
 static ORIGINAL_NAME: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod", "original_name"));
@@ -98,7 +98,7 @@ fn unbound(ruby: &Ruby, class: &str, name: &str) -> Result<Value, Error> {
 /// `class.instance_method(name)`.
 ///
 /// # Errors
-/// What Ruby raises.
+/// The exception that Ruby raises.
 pub(super) fn instance_method(ruby: &Ruby, class: Value, name: &str) -> Result<Value, Error> {
     static ASK: Name = Name::new(c"instance_method");
     call(class, &ASK, [ruby.to_symbol(name).as_value()])
@@ -111,13 +111,13 @@ pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
         .try_for_each(|it| it.value(ruby).map(drop))
 }
 
-/// Makes an UnboundMethod of each method of `module`.
+/// Creates an UnboundMethod of each method of `module`.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
 ///
 /// # Safety
-/// The caller holds the GVL; the module is alive and on the machine's stack.
+/// The caller holds the GVL; the module is live and on the machine's stack.
 pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
     let methods = ruby.ary_new();
     let lists: [unsafe extern "C" fn(core::ffi::c_int, *const VALUE, VALUE) -> VALUE; 2] =
@@ -134,7 +134,7 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
             let ask = || bind_call(INSTANCE_METHOD.value(ruby)?, [module, name]);
             let Some(method) = unless_undefined(ruby, ask)? else { continue };
             methods.push(method)?;
-            // What a prepended module overrides.
+            // The method that a prepended module overrides.
             let hidden = bind_call(SUPER_METHOD.value(ruby)?, [method])?;
             if !hidden.is_nil() {
                 methods.push(hidden)?;
@@ -144,10 +144,10 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
     Ok(methods)
 }
 
-/// The entry of a Method or UnboundMethod; nothing for anything else. Makes no Ruby object.
+/// The entry of a Method or UnboundMethod; nothing for anything else. Allocates no Ruby object.
 ///
 /// # Safety
-/// The caller holds the GVL and is not in a GC; the object is alive.
+/// The caller holds the GVL and is not in a GC; the object is live.
 pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> {
     // SAFETY: as promised.
     unsafe {
@@ -159,9 +159,9 @@ pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> 
     }
 }
 
-/// Method and UnboundMethod are one type inside.
+/// Whether `object` is a Method or an UnboundMethod, which are one type inside.
 fn is_method(object: Value) -> bool {
-    // SAFETY: a Value is alive; this looks at its type.
+    // SAFETY: a Value is live; this reads its type.
     unsafe { rb_sys::rb_obj_is_method(object.as_raw()) == rb_sys::Qtrue as VALUE }
 }
 

@@ -25,8 +25,8 @@ pub(crate) mod without_gvl;
 
 use rb_sys::VALUE;
 
-/// The bytes of a Ruby String as text; what is not UTF-8 becomes the replacement character, and
-/// what controls a terminal or turns the direction of writing becomes a space, so that no name can break a page.
+/// The bytes of a Ruby String as text. Bytes that are not UTF-8 become the replacement character. Characters that control a
+/// terminal or turn the direction of writing become spaces, so that no name can break a page.
 ///
 /// # Safety
 /// `string` is a live T_STRING, and the caller holds the GVL.

@@ -1,4 +1,4 @@
-//! The name of a class or module, or what it hangs on where it has none. No code of the app runs.
+//! The name of a class or module, or the objects that describe it where it has none. No code of the app runs.
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RArray, Ruby, Value};
@@ -11,8 +11,8 @@ use crate::vm::objects::{kind, Kind};
 /// The kind of a class or module, with what its name needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Anatomy {
-    /// It has a name: that of a constant, or one that the app gave it. The VM puts addresses into the
-    /// names of constants in what has no name.
+    /// It has a name: that of a constant, or one that the app gave it. The name of a constant in a module without a name has
+    /// an address in it, which the VM puts there.
     Named(String),
     /// The singleton class of an object, which may be a class or module itself.
     SingletonOf(u64),
@@ -54,13 +54,13 @@ pub(crate) unsafe fn anatomy(module: u64) -> Anatomy {
 /// The class of `object` as Ruby code sees it.
 ///
 /// # Safety
-/// The caller holds the GVL; the object is alive.
+/// The caller holds the GVL; the object is live.
 pub(crate) unsafe fn class_of(object: u64) -> u64 {
     // SAFETY: as promised. Reads, and skips singleton classes.
     unsafe { rb_sys::rb_obj_class(object as VALUE) as u64 }
 }
 
-/// The class that an object's own class stands for: the one that is no singleton class.
+/// The class that an object's own class stands for, which is the first that is no singleton class.
 ///
 /// # Safety
 /// The caller holds the GVL; it is a live class.
@@ -72,7 +72,7 @@ pub(crate) unsafe fn real_class(class: u64) -> u64 {
 /// The singleton class of the class `class`, if it has one of its own. `ObjectSpace` hides most of them.
 ///
 /// # Safety
-/// The caller holds the GVL; the class is alive.
+/// The caller holds the GVL; the class is live.
 pub(crate) unsafe fn metaclass(class: u64) -> Option<u64> {
     // SAFETY: every object begins with an RBasic.
     let of = unsafe { (*(class as *const rb_sys::RBasic)).klass };
@@ -88,7 +88,7 @@ unsafe fn superclass(class: VALUE) -> Option<u64> {
     superclass.filter(|it| *it != rb_sys::Qnil as VALUE)
 }
 
-/// An instance variable that Ruby code cannot name, if an object is there.
+/// The object in an instance variable that Ruby code cannot name, if there is one.
 unsafe fn hidden(of: VALUE, name: &core::ffi::CStr) -> Option<u64> {
     // SAFETY: as the callers promise; the name is a C string.
     let value = unsafe { rb_sys::rb_attr_get(of, rb_sys::rb_intern(name.as_ptr())) };
@@ -111,7 +111,7 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
     unsafe { hidden(singleton, c"__attached__").map(|it| it as VALUE) }
 }
 
-/// `ObjectSpace.each_object`, whatever an app has made of it since.
+/// `ObjectSpace.each_object`, also where an app has replaced it since.
 static EACH_OBJECT: Object = Object::new(|ruby| {
     static METHOD: Name = Name::new(c"method");
     let space = ruby.class_object().const_get("ObjectSpace")?;
@@ -123,7 +123,7 @@ pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
     EACH_OBJECT.value(ruby).map(drop)
 }
 
-/// All classes and modules that are alive, but for singleton classes of classes: see [`metaclass`].
+/// All live classes and modules, but for singleton classes of classes: see [`metaclass`].
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.

@@ -1,7 +1,7 @@
 //! The kind and the references of an object of the VM, also of one that Ruby code never sees.
 //!
-//! An object is its VALUE as a number. It is good for as long as nothing lets the GC run, or something
-//! that the GC sees holds it in its place: the machine's stack, or a [`Pinned`].
+//! An object is its VALUE as a number. That number is valid as long as nothing lets the GC run, or as long as something that
+//! the GC sees holds the object in its place: the machine's stack, or a [`Pinned`].
 
 use core::ffi::{c_long, c_void};
 
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// How the VM tells its internal objects apart (imemo.h of Ruby 3.1 to 3.4).
+/// The bits by which the VM tells its internal objects apart (imemo.h of Ruby 3.1 to 3.4).
 const IMEMO_SHIFT: u64 = 12;
 const IMEMO_MASK: u64 = 0xf;
 const IMEMO_METHOD: u64 = 6;
@@ -46,7 +46,7 @@ const IMEMO_ISEQ: u64 = 7;
 /// Reads the first word of the object.
 ///
 /// # Safety
-/// It is an object of the heap, and alive.
+/// It is a live object of the heap.
 #[inline]
 pub(crate) unsafe fn kind(object: u64) -> Kind {
     // SAFETY: the first word of every object holds its flags.
@@ -65,10 +65,10 @@ pub(crate) unsafe fn kind(object: u64) -> Kind {
     }
 }
 
-/// Puts what `object` refers to in `found`, in the order in which the VM marks it. Makes no Ruby object.
+/// Puts the objects that `object` refers to in `found`, in the order in which the VM marks them. Allocates no Ruby object.
 ///
 /// # Safety
-/// The caller holds the GVL and is not in a GC; the object is alive.
+/// The caller holds the GVL and is not in a GC; the object is live.
 pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
     unsafe extern "C" fn note(object: VALUE, found: *mut c_void) {
         // SAFETY: `found` is the Vec below, which nobody else touches meanwhile.
@@ -83,13 +83,13 @@ pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
 /// Whether `object` is a Proc.
 ///
 /// # Safety
-/// The caller holds the GVL; the object is alive.
+/// The caller holds the GVL; the object is live.
 pub(crate) unsafe fn is_proc(object: u64) -> bool {
     // SAFETY: as promised. Only reads its type.
     unsafe { rb_sys::rb_obj_is_proc(object as VALUE) == rb_sys::Qtrue as VALUE }
 }
 
-/// Objects that stay alive and in their places as long as this is on the machine's stack.
+/// Objects that stay live and in their places as long as this is on the machine's stack.
 pub(crate) struct Pinned {
     holder: VALUE,
     room: *mut u64,

@@ -11,8 +11,7 @@ use rb_sys::VALUE;
 use crate::vm::asked::Asked;
 use crate::vm::door::{call, quietly, Name};
 
-/// Whether walking from a signal handler is unsafe here, and why. Asked of the VM once where the
-/// answer cannot change.
+/// Whether walking from a signal handler is unsafe here, and why. The VM is asked once where the answer cannot change.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -97,11 +96,11 @@ pub(crate) fn program(_gvl: &Ruby) -> String {
     }
 }
 
-/// The VM's key under which the main Ractor has something and every other one has nothing. Null until the extension is loaded.
+/// The VM's key under which the main Ractor has a value and every other one has none. Null until the extension is loaded.
 static MAIN_RACTOR: AtomicPtr<rb_sys::rb_ractor_local_key_struct> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Lets the extension's methods run in any Ractor: the machine is guarded by locks of its own. For
-/// the function that Ruby calls when it loads the extension, which the main Ractor does.
+/// Lets the extension's methods run in any Ractor, as the sampler is guarded by locks of its own. Only for the function that
+/// Ruby calls when it loads the extension, which the main Ractor does.
 pub(crate) fn allow_ractors(_gvl: &Ruby) {
     // SAFETY: a `Ruby` proves that the GVL is held. The first call only sets a flag of the loading thread; a key without a
     // type keeps a pointer and never follows it.
@@ -116,7 +115,7 @@ pub(crate) fn allow_ractors(_gvl: &Ruby) {
 }
 
 /// Whether the calling thread belongs to the main Ractor. The GVL that guards most of our state is that Ractor's, and
-/// it alone has our hooks on threads and fibers. A few reads there, a search in a table elsewhere.
+/// it alone has our hooks on threads and fibers. This takes a few reads there, and a search in a table elsewhere.
 pub(crate) fn on_main_ractor() -> bool {
     // Acquire pairs with the Release in `allow_ractors`.
     let key = MAIN_RACTOR.load(Ordering::Acquire);

@@ -35,10 +35,10 @@ pub(crate) unsafe fn install(
     }
 }
 
-/// Where the object is that was at `address`.
+/// The present address of the object that was at `address`.
 ///
 /// # Safety
-/// Only inside the compact function; it was alive when objects were moved.
+/// Only inside the compact function; the object was live when objects were moved.
 pub(crate) unsafe fn moved(address: u64) -> u64 {
     // SAFETY: as promised.
     unsafe { rb_sys::rb_gc_location(address as VALUE) as u64 }
@@ -47,8 +47,7 @@ pub(crate) unsafe fn moved(address: u64) -> u64 {
 /// Keeps the object behind a handle alive and where it is.
 ///
 /// # Safety
-/// Only inside the mark function; `handle` was got while its object was alive and has been marked in
-/// every marking since.
+/// Only inside the mark function; `handle` was read while its object was live and has been marked in every marking since.
 pub(crate) unsafe fn pin(handle: u64) {
     // SAFETY: as promised. `rb_gc_mark` pins, unlike `rb_gc_mark_movable`.
     unsafe { rb_sys::rb_gc_mark(handle as VALUE) };

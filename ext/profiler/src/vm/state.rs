@@ -21,13 +21,13 @@ pub(crate) fn on_ruby_thread() -> bool {
     unsafe { rb_sys::ruby_native_thread_p() != 0 }
 }
 
-/// Where, counted from its native thread's own address, a thread keeps the VM's pointer to what it executes. 0 is
+/// The offset, from its native thread's own address, at which a thread keeps the VM's pointer to what it executes. 0 is
 /// unknown.
 #[cfg(not(ruby_gte_3_2))]
 static EXECUTION: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
-/// Has [`has_stack`] know where to look: asks on the first thread, and on the first that starts, as what is no
-/// different there is the same everywhere.
+/// Finds that offset for [`has_stack`]. Asks on the first thread, and on the first that starts: an offset that is the same on
+/// both is the same everywhere.
 #[cfg(not(ruby_gte_3_2))]
 pub(crate) fn find_stack() {
     use core::sync::atomic::{AtomicBool, Ordering};
@@ -50,8 +50,8 @@ pub(crate) fn find_stack() {
     CONFIRMED.store(true, Ordering::Relaxed);
 }
 
-/// Whether the thread has a stack. One that ends is rid of it word by word, and a walk in between dies; Ruby 3.1 does
-/// not always say before that a thread ends.
+/// Whether the thread has a stack. A thread that ends loses it word by word, and a walk in between crashes. Ruby 3.1 does not
+/// always report before that a thread ends.
 ///
 /// # Signal safety
 /// Four reads. Only after [`on_ruby_thread`] said yes.

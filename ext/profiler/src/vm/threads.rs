@@ -16,13 +16,13 @@ pub(crate) struct RubyThread {
     pub(crate) object: u64,
     /// The operating system's id; nothing before it first runs.
     pub(crate) native_id: Option<i32>,
-    /// `Thread#name`, or `main`; where it was requested.
+    /// `Thread#name`, or `main`, where names were requested.
     pub(crate) name: Option<String>,
-    /// It is the one that runs.
+    /// Whether it is the thread that runs.
     pub(crate) current: bool,
 }
 
-/// Threads that were alive when Ruby was asked. The objects stay alive as long as this is on the machine's stack; the
+/// The threads that were alive when Ruby was asked. The objects stay live as long as this is on the machine's stack. The
 /// threads may have ended since, as each question lets others run.
 #[derive(Debug)]
 pub(crate) struct Threads {
@@ -32,13 +32,13 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Keeps the objects alive up to here.
+    /// Keeps the objects live up to here.
     pub(crate) fn release(self) {
         std::hint::black_box(self.holder.as_raw());
     }
 }
 
-/// All living threads of the Ractor, with their names if they are wanted. Overridden methods of Thread are not called.
+/// All living threads of the Ractor, with their names if requested. Overridden methods of Thread are not called.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -49,8 +49,8 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
     Ok(Threads { list, holder })
 }
 
-/// The same, without names. Threads that have not begun are left out, unless `is_known`: they have a native thread, but no
-/// stack that could be walked.
+/// The same threads, without names. Threads that have not begun are left out, unless `is_known` says that they are known. They
+/// have a native thread, but no stack that could be walked.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -111,7 +111,7 @@ pub(crate) fn identity(value: Value) -> Option<u64> {
     magnus::Thread::from_value(value).map(|thread| thread.as_raw())
 }
 
-/// Methods of Thread, whatever a class of the app has made of them.
+/// Methods of Thread, also where a class of the app has replaced them.
 static NATIVE_ID: Object = Object::new(|ruby| method(ruby, "native_thread_id"));
 static NAME: Object = Object::new(|ruby| method(ruby, "name"));
 static BACKTRACE: Object = Object::new(|ruby| method(ruby, "backtrace"));

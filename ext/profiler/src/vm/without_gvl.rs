@@ -1,8 +1,8 @@
-//! Work without the GVL that an interrupt can always end: files, and what takes long to compute.
+//! Work without the GVL that an interrupt can always end: files, and computations that take long.
 //!
 //! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL. A write to a
-//! disk that does not answer cannot be interrupted, but waiting for it can. Whoever gets an interrupt then leaves at once,
-//! and the work ends alone: so it owns all that it needs, and nothing of Ruby is in it.
+//! disk that does not answer cannot be interrupted, but waiting for it can. A Ruby thread that gets an interrupt leaves at once,
+//! and the work ends alone. So the work owns all that it needs, and nothing of Ruby is in it.
 
 use std::cell::UnsafeCell;
 use std::os::raw::c_void;
@@ -21,7 +21,7 @@ const NAME: &str = "profiler work";
 /// The VM's own way to interrupt a system call: it sends the thread a signal until that is back. `RUBY_UBF_IO` in C.
 const UBF_IO: usize = usize::MAX;
 
-/// Tells the work that nobody waits for it any more.
+/// A flag that says to the work that nobody waits for it any more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abandoned(Arc<AtomicBool>);
 
@@ -117,10 +117,10 @@ unsafe fn call<F: FnMut()>(mut function: F, unblock: usize) {
     }
 }
 
-/// Lets in what waits for this thread: interrupts, and other threads whose turn it is.
+/// Checks for what waits for this thread: interrupts, and other threads whose turn it is.
 ///
 /// # Errors
-/// Whatever interrupts the thread. It goes on to the caller.
+/// The interrupt, whatever it is. It goes on to the caller.
 pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
     let checked = protect(|| {
         // SAFETY: the `Ruby` says that we hold the GVL. It may raise, for which it is protected; nothing is alive in here that has
@@ -131,12 +131,12 @@ pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
     checked.map(drop)
 }
 
-/// Does `work` without the GVL and gives what it gave. A panic in it goes on here.
+/// Does `work` without the GVL and gives its result. A panic in it goes on here.
 ///
 /// # Errors
-/// Whatever interrupts the thread: an exception of a signal or another thread, its end, or a throw out of a trap. The work
-/// is then told that it is [`Abandoned`], and its result is dropped. In a process that was forked by a trap meanwhile
-/// `Profiler::Error`: the work is the parent's.
+/// The interrupt of the thread: an exception of a signal or another thread, its end, or a throw out of a trap. The work is then
+/// marked as [`Abandoned`], and its result is dropped. In a process that was forked by a trap meanwhile, `Profiler::Error`:
+/// the work is the parent's.
 pub(crate) fn without_gvl<T: Send + 'static>(
     ruby: &Ruby,
     work: impl FnOnce(&Abandoned) -> T + Send + 'static,

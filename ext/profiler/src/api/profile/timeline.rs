@@ -12,8 +12,8 @@ impl Profile {
         self.core.timeline.as_ref().map(|it| it.len())
     }
 
-    /// `Native.timeline_chunk(profile, place)`: a flat array of time, place of the row in `Native.rows`, and weights, moment
-    /// after moment; nil behind the last part.
+    /// `Native.timeline_chunk(profile, place)`: a flat array of time, place of the aggregated sample in `Native.rows`, and weights, one
+    /// timeline event after another; nil behind the last chunk.
     pub(super) fn timeline_chunk(ruby: &Ruby, rb_self: &Self, place: usize) -> Result<Option<RArray>, Error> {
         let Some(moments) = rb_self.core.timeline.as_ref().and_then(|it| it.chunk(place)) else {
             return Ok(None);

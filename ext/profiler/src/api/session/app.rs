@@ -26,12 +26,12 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Er
     Ok(())
 }
 
-/// `Native.give_up_objects`: the app makes a Ractor. True if that ends all sampling of objects.
+/// `Native.give_up_objects`: the app creates a Ractor. True if that ends all sampling of objects.
 pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
     fork::catch_up();
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
     if allocation::follows() {
-        ruby.gc_start(); // so that what is dead does not count as alive
+        ruby.gc_start(); // so that unreachable objects do not count as live
     }
     if kills {
         sampler::give_up_objects(
@@ -52,7 +52,7 @@ pub(super) fn give_up(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app trapped SIGPROF")
 }
 
-/// `Native.give_up_to_callcc`: the app has loaded what replaces stacks.
+/// `Native.give_up_to_callcc`: the app has loaded a library that replaces stacks.
 pub(super) fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app loaded continuations (callcc), which replace a stack while it may be walked")
 }

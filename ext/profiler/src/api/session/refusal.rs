@@ -1,4 +1,4 @@
-//! Why a session cannot begin or go on, as exceptions.
+//! The reasons why a session cannot begin or go on, as exceptions.
 
 use magnus::{Error, Ruby};
 
@@ -7,12 +7,12 @@ use crate::sampler::{NotStarted, Refusal};
 use crate::sys::sigprof;
 use crate::vm::exceptions::error;
 
-/// It was stopped or discarded.
+/// The exception for a session that was stopped or discarded.
 pub(super) fn over(ruby: &Ruby) -> Error {
     error(ruby, "NotRunning", "this session has been stopped already")
 }
 
-/// It is another process's.
+/// The exception for a session of another process.
 pub(super) fn gone(ruby: &Ruby) -> Error {
     let message = "the session belongs to a block on a thread of the process that forked this one";
     error(ruby, "NotRunning", message)

@@ -22,11 +22,11 @@ use profiler_core::session::engine::Engine;
 pub(super) struct Stopped {
     taken: Taken,
     config: Arc<Config>,
-    /// Its cost, up to when it was taken: asking Ruby for names allocates objects and takes time.
+    /// Its cost, up to when it was taken, as resolving names in Ruby allocates objects and takes time.
     cost: Stats,
     /// When it was requested, on the monotonic clock.
     asked_ns: u64,
-    /// The process that it is of: in a forked child its handles are kept by nobody.
+    /// The process that it is of, as nobody keeps its handles in a forked child.
     pid: u32,
 }
 
@@ -42,17 +42,17 @@ impl Stopped {
         self.pid == fork::pid()
     }
 
-    /// Lets go of it without names.
+    /// Drops the result without names.
     pub(super) fn abandon(self: Box<Self>) {
         if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
             hub.forget(self.taken.closed);
         }
     }
 
-    /// The Profile.
+    /// The Profile of this result.
     ///
     /// # Errors
-    /// Exceptions that were delivered while Ruby was asked for names. What was taken is given back, and can be requested again.
+    /// Exceptions that were delivered while Ruby resolved names. The result is given back then, and can be requested again.
     pub(super) fn profile(self: Box<Self>, ruby: &Ruby) -> Result<Profile, (Box<Self>, Error)> {
         match self.ask(ruby) {
             Ok(answers) => Ok(self.answered(ruby, answers)),
@@ -60,7 +60,7 @@ impl Stopped {
         }
     }
 
-    /// All that has to be asked of Ruby. The epoch keeps the handles marked meanwhile.
+    /// Ruby's answers to all that has to be asked. The epoch keeps the handles marked meanwhile.
     fn ask(&self, ruby: &Ruby) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);

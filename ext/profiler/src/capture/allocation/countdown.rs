@@ -19,13 +19,13 @@ pub(super) fn hook(every: Window) -> MadeHook {
     }
 }
 
-/// So much is left.
+/// The objects, or bytes, that are left up to the next sample.
 #[inline]
 pub(super) fn left() -> i64 {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// From here to the next look it is so much.
+/// Sets the objects, or bytes, from here to the next sample.
 #[inline]
 pub(super) fn begin(left: i64) {
     LEFT.store(left, Ordering::Relaxed);

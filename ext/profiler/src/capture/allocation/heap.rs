@@ -1,4 +1,4 @@
-//! The live ones of the sampled objects: a hook on freed objects takes them off the list.
+//! The live objects among the sampled ones: a hook on freed objects removes them from the table.
 //!
 //! The hook runs while garbage is being collected. An object with a finalizer counts as freed when it is no longer reachable.
 
@@ -12,10 +12,10 @@ use ::profiler_core::sampling::live_objects::{LiveObject, LiveObjects};
 use crate::capture::allocation::OBJECTS;
 use crate::vm::allocations::{self, made_hook};
 
-/// Objects that are followed at once. 12 MiB, of which only what is used is taken.
+/// The most objects that are tracked at once. The table has 12 MiB, of which only the used part takes memory.
 pub(crate) const CAPACITY: usize = 1 << 18;
 
-/// The hook is there.
+/// Whether the hook is installed.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// The table of live objects: `used` while a session needs it, else `spare`, once it was allocated.
@@ -27,7 +27,7 @@ pub(super) struct Tables {
 impl Tables {
     pub(super) const NONE: Self = Self { used: None, spare: None };
 
-    /// Whether objects are to be followed from now on. With the GVL, outside of the hooks.
+    /// Sets whether live objects are tracked from now on. With the GVL, outside of the hooks.
     pub(super) fn follow(&mut self, wanted: bool) {
         if wanted == HOOKED.swap(wanted, Ordering::Relaxed) {
             return;
@@ -71,7 +71,7 @@ pub(crate) fn alive() -> (Vec<LiveObject>, u64) {
     }
 }
 
-/// Objects have been moved: see [`LiveObjects::relocate`]. For the compact function.
+/// Updates the table after objects have moved: see [`LiveObjects::relocate`]. For the compact function.
 pub(crate) fn relocate(moved: impl FnMut(u64) -> u64) {
     // SAFETY: garbage is being collected, so nobody is in a hook.
     let tracked = unsafe { &mut (*OBJECTS.0.get()).tables.used };

@@ -27,7 +27,7 @@ pub(super) struct Site {
 pub(super) type Frames<'room> = (&'room [u64], &'room [c_int]);
 
 impl Site {
-    /// On the calling thread.
+    /// The site of an allocation on the calling thread.
     #[inline]
     pub(super) fn here(class: Class) -> Self {
         let Some(state) = threads::current() else {
@@ -43,8 +43,8 @@ impl Site {
     }
 }
 
-/// Puts a record into the ring. Where that is full there is nobody to wait for: it is drained, at most 64 records at a
-/// time, as whoever holds the lock for that needs nothing from us.
+/// Puts a record into the ring. Where the ring is full there is nobody to wait for, so it is drained, at most 64 records at a
+/// time. The holder of the lock for that needs nothing from us.
 pub(super) fn send(
     hub: &Hub,
     site: &Site,

@@ -1,8 +1,8 @@
 //! Sums of allocations at the same site, kept for a while: a record for each would cost several times as much as a sample.
 //!
-//! A table in which each place of the program has one room, by a hash of its frames. Who comes to a room that another
-//! has sends the other's sum away, and is itself sent at once, the first time; so its handles are kept by then, and no
-//! other frame can come to have them. The frames themselves are compared: none is taken for another.
+//! Each site has one slot of a table, by a hash of its frames. A site that finds another one in its slot sends the sum of that
+//! one away. Its own first sample is sent at once and not summed up: so its handles are kept by then, and no other frame can
+//! come to have them. The frames themselves are compared, so none is taken for another.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
@@ -27,10 +27,10 @@ struct Room {
     lines: [c_int; FRAMES],
 }
 
-/// See the module.
+/// The table of sums: see the module.
 pub(super) struct Sums {
     rooms: [Room; ROOMS],
-    /// Some slot may be used: to search all of them takes as long as half a session.
+    /// Whether some slot may be used, as to search all of them takes as long as half a session.
     any: bool,
 }
 
@@ -44,8 +44,8 @@ impl Sums {
         Self { rooms: [room; ROOMS], any: false }
     }
 
-    /// The slot of these frames, and whether they are new there; `send` takes what was in it of others. Nothing if they
-    /// are too many.
+    /// The slot of these frames, and whether they are new there. `send` takes the sum of another site that was in it. Nothing
+    /// if the frames are too many.
     #[inline]
     pub(super) fn place(
         &mut self,
@@ -83,14 +83,14 @@ impl Sums {
         }
     }
 
-    /// `send` takes all of it.
+    /// Empties the table: `send` takes all sums.
     pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Allocation)) {
         if ::core::mem::take(&mut self.any) {
             self.rooms.iter_mut().for_each(|room| room.leave(&mut send));
         }
     }
 
-    /// Nothing is left.
+    /// Empties the table and drops all sums.
     pub(super) fn forget(&mut self) {
         self.any = false;
         self.rooms.iter_mut().for_each(|room| room.frames = 0);
