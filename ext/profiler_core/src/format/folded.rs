@@ -21,7 +21,8 @@ use crate::text::clean;
 /// Writes the lines.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, [`Error::TooLong`].
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
+/// [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     for (stack, weight) in fold(profile, of, options.thread_frames, length::IN_A_FILE)? {

@@ -21,8 +21,8 @@ const SUBTITLE_CHARS: usize = 150;
 /// Writes the picture. A profile without weight gives one that says so.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, and
-/// [`Error::NoTimeline`] for a flame chart of a profile that does not know when things were. [`Error::TooLong`].
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type,
+/// [`Error::NoTimeline`] for a flame chart of a profile without a timeline, and [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let (mut colors, legend) = palette::palette(profile, of, |name| unambiguous(&name.replace(';', ":")));
