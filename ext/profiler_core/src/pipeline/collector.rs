@@ -27,7 +27,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 struct Needs {
     /// Whether records may come.
     wanted: AtomicBool,
-    /// Whether the thread sleeps until it is told otherwise.
+    /// Whether the thread sleeps until it is woken, however long that takes.
     resting: AtomicBool,
 }
 
@@ -48,9 +48,8 @@ pub struct Worker {
 }
 
 impl Collector {
-    /// A collector whose thread `spawn` makes, for the [`Worker`] to work on. A few bytes of each are never freed: there is
-    /// one in a
-    /// process.
+    /// A collector whose thread `spawn` starts, for the [`Worker`] to work on. A few bytes of each are never freed: a process
+    /// has only one.
     ///
     /// # Errors
     /// Those of `spawn`.

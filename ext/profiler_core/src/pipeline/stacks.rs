@@ -28,7 +28,7 @@ struct RawNode {
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
     nodes: Interner<RawNode, StackId>,
-    /// Classes of what was made there.
+    /// Classes of the objects that were allocated there.
     classes: Interner<u64, FunctionId>,
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.

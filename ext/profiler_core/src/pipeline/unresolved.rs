@@ -17,7 +17,7 @@ use crate::session::labels::LabelSets;
 use crate::session::spec::Measures;
 use crate::session::Recorder;
 
-/// The result of a session, closed or so far: everything but names, and the right to ask for them.
+/// The result of a session, closed or so far. It has everything but names, and the right to request them.
 #[derive(Debug)]
 #[must_use = "an epoch stays alive until its sessions are resolved or discarded"]
 pub struct Unresolved {
