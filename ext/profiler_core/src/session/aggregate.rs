@@ -30,7 +30,7 @@ use objects::Objects;
 pub struct Aggregate {
     measures: Measures,
     started_ns: u64,
-    /// Whether the time of a thread that is born counts from its birth.
+    /// Whether the time of a thread that starts during the session counts from its start.
     born_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
     accounts: HashMap<ThreadId, Account, FxBuildHasher>,
@@ -43,7 +43,7 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// The aggregate of a session that starts at `started_ns` on the monotonic clock, with the threads that exist
-    /// then. Others count from their birth if `born_inside`, else from where they cross.
+    /// then. Others count from their start if `born_inside`, else from where they enter the session's labels or scope.
     pub fn new(
         measures: Measures,
         started_ns: u64,

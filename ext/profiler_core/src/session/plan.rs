@@ -26,7 +26,7 @@ impl Demand<'_> {
     }
 }
 
-/// What is needed of one thread.
+/// The timers that one thread needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPlan {
     /// The finest interval of its sessions, ns; 0 for no ticks.
@@ -56,13 +56,13 @@ impl<'sessions> Plan<'sessions> {
         Self { demands: demands.collect(), engine, waits_reported }
     }
 
-    /// What is needed of `thread`.
+    /// The timers that `thread` needs.
     #[must_use]
     pub fn of_thread(&self, thread: ThreadId) -> ThreadPlan {
         self.of(|demand| demand.profiles(thread))
     }
 
-    /// What is needed of threads that start from now on.
+    /// The timers of threads that start from now on.
     #[must_use]
     pub fn of_new_threads(&self) -> ThreadPlan {
         self.of(|demand| demand.threads.is_none())
