@@ -1,6 +1,6 @@
 //! The hub of a process: the ring, the counters, and the drain lock with all that it guards.
 //!
-//! The holder of the drain lock is the only consumer of the ring: the collector thread, a session that
+//! The holder of the drain lock is the only consumer of the ring. It is the collector thread, a session that
 //! stops, or the GC when it marks. It holds the lock for at most [`BATCH`] records at a time. Meanwhile it
 //! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason
 //! is that a GC that starts on another thread waits in its mark function for this very lock.
@@ -199,8 +199,8 @@ impl Hub {
         }
     }
 
-    /// The id of a set of labels on the fiber of that number (0: nobody wants to know), good for the epoch of which the
-    /// number comes with it.
+    /// The id of a set of labels on the fiber of that number, 0 if no session wants the number. The id is good for the epoch
+    /// whose number comes with it.
     #[must_use]
     pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
         let mut labels = self.labels();

@@ -57,8 +57,7 @@ pub struct Stats {
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
-    /// CPU time of the process that is of none of the profile's threads, nor of ours, ns; 0 where the session was not to see
-    /// all threads.
+    /// CPU time of the process outside the profile's threads and our own, ns; 0 where the session was not to see all threads.
     pub unseen_cpu_ns: u64,
     /// Objects allocated meanwhile, by the VM's own count; 0 where the session was not to see all of them.
     #[serde(skip_serializing_if = "is_nothing")]

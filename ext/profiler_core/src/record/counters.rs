@@ -76,7 +76,7 @@ counters! {
     dropped_no_frames,
     /// Dropped: the thread was between two fibers, so it was unknown whose labels were its own.
     dropped_in_switch,
-    /// Not dropped, as nothing was requested: the signal came after the session, or its thread, had ended, or from a timer that
+    /// Not dropped, as nothing was requested. The signal came after the session, or its thread, had ended, or from a timer that
     /// is kept for the thread's next session.
     late,
     /// Signals that were not ours.

@@ -23,7 +23,7 @@ use crate::ids::{LabelSetId, ScopeId, ThreadId};
 /// Words of the header.
 const HEADER_WORDS: usize = 9;
 
-/// A stack as the walk left it: handles and lines of equal length, leaf first, and whether the walk
+/// A stack as the walk left it: handles and lines of equal length, leaf first. It also says whether the walk
 /// stopped for want of space (the root side is then missing).
 #[derive(Clone, Copy, Debug)]
 pub struct Walk<'buffers> {
@@ -35,7 +35,7 @@ pub struct Walk<'buffers> {
     pub rootless: bool,
 }
 
-/// Writes a record into the ring, keeping at most `depth` frames: both ends of the stack, with
+/// Writes a record into the ring, keeping at most `depth` frames. A deeper stack keeps both ends, with
 /// [`Synthetic::Truncated`] between (at the root where the root is missing). A record of a garbage collection
 /// has [`Synthetic::Gc`] as its leaf. A wait without frames is that of a thread that has not begun, and blame
 /// without frames that of one that has ended.

@@ -9,8 +9,8 @@
 //! A head of zero says "claimed, not yet published" or "never used", and the consumer stops there.
 //! Because a head can come to lie on any word, the consumer leaves zeros behind.
 //!
-//! `claimed` and `consumed` count words since the beginning and never wrap in practice
-//! (2^64 words at 1 GB/s are over 4,000 years); the place of a word is its count modulo the capacity.
+//! `claimed` and `consumed` count words since the beginning and never wrap in practice: 2^64 words at 1 GB/s
+//! are over 4,000 years. The place of a word is its count modulo the capacity.
 
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
@@ -175,7 +175,7 @@ impl Slot<'_> {
         }
     }
 
-    /// Writes as many words as there are and fit. It is faster than writing them one by one: the space is one
+    /// Writes as many words as there are and fit. It is faster than writing them one by one. The space is one
     /// piece of the ring or two, and within a piece there is nothing to check.
     #[inline]
     pub fn extend(&mut self, mut words: impl ExactSizeIterator<Item = u64>) {

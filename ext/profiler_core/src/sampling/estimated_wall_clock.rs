@@ -1,15 +1,15 @@
 //! The wall clock of one thread, estimated from two clocks and ticks where no hook reports waits, as before Ruby 3.3.
 //!
-//! The running time is what the thread's CPU clock says, and the waiting time is the rest of its wall clock, so the sums
+//! The running time is what the thread's CPU clock says, and the waiting time is the rest of its wall clock. So the sums
 //! are exact. Which stack ran and which waited is sampled. Each tick finds the thread either in a system call that waits,
 //! or not. It takes the part of the time since the last such tick that is of its kind.
 //!
 //! A tick ends such a call with EINTR, so a thread that stands still is spared. If its CPU clock has not moved since the
-//! last poll, it cannot have done anything: its time is that of the stack that was sampled last. But a tick itself moves
-//! the clock. So a thread that was found waiting gets a second tick. If it has slept only once in between, it is still
-//! in the same call, and how far a tick moves its clock is known. As that is a guess from then on, the thread gets
-//! another tick now and then, ever more seldom: after 8 polls, 64, 512 and so on. A thread that is not in the same call
-//! gets a tick at each poll. Leaving one out because of what a thread did would favour what it does next.
+//! last poll, it cannot have done anything. Its time is then that of the stack that was sampled last. But a tick itself
+//! moves the clock. So a thread that was found waiting gets a second tick. If it has slept only once in between, it is
+//! still in the same call, and how far a tick moves its clock is known. As that is a guess from then on, the thread gets
+//! another tick ever more seldom: after 8 polls, 64, 512 and so on. A thread that is not in the same call gets a tick at
+//! each poll. Leaving one out because of what a thread did would favour what it does next.
 //!
 //! [`poll`](EstimatedWallClock::poll) is for the ticker; [`classify`](EstimatedWallClock::classify),
 //! [`fold`](EstimatedWallClock::fold) and [`commit`](EstimatedWallClock::commit) are for the thread's own handler. Each field

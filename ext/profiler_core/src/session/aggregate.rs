@@ -1,13 +1,13 @@
 //! The sums of a session so far: weights by stack, thread, labels and state.
 //!
-//! Law 1 lives here. Each session keeps, for each thread, the clocks up to which it has attributed every
-//! nanosecond to a stack: the CPU clock, and if it measures the wall clock the four parts of that. A
-//! record moves the clocks of its kind on, and its own stack gets the differences. The rest, when
-//! the thread ends or the session closes, goes to the last stack that had the like, or to `(unsampled)`
-//! when there is none. So the sums of a thread are always the thread's own clocks.
+//! Law 1 lives here. For each thread a session keeps the clocks up to which it has attributed every nanosecond
+//! to a stack. They are the CPU clock, and if it measures the wall clock the four parts of that. A record moves
+//! the clocks of its kind on, and its own stack gets the differences. When the thread ends or the session
+//! closes, the rest goes to the last stack that had the like. If there is none, it goes to `(unsampled)`. So
+//! the sums of a thread are always the thread's own clocks.
 //!
-//! A session that selects labels or a scope counts a thread only while it is inside: from the switch that
-//! brings them to the one that takes them away.
+//! A session that selects labels or a scope counts a thread only while it is inside. That is from the switch
+//! that brings them to the one that takes them away.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
