@@ -63,7 +63,7 @@ pub enum Error {
         /// The extensions of all formats.
         known: Vec<&'static str>,
     },
-    /// The profile does not measure what was asked for.
+    /// The profile does not measure the requested quantity.
     NotMeasured {
         /// The name of the sample type.
         asked: &'static str,

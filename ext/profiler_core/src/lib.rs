@@ -1,8 +1,8 @@
 //! The part of the profiler that needs no Ruby: no VM, no clock and no thread but the collector's.
 //!
-//! A room's name says when its code runs or what it owns. Imports go down this page only (`rake imports`):
+//! A module's name says when its code runs or what it owns. Imports go down this page only (`rake imports`):
 //!
-//! | room | what it does |
+//! | module | what it does |
 //! |---|---|
 //! | [`format`] | a profile to bytes, and bytes to a profile: one file or folder a format |
 //! | [`analysis`] | a profile to numbers: one question a file |
@@ -38,8 +38,8 @@ pub mod session;
 mod sync;
 pub mod text;
 
-// The rooms that run in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
-// no `format!` in them but by an import that a reader sees. The attribute holds for the files of a room too.
+// The modules that run in signal handlers and hooks. Without the prelude of std they have `Vec`, `Box` and `format!`
+// only by an import that a reader sees. The attribute holds for the files of a module too.
 #[no_implicit_prelude]
 pub mod claim;
 #[no_implicit_prelude]

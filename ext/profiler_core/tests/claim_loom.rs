@@ -27,7 +27,7 @@ impl Kernel {
     }
 }
 
-/// One sets the timer of a thread that ends, while the app makes a timer of its own.
+/// Sets the timer of a thread that ends, while the app creates a timer of its own.
 #[test]
 fn nobody_sets_a_timer_of_somebody_else() {
     loom::model(|| {
@@ -56,7 +56,7 @@ fn nobody_sets_a_timer_of_somebody_else() {
     });
 }
 
-/// One ends a timer that is unused, while its thread ends and another one begins in its place.
+/// Deletes a timer that is unused, while its thread ends and another one starts in its place.
 #[test]
 fn the_timer_of_a_next_life_stays() {
     loom::model(|| {

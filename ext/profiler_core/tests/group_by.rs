@@ -1,4 +1,4 @@
-//! That grouping by a label gives each sample to one value, and says what it does not know.
+//! Tests that grouping by a label attributes each sample to one value, and says what it does not know.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! That merging is adding: nothing is lost, nothing is made up, and the order does not matter.
+//! Tests that merging is adding: nothing is lost, nothing is made up, and the order does not matter.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -72,7 +72,7 @@ fn profile() -> impl Strategy<Value = Profile> {
 
 type Told = (Vec<(Function, u32)>, Thread, State, Vec<(String, String)>);
 
-/// Each row told without ids, and its weight, whatever the order.
+/// The weights of each aggregated sample, by a text that has names instead of ids, whatever the order.
 fn rows(profiles: &[&Profile]) -> BTreeMap<String, [u64; 9]> {
     let mut rows = BTreeMap::new();
     for (profile, row) in profiles.iter().flat_map(|it| it.samples.iter().map(move |row| (it, row))) {

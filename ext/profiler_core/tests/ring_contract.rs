@@ -1,4 +1,4 @@
-//! What the ring promises, one promise a test.
+//! The promises of the ring, one for each test.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -39,7 +39,7 @@ fn publish_is_seen_whole() {
     });
 }
 
-/// Room is given back only after it was cleaned: the next lap never reads an old head.
+/// Space is returned only after it was zeroed: the next lap never reads an old head.
 #[test]
 fn the_next_lap_finds_zeros() {
     loom::model(|| {

@@ -1,9 +1,9 @@
 //! The changes between two sides of one or more profiles each, and which of them are more than chance.
 //!
-//! A profile is a sample: of the same program no two are alike. What a function weighs is known as well as the number and the
-//! weights of its samples allow, and where a side has several runs, as well as these agree. A change is significant if chance
-//! would bring one like it, of any function, in fewer than one of twenty comparisons of equals: the probabilities are
-//! corrected (Holm) for the number of functions that were compared.
+//! A profile is a sample: two profiles of the same program always differ. The weight of a function is known as well as the
+//! number and the weights of its samples allow. Where a side has several runs, it is known as well as these agree. A change is
+//! significant if fewer than one in twenty comparisons of equals would show one like it, of any function, by chance. To that
+//! end the probabilities are corrected (Holm) for the number of functions that were compared.
 
 mod chance;
 mod run;
@@ -24,7 +24,7 @@ pub struct Compare {
     pub absolute: bool,
 }
 
-/// A function on both sides. Numbers are shares of a run (0 to 1), or weights where [`Compare::absolute`] was asked for.
+/// A function on both sides. Numbers are shares of a run (0 to 1), or weights if [`Compare::absolute`] is set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The function, as the newer side has it, else the older.

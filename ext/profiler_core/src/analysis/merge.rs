@@ -1,17 +1,17 @@
-//! The merge of profiles: their rows summed up, and a header that says in what they differed.
+//! The merge of profiles: their aggregated samples summed up, and a header that lists their differences.
 //!
-//! Nothing is lost and no name is made up. What is equal in every field is one: functions, frames,
-//! stacks, threads, and the rows of one stack, thread, state and set of labels. So whatever is asked of
-//! the merge, the answer is the sum of the answers, in whatever order and groups the profiles came.
+//! Nothing is lost and no name is made up. Functions, frames, stacks and threads that are equal in every field
+//! become one. So do the aggregated samples of one stack, thread, state and set of labels. The answer to any query
+//! of the merge is the sum of the answers of the profiles, in whatever order and groups they were merged.
 //!
-//! Threads are one when native id and name are equal, also those of different processes. The kernel
-//! has one thread of an id at a time, so what looks alike is mostly one thread that was profiled
-//! twice. Where it is not (an id was used again, or containers count from 1 each), nothing in a row
-//! tells: only a whole file has a pid, and a file that is itself a merge has several. To keep apart what
-//! differs in the pid of its file would make the answer depend on what was merged with what first.
+//! Threads become one if their native id and name are equal, also across processes. The kernel has one thread of an
+//! id at a time, so equal ones are mostly one thread that was profiled twice. There are exceptions: an id was used
+//! again, or containers count from 1 each. No sample shows which case it is: only a whole file has a pid, and a
+//! merged file has several. Separating threads by the pid of their file would make the answer depend on which files
+//! were merged first.
 //!
-//! Counts of ticks are added as well. They are of a process: two sessions that ran at once in one
-//! process saw the same ticks, and the sum has these twice.
+//! The counts of ticks are added as well. They are of a process: two sessions that ran at once in one process
+//! counted the same ticks, and the sum has these twice.
 
 mod meta;
 

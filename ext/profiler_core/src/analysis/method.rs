@@ -28,7 +28,7 @@ pub struct Method {
     pub lines: BTreeMap<u32, Both>,
 }
 
-/// Looks at one function of `profile`.
+/// Computes the details of one function of `profile`.
 #[must_use]
 pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> Method {
     let mut weight = Both::default();

@@ -37,8 +37,8 @@ pub struct Top {
     pub rows: Vec<Row>,
 }
 
-/// Weighs the functions of `profile`. Equal weights are ordered by the other weight, then by name
-/// and place, so that the answer does not depend on the order of the profile's rows.
+/// Weighs the functions of `profile`. Equal weights are ordered by the other weight, then by name and place.
+/// So the answer does not depend on the order of the profile's samples.
 #[must_use]
 pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
     let row = |place| Row { function: FunctionId::from_index(place), self_weight: 0, total_weight: 0 };

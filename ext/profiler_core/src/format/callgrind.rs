@@ -28,7 +28,7 @@ struct Costs {
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     options.sample_type_of(profile)?;
     let costs = costs(profile);
@@ -116,7 +116,8 @@ fn or<'text>(text: &'text str, otherwise: &'text str) -> &'text str {
     }
 }
 
-/// A name in full the first time, by its number after that. A function is asked for its name, which may be long, once.
+/// The names of functions: each is written in full the first time, and by its number after that. The name of a function
+/// may be long, so it is computed once.
 #[derive(Default)]
 struct Names {
     numbers: BTreeMap<String, usize>,

@@ -19,7 +19,7 @@ use crate::profile::Profile;
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile has no time, or not the one that was asked for,
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile has no time, or not the requested one, and
 /// [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.time_of(profile)?;

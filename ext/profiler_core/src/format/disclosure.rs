@@ -109,8 +109,8 @@ pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     occurred.chain(unseen(profile)).collect()
 }
 
-/// CPU time that no thread of the profile used. A little of it there always is: Ruby has a thread of its own, and the
-/// clock of the process is not as fine as theirs.
+/// CPU time that no thread of the profile used. There is always a little of it: Ruby has a thread of its own, and the
+/// process clock is not as fine as theirs.
 fn unseen(profile: &Profile) -> Option<String> {
     let unseen_ns = profile.stats.unseen_cpu_ns;
     let all_ns = unseen_ns.saturating_add(profile.total().get(SampleType::Cpu));

@@ -21,7 +21,7 @@ use thread::Thread;
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let names = threads::names(profile);

@@ -21,7 +21,8 @@ use crate::text::clean;
 /// Writes the lines.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, [`Error::TooLong`].
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
+/// [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     for (stack, weight) in fold(profile, of, options.thread_frames, length::IN_A_FILE)? {
@@ -33,9 +34,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 /// The names of a stack's frames, root first.
 pub(super) type Stack = Vec<Rc<str>>;
 
-/// Each distinct stack that weighs something, and the weight. They are in
-/// order frame by frame, so that whatever begins alike stands together (in order of the lines,
-/// `save!` would stand between `save` and its callees).
+/// Each distinct stack that weighs something, and the weight. They are in order frame by frame, so that
+/// stacks that begin alike stand together. (In order of the lines, `save!` would stand between `save` and
+/// its callees.)
 ///
 /// # Errors
 /// [`Error::TooLong`] if they come to more than `most` bytes.

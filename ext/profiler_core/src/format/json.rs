@@ -24,10 +24,10 @@ struct Function<'profile> {
     total: Map<String, Value>,
 }
 
-/// Writes the document. Functions come by their own weight of the type that a report would show, all that weigh anything.
+/// Writes the document. It has all functions with a weight, by their self weight of the type that a report would show.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let total = profile.total();

@@ -1,6 +1,6 @@
 //! The length of a text in which each stack is written out, computed before it is written.
 //!
-//! A frame takes a byte in a file that is read, but a name can have millions: without a limit a small file would fill a disk.
+//! A frame takes a byte in a file that is read, but a name can have millions. Without a limit a small file would fill a disk.
 
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};

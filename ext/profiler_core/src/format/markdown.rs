@@ -12,11 +12,11 @@ use crate::profile::{Function, Profile, SampleType, Weights};
 use crate::text::clean;
 use crate::text::units::percent;
 
-/// Writes the summary: how it was taken, the heaviest functions by their own and by their total weight, the threads. `limit` of
+/// Writes the summary: the header, the heaviest functions by self weight and by total weight, and the threads. The `limit` of
 /// [`Options::text`] is the number of functions in a table.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let mut text = format!("# {}\n\n", plain(&options.title_or(profile, of)));

@@ -48,8 +48,8 @@ pub fn write(format: Format, profile: &Profile, out: &mut dyn Write) -> Result<(
 /// Writes `profile` to `out` as `format`.
 ///
 /// # Errors
-/// As [`write()`], and [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the options ask for what
-/// the profile has not.
+/// As [`write()`], and [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the profile lacks the
+/// requested sample type or label.
 pub fn write_with(
     format: Format,
     profile: &Profile,

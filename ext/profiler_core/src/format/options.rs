@@ -13,7 +13,7 @@ pub struct Options {
     pub title: Option<String>,
     /// The sample type to show where only one can be shown, instead of the profile's default.
     pub sample_type: Option<SampleType>,
-    /// Whether stacks begin with their thread's name, where a format has no other room for it.
+    /// Whether stacks begin with their thread's name, where a format has no other place for it.
     pub thread_frames: ThreadFrames,
     /// The layout of a picture.
     pub style: Style,

@@ -1,6 +1,6 @@
 //! Colours of a picture: the hue says whose code a function is, the shade comes from its name. So two pictures of a program
-//! can be
-//! compared, and what is one's own is found at a glance. Light ones, that differ in brightness too: black text is to be read.
+//! can be compared, and one's own code is found at a glance. The colours are light, as black text is to be read on them, and
+//! they differ in brightness too.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(super) fn palette(
     (colors, legend.join(", "))
 }
 
-/// A bit darker, by the name: neighbours are to be told apart.
+/// Darkens the colour a bit, by the name, so that neighbours can be distinguished.
 fn shaded((r, g, b): Rgb, name: &str) -> Color {
     let sum = name.bytes().fold(0_u32, |sum, it| sum.wrapping_mul(31).wrapping_add(it.into()));
     let of_hundred = 100 - sum % 5 * 4;

@@ -1,12 +1,12 @@
 //! The native file: gzip of a pprof that every pprof tool opens, and that we read back in full.
 //!
-//! What pprof cannot say stands in fields from 5201 on, which other readers skip: the format
-//! version, how the profile was taken, what became of the ticks, class and method names, threads, the timeline.
+//! Data that pprof cannot express is in fields from 5201 on, which other readers skip. They have the format
+//! version, how the profile was recorded, the fates of the ticks, class and method names, threads, and the timeline.
 //! `spec/fixtures/profile.proto` describes all of it.
 //!
-//! Reading gives the profile that was written, except that rows without weight and whatever no row
-//! uses are gone, and that tables are in the order in which the rows first use them, root first.
-//! (A profile fresh from a session is like that already, but for rows without weight.)
+//! Reading gives the profile that was written, with two differences. Aggregated samples without weight are gone, and
+//! so is whatever no sample uses. Tables are in the order in which the samples first use them, root first. (A profile
+//! fresh from a session is like that already, but for samples without weight.)
 
 mod budget;
 mod decode;

@@ -1,7 +1,7 @@
 //! The reader of all formats: the bytes of a file tell which it is.
 //!
-//! Nothing in a file is trusted. What it unpacks to, what that takes in memory, how deep its stacks are and how much they sum
-//! up to is all bounded; what goes beyond is an error that says so.
+//! Nothing in a file is trusted. The size that it unpacks to, the memory that this takes, the depth of its stacks and their
+//! sums are all bounded. A file that goes beyond gives an error that says so.
 
 mod folded;
 mod json;
@@ -16,14 +16,14 @@ use super::pprof;
 use crate::error::Error;
 use crate::profile::Profile;
 
-/// The most that a file may unpack to. A profile of a million distinct stacks stays below; what is
-/// larger is an accident or an attack, and a message in memory is many times its size here.
+/// The most that a file may unpack to. A profile of a million distinct stacks stays below. A larger file is
+/// an accident or an attack, and a message in memory is many times its size here.
 pub(super) const LIMIT_BYTES: u64 = 256 << 20;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads a profile: our own file or any other pprof, a file of speedscope, the JSON of stackprof, or folded stacks; each packed by
-/// gzip or not.
+/// Reads a profile, packed by gzip or not. It is our own file or any other pprof, a file of speedscope, the JSON of
+/// stackprof, or folded stacks.
 ///
 /// # Errors
 /// Each way in which the bytes are not a profile that we can read has its own [`Error`].

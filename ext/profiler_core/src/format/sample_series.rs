@@ -14,8 +14,9 @@ pub(super) struct Share {
     pub(super) weights: Weights,
 }
 
-/// All shares of a profile. Together they weigh what the profile weighs, with or without a timeline: what has no event (the
-/// oldest went, or none was kept) comes first, thread by thread one after the other, stacks that begin alike together.
+/// All shares of a profile. Together they weigh as much as the profile, with or without a timeline. Weights without an event
+/// (the oldest were dropped, or none was kept) come first. In each thread these follow one another, stacks that begin alike
+/// together.
 pub(super) struct Series<'profile> {
     profile: &'profile Profile,
     timeless: Vec<Share>,

@@ -23,10 +23,11 @@ pub(super) const BETWEEN: &str = " - ";
 /// The prefix of the exporter's name in files of ours.
 pub(super) const EXPORTER: &str = "profiler@";
 
-/// Writes the file: all sample types, or the one that the options ask for.
+/// Writes the file: all sample types, or the requested one.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, [`Error::TooLong`].
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
+/// [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let default = options.sample_type_of(profile)?;
     let mut types = vec![default];

@@ -1,8 +1,8 @@
 //! The format of stackprof, as JSON, for its own command and for the viewers that were made for it.
 //!
-//! It counts samples of one interval. Here a sample is a microsecond, or in `wall`, where each sample has a time of its own
-//! in the file, as much as makes it a quarter of a million; an object in `object`. So shares are exact, and sums to within
-//! one sample.
+//! It counts samples of one interval. Here a sample is a microsecond, or in `object` an object. In `wall` each sample has a
+//! time of its own in the file. So the interval there is long enough for a quarter of a million of them. Shares are exact,
+//! and sums to within one sample.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufWriter, Write};
@@ -27,7 +27,7 @@ const MOST_TIMED: u64 = 250_000;
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let total = profile.total().get(of);

@@ -21,8 +21,8 @@ const SUBTITLE_CHARS: usize = 150;
 /// Writes the picture. A profile without weight gives one that says so.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the options ask for what is not there, and
-/// [`Error::NoTimeline`] for a flame chart of a profile that does not know when things were. [`Error::TooLong`].
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
+/// [`Error::TooLong`]. A flame chart of a profile without a timeline gives [`Error::NoTimeline`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let (mut colors, legend) = palette::palette(profile, of, |name| unambiguous(&name.replace(';', ":")));
@@ -48,8 +48,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     draw(&title, &subtitle, of, options.style, lines, Some(&mut colors), out)
 }
 
-/// Writes the picture of what became of `base`: laid out as `profile` is, red where there is more than there was, blue where
-/// there is less. `scale` is what a weight of `base` counts in the unit of `profile`: 1, or what makes their sums equal.
+/// Writes the picture of the changes from `base` to `profile`. It is laid out as `profile` is, red where there is more than
+/// before, blue where there is less. `scale` is what a weight of `base` counts in the unit of `profile`: 1, or the factor
+/// that makes their sums equal.
 ///
 /// # Errors
 /// As [`write()`].
@@ -125,8 +126,8 @@ fn draw(
     Ok(out.flush()?)
 }
 
-/// A frame that cannot be taken for something else in a folded line: `foo 12` at its end would be
-/// two numbers, `# foo` at its beginning a remark. A character without shape or width keeps them apart.
+/// A frame that cannot be taken for something else in a folded line. `foo 12` at its end would be two numbers,
+/// and `# foo` at its beginning a remark. A character without shape or width keeps them apart.
 fn unambiguous(frame: &str) -> String {
     const JOINER: char = '\u{2060}';
     let (before, last) = frame.rsplit_once(' ').unwrap_or(("", frame));

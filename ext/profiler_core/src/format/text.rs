@@ -15,8 +15,8 @@ use crate::profile::Profile;
 /// Writes the report.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the options
-/// ask for what is not there.
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the profile lacks the
+/// requested sample type or label.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let paint = Paint { on: options.text.color };

@@ -18,8 +18,8 @@ enum Command {
     Hold,
 }
 
-/// Bounds of the pause between two drains. To wake up is most of what the collector costs with shallow
-/// stacks, so it does not do so more than four times a second without need.
+/// Bounds of the pause between two drains. With shallow stacks waking up is most of what the collector
+/// costs. So it does not wake up more than four times a second without need.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
 /// The state that both ends share.
@@ -27,7 +27,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 struct Needs {
     /// Whether records may come.
     wanted: AtomicBool,
-    /// Whether the thread sleeps until it is told otherwise.
+    /// Whether the thread sleeps until it is woken, however long that takes.
     resting: AtomicBool,
 }
 
@@ -48,9 +48,8 @@ pub struct Worker {
 }
 
 impl Collector {
-    /// A collector whose thread `spawn` makes, for the [`Worker`] to work on. A few bytes of each are never freed: there is
-    /// one in a
-    /// process.
+    /// A collector whose thread `spawn` starts, for the [`Worker`] to work on. A few bytes of each are never freed: a process
+    /// has only one.
     ///
     /// # Errors
     /// Those of `spawn`.
@@ -100,9 +99,9 @@ impl Drop for Collector {
 
 impl Worker {
     /// The body of the thread: drains, and sleeps just so long that the ring stays far from full. Ends
-    /// when the commanding end is gone. After each round `look_after` is called, for the thread to tell its
-    /// own cost and to do what else has to be done now and then. It says after which pause it wants to be
-    /// called again at the latest.
+    /// when the commanding end is gone. After each round it calls `look_after`, for the thread to report its
+    /// own cost and to do other work that is due now and then. `look_after` returns the longest pause before
+    /// its next call.
     pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, look_after: &dyn Fn() -> Duration) {
         let mut pause = PAUSE.0;
         while let Ok(command) = self.next(pause) {

@@ -33,7 +33,7 @@ pub(crate) struct Session {
 pub(crate) struct Epoch {
     pub(crate) stacks: Stacks,
     pub(crate) names: NameCache,
-    /// Sessions that may still ask for names.
+    /// Sessions that may still request names.
     pub(crate) users: usize,
 }
 

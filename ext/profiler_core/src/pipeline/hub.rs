@@ -1,9 +1,9 @@
 //! The hub of a process: the ring, the counters, and the drain lock with all that it guards.
 //!
-//! Whoever holds the drain lock is the one consumer of the ring: the collector thread, a session
-//! that stops, or the GC when it marks. It is held for at most [`BATCH`] records at a time, and its
-//! holder never parks, never waits for the GVL, never calls the VM and never makes a Ruby object: a
-//! GC that starts meanwhile on another thread waits in its mark function for this very lock.
+//! The holder of the drain lock is the only consumer of the ring. It is the collector thread, a session that
+//! stops, or the GC when it marks. It holds the lock for at most [`BATCH`] records at a time. Meanwhile it
+//! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason
+//! is that a GC that starts on another thread waits in its mark function for this very lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,8 +28,8 @@ pub use fork::ForkGuard;
 /// Words of the scratch buffer: the longest record that can be, so that draining never allocates for it.
 const SCRATCH_WORDS: usize = 16 * 1024;
 
-/// The one meeting place of producers, sessions, GC and collector thread. Made once, never freed, so
-/// that a signal that comes too late finds it.
+/// The meeting place of producers, sessions, GC and collector thread. It is created once and never freed,
+/// so that a signal that comes too late finds it.
 #[derive(Debug)]
 pub struct Hub {
     /// The ring in which records wait.
@@ -63,9 +63,8 @@ impl Hub {
         }
     }
 
-    /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that
-    /// exist, asked for before this call: who ended before that is settled first, and is not for this
-    /// session.
+    /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that exist, listed before
+    /// this call. A thread that ended before that is settled first, and does not belong to this session.
     pub fn open(
         &self,
         spec: SessionSpec,
@@ -130,7 +129,7 @@ impl Hub {
         threads: &[ThreadLife],
     ) -> Option<Unresolved> {
         self.take(session, registry, threads, |drain, place| {
-            drain.epoch.users += 1; // the copy asks for names too
+            drain.epoch.users += 1; // the copy requests names too
             drain.sessions.get(place).map(|it| it.state.clone())
         })
     }
@@ -174,7 +173,7 @@ impl Hub {
         }
     }
 
-    /// Resolves the result of a session with the names that were asked for. The epoch ends with its last
+    /// Resolves the result of a session with the names that it requested. The epoch ends with its last
     /// session, and its handles are released.
     pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
         let mut drain = self.lock();
@@ -200,8 +199,8 @@ impl Hub {
         }
     }
 
-    /// The id of a set of labels on the fiber of that number (0: nobody wants to know), good for the epoch of which the
-    /// number comes with it.
+    /// The id of a set of labels on the fiber of that number, 0 if no session wants the number. The id is good for the epoch
+    /// whose number comes with it.
     #[must_use]
     pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
         let mut labels = self.labels();

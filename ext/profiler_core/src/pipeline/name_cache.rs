@@ -53,7 +53,7 @@ pub fn brace<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The name of a method without the numbers that template engines put at its end, which are others in each
+/// The name of a method without the numbers that template engines put at its end. These differ in each
 /// process: `_app_views_posts_show_html_erb__1234567_890` of ActionView, `__tilt_1234` of Tilt.
 #[must_use]
 pub fn without_ids(method: &str) -> &str {

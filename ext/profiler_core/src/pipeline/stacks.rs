@@ -1,9 +1,9 @@
 //! The stacks of an epoch: a tree of frames in which parents always come before their children.
 //!
 //! A stack is one number, the node of its leaf; its callers are that node's ancestors. Consecutive stacks of a thread share
-//! most of their frames, from the root on: so each is compared with the thread's last one first, and only what differs is
-//! walked through the tree. Where much differs, the whole raw stack is looked up. Handles are kept once each: they are what
-//! the GC has to mark and what the VM is asked to name.
+//! most of their frames, from the root on. So each is first compared with the thread's last one, and only the frames that
+//! differ are walked through the tree. Where many differ, the whole raw stack is looked up. Handles are kept once each: the
+//! GC has to mark them, and the VM is asked to name them.
 
 use hashbrown::HashTable;
 
@@ -28,7 +28,7 @@ struct RawNode {
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
     nodes: Interner<RawNode, StackId>,
-    /// Classes of what was made there.
+    /// Classes of the objects that were allocated there.
     classes: Interner<u64, FunctionId>,
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.

@@ -17,7 +17,7 @@ use crate::session::labels::LabelSets;
 use crate::session::spec::Measures;
 use crate::session::Recorder;
 
-/// The result of a session, closed or so far: everything but names, and the right to ask for them.
+/// The result of a session, closed or so far. It has everything but names, and the right to request them.
 #[derive(Debug)]
 #[must_use = "an epoch stays alive until its sessions are resolved or discarded"]
 pub struct Unresolved {
@@ -146,7 +146,7 @@ impl Unresolved {
 
     /// Resolves the handles, once `names` knows every one. Meta and stats are left to the caller.
     ///
-    /// Handles that turn out to be one function become one: the VM makes new objects for a method
+    /// Handles that turn out to be one function become one. The VM allocates new objects for a method
     /// that is defined again on the same line, and the reader means the same method.
     pub(crate) fn resolve(self, names: &NameCache) -> Resolved {
         let mut functions: Interner<Function, FunctionId> = Interner::default();
@@ -231,8 +231,8 @@ fn with_detail(labels: &[(String, String)], detail: Vec<(&'static str, String)>)
 /// The identity of a row.
 type RowKey = (StackId, usize, LabelSetId, State, Detail);
 
-/// Sums rows of the same identity, in the order in which they first come; with the id of their labels and their details,
-/// and the new id of each row.
+/// Sums rows of the same identity, in the order in which they first come, and returns the new id of each row. Each sum has
+/// the id of its labels and its detail.
 fn summed(
     rows: impl ExactSizeIterator<Item = (RowKey, Weights)>,
 ) -> (Vec<(Sample, LabelSetId, Detail)>, Vec<RowId>) {

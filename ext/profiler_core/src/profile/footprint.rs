@@ -1,4 +1,4 @@
-//! The memory that a profile takes, so that a garbage collector can be told.
+//! The memory that a profile takes, to be reported to a garbage collector.
 
 use std::mem::size_of;
 

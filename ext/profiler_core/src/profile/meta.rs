@@ -11,11 +11,11 @@ use crate::record::counters::Counts;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Meta {
-    /// Modes asked for: `cpu`, ...
+    /// The requested modes: `cpu`, ...
     pub modes: Vec<String>,
     /// The engine: `thread_timer`, `safepoint`.
     pub engine: Cow<'static, str>,
-    /// Interval asked for, ns.
+    /// The requested interval, ns.
     pub interval_ns: u64,
     /// The sampling window in objects; 0 where none was sampled, or the window was in bytes.
     #[serde(skip_serializing_if = "is_nothing")]
@@ -60,13 +60,12 @@ pub struct Stats {
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
-    /// CPU time of the process that is of none of the profile's threads, nor of ours, ns; 0 where the session was not to see
-    /// all threads.
+    /// CPU time of the process outside the profile's threads and our own, ns; 0 where the session was not to see all threads.
     pub unseen_cpu_ns: u64,
-    /// Objects that were made meanwhile by the VM's own count; 0 where the session was not to see all of them.
+    /// Objects allocated meanwhile, by the VM's own count; 0 where the session was not to see all of them.
     #[serde(skip_serializing_if = "is_nothing")]
     pub vm_objects: u64,
-    /// Time that stopping took before names were asked for, ns.
+    /// Time that stopping took before names were requested, ns.
     pub stop_ns: u64,
     /// Time that naming took, ns.
     pub names_ns: u64,

@@ -1,13 +1,14 @@
-//! The timeline of a profile: the shares that its rows consist of, each with its time.
+//! The timeline of a profile: the shares of its aggregated samples, each with its time.
 //!
-//! A row says how much a stack weighs, not when. A [`TimelineEvent`] is one share of a row: the weight of one record, and
-//! at the end what was attributed then. So its thread, stack, state and labels stand in the row alone, what is done to the
-//! rows is done to the events as well, and the events of a row together weigh what the row weighs, unless some had to
-//! go: at most [`MAX_EVENTS`] are kept, then the oldest go and are counted.
+//! An aggregated sample says how much a stack weighs, not when. A [`TimelineEvent`] is one share of it: the weight of one
+//! record, or a weight that was attributed at the end. Its thread, stack, state and labels are stored in the aggregated
+//! sample alone, so a change to the samples changes the events as well. The events of an aggregated sample together weigh
+//! as much as the sample, unless some were dropped. At most [`MAX_EVENTS`] are kept; beyond that the oldest are dropped
+//! and counted.
 //!
-//! In memory events are bytes, some ten each: numbers of seven bits a byte, times and rows as differences to the
-//! event before. They lie in chunks that can be read one by one, so that the oldest go without a look at the others,
-//! and a chunk that is full never changes, so that a copy shares it.
+//! In memory events are bytes, some ten each: numbers of seven bits a byte, with times and rows as differences from the
+//! event before. They lie in chunks that can be read one by one, so the oldest are dropped without reading the others.
+//! A full chunk never changes, so that a copy shares it.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -22,15 +23,15 @@ mod tests;
 /// The most events that a timeline keeps.
 pub const MAX_EVENTS: usize = 1_000_000;
 
-/// Events of a chunk: so many go at once when there are too many.
+/// Events of a chunk: so many are dropped at once when there are too many.
 const CHUNK_EVENTS: usize = 4_096;
 
-/// A timeline event: a share of a row, with its time.
+/// A timeline event: a share of an aggregated sample, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineEvent {
     /// The end of the time that it weighs, ns since the start of the profile.
     pub time_ns: u64,
-    /// The row, a place in [`crate::profile::Profile::samples`].
+    /// The aggregated sample, as a place in [`crate::profile::Profile::samples`].
     pub row: RowId,
     /// The weights of the share.
     pub weights: Weights,
@@ -187,9 +188,10 @@ impl FromIterator<TimelineEvent> for Timeline {
 
 /// Events as bytes, each after the one before. Nothing of another chunk is needed to read it.
 ///
-/// An event is: which sample types have a weight (a bit each, from bit 1 on; bit 0 if the time goes back), how far the
-/// time goes, how far the row (bit 0 if back), and the weights. All are numbers of seven bits a byte, the lowest first,
-/// with the eighth bit set in all bytes but the last.
+/// An event is the set of sample types that have a weight, the distance of its time, the distance of its row, and the
+/// weights. The set has a bit for each type, from bit 1 on, and bit 0 if the time goes back. The distance of the row has
+/// bit 0 set if the row goes back. All are numbers of seven bits a byte, the lowest first, with the eighth bit set in all
+/// bytes but the last.
 #[derive(Clone, Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,

@@ -62,7 +62,7 @@ counters! {
     captured_in_gc,
     /// Records among these whose stack was cut.
     truncated,
-    /// Dropped: the ring had no room.
+    /// Dropped: the ring was full.
     dropped_full,
     /// Dropped: all scratch buffers were in use.
     dropped_busy,
@@ -74,19 +74,19 @@ counters! {
     dropped_not_ruby,
     /// Dropped: there was no frame on the stack.
     dropped_no_frames,
-    /// Dropped: the thread was between two fibers, so whose labels are its own could not be told.
+    /// Dropped: the thread was between two fibers, so it was unknown whose labels were its own.
     dropped_in_switch,
-    /// Not dropped, as nothing was asked: the signal came after the session, or its thread, had ended, or from a timer that is
-    /// kept for the thread's next session.
+    /// Not dropped, as nothing was requested. The signal came after the session, or its thread, had ended, or from a timer that
+    /// is kept for the thread's next session.
     late,
     /// Signals that were not ours.
     foreign,
-    /// Ticks that the kernel folded into the one before (it cannot fire faster than its own tick).
+    /// Ticks that the kernel coalesced with the one before (it cannot fire faster than its own tick).
     overrun,
     /// Ticks that found a thread in a system call that waits, and may have ended that with EINTR. None where waits are
     /// measured.
     waits_interrupted,
-    /// Threads that could not be profiled: no room in the registry, or no timer to be had.
+    /// Threads that could not be profiled: the registry was full, or no timer was available.
     threads_refused,
 }
 

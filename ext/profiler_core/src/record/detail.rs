@@ -21,7 +21,8 @@ pub enum Detail {
     Live(Class, Age),
 }
 
-/// The age of an object: the number of garbage collections that it has seen, roughly: none, 1, 2 to 3, 4 to 7 and so on.
+/// The age of an object: roughly the number of garbage collections that it has seen. Ages are none, 1, 2 to 3, 4 to 7 and so
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Age(u8);
 

@@ -56,11 +56,11 @@ impl RawFrame {
 pub enum Synthetic {
     /// Frames left out of a stack that is too deep.
     Truncated = 8,
-    /// The collector of garbage.
+    /// The garbage collector.
     Gc = 16,
-    /// Time of a thread of which no stack was ever taken.
+    /// Time of a thread of which no stack was ever sampled.
     Unsampled = 24,
-    /// A thread that was made and has not run yet.
+    /// A thread that was started and has not run yet.
     ThreadStart = 32,
     /// A thread that has ended.
     ThreadEnd = 40,

@@ -1,8 +1,8 @@
 //! Records as they cross the ring: a [`Header`] and the frames of one stack, leaf first, as words.
 //!
-//! The clocks are absolute. The aggregate of a session computes the weight of a record, from the clocks of
-//! the record before: so the next record carries the time of one that was dropped, and two sessions
-//! with different spans can read the same record.
+//! The clocks are absolute. The aggregate of a session computes the weight of a record from the clocks of the
+//! record before. So the record after a dropped one carries its time, and two sessions with different spans
+//! can read the same record.
 //!
 //! ```text
 //! word 0      thread (32 bits) | state (8) | kind (8) | number of frames (16)
@@ -23,8 +23,8 @@ use crate::ids::{LabelSetId, ScopeId, ThreadId};
 /// Words of the header.
 const HEADER_WORDS: usize = 9;
 
-/// A stack as the walk left it: handles and lines of equal length, leaf first, and whether the walk
-/// stopped for want of room (the root side is then missing).
+/// A stack as the walk left it: handles and lines of equal length, leaf first. It also says whether the walk
+/// stopped for want of space (the root side is then missing).
 #[derive(Clone, Copy, Debug)]
 pub struct Walk<'buffers> {
     /// The handle of each frame.
@@ -35,10 +35,10 @@ pub struct Walk<'buffers> {
     pub rootless: bool,
 }
 
-/// Writes a record into the ring, keeping at most `depth` frames: both ends of the stack, with
-/// [`Synthetic::Truncated`] between (at the root where the root is missing). One of garbage that
-/// was collected has [`Synthetic::Gc`] as its leaf; a wait without frames is that of a thread that has not begun, and
-/// blame without frames that of one that has ended.
+/// Writes a record into the ring, keeping at most `depth` frames. A deeper stack keeps both ends, with
+/// [`Synthetic::Truncated`] between (at the root where the root is missing). A record of a garbage collection
+/// has [`Synthetic::Gc`] as its leaf. A wait without frames is that of a thread that has not begun, and blame
+/// without frames that of one that has ended.
 ///
 /// # Signal safety
 /// Runs in the handler: neither allocates nor waits.
@@ -49,7 +49,7 @@ pub struct Walk<'buffers> {
 pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usize) -> Result<(), Full> {
     let have = walk.handles.len().min(walk.lines.len());
     let synthetic = kind.leaf(header.thread, have);
-    // What we add has to find room among the `depth`, and a count has 16 bits in the record.
+    // The synthetic leaf counts towards `depth`, and a count has 16 bits in the record.
     let depth = depth.clamp(3, usize::from(u16::MAX)) - usize::from(synthetic.is_some());
     let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
         let room = depth - 1;

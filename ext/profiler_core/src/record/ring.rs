@@ -1,16 +1,16 @@
 //! The bounded ring between the producers of records and their one consumer.
 //!
-//! Many producers, one consumer, records of any length. A producer may be a signal handler that
-//! interrupted another producer on the same thread, so no path waits for anybody: a push either
-//! finds room or says [`Full`]. The words are atomics, so there is nothing `unsafe` here: the worst
-//! that a wrong caller can get is a wrong number.
+//! It has many producers, one consumer, and records of any length. A producer may be a signal handler that
+//! interrupted another producer on the same thread. So no path waits for anybody: a push either finds space
+//! or returns [`Full`]. The words are atomics, so there is nothing `unsafe` here: the worst that a wrong
+//! caller can get is a wrong number.
 //!
 //! A record is its head, which holds its length in words (head included), and then its payload.
 //! A head of zero says "claimed, not yet published" or "never used", and the consumer stops there.
 //! Because a head can come to lie on any word, the consumer leaves zeros behind.
 //!
-//! `claimed` and `consumed` count words since the beginning and never wrap in practice
-//! (2^64 words at 1 GB/s are over 4,000 years); the place of a word is its count modulo the capacity.
+//! `claimed` and `consumed` count words since the beginning and never wrap in practice: 2^64 words at 1 GB/s
+//! are over 4,000 years. The place of a word is its count modulo the capacity.
 
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
@@ -18,7 +18,7 @@ use ::std::vec::Vec;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// There was no room for the record; nothing was written.
+/// The error of a full ring: there was no space for the record, and nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -32,7 +32,7 @@ pub struct Ring {
     consumed: AtomicU64,
 }
 
-/// The room of one record, being filled word by word. Words that are not written stay zero.
+/// The space of one record, which is filled word by word. Words that are not written stay zero.
 #[derive(Debug)]
 pub struct Slot<'ring> {
     ring: &'ring Ring,
@@ -66,11 +66,11 @@ impl Ring {
         claimed.saturating_sub(consumed) as usize
     }
 
-    /// Claims room for a payload of `len` words, lets `fill` write it, and publishes it.
+    /// Claims space for a payload of `len` words, lets `fill` write it, and publishes it.
     ///
     /// # Signal safety
     /// Runs on any thread, also inside a handler that interrupted this very function. Never waits:
-    /// the loop goes round again only when another producer has just got its room.
+    /// the loop goes round again only when another producer has just claimed its space.
     ///
     /// # Errors
     /// [`Full`] when the payload and its head do not fit.
@@ -82,7 +82,7 @@ impl Ring {
             // Acquire pairs with the Release in `pop`: the zeros that it left are there before we
             // write over them.
             let consumed = self.consumed.load(Ordering::Acquire);
-            // `consumed` can be ahead of a stale `at`; then there is room, and the exchange fails.
+            // `consumed` can be ahead of a stale `at`; then there is space, and the exchange fails.
             if (at + need).saturating_sub(consumed) > self.words.len() as u64 {
                 return Err(Full);
             }
@@ -175,15 +175,15 @@ impl Slot<'_> {
         }
     }
 
-    /// Writes as many words as there are and fit. Faster than one by one: the room is one piece of the
-    /// ring or two, and within a piece there is nothing to check.
+    /// Writes as many words as there are and fit. It is faster than writing them one by one. The space is one
+    /// piece of the ring or two, and within a piece there is nothing to check.
     #[inline]
     pub fn extend(&mut self, mut words: impl ExactSizeIterator<Item = u64>) {
         while words.len() > 0 && self.next < self.end {
             let place = self.next as usize & (self.ring.words.len() - 1);
             let room = self.ring.words.get(place..).unwrap_or(&[]);
             let fits = room.len().min(words.len()).min((self.end - self.next) as usize);
-            // The room leads, so that the iterator loses no word when it ends.
+            // The words of the ring lead, so that the iterator loses no word when they end.
             room.iter()
                 .take(fits)
                 .zip(words.by_ref())

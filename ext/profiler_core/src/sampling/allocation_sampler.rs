@@ -1,8 +1,8 @@
 //! The sampler of allocations: of every window of consecutive objects, one chosen at random.
 //!
 //! Every object has the same chance, whatever the rhythm in which the program allocates, as each window draws its own
-//! random object. Compared with independent gaps of the same mean that is as even as chance can be: no window has two
-//! samples and none has none, so a sum varies less, never more. And the weight of a sample is known: the window.
+//! random object. Compared with independent gaps of the same mean, that is as even as chance can be. Each window has
+//! exactly one sample, so a sum varies less, never more. And the weight of a sample is known: the window.
 //!
 //! Objects are numbered from 1 on. All that were counted are attributed, at the latest by [`AllocationSampler::close_window`].
 //!

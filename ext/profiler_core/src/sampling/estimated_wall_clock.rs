@@ -1,15 +1,15 @@
 //! The wall clock of one thread, estimated from two clocks and ticks where no hook reports waits, as before Ruby 3.3.
 //!
-//! Running is what the thread's CPU clock says, waiting the rest of its wall clock, so the sums are exact. Which stack
-//! ran and which waited is sampled: each tick finds the thread either in a system call that waits, or not, and takes the
-//! part of the time since the last such tick that is of its kind.
+//! The running time is what the thread's CPU clock says, and the waiting time is the rest of its wall clock. So the sums
+//! are exact. Which stack ran and which waited is sampled. Each tick finds the thread either in a system call that waits,
+//! or not. It takes the part of the time since the last such tick that is of its kind.
 //!
 //! A tick ends such a call with EINTR, so a thread that stands still is spared. If its CPU clock has not moved since the
-//! last poll, it cannot have done anything: its time is that of the stack that was seen last. But a tick itself moves
-//! the clock. So a thread that was found waiting gets a second tick, and if it has slept but once in between it is still
-//! in the same call, and how far a tick moves its clock is known. As that is a guess from then on, it is asked again,
-//! ever more seldom: after 8 polls, 64, 512 and so on. A thread that is not in the same call gets a tick at each poll: to leave
-//! one out by what a thread did would favour what it does next.
+//! last poll, it cannot have done anything. Its time is then that of the stack that was sampled last. But a tick itself
+//! moves the clock. So a thread that was found waiting gets a second tick. If it has slept only once in between, it is
+//! still in the same call, and how far a tick moves its clock is known. As that is a guess from then on, the thread gets
+//! another tick ever more seldom: after 8 polls, 64, 512 and so on. A thread that is not in the same call gets a tick at
+//! each poll. Leaving one out because of what a thread did would favour what it does next.
 //!
 //! [`poll`](EstimatedWallClock::poll) is for the ticker; [`classify`](EstimatedWallClock::classify),
 //! [`fold`](EstimatedWallClock::fold) and [`commit`](EstimatedWallClock::commit) are for the thread's own handler. Each field
@@ -23,7 +23,7 @@ use crate::record::WallTimes;
 
 mod clocks;
 
-/// Each time it was asked and still stood there, it is left alone so many times longer.
+/// The factor by which a thread is left alone longer, each time that a tick has found it still standing there.
 const PATIENCE: u32 = 8;
 /// No CPU clock stands there.
 const UNKNOWN: u64 = u64::MAX;
@@ -60,7 +60,7 @@ pub struct EstimatedWallClock {
     sent_ns: AtomicU64,
     /// Whether it was sent one because it stood still. For the handler.
     stands: AtomicBool,
-    /// The number of polls that found it standing still since it was asked, and the number after which it is asked again.
+    /// The number of polls that found it standing still since its last tick, and the number after which it gets another.
     stood: AtomicU32,
     patience: AtomicU32,
     /// Its waiting clock when it was last found standing still.

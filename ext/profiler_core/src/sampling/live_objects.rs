@@ -1,12 +1,12 @@
 //! The table of live objects: those that were sampled and are not freed yet, by address.
 //!
-//! It is made once, with its whole capacity: nothing here allocates afterwards, as hooks write to it where objects are
-//! allocated and freed. Most objects that are freed are not in it, so a small table of counts is asked first.
+//! It is allocated once, with its whole capacity. Nothing here allocates afterwards, as hooks write to it where objects
+//! are allocated and freed. Most objects that are freed are not in it, so a small table of counts is checked first.
 
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
 use ::std::collections::HashSet;
-use ::std::vec; // only where the table is made
+use ::std::vec; // only where the table is allocated
 
 use crate::record::ObjectId;
 
@@ -93,14 +93,14 @@ impl LiveObjects {
         self.live == 0
     }
 
-    /// The number of objects that it had no room for since it was cleared.
+    /// The number of objects for which it had no free slot since it was cleared.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
     /// Adds the object at `address`, allocated after `born` garbage collections. An object that was there is gone, as an
-    /// address has one at a time. `None` where there is no room.
+    /// address has one at a time. `None` if no slot is free.
     pub fn insert(&mut self, address: u64, born: u64) -> Option<ObjectId> {
         self.remove(address);
         let slot = match self.free.checked_sub(1) {

@@ -1,10 +1,10 @@
 //! A clock that is measured where its segments end, with the decision which of these segments is sampled.
 //!
-//! Thresholds lie on it as Poisson arrivals, the interval apart on average and in no rhythm: a segment is sampled if a
+//! Thresholds lie on it as Poisson arrivals, the interval apart on average and in no rhythm. A segment is sampled if a
 //! threshold lies in it, whatever the rhythm of the program. The weight of a sample ends at the last of its thresholds;
-//! what comes after that is for the next sample. So the segments of one stack get, on average, as much as they are long,
-//! and all is attributed. (If the sample at hand got it, the rest of a long segment would be missing to the short one
-//! after it: of 5 ms and 0.3 ms in turn at 1 ms the short one got a quarter of its share.)
+//! the time after that is for the next sample. So the segments of one stack get, on average, as much as they are long,
+//! and all is attributed. (If the sample at hand got the rest of a long segment, the short one after it would lack that
+//! time. With segments of 5 ms and 0.3 ms in turn, at 1 ms, the short ones got a quarter of their share.)
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering::Relaxed};

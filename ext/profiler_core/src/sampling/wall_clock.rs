@@ -3,9 +3,9 @@
 //! Three of them are measured where they end; running is what is left. That a thread blocks is provisional: only
 //! when it says that it is ready, or runs again, was it a wait. If it blocks again instead, it has been running.
 //!
-//! Written by the thread itself, in hooks of the VM, but for `ready_ns`, which whoever wakes it writes. Read by the
-//! thread's own handler, which may have interrupted a hook: so what has ended is added first, and what is open is
-//! cleared after. In between running looks shorter than it is, and catches up.
+//! The thread itself writes it, in hooks of the VM; only `ready_ns` is written by whoever wakes it. The thread's own
+//! handler reads it, and may have interrupted a hook. So what has ended is added first, and what is open is cleared
+//! after. In between running looks shorter than it is, and catches up.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -194,8 +194,8 @@ impl WallClock {
         due
     }
 
-    /// The clocks for the record of a segment that has just ended: `now` has the whole of it, the result as much as the record
-    /// stands for.
+    /// The clocks for the record of a segment that has just ended. `now` has the whole of it, the result as much as the record
+    /// weighs.
     #[inline]
     #[must_use]
     pub fn attributed(&self, now: &WallTimes) -> WallTimes {

@@ -1,13 +1,13 @@
 //! The sums of a session so far: weights by stack, thread, labels and state.
 //!
-//! Law 1 lives here. Each session keeps, for each thread, the clocks up to which it has attributed every
-//! nanosecond to a stack: the CPU clock, and if it measures the wall clock the four parts of that. A
-//! record moves the clocks of its kind on, and its own stack gets the differences. The rest, when
-//! the thread ends or the session closes, goes to the last stack that had the like, or to `(unsampled)`
-//! when there is none. So the sums of a thread are always the thread's own clocks.
+//! Law 1 lives here. For each thread a session keeps the clocks up to which it has attributed every nanosecond
+//! to a stack. They are the CPU clock, and if it measures the wall clock the four parts of that. A record moves
+//! the clocks of its kind on, and its own stack gets the differences. When the thread ends or the session
+//! closes, the rest goes to the last stack that had the like. If there is none, it goes to `(unsampled)`. So
+//! the sums of a thread are always the thread's own clocks.
 //!
-//! A session that selects labels or a scope counts a thread only while it is inside: from the switch that
-//! brings them to the one that takes them away.
+//! A session that selects labels or a scope counts a thread only while it is inside. That is from the switch
+//! that brings them to the one that takes them away.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -30,7 +30,7 @@ use objects::Objects;
 pub struct Aggregate {
     measures: Measures,
     started_ns: u64,
-    /// Whether the time of a thread that is born counts from its birth.
+    /// Whether the time of a thread that starts during the session counts from its start.
     born_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
     accounts: HashMap<ThreadId, Account, FxBuildHasher>,
@@ -43,7 +43,7 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// The aggregate of a session that starts at `started_ns` on the monotonic clock, with the threads that exist
-    /// then. Others count from their birth if `born_inside`, else from where they cross.
+    /// then. Others count from their start if `born_inside`, else from where they enter the session's labels or scope.
     pub fn new(
         measures: Measures,
         started_ns: u64,

@@ -1,6 +1,6 @@
 //! The ways to make a thread tick.
 
-/// What makes a thread tick, and where its stack is walked then.
+/// A way to make a thread tick: the source of the signal, and the place where the stack is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// The kernel's counter of each thread's CPU time; the handler walks.
@@ -9,14 +9,14 @@ pub enum Engine {
     ThreadTimer,
     /// A thread of ours that signals the threads that run; the handler walks.
     Ticker,
-    /// One timer on the CPU clock of the process; the handler walks.
+    /// A single timer on the CPU clock of the process; the handler walks.
     Setitimer,
     /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts.
     /// For VMs whose frames are not whole at every instruction. Skewed towards those points.
     Safepoint,
 }
 
-/// What raises the signal.
+/// The source of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// A perf counter of each thread.
@@ -29,7 +29,7 @@ pub enum Trigger {
     Setitimer,
 }
 
-/// Where the stack is walked.
+/// The place where the stack is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkAt {
     /// In the signal handler.
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    /// What raises its signals.
+    /// The source of its signals.
     #[must_use]
     pub fn trigger(self) -> Trigger {
         match self {
@@ -66,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// Where it walks.
+    /// The place where it walks.
     #[must_use]
     pub fn walks_at(self) -> WalkAt {
         match self {

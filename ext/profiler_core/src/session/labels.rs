@@ -40,9 +40,9 @@ impl LabelSets {
         }
     }
 
-    /// The id of a set on the fiber of that number, 0 where nobody wants to know that. When there is no room the number goes
-    /// first; then the values become [`OTHER`]; when there are too many different names as well, it is the empty set. All
-    /// are counted.
+    /// The id of a set on the fiber of that number, 0 if no session wants the number. Once there are too many sets, the number
+    /// is dropped first, then the values become [`OTHER`]. When there are too many different names as well, it is the empty
+    /// set. All of these are counted.
     pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
         let wanted = (set.clone(), fiber);
         if let Some(id) = self.sets.find(&wanted) {
@@ -56,7 +56,7 @@ impl LabelSets {
             return id;
         }
         if let Some(plain) = plain {
-            self.refused = refused + 1; // once, if the labels found no room either
+            self.refused = refused + 1; // once, if the labels were refused as well
             return plain;
         }
         self.refused += 1;
@@ -160,7 +160,7 @@ mod tests {
             let id = sets.intern(&labels, fiber);
             assert_eq!(sets.get(id), &labels);
         }
-        // Nothing, the labels alone, and each number that found room.
+        // Nothing, the labels alone, and each number that found a place.
         assert_eq!(sets.refused(), 2 * MAX_SETS as u64 - (MAX_SETS as u64 - 2));
     }
 }

@@ -1,8 +1,8 @@
 //! The timers that all sessions together need, as a value.
 //!
 //! The extension computes a [`Plan`] whenever a session starts, pauses, resumes or stops, and applies it. Each thread ticks
-//! at the finest interval of the sessions that profile it; each session weighs its samples by clocks, so a tick that is
-//! finer than it needs does no harm.
+//! at the finest interval of the sessions that profile it. Each session weighs its samples by clocks, so ticks that are
+//! finer than it needs do no harm.
 
 use crate::ids::ThreadId;
 use crate::session::engine::{Engine, Trigger, WalkAt};
@@ -26,7 +26,7 @@ impl Demand<'_> {
     }
 }
 
-/// What is needed of one thread.
+/// The timers that one thread needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPlan {
     /// The finest interval of its sessions, ns; 0 for no ticks.
@@ -56,13 +56,13 @@ impl<'sessions> Plan<'sessions> {
         Self { demands: demands.collect(), engine, waits_reported }
     }
 
-    /// What is needed of `thread`.
+    /// The timers that `thread` needs.
     #[must_use]
     pub fn of_thread(&self, thread: ThreadId) -> ThreadPlan {
         self.of(|demand| demand.profiles(thread))
     }
 
-    /// What is needed of threads that start from now on.
+    /// The timers of threads that start from now on.
     #[must_use]
     pub fn of_new_threads(&self) -> ThreadPlan {
         self.of(|demand| demand.threads.is_none())
@@ -89,8 +89,8 @@ impl<'sessions> Plan<'sessions> {
         self.demands.iter().any(|demand| demand.wall)
     }
 
-    /// How often the ticker goes round, ns: as the engine, or to see which threads wait where the VM does not report that.
-    /// 0 lets it rest.
+    /// The interval at which the ticker goes round, ns; 0 lets it rest. It does so as the engine, or to see which threads wait
+    /// where the VM does not report that.
     #[must_use]
     pub fn ticker_interval_ns(&self) -> u64 {
         let needs_it = |demand: &&Demand<'_>| self.ticker_is_engine() || !self.waits_reported && demand.wall;

@@ -5,7 +5,7 @@ use crate::profile::timeline::{Timeline, TimelineEvent};
 use crate::session::key::{Key, Weight};
 use crate::session::spec::Measures;
 
-/// Keeps what an aggregate gives to its rows, in the order in which it is told.
+/// The recorder of a timeline: keeps the weights that an aggregate attributes, in the order in which it reports them.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     measures: Measures,

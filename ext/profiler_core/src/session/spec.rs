@@ -96,7 +96,7 @@ impl Default for Measures {
 pub struct SessionSpec {
     /// The measures of the session.
     pub measures: Measures,
-    /// Only these threads; all, also those yet to be born, if nothing.
+    /// Only these threads; all, also those that have not started yet, if nothing.
     pub threads: Option<Vec<ThreadId>>,
     /// Only while all of these labels are current. Empty is always.
     pub labels: LabelSet,

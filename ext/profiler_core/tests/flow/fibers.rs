@@ -1,4 +1,4 @@
-//! Which fiber a sample is of, for sessions that want to know.
+//! The fiber that a sample is of, for sessions that request it.
 
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
@@ -26,7 +26,7 @@ fn fibers_are_told_apart_only_to_sessions_that_ask() {
             walls: WallTimes { gvl_ns: at, ..WallTimes::default() },
         };
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
-        // The one who had the GVL meanwhile has fibers as well.
+        // The thread that had the GVL meanwhile has fibers as well.
         for kind in [Kind::Wait, Kind::Blame { holder: ThreadId(2), labels: of(fiber + 2) }] {
             push(&hub.ring, kind, &header, walk, 2048).unwrap();
         }

@@ -23,7 +23,7 @@ fn records_become_rows_and_every_nanosecond_has_one() {
     record(&hub, 1, State::Gc, 1_450, &[]);
     registry.0.lock().unwrap().push(life(2, 100, 170, "two"));
     registry.0.lock().unwrap().push(life(3, 100, 101, "three"));
-    // The last one lives, was born in the session, and was never sampled.
+    // The last thread still runs, was started in the session, and was never sampled.
     let alive = [life(1, 1_000, 1_500, "one"), life(4, 50, 90, "four")];
     let profile = finish(&hub, session, &registry, &alive);
 
@@ -275,7 +275,7 @@ fn in_a_forked_child_sessions_go_on_with_the_thread_that_forked_and_nothing_is_c
     record(&hub, 1, State::Running, 10, &[16]);
     hub.before_fork().start_over(100, &[orphan], Some(ThreadId(2)), Some(now(3, 0)));
     assert_eq!(hub.fill(), 0);
-    record(&hub, 3, State::Running, 107, &[32]); // born at 100 by its header, but inside since its clock stood at 0
+    record(&hub, 3, State::Running, 107, &[32]); // started at 100 by its header, but inside since its clock stood at 0
     let alive = [life(3, 100, 110, "child")];
     let sum = |session| finish(&hub, session, &registry, &alive).total().get(SampleType::Cpu);
     assert_eq!([sum(all), sum(other), sum(forker)], [110, 0, 110]);

@@ -1,4 +1,4 @@
-//! One profile with a bit of everything, for the golden files.
+//! A profile with a bit of everything, for the golden files.
 
 use profiler_core::profile::{Function, Marker, Meta, Profile, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;

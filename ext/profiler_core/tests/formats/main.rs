@@ -1,4 +1,4 @@
-//! What every format writes, and that the native one comes back, whatever the file says.
+//! Tests of the bytes that every format writes, and of reading them back. No file makes a reader panic.
 //!
 //! `UPDATE_GOLDEN=1 cargo test` accepts what is written now as golden.
 #![cfg(not(loom))]

@@ -1,6 +1,5 @@
-//! Protobuf by its wire format alone: what the golden file of the native format is made with, so
-//! that it does not share the field numbers of the code that it checks. The names are those of
-//! `spec/fixtures/profile.proto`.
+//! Protobuf by its wire format alone. It writes the golden file of the native format, so that this file does
+//! not share the field numbers of the code that it checks. The names are those of `spec/fixtures/profile.proto`.
 
 use std::fmt::Write;
 use std::io::Read;

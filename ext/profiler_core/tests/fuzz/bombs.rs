@@ -23,8 +23,8 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// A pprof of another program: one function that is inlined into itself `lines` times, `samples` of it with `labels` labels
-/// each, and a name of `length` bytes.
+/// A pprof of another program: one function that is inlined into itself `lines` times, with a name of `length` bytes. There
+/// are `samples` samples of it with `labels` labels each.
 pub(crate) fn foreign(lines: usize, samples: usize, labels: usize, length: usize) -> Vec<u8> {
     let name = "n".repeat(length);
     let strings = ["", "cpu", "ns", &name].map(|it| field(6, it.as_bytes())).concat();

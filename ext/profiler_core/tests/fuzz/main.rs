@@ -182,10 +182,10 @@ fn seconds() -> u64 {
 /// No input any more.
 const OVER: u64 = u64::MAX;
 
-/// One test at a time: what they take is counted together.
+/// The lock that lets one test run at a time, as the memory that they take is counted together.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Ends the process when an input takes too long: a test that hangs tells nobody which it was.
+/// Ends the process when an input takes too long: a test that hangs does not report which input it was.
 fn watch(inputs: &'static AtomicU64) {
     std::thread::spawn(move || {
         let (mut last, mut since) = (0, Instant::now());

@@ -30,7 +30,7 @@ impl ThreadRegistry for Ended {
     }
 }
 
-/// What happens next.
+/// A step of the world: an event of a thread or of the session.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// A thread runs, waits, waits for the GVL and collects for so long; then comes a record, or not.
@@ -39,7 +39,7 @@ pub(crate) enum Step {
     Labels { thread: usize, labels: usize },
     /// A thread ends, and another begins in its place.
     End { thread: usize },
-    /// The session looks away, or looks again.
+    /// The session pauses, or resumes.
     Pause,
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn labels(value: &str) -> LabelSet {
     LabelSet::EMPTY.with([("job".to_owned(), Some(value.to_owned()))])
 }
 
-/// What a session saw of these steps: a snapshot in the middle, and all.
+/// The profiles that a session takes of these steps: a snapshot in the middle, and the whole.
 pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
     let mut world = World::new();
     let spec =
@@ -202,7 +202,7 @@ pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Pro
     [middle.unwrap_or_else(|| whole.clone()), whole]
 }
 
-/// What the events of each row weigh.
+/// The sums of the weights of each row's events.
 pub(crate) fn sums(profile: &Profile) -> Vec<Weights> {
     let mut sums = vec![Weights::default(); profile.samples.len()];
     profile.timeline.as_ref().unwrap().iter().for_each(|it| sums[it.row.index()].add(&it.weights));

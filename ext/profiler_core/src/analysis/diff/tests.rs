@@ -6,8 +6,8 @@ use crate::rng;
 
 const COMPARE: Compare = Compare { of: SampleType::Cpu, total: false, absolute: false };
 
-/// A run of a program with 50 functions, the first of which has a fifth of the time, times `slower`: each tick falls on one by
-/// chance, and each run leans a bit to some of them.
+/// A run of a program with 50 functions. The first has a fifth of the time, times `slower`, and the others share the rest.
+/// Each tick falls on one of them by chance. Each run favours some of them a bit, by `lean`.
 fn run(seed: u64, ticks: u64, slower: f64, lean: f64) -> Profile {
     let mut bits = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut unit = || {

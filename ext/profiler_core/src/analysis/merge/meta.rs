@@ -1,8 +1,8 @@
-//! The header of a merge. What all profiles agree on stays; what differs becomes a note that lists it.
+//! The header of a merge. Values that all profiles share stay; values that differ become a note that lists them.
 //!
-//! A merge can be merged again, and again (a day's file that each hour is added to), so the notes made
-//! here are also read here: lists grow instead of standing beside each other, and what a field cannot
-//! say (two pids) is not forgotten. (A value with a `; ` in it comes back in pieces; no text is lost.)
+//! A merge can be merged any number of times, such as a day's file to which each hour is added. So the notes
+//! written here are also read here. Lists grow instead of standing beside each other, and a value that its field
+//! cannot hold (two pids) is kept. (A value with a `; ` in it comes back in pieces; no text is lost.)
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -227,7 +227,7 @@ impl<'profile> Thread<'profile> {
         Ok(write!(out, r#","length":{}}},"#, self.marks.len())?)
     }
 
-    /// Allocations are told apart by class, live objects by stack.
+    /// Writes the allocations, which differ in class and stack, and the live objects, which differ in stack alone.
     fn write_allocations<W: Write>(&self, out: &mut W) -> Result<(), Error> {
         let columns = |out: &mut W, all: &[Allocation]| -> Result<(), Error> {
             array(out, "time", all, |out, it| ms(out, it.at_ns))?;

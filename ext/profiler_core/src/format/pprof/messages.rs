@@ -68,8 +68,8 @@ pub(super) struct Profile {
     pub(super) timeline: Option<Timeline>,
 }
 
-/// The front of the file: the version once more, so that a file that was cut is not taken for another
-/// program's, and the timeline, so that the rest still ends with `sample_thread`.
+/// The front of the file: the version once more, and the timeline. With the version here, a file that was cut
+/// is not taken for another program's. With the timeline here, the rest still ends with `sample_thread`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Front {
     #[prost(uint64, tag = "5201")]

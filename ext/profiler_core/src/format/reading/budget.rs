@@ -1,6 +1,5 @@
-//! The budget of reading a file, by its size: in a few bytes a file can name the same long text, or the same thousands of
-//! inlined
-//! calls, again and again.
+//! The budget of reading a file, by its size. In a few bytes a file can name the same long text, or the same thousands of
+//! inlined calls, again and again.
 //!
 //! Real files stay far below. A frame of a stack takes a byte of its file at least, and has names of a hundred bytes.
 
