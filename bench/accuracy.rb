@@ -3,11 +3,11 @@
 require_relative "contenders"
 require_relative "truths"
 
-# How far a profile is from the truth that the program kept of itself (truths.rb). One process, one run, one profiler.
+# Measures how far a profile is from the truth that the program kept of itself (truths.rb). One process, one run, one profiler.
 module Bench
   module Accuracy
-    # A row of a profile: the names of its stack's methods, outermost first, whether it is GC, how much it weighs (in
-    # whatever, only shares are looked at) and how many samples it stands for.
+    # An aggregated sample of a profile: the names of its stack's methods, outermost first, whether it is GC, its weight (in
+    # any unit, as only shares are compared) and its number of samples.
     Row = Struct.new(:methods, :gc, :weight, :samples)
 
     WORK = File.expand_path("truths.rb", __dir__)
@@ -36,7 +36,7 @@ module Bench
       attr_reader :engine
     end
 
-    # The peer, its samples all alike. It has GC as a stack of its own.
+    # The peer. Its samples weigh all the same, and GC is a stack of its own.
     class Stackprof
       def initialize(mode, _only)
         require "stackprof"
@@ -64,7 +64,7 @@ module Bench
 
       private
 
-      # The raw form is a row of: a length, as many frames from the outermost on, and a count.
+      # The raw form is a sequence of: a length, as many frames from the outermost on, and a count.
       def each_stack(raw)
         return enum_for(:each_stack, raw) unless block_given?
 
@@ -79,14 +79,14 @@ module Bench
 
     PROFILERS = { "ours" => Ours, "stackprof" => Stackprof }.freeze
 
-    # What is asked: the program, the mode, and of which state's time (nil: all).
+    # The cases: the program, the mode, and the state whose time counts (nil: all).
     RUNNING = {
       "mixed, cpu" => ["mixed", :cpu, nil], "mixed, wall" => ["mixed", :wall, :running],
       "threads, cpu" => ["threads", :cpu, nil], "threads, wall" => ["threads", :wall, :running]
     }.freeze
     MEASURED = { "gc, wall" => ["gc", :wall, nil], "blocking, wall" => ["blocking", :wall, nil] }.freeze
     CASES = RUNNING.merge(MEASURED).freeze
-    BUSY = CASES.keys.grep(/wall/).grep_v(/blocking/).freeze # whose truth needs a process that has a CPU for itself
+    BUSY = CASES.keys.grep(/wall/).grep_v(/blocking/).freeze # their truth needs a process that has a CPU for itself
 
     module_function
 
@@ -102,7 +102,7 @@ module Bench
       rows = contender.stop
       seen = work.kinds.to_h { |kind| [kind, [0, 0]] }
       rows.each do |row|
-        sums = seen[kind_of(row, work.kinds)] or next # what lies outside of the known work has no truth to be held against
+        sums = seen[kind_of(row, work.kinds)] or next # time outside of the known work has no truth to compare with
         sums[0] += row.weight
         sums[1] += row.samples
       end

@@ -25,8 +25,8 @@ module Bench
       report.publish
     end
 
-    # Each round is the same program (its seed is chosen at random) under every profiler, each in a process of its own. Where it
-    # matters, rounds that others took the CPU from are made up for, up to three times as many in all.
+    # Runs the rounds of a case. Each is the same program (its seed is chosen at random) under every profiler, each in a process of
+    # its own. Where it matters, rounds that lost CPU to other processes are repeated, up to three times as many in all.
     def accuracy_rounds(name, seconds)
       return [] if (name.end_with?("wall") && !Engines.wall?) || !name.match?(ENV.fetch("BENCH_ROWS", ""))
 
@@ -41,7 +41,7 @@ module Bench
       rounds.max_by(pairs(20)) { |it| quiet?(name, it) ? 1.0 : cpu_had(it) }
     end
 
-    # What others take of the wall clock falls on the kinds by chance, whatever the profiler: such a round judges nobody.
+    # Whether the round counts. Wall clock that other processes take falls on the kinds by chance, whatever the profiler.
     def quiet?(name, round)
       !Accuracy::BUSY.include?(name) || cpu_had(round) >= CPU_NEEDED
     end
@@ -66,7 +66,7 @@ module Bench
        *peer.map { |it| it.is_a?(Figure) ? it.text(4) : it }]
     end
 
-    # How many samples a run has, what they would give by chance, and what they gave.
+    # The mean number of samples of a run, the distance of as many by chance, and their actual distance.
     def accuracy_figures(rounds, profiler)
       runs = rounds.map { |it| it[profiler] }
       number = runs.sum { |run| run["samples"] }.fdiv(runs.size)

@@ -3,9 +3,9 @@
 require_relative "contenders"
 require "json"
 
-# What it costs to make an object while somebody looks, over a hook that does nothing. In one process all contenders take
-# turns in random order, in slices of milliseconds, so that a machine that changes its speed has the same one for all of a
-# round, mostly. To start and to stop is not in it.
+# Measures the cost of allocating a profiled object, over a hook that does nothing. In one process all contenders take turns in
+# random order, in slices of milliseconds. So a machine that changes its speed mostly has the same one for all of a round.
+# Starting and stopping are not included.
 module Bench
   module Allocations
     DOCUMENT = JSON.generate(Array.new(50) { |i| { "id" => "i#{i}", "tags" => %w[a b c], "score" => i / 3.0 } }).freeze
@@ -43,7 +43,7 @@ module Bench
       "strings, 50 deep" => ->(number) { descend(45) { strings(number) } }
     }.freeze
 
-    # A hook that does nothing, on what is made, and on what is freed.
+    # A hook that does nothing, on allocated objects, and on freed ones.
     class Empty
       def initialize(freed: false, walk: 0)
         OnFloor.load
@@ -54,7 +54,7 @@ module Bench
         Floor.objects(*@hooks)
       end
 
-      # Nanoseconds that were spent on another thread.
+      # The nanoseconds that were spent on another thread.
       def stop
         Floor.objects(false, false, 0)
         0
@@ -106,19 +106,19 @@ module Bench
       "empty hook" => -> { Empty.new },
       "empty hook, again" => -> { Empty.new }, # the noise
       "empty hooks, on the freed too" => -> { Empty.new(freed: true) }, # the least that :heap takes
-      **[1, 100, 1_000].to_h { |every| ["a walk in it, #{every}", -> { Empty.new(walk: every) }] }, # the least that looking takes
+      **[1, 100, 1_000].to_h { |every| ["a walk in it, #{every}", -> { Empty.new(walk: every) }] }, # the least that sampling takes
       **[1, 100, 1_000].to_h { |every| ["ours, #{every}", -> { Ours.new(:allocations, every) }] },
       "ours, heap, 1000" => -> { Ours.new(:heap, 1_000) },
       **[1, 100, 1_000].to_h { |every| ["stackprof, #{every}", -> { Peer.new(every) }] }
     }.freeze
 
-    # Of each arm in each of `pairs` rounds the nanoseconds that an object took. What its collector takes is asked of one long
-    # slice: it wakes up four times a second, but at once after the start, which would be most of a short one.
+    # The nanoseconds that an object took, for each arm in each of `pairs` rounds. The collector's part is measured in one long
+    # slice. The collector wakes up four times a second, but at once after the start, which would be most of a short slice.
     def rounds(work, pairs, seconds)
       work = WORK.fetch(work)
       arms = Bench.loaded(ARMS)
       number = Bench.calibrate(work, seconds)
-      # Who looks at each takes many times as long.
+      # Arms that sample each object take many times as long.
       all = arms.map { |name, arm| [name, arm, name.end_with?(", 1") ? number / 8 : number] }
       elsewhere = all.to_h { |name, arm, few| [name, slice(work, arm, (few * LONG / seconds).round).last] }
       Array.new(pairs) { all.shuffle.to_h { |name, *one| [name, slice(work, *one).first + elsewhere[name]] } }
@@ -127,7 +127,7 @@ module Bench
     # @return [Array(Float, Float)] ns an object on this thread, and on others
     def slice(work, arm, number)
       arm.start
-      work.call(number / 4) # to start leaves caches cold
+      work.call(number / 4) # starting leaves caches cold
       objects = GC.stat(:total_allocated_objects)
       cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
       work.call(number)

@@ -3,9 +3,9 @@
 require_relative "allocations"
 
 module Bench
-  SELDOM_LIMIT_NS = 3  # an object over the empty hook, one in 100 or 1,000 looked at
+  SELDOM_LIMIT_NS = 3  # an object over the empty hook, one in 100 or 1,000 sampled
   HEAP_LIMIT = 1.5     # CPU with :heap, times that with :allocations
-  EACH_LIMIT_NS = 150  # the same, each one looked at
+  EACH_LIMIT_NS = 150  # an object over the empty hook, each one sampled
 
   module Run
     module_function

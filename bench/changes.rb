@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-# How often `profiler diff` is right: of the same program it is to find nothing in 19 of 20 comparisons, of one whose method with a
-# fifth of the time takes a tenth longer that method first. BENCH_ROUNDS (20) comparisons, of BENCH_RUNS (3) runs a side of the same
-# program and of BENCH_RUNS_SLOWER (5) of the slower one, each of BENCH_SECONDS (3) of CPU at BENCH_INTERVAL (100) microseconds.
+# Measures how often `profiler diff` is right. Of the same program it must find nothing in 19 of 20 comparisons. Of a program in which a
+# method with a fifth of the time takes a tenth longer, it must name that method first. There are BENCH_ROUNDS (20) comparisons, with
+# BENCH_RUNS (3) runs a side of the same program and BENCH_RUNS_SLOWER (5) of the slower one. Each run has BENCH_SECONDS (3) of CPU at
+# BENCH_INTERVAL (100) microseconds.
 
 require "rbconfig"
 require "tmpdir"
@@ -13,7 +14,7 @@ require "profiler"
 
 ROUNDS = Integer(ENV.fetch("BENCH_ROUNDS", "20"))
 RUNS = Integer(ENV.fetch("BENCH_RUNS", "3"))
-# More of them: by its samples a tenth is seen at once, but from run to run the method's own share wanders by a fortieth.
+# More runs: the samples show a tenth at once, but from run to run the method's own share varies by a fortieth.
 RUNS_SLOWER = Integer(ENV.fetch("BENCH_RUNS_SLOWER", "5"))
 SECONDS = ENV.fetch("BENCH_SECONDS", "3")
 INTERVAL = ENV.fetch("BENCH_INTERVAL", "100")
@@ -24,7 +25,7 @@ def taken(directory, slower)
   Profiler::Profile.load(out)
 end
 
-# How much of each run the method took.
+# The share of each run that the method took.
 def shares(runs)
   runs.map { |it| (it.top(limit: 0).find { |row| row[:name] == "Shop#slow" }[:self].to_f / it.totals["cpu"]).round(4) }
 end
@@ -33,7 +34,7 @@ found = { "the same, by shares" => 0, "the same, absolute" => 0, "a tenth slower
 samples = Hash.new { |hash, runs| hash[runs] = [] }
 Dir.mktmpdir do |directory|
   ROUNDS.times do
-    # In turn, so that what the machine does meanwhile falls on all.
+    # In turn, so that disturbances of the machine fall on all.
     runs = Array.new([RUNS, RUNS_SLOWER].max) { %w[1.0 1.0 1.1].map { |slower| taken(directory, slower) } }
     old, same, = runs.first(RUNS).transpose
     samples[RUNS] << old.sum { |it| it.stats[:samples] }

@@ -6,10 +6,10 @@ require_relative "names"
 require_relative "sessions"
 require_relative "workloads"
 
-# One process, one row: reads its orders as JSON from the command line, prints the raw figures as JSON.
+# A process for one row: reads its orders as JSON from the command line and prints the raw figures as JSON.
 module Bench
-  # Longer than the collector thread ever sleeps, so that its CPU time falls into the slice that caused it. Slices so short
-  # that they measure nothing anyway do not wait for that.
+  # The nap after a slice: longer than the collector thread ever sleeps, so that its CPU time falls into the slice that caused it.
+  # Slices so short that they measure nothing anyway do not wait for that.
   SETTLE_SECONDS = 0.3
 
   # A process CPU clock that is right while a CPU timer is armed: CLOCK_PROCESS_CPUTIME_ID lags by up to a tick then.
@@ -23,7 +23,7 @@ module Bench
     cpu - before
   end
 
-  # How many rounds take that many seconds of CPU.
+  # The number of rounds that take that many seconds of CPU.
   def self.calibrate(work, seconds)
     rounds = 1
     rounds *= 2 while cpu_of { work.call(rounds) } < seconds / 4
@@ -40,7 +40,7 @@ module Bench
     contender.stop.merge(cpu: cpu)
   end
 
-  # Each block holds one slice of every arm, in random order, so that drift of the machine hits all alike.
+  # Measures blocks of one slice of every arm, in random order, so that drift of the machine hits all alike.
   def self.blocks(workload, arms, pairs, seconds)
     work = Workloads.any(workload)
     contenders = arms.to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
@@ -49,7 +49,7 @@ module Bench
     Array.new(pairs) { contenders.to_a.shuffle.to_h { |arm, contender| [arm, slice(contender, *fixed)] } }
   end
 
-  # The same where a machine changes its speed from second to second: short slices, and one of nobody before and after each.
+  # The same for a machine that changes its speed from second to second: short slices, and one without a profiler before and after each.
   def self.turns(workload, arms, pairs, seconds)
     work = Workloads.any(workload)
     contenders = ["off", *arms].to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
@@ -68,8 +68,8 @@ module Bench
     { blocks: blocks, rounds: rounds }
   end
 
-  # CPU from before the start until after the stop, when nothing is left to be done, but for names, which are asked for once
-  # and not at each sample; the wall clock of the work.
+  # The CPU time from before the start until after the stop, when nothing is left to be done, and the wall clock of the work. Names
+  # are left out of the CPU time, as they are resolved once and not at each sample.
   def self.whole(contender, work, rounds)
     GC.start
     wall = said = nil
@@ -86,8 +86,8 @@ module Bench
     Workloads::ALL.keys.to_h { |workload| [workload, blocks(workload, ["off", arm], pairs, seconds)] }
   end
 
-  # A bare walk, the least that an honest handler can do, and ours, called as the timer would, in turn in a tight loop: ns of
-  # each. Where all are slow because the machine is, the round still compares them.
+  # The nanoseconds of a bare walk, of the least that a handler with exact weights can do, and of our handler, called as the timer
+  # would. They take turns in a tight loop. Where all are slow because the machine is, the round still compares them.
   def self.handlers(depth, pairs)
     OnFloor.load
     require "profiler"
@@ -110,7 +110,7 @@ module Bench
     Engines.pairs(name, number, seconds, threads)
   end
 
-  # These two load what the rows of others need not carry.
+  # These load code that the rows of others need not carry.
   def self.accuracy(...)
     require_relative "accuracy"
     Accuracy.measure(...)
@@ -138,7 +138,7 @@ module Bench
     Sessions.churn(seconds)
   end
 
-  # Microseconds to start and to stop, around that much work.
+  # The microseconds to start and to stop, around that much work.
   def self.sessions(arm, pairs, work_seconds)
     contender = CONTENDERS.fetch(arm).call
     work = Workloads::ALL.fetch("fib")

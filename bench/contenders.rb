@@ -3,8 +3,7 @@
 require "fileutils"
 require "rbconfig"
 
-# What is measured. A contender has `start`, and `stop`, which gives at least `samples`. One that does not load here
-# is left out.
+# The contenders. Each has `start`, and `stop`, which gives at least `samples`. A contender that does not load here is left out.
 module Bench
   ROOT = File.expand_path("..", __dir__)
   INTERVAL_US = Integer(ENV.fetch("BENCH_INTERVAL", 1_000)) # finer than the kernel's tick, so the engine gives what it can
@@ -52,7 +51,7 @@ module Bench
     end
   end
 
-  # The gem's engine with a handler of our choice (floor/floor.c), built when it is first asked for.
+  # The gem's engine with a handler of our choice (floor/floor.c), built when it is first used.
   class OnFloor
     BUILD = File.join(ROOT, "tmp", "bench", RbConfig::CONFIG["ruby_version"])
     SOURCES = %w[extconf.rb engines.h engines.c floor.c].map { |file| File.join(__dir__, "floor", file) }.freeze
@@ -105,7 +104,7 @@ module Bench
     "ours wall" => -> { Ours.new(mode: :wall) }
   }.freeze
 
-  # Those of a table of names and makers that load here.
+  # The contenders that load here, from a table of names and constructors.
   def self.loaded(makers)
     makers.filter_map do |name, make|
       [name, make.call]

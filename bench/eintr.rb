@@ -5,9 +5,9 @@ require "io/nonblock"
 require "socket"
 require_relative "contenders"
 
-# How often a profiler's signals end system calls that wait (EINTR), in a program of one thread that sits in them and another
-# that burns CPU. The calls are the raw ones: those of the C library that are not started again after a handler, whatever it asked
-# for, and that no code of Ruby's repeats.
+# Measures how often a profiler's signals end system calls that wait (EINTR). In the program one thread sits in such calls and another
+# burns CPU. The calls are raw calls of the C library, which are not started again after a handler, whatever its flags say. No
+# code of Ruby's repeats them.
 module Bench
   module Eintr
     WAIT_SECONDS = 0.1
@@ -17,7 +17,7 @@ module Bench
     INT = Fiddle::TYPE_INT
     LONG = Fiddle::TYPE_LONG
 
-    # Each makes ready what the call needs and gives the call: it waits for WAIT_SECONDS, or until a signal ends it.
+    # The calls. Each method prepares one and returns it; the call waits for WAIT_SECONDS, or until a signal ends it.
     class Calls
       NAMES = %w[poll epoll_wait recv nanosleep connect].freeze
 
@@ -40,7 +40,7 @@ module Bench
         -> { wait.call(descriptor, events, 1, (WAIT_SECONDS * 1_000).to_i) }
       end
 
-      # From a socket that nobody sends to.
+      # Receives from a socket that nobody sends to.
       def recv
         socket = UDPSocket.new
         socket.bind("127.0.0.1", 0)
@@ -56,7 +56,7 @@ module Bench
         -> { sleep.call(time, nil) }
       end
 
-      # To a Unix socket whose queue is full, as nobody accepts: it waits as one to a host that does not answer, without a network.
+      # Connects to a Unix socket whose queue is full, as nobody accepts: it waits as a call to a host that does not answer, without a network.
       def connect
         server = Socket.new(:UNIX, :STREAM)
         server.bind(Addrinfo.unix("\0bench #{Process.pid} #{object_id}")) # a name in no directory
@@ -112,8 +112,8 @@ module Bench
       end
     end
 
-    # Polls that never wait, one after another at RATE, with Ruby between them: the thread lets go of the GVL and takes it back
-    # all the time, and a tick that was right when it was sent comes late.
+    # Makes polls that never wait, one after another at RATE, with Ruby between them. The thread releases the GVL and takes it back
+    # all the time, so a tick that was right when it was sent comes late.
     def churn(arm, seconds)
       profiled(arm) do
         poll = Calls.new(false).poll(0)
@@ -127,8 +127,8 @@ module Bench
       end
     end
 
-    # Polls of a millisecond on one thread, with up to half of one of Ruby between them: the wait often begins just as a tick is
-    # on its way.
+    # Makes polls of a millisecond on one thread, with up to half a millisecond of Ruby between them. The wait often begins just as a
+    # tick is on its way.
     def brief(arm, seconds)
       profiled(arm) do
         poll = Calls.new(false).poll(1)

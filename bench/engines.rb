@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# How many of the ticks that were asked for come, by engine and mode, and what the program pays for them.
+# Measures the share of the requested ticks that come, by engine and mode, and their cost to the program.
 module Bench
   module Engines
-    # Name, the options of Profiler.start.
+    # The names, with the options of Profiler.start.
     ARMS = {
       "cpu, perf" => { mode: :cpu, engine: :perf },
       "cpu, ticker" => { mode: :cpu, engine: :ticker },
@@ -13,7 +13,7 @@ module Bench
 
     module_function
 
-    # Those that this Ruby and this system have.
+    # The engines that this Ruby and this system have.
     def available
       require "profiler"
       ARMS.select do |_name, options|

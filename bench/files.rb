@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What reading, reporting and converting a file with a million timeline events takes, in time and in memory at most, and a report on a
-# small file beside Ruby's own start. Each is a process of its own, from its start to its end.
+# Measures the time and the peak memory of reading, reporting and converting a file with a million timeline events. It also compares a
+# report on a small file with Ruby's own start. Each is a process of its own, from its start to its end.
 
 require "tmpdir"
 require "rbconfig"

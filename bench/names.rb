@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What names cost when a session stops, as Profile#stats has it (`names_ns`).
+# Measures the cost of names when a session stops, as Profile#stats has it (`names_ns`).
 module Bench
   module Names
     METHODS = 2_000 # distinct functions in one stack
@@ -12,7 +12,7 @@ module Bench
       Profiler::Testing.handler_ns(16)
     end
 
-    # ns for each function of a stack of METHODS, in a process that has not seen them.
+    # The nanoseconds for each function of a stack of METHODS, in a process that has not seen them.
     def frames
       require "profiler"
       methods = Array.new(METHODS) { |number| "def f#{number}(left) = left.zero? ? Bench::Names.tick : f#{(number + 1) % METHODS}(left - 1)" }
@@ -21,7 +21,7 @@ module Bench
       { each_ns: profile.stats[:names_ns].fdiv(profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.size) }
     end
 
-    # ms to find the one method of a define_method among METHODS x 10, and to name it again.
+    # The milliseconds to find one method of a define_method among METHODS x 10, and to name it again.
     def search
       require "profiler"
       MODULES.times do |number|

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# What the middleware costs requests that nobody asked to have profiled: throughput with it / without it, in rounds in which all take
-# turns, and the server's CPU of a request, which other processes disturb less; then the same CPU without a server.
-# BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each, and three times as many turns without a server; none, where BENCH_ROWS, a pattern,
-# picks some of them.
+# Measures the cost of the middleware to requests that need no profile. The first figure is the throughput with it / without it, in
+# rounds in which all contenders take turns. The second is the server's CPU of a request, which other processes disturb less. Then comes
+# the same CPU without a server. There are BENCH_PAIRS rounds of BENCH_SECONDS (whole ones) each, and three times as many turns without
+# a server. There are no such turns where BENCH_ROWS, a pattern, picks some of the contenders.
 require "fileutils"
 require "json"
 require "net/http"
@@ -13,7 +13,7 @@ require "tmpdir"
 require_relative "stats"
 
 module Bench
-  # One server, with a path for each contender; they take turns under wrk.
+  # A server with a path for each contender; they take turns under wrk.
   module Rack
     APP = File.join(__dir__, "rack_app.ru")
     CONTENDERS = %w[none none_again idle slower_than slower_than_wall stackprof]
@@ -55,7 +55,7 @@ module Bench
       [port, pid]
     end
 
-    # Requests a second, and a second of the server's CPU.
+    # The requests a second, and those in a second of the server's CPU.
     def round(port, pid, name, seconds)
       before = cpu_ns(pid)
       rate, requests = wrk(port, name, seconds)
@@ -67,7 +67,7 @@ module Bench
       Process.clock_gettime(~pid << 3 | 2, :nanosecond)
     end
 
-    # Requests a second, and how many.
+    # The requests a second, and their number.
     def wrk(port, name, seconds)
       out = IO.popen(["wrk", "-t1", "-c4", "-d#{seconds}s", "http://127.0.0.1:#{port}/#{name}/orders/1"], &:read)
       raise out if out.include?("Non-2xx")

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A Rails app for bench/rack.rb: one request reads twenty rows and renders them. The first part of the path says what stands before it.
+# A Rails app for bench/rack.rb: one request reads twenty rows and renders them. The first part of the path selects the middleware before it.
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "json"
 require "fileutils"

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# CPU that the middleware takes from a request: what throughput loses in the noise. Contenders take turns of some requests in a row, as in a
-# server all requests go the same way; the first ones of a turn, whose code others have pushed out of the caches, do not count. Run by
-# bench/rack.rb; prints rows of markdown.
+# Measures the CPU that the middleware takes from a request, which is lost in the noise of throughput. Contenders take turns of some
+# requests in a row, as in a server all requests go the same way. The first requests of a turn do not count, as others have pushed
+# their code out of the caches. Run by bench/rack.rb; prints rows of markdown.
 require "rack"
 require "rack/mock"
 require_relative "stats"
@@ -37,9 +37,9 @@ module Bench
       body.close if body.respond_to?(:close)
     end
 
-    # us of CPU, of all threads, that each took.
+    # The us of CPU, of all threads, that each request took.
     def turn(app)
-      GC.start # those between turns are nobody's
+      GC.start # garbage of earlier turns is nobody's
       FIRST.times { request(app) }
       before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
       TURN.times { request(app) }

@@ -4,7 +4,7 @@ require "etc"
 require "fileutils"
 require "zlib"
 
-# Markdown: facts of the machine, then tables. Printed, and kept in tmp/bench.
+# Writes markdown: facts of the machine, then tables. It is printed, and kept in tmp/bench.
 module Bench
   class Report
     DIRECTORY = ENV.fetch("BENCH_OUT", File.join(ROOT, "tmp", "bench"))

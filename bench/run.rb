@@ -18,15 +18,15 @@ module Bench
   SECONDS = Float(ENV.fetch("BENCH_SECONDS", 0.3)) # of CPU, a slice
   COST_LIMIT = 1.2       # cost of a sample, times the floor's
   WARM_LIMIT_US = 15     # to start and stop a session of this thread around nothing
-  LOADING_LIMIT_MS = 4   # more than an extension of a few functions
-  SECOND_LIMIT_US = 150  # the same, the second time in a process
+  LOADING_LIMIT_MS = 4   # to load, more than an extension of a few functions
+  SECOND_LIMIT_US = 150  # to start and stop it the second time in a process
   NAME_LIMIT_NS = 5_000  # to name a function
   SEARCH_LIMIT_MS = 50   # to find methods of define_method among 20,000
   HANDLER_LIMIT = 1.15   # the handler, times a bare rb_profile_frames ...
   HANDLER_EXTRA_NS = 700 # ... and this
   CHANCE_LIMIT = 1.2     # distance of a profile of running code from the truth, times that of as many independent samples
   DISTANCE_LIMIT = 0.01  # the same, of what is measured, not sampled
-  CPU_NEEDED = 0.9       # of a CPU, for what programs that never wait say of the wall clock
+  CPU_NEEDED = 0.9       # of a CPU, for programs that never wait to be right about the wall clock
   EINTR_LIMIT = 0.02     # calls ended by a signal, where the GVL is held: of the ticks that fell due
 
   module Run
@@ -36,7 +36,7 @@ module Bench
       Integer(ENV.fetch("BENCH_PAIRS", default))
     end
 
-    # Every row runs in a process of its own: what one contender leaves behind is not the next one's.
+    # Runs every row in a process of its own, so that no contender inherits what another leaves behind.
     def child(*order, env: {})
       warn "bench: #{order.join(" ")}"
       said = IO.popen(env, [RbConfig.ruby, "-I", "#{ROOT}/lib", "#{__dir__}/child.rb", JSON.generate(order)], &:read)
@@ -171,7 +171,7 @@ module Bench
       report.publish
     end
 
-    # Each process has one first and one second session, so it takes some of them.
+    # Each process has one first and one second session, so there are several processes.
     def around_nothing(report)
       processes = Array.new(pairs(20)) { child(:around_nothing, pairs(2_000)) }
       report.text("`Profiler.run(threads: :current) { }`, us, of #{processes.size} processes. This machine may change its speed from second to " \
@@ -190,7 +190,7 @@ module Bench
       at_both_speeds(processes.flat_map { |it| it[who] })
     end
 
-    # Of figures that each come with the time of a loop: all, and those at the better of the machine's two speeds.
+    # Figures that each come with the time of a loop: all of them, and those at the better of the machine's two speeds.
     def at_both_speeds(timed)
       best = timed.map(&:last).min
       [timed, timed.select { |_figure, loop_us| loop_us <= best * 1.3 }].map do |some|

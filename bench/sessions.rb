@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# What starting and stopping costs, and what it does to the others. Times are microseconds.
+# Measures the cost of starting and stopping, and its effect on other sessions. Times are microseconds.
 module Bench
   module Sessions
     THREADS = 32
-    CHUNK = 50 # sessions between two looks at the machine's speed
+    CHUNK = 50 # sessions between two measurements of the machine's speed
     RATE = 5_000 # starts and stops a second, of all threads together
     STATE = Struct.new(:stops, :sessions, :running)
 
@@ -20,9 +20,9 @@ module Bench
       clock - before
     end
 
-    # A session of this thread around nothing, as a middleware would have it: the first, the second, and the
-    # medians of some at a time that follow, the peer's too. Each time comes with that of a loop, which says how fast
-    # the machine was just then.
+    # Times sessions of this thread around nothing, as a middleware would have them: the first, the second, and the medians of
+    # chunks of those that follow, for the peer too. Each time comes with that of a loop, which says how fast the machine was just
+    # then.
     def around_nothing(rounds)
       require "profiler"
       ours = -> { Profiler.run(threads: :current) { nil } }
@@ -30,7 +30,7 @@ module Bench
       { first: first, second: second, ours: at_speeds(rounds, &ours), stackprof: peer && at_speeds(rounds, &peer) }
     end
 
-    # Milliseconds to load this gem, and to load the floor, an extension of a few functions; with the loop as above.
+    # The milliseconds to load this gem, and to load the floor, an extension of a few functions; with the loop as above.
     def loading
       loop_before = timed { spin }
       floor, ours = [-> { OnFloor.load }, -> { require "profiler" }].map { |load| timed(&load) / 1_000 }
@@ -57,8 +57,7 @@ module Bench
       nil
     end
 
-    # Threads that start and stop sessions of their own all the time, and the collector of garbage among them:
-    # how long a stop takes, and a GC with and without the sessions.
+    # Times stops, and GCs with and without sessions, while threads start and stop sessions of their own all the time.
     def churn(seconds)
       require "profiler"
       without = gc_pauses(seconds / 4.0, STATE.new([], false, true))
@@ -69,7 +68,7 @@ module Bench
         stop: percentiles(stops), gc_with: percentiles(with), gc_without: percentiles(without) }
     end
 
-    # GC pauses while the threads work.
+    # The GC pauses while the threads work.
     def gc_pauses(seconds, state)
       workers = Array.new(THREADS) { Thread.new { work(state) } }
       till = clock + (seconds * 1_000_000)
@@ -90,7 +89,7 @@ module Bench
         session = Profiler.start(threads: :current) if state.sessions
         50.times(&:to_s)
         state.stops << timed { session.stop } if session
-        # By a schedule, so that what one sleep takes too long the next is shorter.
+        # By a schedule, so that after a sleep that was too long the next one is shorter.
         rest = (due += pause) - clock
         sleep(rest / 1_000_000) if rest.positive?
       end

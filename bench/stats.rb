@@ -2,7 +2,7 @@
 
 # Figures with an interval. Nothing is assumed of how the noise is distributed: on a shared machine it has long tails.
 module Bench
-  # A value and the ends of its 95 % interval. Not `solid`: too few rounds, or noise larger than what was looked for.
+  # A value and the ends of its 95 % interval. It is not `solid` with too few rounds, or with noise larger than the effect.
   Figure = Struct.new(:value, :low, :high, :solid) do
     def text(digits)
       format("%.#{digits}f [%.#{digits}f, %.#{digits}f]", value, low, high)
@@ -34,7 +34,7 @@ module Bench
       kept.sum.fdiv(kept.size)
     end
 
-    # What the block makes of all items, and how far that moves when items are drawn anew (bootstrap, fixed seed).
+    # The block's value of all items, and its interval when items are drawn anew (bootstrap, fixed seed).
     def figure(items, random = Random.new(1))
       drawn = Array.new(RESAMPLES) { yield Array.new(items.size) { items[random.rand(items.size)] } }
       real = drawn.select(&:finite?).sort
@@ -44,13 +44,13 @@ module Bench
       Figure.new(yield(items), real[(real.size * 0.025).floor], real[(real.size * 0.975).ceil - 1], solid)
     end
 
-    # What an arm costs for each sample it took, seconds: the CPU it adds to the "off" slice of its own block.
+    # The cost of each sample of an arm, seconds: the CPU that the arm adds to the "off" slice of its own block.
     def cost(blocks, arm)
       extra = trimmed_mean(blocks.map { |block| block[arm]["cpu"] - block["off"]["cpu"] })
       extra / mean(blocks, arm, "samples")
     end
 
-    # How many times the floor's cost ours is; no number where the floor's is not above zero.
+    # Our cost as a multiple of the floor's; NaN where the floor's is not above zero.
     def ratio(blocks)
       floor = cost(blocks, "floor")
       floor.positive? ? cost(blocks, "ours") / floor : Float::NAN
@@ -60,19 +60,19 @@ module Bench
       blocks.sum { |block| block[arm][key] }.fdiv(blocks.size)
     end
 
-    # Nanoseconds a tick or sample: the middle slice, as one that was preempted says nothing of the code.
+    # The nanoseconds of a tick or sample: the median slice, as a slice that was preempted says nothing of the code.
     def each_ns(blocks, arm, key, per)
       rates = blocks.map { |block| block[arm][key].fdiv(block[arm][per]) }.select(&:finite?)
       rates.empty? ? Float::NAN : median(rates)
     end
 
-    # How far two ways to divide a whole into the same parts are apart, 0 to 1 (the total-variation distance).
+    # The distance of two ways to divide a whole into the same parts, 0 to 1 (the total-variation distance).
     def distance(one, other)
       one.sum { |part, share| (share - other[part]).abs } / 2
     end
 
-    # How far `number` independent samples are from these shares on average. Exact: each part's count is binomial, and of
-    # that the mean deviation is known (de Moivre).
+    # The mean distance of `number` independent samples from these shares. It is exact: each part's count is binomial, and the mean
+    # deviation of that is known (de Moivre).
     def chance(shares, number)
       return Float::NAN if number.zero?
 

@@ -4,11 +4,11 @@ require_relative "workloads"
 
 # rake bench:ticks
 module Bench
-  TICK_LIMIT = 1.1     # a sample with all it costs, times that of the floor of the same engine
-  SWITCH_LIMIT = 1.03  # the wall clock of a program that gives the GVL away all the time, with / without
+  TICK_LIMIT = 1.1     # the whole cost of a sample, times that of the floor of the same engine
+  SWITCH_LIMIT = 1.03  # the wall clock of a program that releases the GVL all the time, with / without
 
   module Run
-    # What takes turns: the engines, each with its floor first.
+    # The groups that take turns: the engines, each with its floor first.
     GROUPS = [["null", "stackprof wall"], ["floor perf", "ours perf"], ["floor ticker", "ours ticker"], ["floor wall", "ours wall"]].freeze
 
     module_function

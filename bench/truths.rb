@@ -3,11 +3,11 @@
 require "digest"
 require_relative "workloads"
 
-# Programs that keep account of their own time: what a profile says is held against that. Each kind of work has a method of
-# its own, and the outermost of these in a stack says whose the time is. Kinds and lengths come in random order, so that
-# nothing falls into step with a sampler.
+# Programs that keep account of their own time, with which a profile is compared. Each kind of work has a method of its own, and the
+# outermost of these in a stack gives the kind of the time. Kinds and lengths come in random order, so that nothing falls into step
+# with a sampler.
 module Bench
-  # The kinds. A round of those that compute takes some 10 to 40 us; none of these reads a clock.
+  # The kinds of work. A round of those that compute takes some 10 to 40 us; none of these reads a clock.
   module Work
     NUMBERS = Array.new(80) { |i| (i * 7_919) % 1_009 }.freeze
     TEXT = ("the quick brown fox jumps over 13 lazy dogs at 12:45, " * 8).freeze
@@ -49,7 +49,7 @@ module Bench
 
     def calling(rounds) = Workloads.spin(rounds * 400)
 
-    # One for each thread.
+    # The work of the four threads.
     def four(rounds) = Workloads.spin(rounds * 400)
     def three(rounds) = Workloads.spin(rounds * 400)
     def two(rounds) = Workloads.spin(rounds * 400)
@@ -76,11 +76,11 @@ module Bench
     end
   end
 
-  # Each program has `kinds`, which a profile is divided into, and `run(seconds)`, which gives the true seconds of each.
+  # The programs. Each has `kinds`, into which a profile is divided, and `run(seconds)`, which gives the true seconds of each.
   module Truths
     module_function
 
-    # The clocks of threads, by the mode of the profile that is asked.
+    # The clock of a thread, by the mode of the profile.
     def clock_of(mode)
       mode == :cpu ? method(:cpu) : method(:wall)
     end
@@ -102,8 +102,8 @@ module Bench
       yield while wall < till
     end
 
-    # C functions and Ruby methods on one thread, in other proportions each time. Garbage is collected between them only, where
-    # it is nobody's: not every profiler says what caused a GC.
+    # C functions and Ruby methods on one thread, in other proportions each time. Garbage is collected only between them, where it
+    # belongs to no kind: not every profiler says what caused a GC.
     class Mixed
       KINDS = %i[sorting packing digesting matching joining looking_up looping calling].freeze
 
@@ -145,9 +145,9 @@ module Bench
       end
     end
 
-    # Four threads that use CPU as 4:3:2:1, in bursts: who is ahead of another sleeps. Nothing is allocated, as a GC would not be
-    # running time. The truth is CPU in both modes, as no clock of the program says what it had the GVL for: in `:wall` that
-    # asks for a machine on which nobody takes the CPU from it.
+    # Four threads that use CPU as 4:3:2:1, in bursts: a thread that is ahead of another sleeps. Nothing is allocated, as a GC would
+    # not be running time. The truth is CPU in both modes, as no clock of the program says what it had the GVL for. In `:wall` that
+    # needs a machine on which nobody takes the CPU from it.
     class Threads
       KINDS = { four: 4, three: 3, two: 2, one: 1 }.freeze
       AHEAD = 0.002 # seconds, of a thread with a share of one
@@ -184,9 +184,9 @@ module Bench
       end
     end
 
-    # Garbage, and collecting it. GC.total_time is CPU time of the process, all threads (a profiler's too), so it is held against
-    # the same clock: it says how much of the wall clock around a short piece of work was GC, what the system gave to others
-    # meanwhile being shared out. That is good for some 3 % of the GC.
+    # Garbage, and the collecting of it. GC.total_time is CPU time of the process, all threads (a profiler's too), so it is divided by
+    # the same clock. The quotient says how much of the wall clock around a short piece of work was GC. Time that the system
+    # gave to other processes meanwhile is shared out. That is good for some 3 % of the GC.
     class Collecting
       KINDS = %i[gc rest].freeze
 
@@ -223,8 +223,8 @@ module Bench
       end
     end
 
-    # One thread that waits, for the clock, for a descriptor and for another thread, from a fifth of a millisecond to a hundred
-    # times as long, and computes now and then.
+    # A thread that waits for the clock, for a descriptor and for another thread, and computes now and then. A wait takes from a
+    # fifth of a millisecond to a hundred times as long.
     class Waiting
       KINDS = %i[sleeping selecting popping looping].freeze
 

@@ -2,7 +2,7 @@
 
 require "json"
 
-# Fixed work: a workload does `n` rounds of it. All are pure CPU and leave nothing behind.
+# Fixed work: a workload does `n` rounds of it. All workloads are pure CPU and leave nothing behind.
 module Bench
   module Workloads
     DOCUMENT = { "users" => Array.new(50) { |i| { "id" => i, "name" => "user #{i}", "tags" => %w[a b c], "score" => i / 3.0 } } }.freeze
@@ -44,8 +44,8 @@ module Bench
 
     PIPE = IO.pipe
 
-    # Lets go of the GVL and takes it back, twice, with some work in between: some 100,000 times a second on the machine of
-    # README.md's figures. Nobody else wants the GVL.
+    # Releases the GVL and takes it back, twice, with some work in between: some 100,000 times a second on the machine of
+    # README.md's figures. No other thread wants the GVL.
     WAITING = {
       "switches" => lambda do |rounds|
         reader, writer = PIPE

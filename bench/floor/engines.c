@@ -1,4 +1,4 @@
-/* The gem's engines, with nothing but what makes them fire. */
+/* The gem's engines, reduced to what makes them fire. */
 #define _GNU_SOURCE
 #include "engines.h"
 #include <errno.h>
@@ -96,7 +96,7 @@ disarm_counters(void)
 
 const struct engine floor_perf = { arm_counter, disarm_counters };
 
-/* A thread that signals those whose CPU clocks have moved, at a random moment of each interval. */
+/* A thread that signals the threads whose CPU clocks have moved, at a random instant of each interval. */
 static int ticked[MAX_THREADS];
 static int to_tick;
 static long tick_ns;
@@ -112,7 +112,7 @@ tick(void *nothing)
 
     prctl(PR_SET_TIMERSLACK, 1);
     while (ticking) {
-        /* sooner nobody can have run enough since the last round */
+        /* before this no thread can have run enough since the last round */
         long first_ns = (long)(went_ns + (unsigned long)enough_ns > slot_ns ? went_ns + (unsigned long)enough_ns : slot_ns);
         long room_ns = (long)slot_ns + tick_ns - first_ns;
         struct timespec then = timespec(first_ns + (room_ns > 0 ? rand_r(&seed) % room_ns : 0));
@@ -123,7 +123,7 @@ tick(void *nothing)
         went_ns = floor_now_ns(CLOCK_MONOTONIC);
         slot_ns += (unsigned long)tick_ns;
         late_ns = went_ns - slot_ns;
-        if ((long)late_ns > 0) slot_ns += late_ns - late_ns % (unsigned long)tick_ns; /* what was missed is not made up for */
+        if ((long)late_ns > 0) slot_ns += late_ns - late_ns % (unsigned long)tick_ns; /* missed rounds are not made up for */
         memset(&info, 0, sizeof info);
         info.si_code = SI_QUEUE;
         for (int i = 0; i < to_tick; i++) {

@@ -1,4 +1,4 @@
-/* What fires, once each interval, for the threads that it was armed for. `arm` gives 0, or -1 and an errno. */
+/* An engine fires once each interval, for the threads that it was armed for. `arm` gives 0, or -1 and an errno. */
 #define MAX_THREADS 256
 
 struct engine {

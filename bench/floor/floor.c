@@ -1,5 +1,5 @@
-/* The floor: what the cheapest possible profiler costs. The same engines as the gem's, and a handler that does as little as
- * it is asked to. Nothing is kept, named or written.
+/* The floor: the cheapest possible profiler. It has the same engines as the gem, and a handler that does as little as
+ * requested. Nothing is kept, named or written.
  *
  * The buffers are shared by all threads and never read, so it does not matter who overwrites whom. */
 #define _GNU_SOURCE
@@ -36,7 +36,7 @@ on_tick(int signal, siginfo_t *info, void *context)
     if (what & TIMED) __atomic_fetch_add(&handler_ns, floor_now_ns(CLOCK_MONOTONIC) - begun, __ATOMIC_RELAXED);
 }
 
-/* Hooks on the GVL that do the least by which waits can be measured: they ask for the time. */
+/* Hooks on the GVL that do the least by which waits can be measured: they read the clock. */
 #ifdef HAVE_RB_INTERNAL_THREAD_SPECIFIC_KEY_CREATE
 static rb_internal_thread_event_hook_t *gvl_hook;
 
@@ -127,7 +127,7 @@ floor_loop(VALUE self, VALUE parts, VALUE rounds)
     return rb_ary_new_from_args(2, DBL2NUM(each), INT2NUM(rb_profile_frames(0, MAX_FRAMES, handles, lines)));
 }
 
-/* Hooks on objects that do nothing: what the VM takes to call one. */
+/* Hooks on objects that do nothing: the VM's cost of calling one. */
 static void
 on_object(VALUE data, const rb_trace_arg_t *what)
 {
@@ -149,8 +149,8 @@ hook_objects(void (*hook)(VALUE, const rb_trace_arg_t *), rb_event_flag_t event)
     rb_add_event_hook2((rb_event_hook_func_t)hook, event, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
 }
 
-/* Floor.objects(made, freed, walk): whether there is a hook on objects that are made, and on those that are freed, and at one
- * in how many the former walks; 0 for none. */
+/* Floor.objects(made, freed, walk): whether there is a hook on allocated objects, whether there is one on freed objects, and the
+ * number of allocations per walk in the former; 0 for no walk. */
 static VALUE
 floor_objects(VALUE self, VALUE made, VALUE freed, VALUE walk)
 {
