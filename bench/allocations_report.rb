@@ -29,7 +29,7 @@ module Bench
         [arm, *by_work.values.map { |rounds| times(rounds, arm, "off").text(3) }]
       end)
       figures = by_work.values.map { |rounds| times(rounds, "ours, heap, 1000", "ours, 1000") }
-      report.text("CPU with `:heap` / with `:allocations`, one in 1,000 looked at; at most #{HEAP_LIMIT}")
+      report.text("CPU with `:heap` / with `:allocations`, one in 1,000 sampled; at most #{HEAP_LIMIT}")
       report.table(["", *by_work.keys], [["heap / allocations", *figures.map { |it| it.text(3) }], ["demand", *figures.map { |it| it.verdict(HEAP_LIMIT) }]])
       report.publish
     end

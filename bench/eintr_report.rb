@@ -14,7 +14,7 @@ module Bench
       arms = ["null", *Bench.available("stackprof wall"), "ours wall"]
       header = ["", *arms.map { |arm| arm == "null" ? "no profiler" : arm }]
       report.text("A thread sits in calls that wait #{(Eintr::WAIT_SECONDS * 1_000).round} ms, for #{seconds} s each, while another burns CPU; one tick in " \
-                  "#{INTERVAL_US} us asked for.")
+                  "#{INTERVAL_US} us requested.")
       report.text("Without the GVL: calls that ended with EINTR, of all. The demand: none.")
       report.table(header, eintr_waits(arms, false, seconds))
       report.text("Holding the GVL: the same in % of the ticks that fell due in these calls. The demand: at most #{(EINTR_LIMIT * 100).round} %.")

@@ -62,7 +62,7 @@ module Bench
       end
       report.text("Median of #{pairs(30)} pairs. `null` is no profiler at all: the noise.")
       report.table(["", *Workloads::ALL.keys], rows)
-      report.text("Samples per second of CPU, of #{1_000_000 / INTERVAL_US} asked for")
+      report.text("Samples per second of CPU, of #{1_000_000 / INTERVAL_US} requested")
       report.table(["", *Workloads::ALL.keys], rates)
       report.publish
     end
@@ -139,7 +139,7 @@ module Bench
     # A slice is long: ticks of the first milliseconds come from elsewhere.
     def engines
       report = Report.new("engines", "Ticks, and what they take")
-      report.text("Median of #{pairs(20)} pairs, #{(SECONDS * 5).round(1)} s of CPU each, one tick in #{INTERVAL_US} us asked for")
+      report.text("Median of #{pairs(20)} pairs, #{(SECONDS * 5).round(1)} s of CPU each, one tick in #{INTERVAL_US} us requested")
       rows = Engines::ARMS.keys.product([1, 4]).map do |arm, threads|
         found = child(:engines, arm, pairs(20), SECONDS * 5, threads)
         next [arm, threads, *["0 (not here)"] * 3] unless found
@@ -215,7 +215,7 @@ module Bench
       report = Report.new("churn", "Sessions that come and go")
       seconds = Float(ENV.fetch("BENCH_SECONDS", 60))
       found = child(:churn, seconds)
-      report.text("#{Sessions::THREADS} threads, #{found["rate"].round} starts and stops a second (of #{Sessions::RATE} asked for) for #{found["seconds"]} s; us")
+      report.text("#{Sessions::THREADS} threads, #{found["rate"].round} starts and stops a second (of #{Sessions::RATE} requested) for #{found["seconds"]} s; us")
       row = ->(name, of) { [name, *found[of].values_at("p50", "p99", "most").map { |it| it.round(1) }] }
       report.table(["", "p50", "p99", "most"], [row.call("stop", "stop"), row.call("a minor GC, with them", "gc_with"),
                                                 row.call("a minor GC, without", "gc_without")])

@@ -34,7 +34,7 @@ module Bench
           [arm, samples.round, *%w[cpu wall].map { |of| slowdown(blocks, arm, of).text(3) }, *sample_costs(blocks, arm, arms.first)]
         end
       end
-      report.text("Asked for: #{1_000_000 / interval_us} a second. The demand: a sample costs at most #{TICK_LIMIT} x the floor's.")
+      report.text("Requested: #{1_000_000 / interval_us} a second. The demand: a sample costs at most #{TICK_LIMIT} x the floor's.")
       report.table(["", "samples a second", "CPU, with / without", "wall clock, with / without", "us a sample", "times its floor"], rows)
     end
 

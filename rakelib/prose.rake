@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Paths that obey the rules of rakelib/prose.rb, checked by rake lint. Still to come: ext, ARCHITECTURE.md and CONTRIBUTING.md.
-PROSE = %w[lib spec sig rakelib docs README.md].freeze
+# Paths whose English rake lint checks by the rules of rakelib/prose.rb.
+PROSE = %w[ext lib spec sig rakelib bench docs README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md].freeze
 
 namespace :lint do
   desc "Check the English of comments, documents and messages; rake lint:prose[ext,README.md] checks these paths"

@@ -2,9 +2,10 @@
 
 # Writes a Makefile that runs cargo. No gem is needed for it, so `gem install` works where no gem server can be reached.
 #
-# What `rake compile` asks for through the environment, and a `gem install` does not:
+# `rake compile` sets these variables, and a `gem install` none.
+#
 #   PROFILER_CARGO_PROFILE    release (default), dev, or a profile of Cargo.toml
-#   PROFILER_CARGO_FEATURES   "testing" opens the doors that the specs need
+#   PROFILER_CARGO_FEATURES   "testing" adds the functions that the specs need
 #   PROFILER_TARGET_DIR       keep cargo's work there; without it the 300 MB go when the library is installed
 #   CARGO                     the cargo to use
 

@@ -64,7 +64,7 @@ RSpec.describe "The engine" do
     RUBY
     expect(result.out.lines(chomp: true)).to eq(
       ["mode: :wall cannot be measured here: before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its " \
-       "interrupts: engine :safepoint was asked for (allowed: :cpu)",
+       "interrupts: engine :safepoint was requested (allowed: :cpu)",
        "sessions are running with engine :safepoint, and there is one at a time", "false"]
     ), result.err
   end

@@ -62,12 +62,12 @@ RSpec.describe "mode: :allocations" do
       bytes = Profiler.run(mode: :allocations, every_bytes: 2_048, &work)
       p exact.stats[:object_bytes], bytes.stats[:object_bytes], exact.stats[:objects], bytes.stats[:objects]
       p bytes.stats.values_at(:every, :every_bytes)
-      puts bytes.report.gsub(/\s+/, " ")[/one in each.*? at/]
+      puts bytes.report.gsub(/\s+/, " ")[/one per .*? sampled/]
     RUBY
     exact_bytes, bytes, exact, objects = out.lines.first(4).map { |it| Integer(it) }
     expect(bytes).to be_within(20_000).of(exact_bytes) # but for what the sessions themselves make, the same
     expect(objects).to be_within(exact / 50).of(exact) # each look says how large one is
-    expect(out.lines[4..].map(&:chomp)).to eq(["[0, 2048]", "one in each 2,048 bytes looked at"])
+    expect(out.lines[4..].map(&:chomp)).to eq(["[0, 2048]", "one per 2,048 bytes sampled"])
   end
 
   it "samples often enough for concurrent sessions with different every:" do
@@ -207,7 +207,7 @@ RSpec.describe "mode: :allocations" do
       RUBY
       lines = out.lines.map(&:chomp)
       expect(lines.first(5)).to eq(["true", "true", "true", "true", '["TOTAL", "SELF", "OBJECTS", "CLASS", "FUNCTION", "PLACE"]'])
-      expect(lines[5]).to match(/\Aobjects   [\d,]+ made, as many as the VM counted; one in 10 looked at\z/)
+      expect(lines[5]).to match(/\Aobjects   [\d,]+ allocated, as many as the VM counted; one in 10 sampled\z/)
     end
   end
 
@@ -252,8 +252,8 @@ RSpec.describe "mode: :allocations" do
       RUBY
       if RUBY_VERSION < "3.3"
         expect(out).to eq("mode: :allocations cannot be measured here: there are Ractors, and before Ruby 3.3 a hook on allocation kills a process " \
-                          "that has some (allowed: :cpu, :wall)\n100\na Ractor was made, which before Ruby 3.3 a hook on allocation kills: " \
-                          "no object was looked at from then on\n")
+                          "that has some (allowed: :cpu, :wall)\n100\na Ractor was created, which before Ruby 3.3 a hook on allocation kills: " \
+                          "no object was sampled from then on\n")
       else
         expect(out.lines.first(2)).to eq(["started\n", "1100\n"])
       end

@@ -146,7 +146,7 @@ RSpec.describe "mode: :heap" do
       kept = []
       profile = Profiler.run(mode: :heap, every: 1) { 300_000.times { kept << Object.new } }
       alive = profile.stats[:alive_objects]
-      p alive, profile.meta[:notes].grep(/too many objects were alive/).size
+      p alive, profile.meta[:notes].grep(/too many objects were live/).size
     RUBY
     expect(out).to eq("#{1 << 18}\n1\n")
   end
@@ -157,12 +157,12 @@ RSpec.describe "mode: :heap" do
         profile = Profiler.run(mode: :heap, every: 5, out: "heap.pb.gz") { $kept = Array.new(5_000) { Object.new } }
         back = Profiler::Profile.load("heap.pb.gz")
         p back.samples.sum(&:inuse_objects) == profile.stats[:alive_objects], back.report == profile.report
-        puts profile.report.lines.grep(/_space|alive/)
+        puts profile.report.lines.grep(/_space|live/)
         p Profiler.run(mode: %i[cpu retained]) { }.meta[:modes]
       RUBY
       lines = out.lines.map(&:chomp)
       expect(lines.first(2)).to eq(%w[true true])
-      expect(lines[2..]).to match([/\Aobjects   .*; one in 5 looked at; [\d,]+ alive at the end\z/, /\Ainuse_space: .* in all\z/, "[:cpu, :heap]"])
+      expect(lines[2..]).to match([/\Aobjects   .*; one in 5 sampled; [\d,]+ live at the end\z/, /\Ainuse_space: .* in all\z/, "[:cpu, :heap]"])
     end
   end
 
@@ -194,7 +194,7 @@ RSpec.describe "mode: :heap" do
       ractor.take
       profile = session.stop
       alive = profile.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects)
-      puts (60..65).cover?(alive), profile.meta[:notes].grep(/a Ractor was made/).size
+      puts (60..65).cover?(alive), profile.meta[:notes].grep(/a Ractor was created/).size
     RUBY
     expect(out).to eq("there are Ractors\ntrue\n1\n")
   end

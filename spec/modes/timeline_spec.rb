@@ -118,6 +118,6 @@ RSpec.describe "Profile#timeline" do
     end
     result = ruby_child("-rprofiler", "-e", sizes, *%w[asked on off].map { |it| in_box("#{it}.pb.gz") })
     expect([result.out, result.err]).to eq(["true\ntrue\nnil\n", ""])
-    expect(profiler_child("report", in_box("on.pb.gz")).out).to match(/^timeline  \d+ moments$/)
+    expect(profiler_child("report", in_box("on.pb.gz")).out).to match(/^timeline  \d+ events$/)
   end
 end

@@ -35,7 +35,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     if profiler.funcall("const_defined?", ("Session", false))? {
         // Its methods would be taken over by ours, while its handler and its timers live on.
         let message =
-            "another copy of the profiler's extension is loaded already: one process has room for one";
+            "another copy of the profiler's extension is loaded already: a process can have only one";
         return Err(Error::new(ruby.exception_load_error(), message));
     }
     boot::ask_at_load(ruby)?;

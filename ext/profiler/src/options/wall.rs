@@ -27,7 +27,7 @@ pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'stat
     match engine {
         _ if HOOKS => Ok(None),
         Engine::Safepoint => {
-            Err(format!("{NEEDS_SIGNALS}: {}", danger.unwrap_or("engine :safepoint was asked for")))
+            Err(format!("{NEEDS_SIGNALS}: {}", danger.unwrap_or("engine :safepoint was requested")))
         }
         _ => Ok(Some(SAMPLED)),
     }

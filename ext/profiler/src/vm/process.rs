@@ -32,10 +32,10 @@ pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
 fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     let version = text_of(ruby, c"RUBY_VERSION");
     if version == "3.2.0" {
-        return Ok(Some("Ruby 3.2.0 crashes when a stack is walked at the wrong moment".into()));
+        return Ok(Some("Ruby 3.2.0 crashes when a stack is walked at the wrong instant".into()));
     }
     if jit(ruby, c"ZJIT")? {
-        return Ok(Some("ZJIT's frames cannot be walked at every moment".into()));
+        return Ok(Some("ZJIT's frames cannot be walked at every instant".into()));
     }
     if !cfg!(ruby_gte_3_3) && jit(ruby, c"YJIT")? {
         return Ok(Some(format!(

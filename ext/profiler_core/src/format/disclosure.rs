@@ -35,25 +35,25 @@ fn why_coarse(profile: &Profile) -> &'static str {
 /// The numbers of objects that were allocated and sampled; `None` where none was sampled.
 pub(super) fn objects(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::AllocObjects).then(|| {
-        let (made, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
+        let (allocated, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
         let counted = match by_vm {
             0 => String::new(),
             _ if profile.meta.every_bytes > 0 => format!(", by estimate (the VM counted {})", count(by_vm)),
-            _ if by_vm == made => ", as many as the VM counted".into(),
+            _ if by_vm == allocated => ", as many as the VM counted".into(),
             _ => {
                 format!(" (the VM counted {}, with those of other Ractors and of compactions)", count(by_vm))
             }
         };
-        let looked = match (profile.meta.every, profile.meta.every_bytes) {
-            (every @ 2.., _) => format!("; one in {} looked at", count(every)),
+        let sampled = match (profile.meta.every, profile.meta.every_bytes) {
+            (every @ 2.., _) => format!("; one in {} sampled", count(every)),
             (_, 0) => String::new(),
-            (_, bytes) => format!("; one in each {} bytes looked at", count(bytes)),
+            (_, bytes) => format!("; one per {} bytes sampled", count(bytes)),
         };
-        let alive = match profile.total().get(SampleType::InuseObjects) {
+        let live = match profile.total().get(SampleType::InuseObjects) {
             _ if !profile.sample_types.contains(&SampleType::InuseObjects) => String::new(),
-            alive => format!("; {} alive at the end", count(alive)),
+            live => format!("; {} live at the end", count(live)),
         };
-        format!("{} made{counted}{looked}{alive}", count(made))
+        format!("{} allocated{counted}{sampled}{live}", count(allocated))
     })
 }
 
@@ -74,7 +74,7 @@ pub(super) fn wall(profile: &Profile) -> Option<String> {
 /// Ticks that became no sample: how many, and why. Only reasons that occurred.
 pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
     let reason = |name: &'static str| match name {
-        "dropped_full" => "the ring had no room",
+        "dropped_full" => "the ring was full",
         "dropped_busy" => "all buffers were in use",
         "dropped_in_gc" => "another thread was collecting garbage",
         "dropped_on_altstack" => "another signal handler was running",
@@ -97,11 +97,11 @@ pub(super) fn dropped(profile: &Profile) -> u64 {
 pub(super) fn oddities(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
     let kinds = [
-        (counts.overrun, "tick", "folded into the one before"),
-        (counts.late, "tick", "came after the end, and nothing was asked of them"),
+        (counts.overrun, "tick", "coalesced with the one before"),
+        (counts.late, "tick", "came after the end, and ignored"),
         (counts.waits_interrupted, "wait", "interrupted by a tick: a system call can end with EINTR by that"),
         (counts.truncated, "stack", "cut for being too deep"),
-        (counts.threads_refused, "thread", "not profiled: no room or no timer for it"),
+        (counts.threads_refused, "thread", "not profiled: no slot or no timer for it"),
         (counts.foreign, "signal", "passed over, not the profiler's own"),
     ];
     let occurred = kinds.into_iter().filter(|(number, ..)| *number > 0);
@@ -123,10 +123,10 @@ fn unseen(profile: &Profile) -> Option<String> {
 /// The numbers of timeline events that were kept and dropped; `None` without a timeline.
 pub(super) fn timeline(profile: &Profile) -> Option<String> {
     let timeline = profile.timeline.as_ref()?;
-    let kept = counted(timeline.len() as u64, "moment");
+    let kept = counted(timeline.len() as u64, "event");
     Some(match timeline.dropped() {
         0 => kept,
-        dropped => format!("{kept}; {} before them were too many", counted(dropped, "moment")),
+        dropped => format!("{kept}; {} before them were too many", counted(dropped, "event")),
     })
 }
 

@@ -56,7 +56,7 @@ fn it_stands_before_all_else() {
     let dump = wire::dump(&wire::unpack(&packed(&timed())));
     let (first, rest) = dump.split_once('\n').unwrap();
     assert_golden("timeline.txt", &format!("{first}\n"));
-    let comment = "\"timeline: 4 moments; 3 moments before them were too many\"";
+    let comment = "\"timeline: 4 events; 3 events before them were too many\"";
     assert!(rest.contains(comment));
     let plain = wire::dump(&wire::unpack(&packed(&example())));
     assert_eq!(rest.lines().filter(|it| !it.contains(comment)).count(), plain.lines().count());
@@ -84,8 +84,8 @@ fn what_cannot_be_is_refused() {
     let fine = with_columns(&[0x12, 1, 7, 0x1a, 1, 2]).unwrap().unwrap();
     assert_eq!(fine.iter().collect::<Vec<_>>(), [event(7, 1, 1, 0)]);
     for (head, why) in [
-        (&[0x12, 1, 7, 0x1a, 1, 1][..], "has a moment of sample -1 of 8"),
-        (&[0x12, 1, 7, 0x1a, 1, 16], "has a moment of sample 8 of 8"),
+        (&[0x12, 1, 7, 0x1a, 1, 1][..], "has an event of sample -1 of 8"),
+        (&[0x12, 1, 7, 0x1a, 1, 16], "has an event of sample 8 of 8"),
         (&[0x12, 2, 7, 7, 0x1a, 1, 0], "has columns of different lengths"),
         (&[0x12, 1, 7], "has columns of different lengths"),
     ] {
@@ -108,7 +108,7 @@ fn more_than_a_session_keeps_is_refused() {
     let mut bytes = [&[0xca, 0xc5, 0x02][..], &length(timeline.len()), &timeline].concat();
     bytes.extend(wire::unpack(&packed(&example())));
     let said = read(&bytes).unwrap_err().to_string();
-    assert_eq!(said, "a damaged profile: its timeline has 1000001 moments (allowed: up to 1000000)");
+    assert_eq!(said, "a damaged profile: its timeline has 1000001 events (allowed: up to 1000000)");
 }
 
 proptest! {

@@ -15,14 +15,14 @@ impl Profile {
     /// `Native.timeline_chunk(profile, place)`: a flat array of time, place of the aggregated sample in `Native.rows`, and weights, one
     /// timeline event after another; nil behind the last chunk.
     pub(super) fn timeline_chunk(ruby: &Ruby, rb_self: &Self, place: usize) -> Result<Option<RArray>, Error> {
-        let Some(moments) = rb_self.core.timeline.as_ref().and_then(|it| it.chunk(place)) else {
+        let Some(events) = rb_self.core.timeline.as_ref().and_then(|it| it.chunk(place)) else {
             return Ok(None);
         };
         let numbers = ruby.ary_new();
-        for moment in moments {
-            numbers.push(moment.time_ns)?;
-            numbers.push(moment.row.index())?;
-            SampleType::ALL.into_iter().try_for_each(|of| numbers.push(moment.weights.get(of)))?;
+        for event in events {
+            numbers.push(event.time_ns)?;
+            numbers.push(event.row.index())?;
+            SampleType::ALL.into_iter().try_for_each(|of| numbers.push(event.weights.get(of)))?;
         }
         Ok(Some(numbers))
     }

@@ -36,12 +36,12 @@ pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
     if kills {
         sampler::give_up_objects(
             false,
-            "a Ractor was made, which before Ruby 3.3 a hook on allocation kills",
+            "a Ractor was created, which before Ruby 3.3 a hook on allocation kills",
         );
     } else if allocation::follows() {
         sampler::give_up_objects(
             true,
-            "a Ractor was made, and one that collects garbage does not tell what it frees",
+            "a Ractor was created, and one that collects garbage does not tell what it frees",
         );
     }
     kills

@@ -103,10 +103,10 @@ impl Stopped {
         notes.extend(vm::process::shared_threads());
         notes.extend(answers.other_ractors);
         notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
-        notes.extend(no_objects.map(|why| format!("{why}: no object was looked at from then on")));
+        notes.extend(no_objects.map(|why| format!("{why}: no object was sampled from then on")));
         if unfollowed > 0 {
             notes.push(format!(
-                "too many objects were alive at once: {unfollowed} that were looked at count as made only"
+                "too many objects were live at once: {unfollowed} sampled ones count as allocated only"
             ));
         }
         let timed = config.measures.timed();

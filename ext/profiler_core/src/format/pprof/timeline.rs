@@ -39,7 +39,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
     let malformed = |what: &str| Err(Error::malformed(format!("its timeline {what}")));
     let events = message.time_delta.len();
     if events > MAX_EVENTS {
-        return malformed(&format!("has {events} moments (allowed: up to {MAX_EVENTS})"));
+        return malformed(&format!("has {events} events (allowed: up to {MAX_EVENTS})"));
     }
     let whole = |it: &messages::Column| it.value.is_empty() || it.value.len() == events;
     let columns = &message.column;
@@ -62,7 +62,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
         let Some((index, left)) =
             usize::try_from(row).ok().and_then(|index| Some((index, left.get_mut(index)?)))
         else {
-            return malformed(&format!("has a moment of sample {row} of {}", profile.samples.len()));
+            return malformed(&format!("has an event of sample {row} of {}", profile.samples.len()));
         };
         let mut weights = Weights::default();
         for (of, column) in profile.sample_types.iter().zip(columns) {
