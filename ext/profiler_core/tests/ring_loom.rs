@@ -28,8 +28,7 @@ fn publish_is_seen_whole() {
         if ring.pop(&mut scratch) {
             seen.push(scratch.clone());
         }
-        let accepted =
-            producers.into_iter().filter(|_| true).map(|it| it.join().unwrap()).filter(|it| *it).count();
+        let accepted = producers.into_iter().map(|it| it.join().unwrap()).filter(|it| *it).count();
         while ring.pop(&mut scratch) {
             seen.push(scratch.clone());
         }

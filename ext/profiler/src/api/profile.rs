@@ -228,7 +228,7 @@ impl Profile {
         )?;
         meta.aset(ruby.to_symbol("started_at_ns"), it.started_at_ns)?;
         meta.aset(ruby.to_symbol("pid"), it.pid)?;
-        meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(it.notes.iter().map(String::as_str)))?;
+        meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(it.sentences()))?;
         let user = ruby.hash_new();
         it.user.iter().try_for_each(|(name, value)| user.aset(name.as_str(), value.as_str()))?;
         meta.aset(ruby.to_symbol("metadata"), user)?;

@@ -13,6 +13,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, RArray, Ruby, Value};
 use profiler_core::pipeline::name_cache::{brace, without_ids};
 use profiler_core::profile::Function;
+use profiler_core::text::block_depth;
 
 use crate::naming::owners::Owner;
 use crate::vm::objects::{kind, references, Kind, Pinned};
@@ -33,25 +34,9 @@ type Answer = Option<Function>;
 /// The answers, and how long they are valid, as methods come and go.
 static KEPT: Mutex<Option<HashMap<Place, (Answer, Instant)>>> = Mutex::new(None);
 
-/// The depth of a label: the number of blocks, and of `rescue` and `ensure` inside the innermost.
-fn depth(label: &str) -> (usize, usize) {
-    let (mut rest, mut clauses) = (label, 0);
-    while let Some(inner) = rest.strip_prefix("rescue in ").or_else(|| rest.strip_prefix("ensure in ")) {
-        (rest, clauses) = (inner, clauses + 1);
-    }
-    let blocks = match rest.strip_prefix("block ") {
-        Some(one) if one.starts_with("in ") => 1,
-        Some(more) => {
-            more.strip_prefix('(').and_then(|it| it.split_once(" levels) in ")?.0.parse().ok()).unwrap_or(0)
-        }
-        None => 0,
-    };
-    (blocks, clauses)
-}
-
 /// Whether code of this label is a block, or inside one.
 pub(super) fn is_block(label: &str) -> bool {
-    depth(label).0 > 0
+    block_depth(label).0 > 0
 }
 
 /// Names those of `functions` that are at `blocks`, and were given Ruby's label, after the methods that they are.
@@ -124,7 +109,7 @@ unsafe fn lineage(block: u64, buffer: &mut Vec<u64>) -> Vec<u64> {
     let mut lineage = vec![block];
     let mut here = block;
     // SAFETY: as promised; code holds the code that it is inside of.
-    let label = |iseq: u64| unsafe { depth(&frames::label(iseq)) };
+    let label = |iseq: u64| unsafe { block_depth(&frames::label(iseq)) };
     while lineage.len() < DEEPEST {
         let own = label(here);
         // SAFETY: as above.
@@ -258,25 +243,4 @@ unsafe fn together(iseq: u64, made: &BTreeSet<Made>) -> Function {
     };
     let path = it.path.unwrap_or_default();
     Function { name, class_name: classes, method_name: methods, path, first_line: it.first_line }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::depth;
-
-    #[test]
-    fn labels_say_how_deep_they_are() {
-        for (label, is) in [
-            ("<main>", (0, 0)),
-            ("<class:Foo>", (0, 0)),
-            ("block in <class:Foo>", (1, 0)),
-            ("block (2 levels) in <top (required)>", (2, 0)),
-            ("rescue in block in <main>", (1, 1)),
-            ("ensure in rescue in block (12 levels) in make", (12, 2)),
-            ("block party", (0, 0)),
-            ("block (many levels) in x", (0, 0)),
-        ] {
-            assert_eq!(depth(label), is, "{label}");
-        }
-    }
 }

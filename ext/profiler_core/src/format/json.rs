@@ -9,7 +9,7 @@ use super::Options;
 use crate::analysis::top::{top, Order};
 use crate::error::Error;
 use crate::ids::FunctionId;
-use crate::profile::{Profile, SampleType, Weights};
+use crate::profile::{Meta, Profile, SampleType, Weights};
 
 #[derive(Serialize)]
 struct Function<'profile> {
@@ -36,8 +36,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         .iter()
         .map(|it| json!({ "name": it.name_and_unit().0, "unit": it.name_and_unit().1, "total": total.get(*it) }))
         .collect();
+    let meta = Meta { notes: profile.meta.sentences(), merged: None, ..profile.meta.clone() };
     let document = json!({
-        "meta": profile.meta,
+        "meta": meta,
         "stats": profile.stats,
         "sample_types": types,
         "default_sample_type": of.name_and_unit().0,

@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use crate::profile::{Function, Marker, Profile, Sample, Thread};
+use crate::profile::{Function, Marker, Merged, Profile, Sample, Thread};
 
 /// Bytes that a value owns on the heap, without the value itself.
 trait Owned {
@@ -69,6 +69,7 @@ impl Profile {
             + self.timeline.as_ref().map_or(0, |it| it.bytes())
             + meta.modes.owned()
             + meta.notes.owned()
+            + meta.merged.iter().flat_map(Merged::texts).map(String::owned).sum::<usize>()
             + meta.program.owned()
             + user
     }

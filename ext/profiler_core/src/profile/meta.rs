@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::merged::Merged;
 use super::tables::Thread;
 use crate::record::counters::Counts;
 
@@ -39,6 +40,18 @@ pub struct Meta {
     pub user: std::collections::BTreeMap<String, String>,
     /// Things that a reader must know to read the numbers right, one sentence each.
     pub notes: Vec<String>,
+    /// The origins of a merge; nothing for a single profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Merged>,
+}
+
+impl Meta {
+    /// The sentences of a merge, then the notes.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let merged = self.merged.as_ref().map(Merged::sentences).unwrap_or_default();
+        merged.into_iter().chain(self.notes.iter().cloned()).collect()
+    }
 }
 
 /// The key of [`Meta::user`] whose value is the profile's title.

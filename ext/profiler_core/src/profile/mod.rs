@@ -8,12 +8,14 @@ use crate::record::State;
 
 mod footprint;
 mod label_set;
+mod merged;
 mod meta;
 mod tables;
 pub mod timeline;
 pub mod weights;
 
 pub use label_set::{LabelSet, OTHER};
+pub use merged::Merged;
 pub use meta::{Marker, Meta, Stats, NAME};
 pub use tables::{Frame, Function, Kind, Node, Sample, Thread};
 use timeline::Timeline;

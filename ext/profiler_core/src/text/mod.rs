@@ -1,8 +1,10 @@
 //! Text for people.
 
+mod block_label;
 mod clean;
 pub mod units;
 
+pub use block_label::block_depth;
 pub use clean::clean;
 
 /// Bytes that are kept of a name that an app gives: of a label, its value, a thread, a marker.

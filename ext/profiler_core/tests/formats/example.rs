@@ -92,6 +92,7 @@ pub(crate) fn example() -> Profile {
         profiler_version: "0.1.0".into(),
         user: [("deploy".to_owned(), "2026-11".to_owned())].into(),
         notes: vec!["Threads of other Ractors are not in it.".into()],
+        merged: None,
     };
     profile.stats = Stats {
         counts: Counts {

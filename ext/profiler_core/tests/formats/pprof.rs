@@ -94,6 +94,7 @@ fn meta() -> impl Strategy<Value = Meta> {
             profiler_version: version.into(),
             user,
             notes,
+            merged: None,
         },
     )
 }

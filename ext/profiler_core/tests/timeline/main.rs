@@ -81,5 +81,5 @@ fn a_merge_with_a_profile_that_has_none_says_so() {
     let untimed = Profile { timeline: None, ..timed.clone() };
     let merged = merge(&[&untimed, &timed]);
     assert_eq!(told(&merged), told(&timed));
-    assert!(merged.meta.notes.contains(&"measured in some of the profiles only: timeline".to_owned()));
+    assert!(merged.meta.sentences().contains(&"measured in some of the profiles only: timeline".to_owned()));
 }

@@ -154,6 +154,7 @@ impl Stopped {
             profiler_version: env!("CARGO_PKG_VERSION").into(),
             user: config.metadata.clone(),
             notes,
+            merged: None,
         };
         Profile::new(match config.gc {
             Some(place) => gc::place(&profile, place),

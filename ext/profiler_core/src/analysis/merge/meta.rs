@@ -1,69 +1,29 @@
-//! The header of a merge. Values that all profiles share stay; values that differ become a note that lists them.
+//! The header of a merge. Values that all profiles share stay; values that differ are listed in [`Merged`].
 //!
-//! A merge can be merged any number of times, such as a day's file to which each hour is added. So the notes
-//! written here are also read here. Lists grow instead of standing beside each other, and a value that its field
-//! cannot hold (two pids) is kept. (A value with a `; ` in it comes back in pieces; no text is lost.)
+//! A merge can be merged any number of times, such as a day's file to which each hour is added: the lists grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::profile::{Meta, Profile, SampleType};
+use crate::profile::{Merged, Meta, Profile, SampleType};
 use crate::text::units::round_duration;
-
-const PROCESSES: &str = "processes";
-const PROGRAMS: &str = "programs";
-const RUBIES: &str = "Rubies";
-const VERSIONS: &str = "versions of the profiler";
-const INTERVALS: &str = "intervals";
-const MEASURED_IN_PART: &str = "measured in some of the profiles only";
-const METADATA: &str = "metadata that differed and was left out";
-const LISTS: [&str; 7] = [PROCESSES, PROGRAMS, RUBIES, VERSIONS, INTERVALS, MEASURED_IN_PART, METADATA];
-
-const GAPS: &str = "there is time between start and end that no profile covers";
 
 pub(super) fn meta(profiles: &[&Profile]) -> Meta {
     let metas: Vec<&Meta> = profiles.iter().map(|it| &it.meta).collect();
-    let all = |noun, of: fn(&Meta) -> String| {
-        let said = metas.iter().map(|it| of(it)).filter(|it| !it.is_empty());
-        said.chain(noted(&metas, noun)).collect::<BTreeSet<String>>()
-    };
-    let pids = all(PROCESSES, |it| if it.pid == 0 { String::new() } else { it.pid.to_string() });
-    let programs = all(PROGRAMS, |it| it.program.clone());
-    let rubies = all(RUBIES, |it| it.ruby.to_string());
-    let versions = all(VERSIONS, |it| it.profiler_version.to_string());
-    // The coarsest is what can be said of the whole. It is not always what the finer ones came to.
-    let intervals =
-        all(INTERVALS, |it| if it.interval_ns == 0 { String::new() } else { round_duration(it.interval_ns) });
     let (user, left_out) = common_metadata(&metas);
-
-    let mut notes = vec![format!("{MERGED}{} profiles", merged(&metas))];
-    let several = [
-        (PROCESSES, &pids),
-        (PROGRAMS, &programs),
-        (RUBIES, &rubies),
-        (VERSIONS, &versions),
-        (INTERVALS, &intervals),
-    ];
-    for (noun, values) in several.into_iter().filter(|(_, values)| values.len() > 1) {
-        notes.push(format!("{} {}", values.len(), list(noun, values)));
-    }
-    let partly = noted(&metas, MEASURED_IN_PART).chain(measured_in_part(profiles)).collect();
-    let left_out = noted(&metas, METADATA).chain(left_out).collect();
-    for (noun, values) in [(MEASURED_IN_PART, partly), (METADATA, left_out)] {
-        let values: BTreeSet<String> = values;
-        if !values.is_empty() {
-            notes.push(list(noun, &values));
-        }
-    }
     let (started_at_ns, duration_ns, gaps) = span(&metas);
-    if gaps {
-        notes.push(GAPS.into());
-    }
-    for note in metas.iter().flat_map(|it| &it.notes).filter(|it| !is_ours(it)) {
+    let mut merged = Merged {
+        partly: measured_in_part(profiles).collect(),
+        metadata: left_out.into_iter().collect(),
+        gaps,
+        ..Merged::default()
+    };
+    metas.iter().for_each(|it| merged.add(&origins(it)));
+    let mut notes: Vec<String> = Vec::new();
+    for note in metas.iter().flat_map(|it| &it.notes) {
         if !notes.contains(note) {
             notes.push(note.clone());
         }
     }
-
     Meta {
         modes: union(metas.iter().flat_map(|it| it.modes.iter().map(String::as_str))),
         engine: union(metas.iter().flat_map(|it| it.engine.split('+')).filter(|it| !it.is_empty()))
@@ -71,48 +31,35 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
             .into(),
         every: metas.iter().map(|it| it.every).max().unwrap_or(0),
         every_bytes: metas.iter().map(|it| it.every_bytes).max().unwrap_or(0),
+        // The coarsest is what can be said of the whole. It is not always what the finer ones came to.
         interval_ns: metas.iter().map(|it| it.interval_ns).max().unwrap_or(0),
         started_at_ns,
         duration_ns,
-        ruby: only(&rubies).into(),
-        program: only(&programs),
-        pid: only(&pids).parse().unwrap_or(0),
-        profiler_version: only(&versions).into(),
+        ruby: only(&merged.rubies).into(),
+        program: only(&merged.programs),
+        pid: only(&merged.processes).parse().unwrap_or(0),
+        profiler_version: only(&merged.versions).into(),
         user,
         notes,
+        merged: Some(merged),
     }
 }
 
-const MERGED: &str = "merged from ";
-
-/// The number of profiles that these were merged from.
-fn merged(metas: &[&Meta]) -> u64 {
-    let of_one = |meta: &Meta| meta.notes.iter().find_map(|it| merged_from(it)).unwrap_or(1);
-    metas.iter().fold(0, |sum, it| sum.saturating_add(of_one(it)))
-}
-
-fn merged_from(note: &str) -> Option<u64> {
-    note.strip_prefix(MERGED)?.strip_suffix(" profiles")?.parse().ok()
-}
-
-fn list(noun: &str, values: &BTreeSet<String>) -> String {
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    format!("{noun}: {}", values.join("; "))
-}
-
-/// The values that a note of [`list`] has, with a number before it or not.
-fn listed<'note>(note: &'note str, noun: &str) -> Option<impl Iterator<Item = String> + 'note> {
-    let (head, values) = note.split_once(": ")?;
-    let head = head.trim_start_matches(|it: char| it.is_ascii_digit() || it == ' ');
-    (head == noun).then(|| values.split("; ").map(String::from))
-}
-
-fn noted<'metas>(metas: &'metas [&Meta], noun: &'metas str) -> impl Iterator<Item = String> + 'metas {
-    metas.iter().flat_map(|it| &it.notes).filter_map(move |note| listed(note, noun)).flatten()
-}
-
-fn is_ours(note: &str) -> bool {
-    merged_from(note).is_some() || LISTS.iter().any(|noun| listed(note, noun).is_some())
+/// The origins of a profile that may be a merge itself.
+fn origins(meta: &Meta) -> Merged {
+    if let Some(merged) = &meta.merged {
+        return merged.clone();
+    }
+    let one = |value: String| Some(value).filter(|it| !it.is_empty()).into_iter().collect();
+    Merged {
+        profiles: 1,
+        processes: one(if meta.pid == 0 { String::new() } else { meta.pid.to_string() }),
+        programs: one(meta.program.clone()),
+        rubies: one(meta.ruby.to_string()),
+        versions: one(meta.profiler_version.to_string()),
+        intervals: one(if meta.interval_ns == 0 { String::new() } else { round_duration(meta.interval_ns) }),
+        ..Merged::default()
+    }
 }
 
 /// The one value, where there is one.
@@ -186,14 +133,15 @@ mod tests {
     }
 
     fn notes(profiles: &[&Profile]) -> Vec<String> {
-        meta(profiles).notes
+        meta(profiles).sentences()
     }
 
     #[test]
     fn what_all_say_stays() {
         let one = profile(|it| it.user = [("deploy".to_owned(), "7".to_owned())].into());
         let both = meta(&[&one, &one]);
-        assert_eq!(both, Meta { notes: vec!["merged from 2 profiles".into()], ..one.meta });
+        assert_eq!(both.sentences(), ["merged from 2 profiles"]);
+        assert_eq!(Meta { merged: None, ..both }, one.meta);
     }
 
     #[test]
@@ -208,7 +156,7 @@ mod tests {
         let both = meta(&[&one, &other]);
         assert_eq!((both.pid, &*both.program, &*both.ruby), (0, "", ""));
         assert_eq!((&*both.engine, both.interval_ns), ("safepoint+thread_timer", 1_000_000));
-        assert_eq!((both.modes, both.user), (vec!["cpu".into(), "wall".into()], BTreeMap::new()));
+        assert_eq!((&both.modes, &both.user), (&vec!["cpu".into(), "wall".into()], &BTreeMap::new()));
         let expected = [
             "merged from 2 profiles",
             "2 processes: 4711; 4712",
@@ -218,7 +166,7 @@ mod tests {
             "metadata that differed and was left out: deploy",
             "Threads of other Ractors are not in it.",
         ];
-        assert_eq!(both.notes, expected);
+        assert_eq!(both.sentences(), expected);
     }
 
     #[test]
@@ -238,10 +186,11 @@ mod tests {
         let inside = profile(|_| ());
         let late = profile(|it| it.started_at_ns = 151);
         let both = meta(&[&inside, &early]);
-        assert_eq!((both.started_at_ns, both.duration_ns, both.notes.len()), (50, 100, 1));
+        assert_eq!((both.started_at_ns, both.duration_ns, both.sentences().len()), (50, 100, 1));
         let with_gap = meta(&[&late, &early]);
         assert_eq!((with_gap.started_at_ns, with_gap.duration_ns), (50, 111));
-        assert_eq!(with_gap.notes, ["merged from 2 profiles", GAPS]);
+        let gap = "there is time between start and end that no profile covers";
+        assert_eq!(with_gap.sentences(), ["merged from 2 profiles", gap]);
     }
 
     #[test]

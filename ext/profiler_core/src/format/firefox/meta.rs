@@ -130,7 +130,7 @@ fn facts(profile: &Profile) -> Vec<(String, String)> {
         None => put("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
     }
     put("cost", disclosure::cost(profile));
-    meta.notes.iter().for_each(|it| put("note", it.clone()));
+    meta.sentences().into_iter().for_each(|it| put("note", it));
     facts
 }
 

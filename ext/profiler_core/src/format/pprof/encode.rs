@@ -205,7 +205,7 @@ fn comments(profile: &Profile) -> Vec<String> {
     comments.extend(disclosure::drops(profile).into_iter().map(dropped));
     comments.extend(disclosure::oddities(profile));
     comments.extend(disclosure::timeline(profile).map(|it| format!("timeline: {it}")));
-    comments.extend(meta.notes.iter().cloned());
+    comments.extend(meta.sentences());
     comments
 }
 

@@ -67,7 +67,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     facts.push(("cost", disclosure::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
     facts.extend(markers(profile).map(|it| ("markers", it)));
-    facts.extend(meta.notes.iter().map(|it| ("note", it.clone())));
+    facts.extend(meta.sentences().into_iter().map(|it| ("note", it)));
     facts
 }
 
