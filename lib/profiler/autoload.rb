@@ -90,7 +90,13 @@ module Profiler
       rescue SystemExit, SignalException
         raise
       rescue Exception => e # rubocop:disable Lint/RescueException -- a LoadError, or no memory: the app goes on
-        say("#{what}: #{e.message.to_s.lines.first.to_s.chomp}")
+        say("#{what}: #{reason(e)}")
+      end
+
+      def reason(error)
+        error.message.to_s.lines.first.to_s.chomp
+      rescue Exception # rubocop:disable Lint/RescueException -- an app's own error can raise here again: its class will do
+        error.class
       end
 
       # Prints to the real stderr, whatever $stderr is, even with -W0.

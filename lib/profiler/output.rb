@@ -5,6 +5,8 @@ require_relative "file_name"
 module Profiler
   # Writes a file atomically: under a temporary name, then by renaming. The path is checked before the work starts, so that
   # errors come early. Nothing stays on the disk from that check, as a process may end without cleaning up.
+  #
+  # Symbolic links are followed. A device or a named pipe is written to, as a rename would replace it by a file.
   class Output
     # @param path [String]
     # @param format [Symbol, String, nil] by the path's extension when nil
@@ -13,12 +15,17 @@ module Profiler
     # @raise [SystemCallError] if the place cannot be written to
     def initialize(path, format: nil, **options)
       @options = options
-      @path = File.expand_path(path.to_s)
+      # A path is bytes: expand_path would refuse to join those of two encodings.
+      @path = File.expand_path(path.to_s.dup.force_encoding(Encoding.find("filesystem")))
+      @path = File.realdirpath(@path) if File.symlink?(@path)
       @format = (format || Native.format_of(@path)).to_s
       Native.check_format(@format)
       raise Errno::EISDIR, @path if directory?
 
       @pid = Process.pid
+      @stream = File.writable?(@path) && !File.stat(@path).file?
+      return if @stream
+
       open_beside
       discard
     rescue SystemCallError => e
@@ -30,16 +37,20 @@ module Profiler
     #
     # @return [String] the path
     def write(profile)
-      @path = FileName.with_pid(@path) unless @pid.equal?(Process.pid) # not ==, which an app may have defined anew
+      @path = FileName.with_pid(@path) unless @stream || @pid.equal?(Process.pid) # not ==, which an app may have defined anew
       replace { |path| profile.write_into(path, @format, gzip: Native.packs(@path, @format), **@options) }
     end
 
-    # Replaces the file by what the block writes. If anything ends the block, an interrupt too, the old file stays and no
+    # Replaces the file by what the block writes, or has a device or pipe written to. If anything ends the block, an interrupt too, the old file stays and no
     # temporary file does.
     #
     # @yieldparam path [String]
     # @return [String] the path
     def replace
+      if @stream
+        yield @path
+        return @path
+      end
       open_beside
       yield @temporary
       @file.close

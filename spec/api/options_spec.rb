@@ -81,6 +81,18 @@ RSpec.describe "Options of Profiler.run" do
     ), result.err
   end
 
+  it "accept text of any encoding" do
+    code = <<~'RUBY'
+      profile = Profiler.run(name: "caf\xE9".dup.force_encoding("ISO-8859-1"), metadata: { "\xFF" => "\xFE" }, trim_path: "/\xFF") { }
+      p profile.meta[:metadata] == { "name" => "caf\u00E9", "\uFFFD" => "\uFFFD" }
+      p (Profiler.run(threads: "\xFF".b.to_sym) { } rescue $!.class)
+      p (Profiler.run("\xFF".b.to_sym => 1) { } rescue $!.class)
+      Profiler.label(a: "caf\xE9".dup.force_encoding("ISO-8859-1")) { p Profiler.labels == { a: "caf\u00E9" } }
+    RUBY
+    result = ruby_child("-rprofiler", "-e", code)
+    expect(result.out).to eq("true\nArgumentError\nArgumentError\ntrue\n"), result.err
+  end
+
   it "require a block" do
     expect(message("Profiler.run")).to eq("ArgumentError: no block given")
   end
@@ -99,6 +111,20 @@ RSpec.describe "Options of Profiler.run" do
       expect(File.read("cpu.svg")).to include("<svg")
       expect(File.stat("cpu.svg").mode & 0o777).to eq(0o600)
       expect(Dir.children(".")).to eq(["cpu.svg"])
+    end
+
+    it "is written below a directory whose name is no text in the locale's encoding" do
+      ["d\u00E9", "d\xFF".b].each do |directory|
+        Dir.mkdir(directory)
+        code = %q(require "profiler"; Profiler.run(out: "a.svg", trim_path: true) { }; Profiler.run(out: "e\u00E9.svg".encode("ISO-8859-1")) { })
+        [{ "LANG" => "C", "LC_ALL" => "C" }, { "RUBYOPT" => "-E ISO-8859-1" }].each do |env|
+          result = ruby_child("-e", code, chdir: File.join(Dir.pwd, directory), env: env)
+          expect(result.status).to be_success, result.err
+          expect(Dir.children(directory).size).to eq(2)
+        end
+        expect(profiler_child("record", "-o", "r.svg", "--", "ruby", "-e", "p 1", chdir: File.join(Dir.pwd, directory),
+                              env: { "LC_ALL" => "C" }).out).to eq("1\n")
+      end
     end
 
     it "is written when the block raises, and the exception propagates" do

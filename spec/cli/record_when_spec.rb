@@ -61,7 +61,7 @@ RSpec.describe "profiler record, with limits of time," do
   end
 
   it "refuses invalid options" do
-    { %w[--duration 0] => "--duration \"0\" is not a number of seconds above 0", %w[--duration soon] => "--duration \"soon\"",
+    { %w[--duration 0] => "--duration \"0\" is not a number of seconds above 0 and up to 1000000000", %w[--duration 1e300] => "--duration \"1e300\"", %w[--duration soon] => "--duration \"soon\"",
       %w[--signal KILL] => "--signal \"KILL\" is not a signal that can be used", %w[--signal PROF] => "--signal \"PROF\"",
       %w[--label alone] => "--label \"alone\" is not NAME=VALUE" }.each do |options, saying|
       result = record(*options, "puts 1")

@@ -27,6 +27,44 @@ RSpec.describe "Profile#save" do
     result.out
   end
 
+  describe "to a place that is no regular file" do
+    def run(code)
+      Dir.mkdir(in_box("out"))
+      result = ruby_child("-e", "require 'profiler'; shop = Profiler::Profile.load(#{shop.inspect}); #{code}", chdir: in_box("out"))
+      expect(result.status).to be_success, result.err
+      result.out
+    end
+
+    it "writes to a pipe, and leaves it one" do
+      expect(run(<<~RUBY)).to eq("fifo true")
+        File.mkfifo("p")
+        reading = Thread.new { File.read("p") }
+        shop.save("p", format: :text)
+        print File.ftype("p"), " ", reading.value.b == shop.dump(:text).b
+      RUBY
+    end
+
+    it "writes to a device, and leaves it one" do
+      skip("only root makes devices") unless Process.uid.zero?
+      expect(run(<<~RUBY)).to eq("characterSpecial [\"d\"]")
+        system("mknod", "d", "c", "1", "3") || abort
+        shop.save("d", format: :text)
+        Profiler.run(out: "d", format: :text) { Process.wait(fork { }) }
+        print File.ftype("d"), " ", Dir.children(".")
+      RUBY
+    end
+
+    it "follows a symbolic link, also one to a file that is not there yet" do
+      expect(run(<<~RUBY)).to eq("link true\nlink true\n")
+        File.symlink("there.txt", "a.txt")
+        2.times do
+          shop.save("a.txt")
+          puts "\#{File.lstat("a.txt").ftype} \#{File.binread("there.txt") == shop.dump(:text).b}"
+        end
+      RUBY
+    end
+  end
+
   it "lets other threads run" do
     expect(program(<<~RUBY)).to eq(%(["a.tmp"] true\n[]\n))
       saving = Thread.new { save }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Ruby's own methods are asked, whatever an app has put in their place.
-RSpec.describe "An app that overrides methods of Thread" do
+RSpec.describe "An app that overrides methods" do
   def run(before: "", after: "")
     code = <<~RUBY
       #{before}
@@ -36,6 +36,30 @@ RSpec.describe "An app that overrides methods of Thread" do
   overriding.first(2).each do |name, code|
     it "is profiled where it #{name} before that" do
       expect(run(before: code)).to eq("[\"main\", \"worker\"]\n")
+    end
+  end
+
+  it "keeps the value of a marker's block when the app has replaced the clock" do
+    result = ruby_child("-rprofiler", "-e", <<~RUBY)
+      Profiler.start
+      values = [-5, 2**70, "now", nil].map do |reading|
+        Process.define_singleton_method(:clock_gettime) { |*| reading }
+        Profiler.marker("import") { reading.inspect }
+      end
+      p values
+    RUBY
+    expect(result.out).to eq(%(["-5", "1180591620717411303424", "\\"now\\"", "nil"]\n)), result.err
+  end
+
+  it "ends the app as it would when an error of the recording cannot be shown" do
+    Dir.mktmpdir do |box|
+      result = ruby_child("-rprofiler/autoload", "-e", <<~RUBY, chdir: box)
+        class Secret < StandardError; def message = raise(self.class); end
+        Profiler::Profile.prepend(Module.new { def write_into(*, **) = raise(Secret) })
+        puts "works"
+      RUBY
+      expect([result.out, result.status.exitstatus, result.err.lines.size]).to eq(["works\n", 0, 1])
+      expect(result.err).to eq("[profiler] the profile was lost: Secret\n")
     end
   end
 end

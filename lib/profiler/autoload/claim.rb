@@ -66,7 +66,7 @@ module Profiler
       # @param path [String] a ledger
       # @return [Array<String>] the files that were written
       def self.written(path)
-        File.readlines(path, chomp: true).map { |line| line[/\Awrote (.+)\z/, 1] }.compact
+        File.readlines(path, chomp: true, mode: "rb").map { |line| line[/\Awrote (.+)\z/, 1] }.compact
       end
 
       private

@@ -38,6 +38,9 @@ module Profiler
       # Signals that cannot be trapped, that Ruby reserves, or that the profiler uses.
       RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
 
+      # Seconds that PROFILER_DURATION can have: 31 years.
+      LONGEST = 1_000_000_000
+
       # Extensions that differ from the name of their format.
       EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
 
@@ -61,7 +64,7 @@ module Profiler
         @env = env
         @format = value(FORMAT)
         @named = !value(OUT).nil?
-        outs = @named ? value(OUT).split("\n").reject(&:empty?) : [Settings.default_out(@format)]
+        outs = @named ? pieces(value(OUT), "\n").reject(&:empty?) : [Settings.default_out(@format)]
         @paths = outs.map { |path| File.expand_path(path) }.uniq
       end
 
@@ -87,9 +90,9 @@ module Profiler
         return unless text
 
         seconds = Float(text, exception: false)
-        return seconds if seconds && seconds > 0 && seconds.finite?
+        return seconds if seconds&.positive? && seconds <= LONGEST
 
-        raise ArgumentError, "duration: #{text.inspect} is not a number of seconds above 0"
+        raise ArgumentError, "duration: #{text.inspect} is not a number of seconds above 0 and up to #{LONGEST}"
       end
 
       # @return [String, nil] without SIG
@@ -144,10 +147,15 @@ module Profiler
         ![nil, "0", "false"].include?(value(name))
       end
 
+      # Paths are bytes: split would refuse those that are no text in the locale's encoding.
+      def pieces(paths, separator)
+        paths.b.split(separator).map { |path| path.force_encoding(paths.encoding) }
+      end
+
       def trim_path
         return unless flag?(TRIM_PATH)
 
-        %w[1 true].include?(value(TRIM_PATH)) || value(TRIM_PATH).split(File::PATH_SEPARATOR)
+        %w[1 true].include?(value(TRIM_PATH)) || pieces(value(TRIM_PATH), File::PATH_SEPARATOR)
       end
 
       def labels

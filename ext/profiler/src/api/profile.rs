@@ -19,6 +19,7 @@ use crate::naming;
 use crate::options::gc_place;
 use crate::vm::asked::define_class;
 use crate::vm::memory::External;
+use crate::vm::strings::named;
 use crate::vm::without_gvl::check_interrupts;
 
 mod diff;
@@ -65,7 +66,8 @@ impl Profile {
     }
 
     /// `profile._trim_path(roots)`: the profile with short paths.
-    fn trim_path(ruby: &Ruby, rb_self: &Self, roots: Vec<String>) -> Result<Self, Error> {
+    fn trim_path(ruby: &Ruby, rb_self: &Self, roots: RArray) -> Result<Self, Error> {
+        let roots: Vec<String> = roots.into_iter().filter_map(|root| named(ruby, root)).collect();
         rb_self.derive(ruby, move |it| trim_paths(it, &roots))
     }
 

@@ -1,11 +1,12 @@
 //! Labels as the user gives them, checked.
 
-use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
+use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Value};
 use profiler_core::profile::LabelSet;
 use profiler_core::text::cut;
 
 use crate::errors::wrong_value;
 use crate::vm::door::inspect;
+use crate::vm::strings::named;
 
 /// Name and value of each; nothing as a value takes the label away.
 pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
@@ -23,10 +24,7 @@ pub(crate) fn set_from(ruby: &Ruby, labels: RHash) -> Result<LabelSet, Error> {
 }
 
 fn label_name(ruby: &Ruby, name: Value) -> Result<String, Error> {
-    let text = match Symbol::from_value(name) {
-        Some(symbol) => symbol.name()?.into_owned(),
-        None => magnus::RString::from_value(name).map(|text| lossy(&text)).unwrap_or_default(),
-    };
+    let text = named(ruby, name).unwrap_or_default();
     if text.is_empty() {
         return Err(wrong_value(ruby, name, |it| {
             format!("{it} is not the name of a label (allowed: a Symbol or a String)")
@@ -42,11 +40,10 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
     let plain = value.is_kind_of(ruby.class_numeric())
         || value.is_kind_of(ruby.class_true_class())
         || value.is_kind_of(ruby.class_false_class());
-    let text = match (magnus::RString::from_value(value), Symbol::from_value(value)) {
-        (Some(text), _) => lossy(&text),
-        (_, Some(symbol)) => symbol.name()?.into_owned(),
-        _ if plain => value.to_r_string()?.to_string()?,
-        _ => {
+    let text = match named(ruby, value) {
+        Some(text) => text,
+        None if plain => value.to_r_string()?.to_string()?,
+        None => {
             let name = inspect(name)?;
             return Err(wrong_value(ruby, value, |it| {
                 format!(
@@ -56,9 +53,4 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
         }
     };
     Ok(Some(cut(text)))
-}
-
-fn lossy(text: &magnus::RString) -> String {
-    // SAFETY: nothing of Ruby runs while the slice is read.
-    String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
 }

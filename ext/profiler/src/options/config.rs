@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, RString, Ruby, Symbol, TryConvert, Value};
+use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Value};
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
@@ -19,6 +19,7 @@ use crate::options::{mode, trim_path, wall};
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::exceptions::error;
+use crate::vm::strings::{lossy, named};
 use profiler_core::session::engine::Engine;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
@@ -140,9 +141,9 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
         })
     };
     if let Some(name) = Symbol::from_value(value) {
-        return match &*name.name()? {
-            "all" => Ok(Threads::All),
-            "current" => Ok(Threads::Current),
+        return match name.name().as_deref() {
+            Ok("all") => Ok(Threads::All),
+            Ok("current") => Ok(Threads::Current),
             _ => Err(wrong()),
         };
     }
@@ -250,7 +251,7 @@ fn metadata(
     name: Option<Value>,
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut metadata = BTreeMap::new();
-    let text = |it: Value| it.to_r_string().and_then(|it| <String>::try_convert(it.as_value()));
+    let text = |it: Value| it.to_r_string().map(|it| lossy(ruby, it));
     if let Some(value) = value {
         let Some(hash) = RHash::from_value(value) else {
             return Err(wrong_value(ruby, value, |it| format!("metadata: {it} is not a Hash")));
@@ -261,10 +262,10 @@ fn metadata(
         })?;
     }
     if let Some(name) = name {
-        if RString::from_value(name).is_none() && Symbol::from_value(name).is_none() {
+        let Some(name) = named(ruby, name) else {
             return Err(wrong_value(ruby, name, |it| format!("name: {it} is not a String or a Symbol")));
-        }
-        metadata.insert(profiler_core::profile::NAME.to_owned(), text(name)?);
+        };
+        metadata.insert(profiler_core::profile::NAME.to_owned(), name);
     }
     Ok(metadata)
 }

@@ -40,7 +40,7 @@ impl Given {
     pub(super) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
         let mut given = Self::default();
         options.foreach(|key: Value, value: Value| {
-            let name = Symbol::from_value(key).map(|key| key.name()).transpose()?;
+            let name = Symbol::from_value(key).and_then(|key| key.name().ok());
             let Some(field) = name.and_then(|name| given.field(&name)) else {
                 let allowed = NAMES.join(":, ");
                 return Err(wrong_value(ruby, key, |it| {

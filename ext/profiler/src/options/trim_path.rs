@@ -5,6 +5,7 @@ use magnus::{prelude::*, Error, RArray, RString, Ruby, TryConvert, Value};
 
 use crate::errors::wrong_value;
 use crate::vm::door::{call, Name};
+use crate::vm::strings::lossy;
 
 /// Absolute directories; nothing if paths stay as they are.
 ///
@@ -37,5 +38,6 @@ fn wrong(ruby: &Ruby, value: Value) -> Error {
 /// `File.expand_path(directory)`
 fn absolute(ruby: &Ruby, directory: RString) -> Result<String, Error> {
     static EXPAND_PATH: Name = Name::new(c"expand_path");
-    String::try_convert(call(ruby.class_file().as_value(), &EXPAND_PATH, [directory.as_value()])?)
+    let path = call(ruby.class_file().as_value(), &EXPAND_PATH, [directory.as_value()])?;
+    Ok(lossy(ruby, RString::try_convert(path)?))
 }

@@ -20,6 +20,7 @@ pub(crate) mod objects;
 pub(crate) mod process;
 pub(crate) mod root;
 pub(crate) mod state;
+pub(crate) mod strings;
 pub(crate) mod threads;
 pub(crate) mod without_gvl;
 

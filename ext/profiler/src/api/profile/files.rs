@@ -12,6 +12,7 @@ use profiler_core::profile::Profile as CoreProfile;
 
 use crate::api::profile::{options, Profile};
 use crate::errors::core_error;
+use crate::vm::strings::FilePath;
 use crate::vm::without_gvl::{without_gvl, Abandoned};
 
 impl Profile {
@@ -40,7 +41,7 @@ impl Profile {
     pub(super) fn write_file(
         ruby: &Ruby,
         rb_self: &Self,
-        path: String,
+        path: FilePath,
         name: String,
         options: RHash,
     ) -> Result<(), Error> {
@@ -48,7 +49,7 @@ impl Profile {
         let content = Content::new(ruby, rb_self, format, options)?;
         let written = without_gvl(ruby, move |abandoned| {
             // An interrupted caller has deleted the file: it is not made again.
-            let file = File::options().write(true).open(path)?;
+            let file = File::options().write(true).open(path.0)?;
             let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
             content.write(&mut out)?;
             Ok(out.flush()?)

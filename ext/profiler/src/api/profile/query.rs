@@ -1,13 +1,12 @@
 //! Questions of Ruby about formats and units, without a profile.
 
-use std::path::Path;
-
 use magnus::{Error, RArray, Ruby};
 use profiler_core::format::Format;
 use profiler_core::profile::SampleType;
 use profiler_core::text::{self, units};
 
 use crate::errors::core_error;
+use crate::vm::strings::FilePath;
 
 /// `Native.check_format(name)`: raises unless there is a format of that name.
 pub(super) fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
@@ -15,14 +14,14 @@ pub(super) fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
 }
 
 /// `Native.format_of(path)`: the format that a file's extension stands for.
-pub(super) fn format_of(ruby: &Ruby, path: String) -> Result<&'static str, Error> {
-    Format::from_path(Path::new(&path)).map(Format::name).map_err(|reason| core_error(ruby, &reason))
+pub(super) fn format_of(ruby: &Ruby, path: FilePath) -> Result<&'static str, Error> {
+    Format::from_path(&path.0).map(Format::name).map_err(|reason| core_error(ruby, &reason))
 }
 
 /// `Native.packs(path, format)`: whether a file of that path is packed by gzip.
-pub(super) fn packs(ruby: &Ruby, path: String, name: String) -> Result<bool, Error> {
+pub(super) fn packs(ruby: &Ruby, path: FilePath, name: String) -> Result<bool, Error> {
     let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
-    Ok(format.packs(Path::new(&path)))
+    Ok(format.packs(&path.0))
 }
 
 /// `Native.amount(type, weight)`: the weight as people read it, `1.23 s`.

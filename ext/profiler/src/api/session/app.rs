@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use magnus::{Error, RString, Ruby};
+use magnus::{Error, RString, Ruby, TryConvert, Value};
 
 use crate::capture::allocation;
 use crate::sampler::{self, fork};
@@ -11,11 +11,13 @@ use crate::{threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 /// `Native.mark(name, started_ns)`: see `Profiler.marker`.
-pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
+pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
     fork::catch_up();
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
     }
+    // An app can have replaced the clock that gave it. The marker is an instant then.
+    let started_ns = u64::try_convert(started_ns).unwrap_or(i64::MAX as u64);
     let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
     // SAFETY: nothing of Ruby runs while the slice is read.
     let name = unsafe { name.as_slice() };
