@@ -129,6 +129,78 @@ RSpec.describe "A session" do
     end
   end
 
+  describe "with an app that redefines methods that have hooks" do
+    # @return [Array] results of all the methods, and those where the app's own code ran; or a warning
+    def redefined(*steps, **options)
+      Dir.mktmpdir do |box|
+        program = File.join(Child::ROOT, "spec/programs/redefined.rb")
+        result = ruby_child(program, *steps, chdir: box, env: { "PROFILER_QUIET" => "1" }, **options)
+        expect(result.status).to be_success, "#{steps}: #{result.err[0, 2_000]}"
+        [result.out.lines, result.err.lines.uniq.sort]
+      end
+    end
+
+    let(:plain) { redefined.first }
+    let(:all) { plain.map { |line| "#{line[/ (.*): /, 1]}\n" }.sort }
+
+    it "calls each method and the app's own code, whichever came first" do
+      expect(plain.size).to eq(13)
+      %w[start autoload].product(%w[wrap prepend]).flat_map { |pair| [pair, pair.reverse] }.each do |steps|
+        expect(redefined(*steps)).to eq([plain, all]), steps.inspect
+      end
+    end
+
+    it "calls each method after a stub is removed" do
+      [%w[start stub], %w[autoload stub], %w[stub autoload]].each { |steps| expect(redefined(*steps)).to eq([plain, []]), steps.inspect }
+    end
+
+    it "keeps private what is private, and warns of nothing" do
+      expect(redefined("autoload", "start", ruby_options: ["-W2"])).to eq([plain, []])
+    end
+
+    it "still makes way" do
+      expect(run(<<~RUBY)).to eq("[\"the app trapped SIGPROF: nothing was recorded from then on\"]\nIGNORE\n")
+        module Kernel
+          alias old_trap trap
+          private def trap(...) = old_trap(...)
+        end
+        session = Profiler.start
+        module Kernel
+          alias older_trap trap
+          private def trap(...) = older_trap(...)
+        end
+        trap(:PROF, "IGNORE")
+        p session.stop.meta[:notes]
+        puts trap(:PROF, "DEFAULT")
+      RUBY
+    end
+
+    it "sets the hooks that it can" do
+      expect(run(<<~RUBY)).to eq("Errno::ENOENT\n7\nwrong number of arguments (given 0, expected 1..2)\n")
+        Process.singleton_class.undef_method(:exec)
+        Signal.freeze
+        Signal.singleton_class.freeze
+        Array.new(4) { Thread.new { Profiler.run { } } }.each(&:join)
+        puts error { exec("/no/such/program") }[/\\A\\w+::\\w+/]
+        p Profiler.run { 7 }.value
+        puts error { trap }.delete_prefix("ArgumentError: ")
+      RUBY
+    end
+
+    it "keeps their clones callable, and any object a receiver" do
+      expect(run(<<~RUBY)).to eq("DEFAULT\nDEFAULT\n")
+        Profiler.run { }
+        class << Kernel
+          alias old_method_added method_added
+          private def method_added(name) = old_method_added(name)
+        end
+        load "delegate.rb" # this one copies Kernel
+        puts Signal.clone.trap(:USR1, "DEFAULT")
+        puts Kernel.instance_method(:trap).bind_call(BasicObject.new, :USR1, "DEFAULT")
+      RUBY
+    end
+  end
+
   it "refuses to take over a foreign timer of the process" do
     expect(run(<<~RUBY)).to match(/\AProfiler::Unsupported: the timer of the process \(ITIMER_PROF\) is armed already.*\nfalse\n\z/)
       require "fiddle"

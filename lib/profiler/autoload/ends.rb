@@ -2,37 +2,37 @@
 
 module Profiler
   module Autoload
-    # Handles the ends of a process that run no block of at_exit.
+    # Handles the ends of a process that run no block of at_exit. The modules are hooks as those of {Interop}.
     module Ends
       # Handles exec: another program replaces this one.
       module Exec
-        def exec(...)
-          Autoload.around_exec { super(...) }
+        def self.call(original, receiver, ...)
+          Autoload.around_exec { original.bind_call(receiver, ...) }
         end
       end
 
       # Handles exit!: the process ends at once.
       module ExitNow
-        def exit!(...)
+        def self.call(original, receiver, ...)
           Autoload.finish_in_time
-          super
+          original.bind_call(receiver, ...)
         end
       end
 
       # Handles Process.daemon: the process ends, and a child of it continues.
       module Daemon
-        def daemon(...)
+        def self.call(original, receiver, ...)
           Autoload.write_so_far
-          super
+          original.bind_call(receiver, ...)
         end
       end
 
       # Handles IO.popen("-") with a block: the child ends after the block as by exit!.
       module Popen
-        def popen(*arguments, **options, &block)
-          return super unless block
+        def self.call(original, receiver, *arguments, **options, &block)
+          return original.bind_call(receiver, *arguments, **options) unless block
 
-          super(*arguments, **options) do |io|
+          original.bind_call(receiver, *arguments, **options) do |io|
             block.call(io)
           ensure
             Autoload.finish if io.nil? # this is the child
@@ -40,12 +40,12 @@ module Profiler
         end
       end
 
-      # Prepends the modules, once.
+      # Sets the hooks, once.
       def self.watch
-        Kernel.prepend(Interop.inside(Exec), Interop.inside(ExitNow))
-        [Kernel.singleton_class, Process.singleton_class].each { |owner| owner.prepend(Exec, ExitNow) }
-        Process.singleton_class.prepend(Daemon)
-        IO.singleton_class.prepend(Popen)
+        Interop.redefine(Kernel, exec: Exec, exit!: ExitNow)
+        Interop.redefine(Kernel.singleton_class, exec: Exec, exit!: ExitNow)
+        Interop.redefine(Process.singleton_class, exec: Exec, exit!: ExitNow, daemon: Daemon)
+        Interop.redefine(IO.singleton_class, popen: Popen)
       end
     end
   end
