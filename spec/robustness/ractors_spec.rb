@@ -92,4 +92,14 @@ RSpec.describe "A Ractor other than the main one" do
       )
     end
   end
+
+  { "exec" => ['exec("echo", "there")', "there\n", 0], "exit!" => ["exit!(3)", "", 3],
+    "popen" => ['puts IO.popen("echo there", &:read)', "there\n", 0] }.each do |name, (code, out, status)|
+    it "can call #{name} in a Ractor of a recorded process" do
+      Dir.mktmpdir do |box|
+        result = ruby_child("-W0", "-rprofiler/autoload", "-e", "ractor = Ractor.new { #{code} }; sleep 0.01 until Ractor.count == 1", chdir: box)
+        expect([result.out, result.status.exitstatus]).to eq([out, status]), result.err
+      end
+    end
+  end
 end

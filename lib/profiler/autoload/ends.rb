@@ -2,11 +2,14 @@
 
 module Profiler
   module Autoload
-    # Handles the ends of a process that run no block of at_exit. The modules are hooks as those of {Interop}.
+    # Handles the ends of a process that run no block of at_exit. The modules are hooks as those of {Interop}. A Ractor other than
+    # the main one may not read the recording, so nothing is written where it ends the process.
     module Ends
       # Handles exec: another program replaces this one.
       module Exec
         def self.call(original, receiver, ...)
+          return original.bind_call(receiver, ...) if Platform.ractor_reason
+
           Autoload.around_exec { original.bind_call(receiver, ...) }
         end
       end
@@ -14,7 +17,7 @@ module Profiler
       # Handles exit!: the process ends at once.
       module ExitNow
         def self.call(original, receiver, ...)
-          Autoload.finish_in_time
+          Autoload.finish_in_time unless Platform.ractor_reason
           original.bind_call(receiver, ...)
         end
       end
@@ -22,7 +25,7 @@ module Profiler
       # Handles Process.daemon: the process ends, and a child of it continues.
       module Daemon
         def self.call(original, receiver, ...)
-          Autoload.write_so_far
+          Autoload.write_so_far unless Platform.ractor_reason
           original.bind_call(receiver, ...)
         end
       end
@@ -30,7 +33,7 @@ module Profiler
       # Handles IO.popen("-") with a block: the child ends after the block as by exit!.
       module Popen
         def self.call(original, receiver, *arguments, **options, &block)
-          return original.bind_call(receiver, *arguments, **options) unless block
+          return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
 
           original.bind_call(receiver, *arguments, **options) do |io|
             block.call(io)
