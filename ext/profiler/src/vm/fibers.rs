@@ -69,7 +69,7 @@ pub(crate) unsafe fn set_local(thread: u64, value: Option<u64>) {
 pub(crate) fn stored(ruby: &Ruby) -> Result<Option<u64>, Error> {
     static GET: Name = Name::new(c"[]");
     let value = super::door::call(FIBER.value(ruby)?, &GET, [key()])?;
-    Ok((!value.is_nil()).then(|| value.as_raw() as u64))
+    Ok((!value.is_nil()).then(|| value.as_raw()))
 }
 
 /// Has the current fiber, and those that it makes from now on, carry `value`. Does nothing before

@@ -68,7 +68,7 @@ mod raw {
         data: *const rb_sys::rb_internal_thread_event_data_t,
         hook: *mut c_void,
     ) {
-        let event = match event as u32 {
+        let event = match event {
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED => GvlEvent::Suspended,
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY => GvlEvent::Ready,
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED => GvlEvent::Resumed,
@@ -80,7 +80,7 @@ mod raw {
         unsafe {
             let thread = *data.cast::<rb_sys::VALUE>();
             let tag = rb_sys::rb_internal_thread_specific_get(thread, KEY.load(Ordering::Relaxed) - 1);
-            core::mem::transmute::<*mut c_void, GvlHook>(hook)(event, thread as u64, tag);
+            core::mem::transmute::<*mut c_void, GvlHook>(hook)(event, thread, tag);
         }
     }
 }
