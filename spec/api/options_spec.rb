@@ -39,6 +39,7 @@ RSpec.describe "Options of Profiler.run" do
     "colour: 1" => /\AArgumentError: unknown keyword: :colour \(allowed: mode:, interval:, .*metadata:\)\z/,
     "'mode' => :cpu" => /\AArgumentError: unknown keyword: "mode" \(allowed: mode:, /,
     "gc: :root, ignore_gc: true" => "ArgumentError: gc: and ignore_gc: say the same thing: give one of them",
+    "mode: :allocations, ignore_gc: true" => "ArgumentError: ignore_gc: true is for time, which needs mode: :cpu or :wall",
     "ignore_gc: 1" => "ArgumentError: ignore_gc: 1 is not a choice (allowed: true, false)",
     "fibers: 1" => "ArgumentError: fibers: 1 is not a choice (allowed: true, false)",
     "trim_path: 5" => "ArgumentError: trim_path: 5 is not true, a directory or an Array of directories",
@@ -57,7 +58,7 @@ RSpec.describe "Options of Profiler.run" do
 
   it "accept every documented value" do
     ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
-     "metadata: { 'commit' => 'abc' }", "name: 'import'", "name: :import", "gc: :root", "ignore_gc: true", "trim_path: ['/a', '~']", "timeline: true", "raw: false", "timeline: nil",
+     "metadata: { 'commit' => 'abc' }", "name: 'import'", "name: :import", "gc: :root", "ignore_gc: true", "gc: :root, ignore_gc: false", "mode: :allocations, ignore_gc: false", "trim_path: ['/a', '~']", "timeline: true", "raw: false", "timeline: nil",
      "mode: :allocations", "mode: :object, every: 1_000_000", "mode: %i[cpu allocations], interval: 50, every: 1"].each do |options|
       expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
     end

@@ -95,6 +95,7 @@ impl Config {
                 ("frequency", given.frequency),
                 ("engine", given.engine),
                 ("gc", given.gc),
+                ("ignore_gc", given.ignore_gc),
             ];
             mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
         }

@@ -50,6 +50,8 @@ impl Given {
             *field = Some(value).filter(|value| !value.is_nil());
             Ok(ForEach::Continue)
         })?;
+        // It says nothing then, also beside gc: and without time.
+        given.ignore_gc = given.ignore_gc.filter(|value| value.to_bool());
         Ok(given)
     }
 }
