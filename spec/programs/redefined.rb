@@ -56,7 +56,7 @@ STEPS = {
       end)
     end
   end,
-  # What Object#stub of minitest does, and its end.
+  # Stubs each method as Object#stub of minitest does, and ends the stub.
   "stub" => lambda do
     EACH.call do |owner, name|
       owner.alias_method(:kept_by_stub, name)

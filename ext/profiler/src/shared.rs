@@ -57,7 +57,7 @@ impl Capture {
     /// The hub that records go to; nothing before the first start.
     ///
     /// # Signal safety
-    /// One load.
+    /// Reads it with one load.
     #[inline]
     pub(crate) fn hub(&self) -> Option<&'static Hub> {
         // Acquire pairs with the Release in `give_hub`.

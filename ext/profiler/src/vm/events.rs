@@ -6,8 +6,7 @@ use rb_sys::{rb_event_flag_t, ID, VALUE};
 
 /// A hook that is called on the thread itself, with the GVL, with the event and the Thread object.
 ///
-/// One hook serves both starts and exits. For each allocated object the VM asks each hook that is there whether it means
-/// that, which takes 2 ns.
+/// The same hook serves starts and exits of threads. The VM asks every hook about every allocated object, which takes 2 ns a hook.
 pub(crate) type ThreadHook = unsafe extern "C" fn(rb_event_flag_t, VALUE, VALUE, ID, VALUE);
 
 /// A [`ThreadHook`] whose body is `$body`, with what has happened as `$event` and the Thread's VALUE as `$thread`.

@@ -115,12 +115,12 @@ impl Profile {
         rows.fold(0, |sum, it| sum.saturating_add(it.weights.get(SampleType::Wall)))
     }
 
-    /// Mean time between two ticks of a thread that runs, ns: what the asked interval came to. CPU time where that was
+    /// Mean time between two ticks of a thread that runs, ns: what the requested interval came to. CPU time where that was
     /// measured, else wall clock time. 0 without ticks.
     #[must_use]
     pub fn effective_interval_ns(&self) -> u64 {
         let cpu = self.sample_types.contains(&SampleType::Cpu);
-        // What was measured at its end came with records of its own.
+        // A wait measured at its end came with records of its own.
         let made = |it: &Sample| it.weights.get(SampleType::AllocObjects) > 0;
         let ticks_alone = |it: &&Sample| {
             !made(it) && (it.state == State::Running || (cpu && it.weights.get(SampleType::Cpu) > 0))

@@ -133,7 +133,7 @@ impl Aggregate {
                 let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
                 let gvl_ns = forward(&mut given.gvl_ns, now.gvl_ns);
                 account.last_wait = Some(key(State::Waiting));
-                // One record, counted where there was more.
+                // A record counts once, where most of it was.
                 let count = u64::from(waiting_ns >= gvl_ns);
                 self.weigh(key(State::Waiting), Weight { count, wall_ns: waiting_ns, ..Weight::default() });
                 self.weigh(
@@ -200,7 +200,7 @@ impl Aggregate {
             return;
         }
         let labels = account.labels;
-        // What is left under these labels is not for a stack of other labels.
+        // The rest under these labels does not go to a stack with other labels.
         let fits = |key: &Key| born_inside || key.labels == labels;
         let nowhere = |state| Key { stack: None, thread, labels, state, detail: Detail::None };
         let like =

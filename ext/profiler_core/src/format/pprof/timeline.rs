@@ -49,7 +49,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
     if columns.len() != profile.sample_types.len() {
         return malformed("has not one column for each sample type");
     }
-    // What events weigh, their row weighs: so whoever sums up later cannot overflow.
+    // The events of a row weigh no more than the row, so a later sum cannot overflow.
     let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
     let mut timeline = Timeline::default();
     timeline.drop_more(message.dropped);
