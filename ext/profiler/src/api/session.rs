@@ -12,7 +12,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
 use crate::options::{Bounds, Config, Prepared};
-use crate::sampler::{self, fork};
+use crate::sampler;
 use crate::sys::clock;
 use crate::vm::asked::define_class;
 use crate::vm::exceptions::error;
@@ -83,7 +83,7 @@ impl Session {
         bound: bool,
         scope: Option<u32>,
     ) -> Result<(), Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         let config = match Prepared::of(options) {
             Some(prepared) => prepared.config(ruby)?,
             None => Arc::new(Config::from_ruby(ruby, RHash::try_convert(options)?)?),
@@ -104,7 +104,7 @@ impl Session {
 
     /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
     fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         if let Some(running) = session.running() {
             session.collect(ruby);
             let threads = sampler::named(ruby, running.id)?;
@@ -165,7 +165,7 @@ impl Session {
 
     /// `session.snapshot`: a Profile of what was recorded so far.
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
         session.collect(ruby);
         let threads = sampler::named(ruby, id)?;
@@ -188,26 +188,26 @@ impl Session {
 
     /// `session.join`: has a session that was started with a scope profile this thread as well.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         sampler::join(ruby, session.id(ruby)?)
     }
 
     /// `session.pause`.
     fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         sampler::pause(session.id(ruby)?);
         Ok(())
     }
 
     /// `session.resume`.
     fn resume(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
     /// `session._discard`: ends it without a Profile. Does nothing when it is over.
     fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        enter(ruby)?;
+        door::demand_stack(ruby)?;
         match std::mem::replace(&mut *session.lock(), Life::Over) {
             Life::Running(running) => sampler::discard(running.id),
             Life::Stopped(stopped) => stopped.abandon(),
@@ -242,22 +242,11 @@ impl Session {
     }
 }
 
-/// Begins each call: in a forked child its sessions are continued, and the stack is checked for what follows.
-///
-/// # Errors
-/// SystemStackError.
-fn enter(ruby: &Ruby) -> Result<(), Error> {
-    door::demand_stack(ruby)?;
-    fork::catch_up();
-    Ok(())
-}
-
 /// `Session.any?`: whether there is a session in this process.
 fn any() -> bool {
     if !vm::process::on_main_ractor() {
         return false; // no session profiles another Ractor
     }
-    fork::catch_up();
     sampler::any()
 }
 

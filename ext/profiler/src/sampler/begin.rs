@@ -13,12 +13,13 @@ use crate::capture::{allocation, handler, wait};
 use crate::engine::perf;
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::active::Active;
+use crate::sampler::fork::enter;
 use crate::sampler::install::{install_for_good, prepare};
 use crate::sampler::readings::Start;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::now;
-use crate::sampler::state::{lock, Sampler};
-use crate::sampler::{fork, thread_hooks, timers};
+use crate::sampler::state::Sampler;
+use crate::sampler::{thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
@@ -30,11 +31,10 @@ use profiler_core::session::engine::Engine;
 
 /// Starts everything for one session.
 pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, NotStarted> {
-    fork::catch_up();
     let hub = prepare();
     // Exceptions are created only after the lock is released, as creating one runs Ruby.
     let ready = {
-        let mut sampler = lock();
+        let mut sampler = enter();
         if sampler.lingers() && !config.measures.timed() {
             sampler.settle_down(); // or the VM would check the hook on threads for each object
         }
@@ -53,7 +53,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     let asked = seen.and_then(|()| labels::settle_own(ruby)).and_then(|()| threads_for(ruby, config));
     // From here on nothing is asked of Ruby, so no other thread runs and no exception arrives.
     let begun = {
-        let mut sampler = lock();
+        let mut sampler = enter();
         sampler.starting -= 1;
         let begun = asked.map(|threads| {
             let begun = sampler.begin(hub, config, bounds, &threads.list);
@@ -100,7 +100,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
     let me = vm::threads::current(ruby, Names::Unwanted)?;
     labels::settle_own(ruby)?;
-    let mut sampler = lock();
+    let mut sampler = enter();
     let Some(now) = meet(hub, &me) else { return Ok(()) };
     let Some(active) = sampler.find(session) else { return Ok(()) };
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {

@@ -6,7 +6,7 @@ use magnus::{Error, Ruby};
 
 use crate::engine::progress;
 use crate::engine::{self, ticker};
-use crate::sampler::fork;
+use crate::sampler::fork::enter;
 use crate::sampler::settle::{give_up, quiet};
 use crate::sampler::state::lock;
 use crate::sys::sigprof;
@@ -86,8 +86,7 @@ pub(crate) fn rearm_after_exec() {
     if !vm::process::on_main_ractor() {
         return;
     }
-    fork::catch_up();
-    let sampler = lock();
+    let sampler = enter();
     let me = vm::state::current_thread();
     let others = {
         let mut in_exec = in_exec();

@@ -123,9 +123,18 @@ pub(crate) fn pid() -> u32 {
     }
 }
 
-/// Continues the sessions of a forked child, if that has not happened yet. Needs the GVL.
-pub(crate) fn catch_up() {
+/// Locks the sampler for a call from Ruby. In a forked child, the first such call continues the sessions. Needs the GVL.
+pub(crate) fn enter() -> MutexGuard<'static, Sampler> {
+    let mut sampler = lock();
     if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
-        lock().go_on(hub);
+        sampler.go_on(hub);
+    }
+    sampler
+}
+
+/// Continues the sessions of a forked child now, for calls that read what is captured before they lock. Needs the GVL.
+pub(crate) fn catch_up() {
+    if PENDING.load(Ordering::Relaxed) {
+        drop(enter());
     }
 }

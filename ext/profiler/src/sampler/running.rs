@@ -13,10 +13,9 @@ use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};
 use crate::sampler::active::Active;
-use crate::sampler::fork;
+use crate::sampler::fork::enter;
 use crate::sampler::readings::Start;
 use crate::sampler::settle::quiet;
-use crate::sampler::state::lock;
 use crate::sampler::taken::Taken;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
@@ -29,7 +28,7 @@ use profiler_core::session::engine::Engine;
 /// Stops a session and takes its result. `named` are the threads as Ruby lists them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
-    let mut sampler = lock();
+    let mut sampler = enter();
     let mut active = sampler.remove(session)?;
     active.record_open_waits(hub, named);
     active.look_at_heap(hub);
@@ -47,7 +46,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
 /// Takes the result of a session so far.
 pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     let hub = CAPTURE.hub()?;
-    let mut sampler = lock();
+    let mut sampler = enter();
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
@@ -127,7 +126,7 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     if !vm::process::on_main_ractor() {
         return; // no session profiles its threads, and the holder of the lock may wait for all Ractors to stop
     }
-    let mut sampler = lock();
+    let mut sampler = enter();
     if sampler.sessions.is_empty() {
         return;
     }
@@ -169,14 +168,13 @@ pub(crate) fn abandon(session: SessionId) {
 }
 
 unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
-    fork::catch_up();
     let abandoned = std::mem::take(&mut *ABANDONED.lock().unwrap_or_else(PoisonError::into_inner));
     abandoned.into_iter().for_each(discard);
 }
 
 /// Ends a session and discards what it has recorded.
 pub(crate) fn discard(session: SessionId) {
-    let mut sampler = lock();
+    let mut sampler = enter();
     if let (Some(active), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
         allocation::settle();
         hub.discard(session);
@@ -186,7 +184,7 @@ pub(crate) fn discard(session: SessionId) {
 
 /// Pauses the session until [`resume`].
 pub(crate) fn pause(session: SessionId) {
-    let mut sampler = lock();
+    let mut sampler = enter();
     let Some(active) = sampler.find(session).filter(|it| !it.paused) else { return };
     active.paused = true;
     // Readings of the whole process would include the pause.
@@ -202,7 +200,7 @@ pub(crate) fn pause(session: SessionId) {
 
 /// Resumes the session. The error is the reason why it cannot, if it was given up.
 pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
-    let mut sampler = lock();
+    let mut sampler = enter();
     let Some(active) = sampler.find(session).filter(|it| it.paused) else { return Ok(()) };
     if let Some(why) = active.given_up {
         return Err(why);
@@ -219,23 +217,23 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
 
 /// Whether there is a session.
 pub(crate) fn any() -> bool {
-    !lock().sessions.is_empty()
+    !enter().sessions.is_empty()
 }
 
 /// Whether the session has begun and not ended, be it paused or not.
 pub(crate) fn is_running(session: SessionId) -> bool {
-    lock().find(session).is_some()
+    enter().find(session).is_some()
 }
 
 /// Whether the session is paused.
 pub(crate) fn is_paused(session: SessionId) -> bool {
-    lock().find(session).is_some_and(|it| it.paused)
+    enter().find(session).is_some_and(|it| it.paused)
 }
 
 /// Ends the sampling of objects in all sessions, or with `heap_alone` in those that track live objects. These keep the
 /// objects that are live now. Needs the GVL.
 pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
-    let mut sampler = lock();
+    let mut sampler = enter();
     let Some(hub) = CAPTURE.hub() else { return };
     for session in sampler.sessions.iter_mut().filter(|it| it.no_objects.is_none()) {
         if session.measures.heap || session.measures.objects() && !heap_alone {
@@ -250,7 +248,7 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
 /// Holds the collector while a session runs, or lets it run again.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_collector(hold: bool) {
-    if let Some(collector) = &lock().collector {
+    if let Some(collector) = &enter().collector {
         if hold {
             collector.hold();
         } else {
@@ -265,7 +263,7 @@ pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Thre
     let is_own = |id: &ThreadId| Some(*id) == own;
     let speaks_of_own_only =
         |it: &mut Active| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
-    if lock().find(session).is_some_and(speaks_of_own_only) {
+    if enter().find(session).is_some_and(speaks_of_own_only) {
         return vm::threads::only_current(ruby, Names::Wanted);
     }
     vm::threads::list(ruby, Names::Wanted)
