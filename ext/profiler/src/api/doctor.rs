@@ -7,6 +7,7 @@ use crate::options::{mode, wall};
 use crate::sampler::timers;
 use crate::sys::sigprof::{self, Owner};
 use crate::vm;
+use profiler_core::profile::Note;
 use profiler_core::session::engine::Engine;
 
 /// `Doctor._engines`: `[name, refusal, note]` of each engine. The refusal says why it is not available, nil when it is; the note
@@ -15,7 +16,11 @@ fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {
         let blind = engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel);
-        engines.push((engine.name(), refusal(ruby, engine)?, blind.then_some(perf::BLIND_NOTE)))?;
+        engines.push((
+            engine.name(),
+            refusal(ruby, engine)?,
+            blind.then(|| Note::KernelTimeUnseen {}.sentence()),
+        ))?;
     }
     Ok(engines)
 }

@@ -112,10 +112,6 @@ fn has_room() -> bool {
     OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(spare)..most).all(is_free)
 }
 
-/// The note of profiles in which threads were left without counters.
-pub(crate) const SHORT_NOTE: &str =
-    "file descriptors are few (ulimit -n), so some threads had the kernel's timers in place of perf, which tick less often";
-
 /// Whether a thread was left without a counter since then, as descriptors are few.
 pub(crate) fn was_short_since(monotonic_ns: u64) -> bool {
     REFUSED_NS.load(Ordering::Relaxed) > monotonic_ns
@@ -138,10 +134,6 @@ fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
         _ => Err(super::errno()),
     }
 }
-
-/// The note about counters that leave out the kernel.
-pub(crate) const BLIND_NOTE: &str =
-    "perf may not count time in the kernel here: what a system call took is where the thread was found next";
 
 /// The part of a thread's time that the kernel's counters count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

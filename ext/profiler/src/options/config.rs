@@ -7,7 +7,7 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Va
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
-use profiler_core::profile::LabelSet;
+use profiler_core::profile::{LabelSet, Note};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
@@ -76,7 +76,7 @@ pub(crate) struct Config {
     pub(crate) engine_asked: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// Notes about these choices for the reader of the profile.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl Config {
@@ -207,7 +207,7 @@ fn engine(
     measures: Measures,
     interval_ns: u64,
     asked: Option<Engine>,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Engine, Error> {
     if !measures.timed() {
         return Ok(Engine::ThreadTimer); // which is not used
@@ -231,16 +231,13 @@ fn engine(
             let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");
             error(ruby, "Unsupported", message)
         })?;
-        notes.extend(note.map(Into::into));
+        notes.extend(note);
     }
     if engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel) {
-        notes.push(perf::BLIND_NOTE.into());
+        notes.push(Note::KernelTimeUnseen {});
     }
     if engine == Engine::Safepoint {
-        let why = danger.map(|why| format!(" ({why})")).unwrap_or_default();
-        notes.push(format!(
-            "stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}"
-        ));
+        notes.push(Note::WalkedAtSafepoints { why: danger.map(Into::into) });
     }
     Ok(engine)
 }

@@ -4,16 +4,12 @@ use magnus::{Error, Ruby};
 
 use crate::vm;
 use crate::vm::gvl::HOOKS;
+use profiler_core::profile::Note;
 use profiler_core::session::engine::Engine;
 
 /// The reason why the engine `safepoint` sees no waits where the VM does not report them.
 const NEEDS_SIGNALS: &str =
     "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
-
-/// The note of every profile whose waits are sampled.
-const SAMPLED: &str =
-    "before Ruby 3.3 waits are sampled, by a few signals each that can end a system call with EINTR; \
-     waiting for the GVL is waiting, for it cannot be told apart";
 
 /// The reason why the VM's hooks on waits cannot be used, where there are any.
 pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
@@ -23,13 +19,13 @@ pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
 
 /// The note about waits for the reader of a profile, if there is one. An error says why there can be no such profile
 /// with that engine. `danger` is the reason why stacks cannot be walked at every instruction.
-pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<&'static str>, String> {
+pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<Note>, String> {
     match engine {
         _ if HOOKS => Ok(None),
         Engine::Safepoint => {
             Err(format!("{NEEDS_SIGNALS}: {}", danger.unwrap_or("engine :safepoint was requested")))
         }
-        _ => Ok(Some(SAMPLED)),
+        _ => Ok(Some(Note::WaitsSampled {})),
     }
 }
 

@@ -52,22 +52,6 @@ pub(crate) fn shares_native_threads() -> bool {
     *MN_THREADS.get_or_init(asked)
 }
 
-/// The note of a profile of native threads where Ruby's threads share them.
-pub(crate) fn shared_threads() -> Option<String> {
-    let sentence =
-        "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones";
-    shares_native_threads().then(|| sentence.into())
-}
-
-/// The note of a profile of all threads where other Ractors have more.
-///
-/// # Errors
-/// As [`has_ractors`].
-pub(crate) fn other_ractors(ruby: &Ruby) -> Result<Option<String>, Error> {
-    let sentence = "threads of other Ractors are not in this profile, nor are the objects that they made";
-    Ok(has_ractors(ruby)?.then(|| sentence.into()))
-}
-
 /// Whether there are Ractors besides the main one.
 ///
 /// # Errors

@@ -3,8 +3,7 @@
 use super::code_origin::Origin;
 use super::table_builder::TableBuilder;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
-use crate::profile::{Frame, Function, Node, Profile};
-use crate::text::units::percent;
+use crate::profile::{Frame, Function, Node, Note, Profile};
 
 /// The frame in place of a stack of which nothing is left.
 const HIDDEN: &str = "(hidden)";
@@ -52,7 +51,8 @@ pub fn filter(profile: &Profile, by: &Filter) -> Profile {
     if !by.note.is_empty() {
         let of = profile.default_sample_type();
         let (left, all) = (part.total().get(of), profile.total().get(of));
-        part.meta.notes.push(format!("{}: {} of {}", by.note, percent(left, all), of.name_and_unit().0));
+        let of = of.name_and_unit().0.into();
+        part.meta.notes.push(Note::Selected { part: by.note.clone(), left, all, of });
     }
     let mut sum = TableBuilder::default();
     sum.add(&part, Clone::clone);

@@ -2,9 +2,8 @@
 
 use super::table_builder::TableBuilder;
 use crate::ids::{Id, StackId};
-use crate::profile::{Node, Profile, SampleType};
+use crate::profile::{Node, Note, Profile, SampleType};
 use crate::record::State;
-use crate::text::units::duration;
 
 /// A place for garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +62,7 @@ fn without_gc(profile: &Profile) -> Profile {
         !in_gc
     });
     if left_out_ns > 0 {
-        rest.meta.notes.push(format!("garbage collection is left out: {}", duration(left_out_ns)));
+        rest.meta.notes.push(Note::GcLeftOut { ns: left_out_ns });
     }
     compact(&rest)
 }
@@ -135,7 +134,7 @@ mod tests {
     fn left_out_it_is_told() {
         let rest = place(&example(), Place::Ignore);
         assert_eq!(rows(&rest), [("a".to_owned(), 5_000_000)]);
-        assert_eq!(rest.meta.notes, ["garbage collection is left out: 7.00 ms"]);
+        assert_eq!(rest.meta.sentences(), ["garbage collection is left out: 7.00 ms"]);
         assert_eq!(place(&rest, Place::Ignore).meta.notes.len(), 1);
     }
 }

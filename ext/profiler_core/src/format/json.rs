@@ -9,7 +9,7 @@ use super::Options;
 use crate::analysis::top::{top, Order};
 use crate::error::Error;
 use crate::ids::FunctionId;
-use crate::profile::{Meta, Profile, SampleType, Weights};
+use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 
 #[derive(Serialize)]
 struct Function<'profile> {
@@ -36,7 +36,11 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         .iter()
         .map(|it| json!({ "name": it.name_and_unit().0, "unit": it.name_and_unit().1, "total": total.get(*it) }))
         .collect();
-    let meta = Meta { notes: profile.meta.sentences(), merged: None, ..profile.meta.clone() };
+    let meta = Meta {
+        notes: profile.meta.sentences().into_iter().map(Note::Text).collect(),
+        merged: None,
+        ..profile.meta.clone()
+    };
     let document = json!({
         "meta": meta,
         "stats": profile.stats,

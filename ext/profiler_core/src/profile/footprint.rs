@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use crate::profile::{Function, Marker, Merged, Profile, Sample, Thread};
+use crate::profile::{Function, Marker, Merged, Note, Profile, Sample, Thread};
 
 /// Bytes that a value owns on the heap, without the value itself.
 trait Owned {
@@ -12,6 +12,13 @@ trait Owned {
 impl Owned for String {
     fn owned(&self) -> usize {
         self.capacity()
+    }
+}
+
+impl Owned for Note {
+    /// Its texts are about as long as its sentence.
+    fn owned(&self) -> usize {
+        self.sentence().len()
     }
 }
 

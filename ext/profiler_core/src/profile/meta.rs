@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::merged::Merged;
+use super::note::Note;
 use super::tables::Thread;
 use crate::record::counters::Counts;
 
@@ -38,19 +39,19 @@ pub struct Meta {
     pub profiler_version: Cow<'static, str>,
     /// The user's `metadata:`, and under [`NAME`] the title from `name:`.
     pub user: std::collections::BTreeMap<String, String>,
-    /// Things that a reader must know to read the numbers right, one sentence each.
-    pub notes: Vec<String>,
+    /// Facts that a reader must know to read the numbers right.
+    pub notes: Vec<Note>,
     /// The origins of a merge; nothing for a single profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
 }
 
 impl Meta {
-    /// The sentences of a merge, then the notes.
+    /// The sentences of a merge, then those of the notes.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let merged = self.merged.as_ref().map(Merged::sentences).unwrap_or_default();
-        merged.into_iter().chain(self.notes.iter().cloned()).collect()
+        merged.into_iter().chain(self.notes.iter().map(Note::sentence)).collect()
     }
 }
 

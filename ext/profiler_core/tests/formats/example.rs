@@ -1,6 +1,6 @@
 //! A profile with a bit of everything, for the golden files.
 
-use profiler_core::profile::{Function, Marker, Meta, Profile, SampleType, Stats, Thread};
+use profiler_core::profile::{Function, Marker, Meta, Note, Profile, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;
 use profiler_core::record::State;
 
@@ -91,7 +91,7 @@ pub(crate) fn example() -> Profile {
         pid: 4711,
         profiler_version: "0.1.0".into(),
         user: [("deploy".to_owned(), "2026-11".to_owned())].into(),
-        notes: vec!["Threads of other Ractors are not in it.".into()],
+        notes: vec![Note::Text("Threads of other Ractors are not in it.".into())],
         merged: None,
     };
     profile.stats = Stats {

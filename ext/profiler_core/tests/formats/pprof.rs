@@ -2,7 +2,7 @@
 
 use profiler_core::error::Error;
 use profiler_core::format::{pprof::write, read};
-use profiler_core::profile::{Function, Meta, Profile, SampleType, Stats, Thread};
+use profiler_core::profile::{Function, Meta, Note, Profile, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;
 use profiler_core::record::State;
 use proptest::collection::{btree_map, vec};
@@ -93,7 +93,7 @@ fn meta() -> impl Strategy<Value = Meta> {
             pid,
             profiler_version: version.into(),
             user,
-            notes,
+            notes: notes.into_iter().map(Note::Text).collect(),
             merged: None,
         },
     )

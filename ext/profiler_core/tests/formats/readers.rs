@@ -158,7 +158,7 @@ fn a_pprof_of_another_program() {
     assert_eq!(rows(&profile, SampleType::Wall)[0].2, 70);
     assert_eq!(profile.sample_types, [SampleType::Samples, SampleType::Cpu, SampleType::Wall]);
     assert_eq!(
-        profile.meta.notes[1..],
+        profile.meta.sentences()[1..],
         ["its contentions (count) is shown as samples", "its delay (nanoseconds) is shown as wall"]
     );
 }

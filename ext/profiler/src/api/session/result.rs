@@ -5,7 +5,7 @@ use std::sync::Arc;
 use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim_paths::trim_paths;
-use profiler_core::profile::{Function, Meta, SampleType, Stats};
+use profiler_core::profile::{Function, Meta, Note, SampleType, Stats};
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::api::profile::Profile;
@@ -64,26 +64,42 @@ impl Stopped {
     fn ask(&self, ruby: &Ruby) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
-        let other_ractors = if all { vm::process::other_ractors(ruby)? } else { None };
+        let other_ractors = all && vm::process::has_ractors(ruby)?;
         // SAFETY: they are of this process, and of an epoch that this keeps.
         let functions = unsafe { naming::functions(ruby, &self.taken.closed.unknown)? };
         Ok(Answers { functions, other_ractors, begun_ns })
     }
 
+    /// The notes for the reader: what holds for any profile with these options, then what became of this one.
+    fn notes(&self, other_ractors: bool) -> Vec<Note> {
+        let Self { taken, config, .. } = self;
+        let timed = config.measures.timed();
+        let engine = || taken.engine.name().into();
+        let is_other = timed && taken.engine != config.engine;
+        let is_setitimer = taken.engine == Engine::Setitimer;
+        let is_short = taken.engine == Engine::Perf && perf::was_short_since(taken.start.monotonic_ns);
+        let (objects, times, markers) = (taken.unfollowed, taken.labels_refused, taken.markers_refused);
+        let of_this_one = [
+            vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
+            other_ractors.then_some(Note::OtherRactors {}),
+            taken.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
+            taken.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
+            (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
+            (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
+            (is_other && !is_setitimer)
+                .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
+            is_short.then_some(Note::FewDescriptors {}),
+            (times > 0).then_some(Note::LabelsRefused { times }),
+            (markers > 0).then_some(Note::MarkersRefused { markers }),
+            sampler::collector_failed().then_some(Note::CollectorFailed {}),
+        ];
+        config.notes.iter().cloned().chain(of_this_one.into_iter().flatten()).collect()
+    }
+
     fn answered(self, ruby: &Ruby, answers: Answers) -> Profile {
+        let notes = self.notes(answers.other_ractors);
         let Self { taken, config, cost, asked_ns, .. } = self;
-        let Taken {
-            closed,
-            start,
-            engine,
-            given_up,
-            no_objects,
-            unfollowed,
-            labels_refused,
-            mut markers,
-            markers_refused,
-            ..
-        } = taken;
+        let Taken { closed, start, engine, mut markers, .. } = taken;
         let named = closed.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(closed, named));
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
@@ -99,50 +115,13 @@ impl Stopped {
             unseen_cpu_ns: cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns),
             ..cost
         };
-        let mut notes = config.notes.clone();
-        notes.extend(vm::process::shared_threads());
-        notes.extend(answers.other_ractors);
-        notes.extend(given_up.map(|why| format!("{why}: nothing was recorded from then on")));
-        notes.extend(no_objects.map(|why| format!("{why}: no object was sampled from then on")));
-        if unfollowed > 0 {
-            notes.push(format!(
-                "too many objects were live at once: {unfollowed} sampled ones count as allocated only"
-            ));
-        }
-        let timed = config.measures.timed();
-        let (engine_name, chosen) = (if timed { engine.name() } else { "" }, config.engine.name());
-        match engine {
-            _ if !timed || engine == config.engine => {}
-            Engine::Setitimer => {
-                notes.push(format!("the system gave no timer for each thread, so {engine_name} was used"));
-            }
-            _ => notes.push(format!(
-                "engine {engine_name}, not {chosen}: other sessions had it, or the system refused"
-            )),
-        }
-        if engine == Engine::Perf && perf::was_short_since(start.monotonic_ns) {
-            notes.push(perf::SHORT_NOTE.into());
-        }
-        if labels_refused > 0 {
-            notes.push(format!(
-                "too many different sets of labels: {labels_refused} times they became (other)"
-            ));
-        }
-        if markers_refused > 0 {
-            notes.push(format!("too many markers: the last {markers_refused} were left out"));
-        }
-        if sampler::collector_failed() {
-            notes.push(
-                "the collector thread failed, so the ring may have been full (please report this)".into(),
-            );
-        }
         let (objects, bytes) = match config.every {
             Window::Objects(number) => (number, 0),
             Window::Bytes(number) => (0, number),
         };
         profile.meta = Meta {
             modes: options::modes(config.measures),
-            engine: engine_name.into(),
+            engine: if config.measures.timed() { engine.name().into() } else { "".into() },
             interval_ns: config.interval_ns,
             every: objects,
             every_bytes: bytes,
@@ -168,7 +147,8 @@ impl Stopped {
 struct Answers {
     /// The functions of the handles that had no names.
     functions: Vec<Function>,
-    other_ractors: Option<String>,
+    /// Whether a profile of all threads lacks those of other Ractors.
+    other_ractors: bool,
     /// When it was asked, on the monotonic clock.
     begun_ns: u64,
 }

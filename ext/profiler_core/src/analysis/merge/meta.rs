@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::profile::{Merged, Meta, Profile, SampleType};
+use crate::profile::{Merged, Meta, Note, Profile, SampleType};
 use crate::text::units::round_duration;
 
 pub(super) fn meta(profiles: &[&Profile]) -> Meta {
@@ -18,12 +18,8 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
         ..Merged::default()
     };
     metas.iter().for_each(|it| merged.add(&origins(it)));
-    let mut notes: Vec<String> = Vec::new();
-    for note in metas.iter().flat_map(|it| &it.notes) {
-        if !notes.contains(note) {
-            notes.push(note.clone());
-        }
-    }
+    let mut notes = Vec::new();
+    metas.iter().for_each(|it| Note::merge(&mut notes, &it.notes));
     Meta {
         modes: union(metas.iter().flat_map(|it| it.modes.iter().map(String::as_str))),
         engine: union(metas.iter().flat_map(|it| it.engine.split('+')).filter(|it| !it.is_empty()))
@@ -151,7 +147,7 @@ mod tests {
             (it.pid, it.program, it.ruby) = (4712, "job".into(), "ruby 3.4.1".into());
             (it.engine, it.interval_ns) = ("safepoint".into(), 250_000);
             it.modes = vec!["wall".into()];
-            it.notes = vec!["Threads of other Ractors are not in it.".into()];
+            it.notes = vec![Note::Text("Threads of other Ractors are not in it.".into())];
         });
         let both = meta(&[&one, &other]);
         assert_eq!((both.pid, &*both.program, &*both.ruby), (0, "", ""));

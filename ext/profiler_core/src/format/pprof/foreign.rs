@@ -7,7 +7,7 @@ use super::messages::{self, Location, Text};
 use crate::error::Error;
 use crate::format::reading::{Builder, Row};
 use crate::ids::{FrameId, FunctionId};
-use crate::profile::{Meta, Profile, SampleType, Weights};
+use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
 /// The most sample types; what is measured of a program has a dozen.
@@ -27,7 +27,7 @@ pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profil
         let missing = || Error::malformed(format!("string {it} of {}", message.string_table.len()));
         found.map(String::as_str).ok_or_else(missing)
     };
-    let mut notes = vec!["read from a pprof that another program wrote".to_owned()];
+    let mut notes = vec![Note::ReadFrom { format: "a pprof that another program wrote".into() }];
     let mut builder = Builder::new(bytes);
     let columns = columns(message, &text, &mut notes, &mut builder)?;
 
@@ -91,7 +91,7 @@ fn frames(
 fn columns<'message>(
     message: &'message messages::Profile,
     text: &impl Fn(Text) -> Result<&'message str, Error>,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
     builder: &mut Builder,
 ) -> Result<Vec<Column>, Error> {
     let mut columns: Vec<Column> = Vec::new();
@@ -115,13 +115,10 @@ fn columns<'message>(
             Kind::Bytes => &[SampleType::AllocSpace, SampleType::InuseSpace],
             Kind::Number => &[SampleType::Samples, SampleType::AllocObjects, SampleType::InuseObjects],
         };
-        match may.iter().find(|of| columns.iter().all(|it| it.of != **of)) {
-            Some(of) => {
-                notes.push(format!("its {name} ({unit}) is shown as {}", of.name_and_unit().0));
-                columns.push(Column { place, of: *of, scale });
-            }
-            None => notes.push(format!("its {name} ({unit}) has no place here and is left out")),
-        }
+        let free = may.iter().copied().find(|of| columns.iter().all(|it| it.of != *of));
+        let shown_as = free.map(|of| of.name_and_unit().0.into());
+        notes.push(Note::Column { name: name.to_owned(), unit: unit.to_owned(), shown_as });
+        columns.extend(free.map(|of| Column { place, of, scale }));
     }
     Ok(columns)
 }

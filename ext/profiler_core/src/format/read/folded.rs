@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::format::reading::{Builder, Row};
-use crate::profile::{Meta, Profile, SampleType, Weights};
+use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
@@ -34,8 +34,8 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         weights.set(SampleType::Samples, number);
         builder.add(Row { stack, thread, state: State::Running, labels: Vec::new() }, &weights)?;
     }
-    let notes =
-        vec!["read from folded stacks, which do not say what they count: it is taken for samples".to_owned()];
+    let format = "folded stacks, which do not say what they count: it is taken for samples".into();
+    let notes = vec![Note::ReadFrom { format }];
     Ok(builder.finish(vec![SampleType::Samples], Meta { notes, ..Meta::default() }))
 }
 

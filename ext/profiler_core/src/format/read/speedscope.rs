@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::format::reading::{AtMost, Builder, Row};
 use crate::format::speedscope::{BETWEEN, EXPORTER};
 use crate::ids::{FrameId, StackId, ThreadId};
-use crate::profile::{Meta, Profile, SampleType, Weights};
+use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
 /// The most profiles of a file: one for each thread and sample type.
@@ -153,8 +153,8 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
             }
         }
     }
-    let notes =
-        vec!["read from a file of speedscope: without states, labels, and the lines that ran".to_owned()];
+    let format = "a file of speedscope: without states, labels, and the lines that ran".into();
+    let notes = vec![Note::ReadFrom { format }];
     Ok(builder.finish(types, Meta { notes, program: file.name.unwrap_or_default(), ..Meta::default() }))
 }
 

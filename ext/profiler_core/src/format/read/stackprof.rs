@@ -9,7 +9,7 @@ use super::json::parse;
 use crate::error::Error;
 use crate::format::reading::{Builder, Row};
 use crate::ids::{FunctionId, ThreadId};
-use crate::profile::{Meta, Profile, SampleType, Weights};
+use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
 #[derive(Deserialize)]
@@ -97,9 +97,10 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         let path = frame.file.as_deref().unwrap_or_default();
         functions.insert(*id, builder.function(name, path, frame.line.unwrap_or(0))?);
     }
-    let mut notes = vec!["read from stackprof's JSON, where a sample stands for one interval".to_owned()];
+    let mut notes =
+        vec![Note::ReadFrom { format: "stackprof's JSON, where a sample stands for one interval".into() }];
     if file.raw.is_empty() {
-        notes.push("it was taken without raw: true, so no function has a caller".into());
+        notes.push(Note::Text("it was taken without raw: true, so no function has a caller".into()));
         flat(&mut builder, &ids, &functions, &unit, thread)?;
     } else {
         raw(&mut builder, &file, &functions, &unit, thread)?;

@@ -1,0 +1,213 @@
+//! The notes of a profile: facts that a reader must know to read the numbers right.
+//!
+//! A note is a value, so a merge can add up what its parts say. Only [`Note::sentence`] puts it into words. Files have the tag of
+//! a variant and its fields.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::units::{duration, percent};
+
+type Text = Cow<'static, str>;
+
+/// A note. Variants without fields have braces, so that their tag in a file cannot be taken for a [`Note::Text`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // the sentence of each says more
+pub enum Note {
+    RecordingEnded {
+        why: Text,
+    },
+    ObjectsEnded {
+        why: Text,
+    },
+    LiveObjectsUntracked {
+        objects: u64,
+    },
+    LabelsRefused {
+        times: u64,
+    },
+    MarkersRefused {
+        markers: u64,
+    },
+    OtherEngine {
+        engine: Text,
+        requested: Text,
+    },
+    NoThreadTimers {
+        engine: Text,
+    },
+    FewDescriptors {},
+    KernelTimeUnseen {},
+    WalkedAtSafepoints {
+        why: Option<Text>,
+    },
+    WaitsSampled {},
+    NativeThreadsShared {},
+    OtherRactors {},
+    CollectorFailed {},
+    /// A part of a profile: how much of which sample type is left.
+    Selected {
+        part: String,
+        left: u64,
+        all: u64,
+        of: Text,
+    },
+    GcLeftOut {
+        ns: u64,
+    },
+    /// The profile was read from a format that says less.
+    ReadFrom {
+        format: Text,
+    },
+    /// A column of a foreign file: its name, its unit, and the sample type that shows it.
+    Column {
+        name: String,
+        unit: String,
+        shown_as: Option<Text>,
+    },
+    /// A sentence of a file without typed notes.
+    #[serde(untagged)]
+    Text(String),
+}
+
+impl Note {
+    /// The note in words.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::RecordingEnded { why } => format!("{why}: nothing was recorded from then on"),
+            Self::ObjectsEnded { why } => format!("{why}: no object was sampled from then on"),
+            Self::LiveObjectsUntracked { objects } => {
+                format!("too many objects were live at once: {objects} sampled ones count as allocated only")
+            }
+            Self::LabelsRefused { times } => {
+                format!("too many different sets of labels: {times} times they became (other)")
+            }
+            Self::MarkersRefused { markers } => {
+                format!("too many markers: the last {markers} were left out")
+            }
+            Self::OtherEngine { engine, requested } => {
+                format!("engine {engine}, not {requested}: other sessions had it, or the system refused")
+            }
+            Self::NoThreadTimers { engine } => {
+                format!("the system gave no timer for each thread, so {engine} was used")
+            }
+            Self::FewDescriptors {} => {
+                "file descriptors are few (ulimit -n), so some threads had the kernel's \
+                timers in place of perf, which tick less often"
+                    .into()
+            }
+            Self::KernelTimeUnseen {} => {
+                "perf may not count time in the kernel here: what a system call took \
+                is where the thread was found next"
+                    .into()
+            }
+            Self::WalkedAtSafepoints { why } => {
+                let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+                format!("stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}")
+            }
+            Self::WaitsSampled {} => {
+                "before Ruby 3.3 waits are sampled, by a few signals each that can end a \
+                system call with EINTR; waiting for the GVL is waiting, for it cannot be told apart"
+                    .into()
+            }
+            Self::NativeThreadsShared {} => {
+                "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones"
+                    .into()
+            }
+            Self::OtherRactors {} => {
+                "threads of other Ractors are not in this profile, nor are the objects that they made".into()
+            }
+            Self::CollectorFailed {} => {
+                "the collector thread failed, so the ring may have been full (please report this)".into()
+            }
+            Self::Selected { part, left, all, of } => format!("{part}: {} of {of}", percent(*left, *all)),
+            Self::GcLeftOut { ns } => format!("garbage collection is left out: {}", duration(*ns)),
+            Self::ReadFrom { format } => format!("read from {format}"),
+            Self::Column { name, unit, shown_as: Some(of) } => {
+                format!("its {name} ({unit}) is shown as {of}")
+            }
+            Self::Column { name, unit, shown_as: None } => {
+                format!("its {name} ({unit}) has no place here and is left out")
+            }
+            Self::Text(sentence) => sentence.clone(),
+        }
+    }
+
+    /// Adds the notes of another part of a merge to `notes`. What both say stays once, and their numbers are summed.
+    pub(crate) fn merge(notes: &mut Vec<Self>, others: &[Self]) {
+        for other in others {
+            if !notes.iter_mut().any(|it| it.absorb(other)) {
+                notes.push(other.clone());
+            }
+        }
+    }
+
+    /// Whether `other` is the same fact. Its numbers are in this note then.
+    fn absorb(&mut self, other: &Self) -> bool {
+        match (&mut *self, other) {
+            (Self::LiveObjectsUntracked { objects: sum }, Self::LiveObjectsUntracked { objects: more })
+            | (Self::LabelsRefused { times: sum }, Self::LabelsRefused { times: more })
+            | (Self::MarkersRefused { markers: sum }, Self::MarkersRefused { markers: more })
+            | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more }) => add(sum, *more),
+            (
+                Self::Selected { part, left, all, of },
+                Self::Selected { part: their_part, left: their_left, all: their_all, of: their_of },
+            ) if part == their_part && of == their_of => add(left, *their_left) && add(all, *their_all),
+            _ => self == other,
+        }
+    }
+}
+
+/// Adds, and is true.
+fn add(sum: &mut u64, more: u64) -> bool {
+    *sum = sum.saturating_add(more);
+    true
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merge_sums_the_numbers_of_equal_notes() {
+        let selected =
+            |part: &str, left| Note::Selected { part: part.into(), left, all: 10, of: "cpu".into() };
+        let mut notes =
+            vec![Note::LabelsRefused { times: 2 }, selected("focus a", 3), Note::FewDescriptors {}];
+        let more = [
+            Note::FewDescriptors {},
+            selected("focus b", 1),
+            Note::LabelsRefused { times: 5 },
+            selected("focus a", 4),
+            Note::MarkersRefused { markers: 1 },
+        ];
+        Note::merge(&mut notes, &more);
+        let expected = [
+            "too many different sets of labels: 7 times they became (other)",
+            "focus a: 35.0% of cpu",
+            &Note::FewDescriptors {}.sentence(),
+            "focus b: 10.0% of cpu",
+            "too many markers: the last 1 were left out",
+        ];
+        assert_eq!(notes.iter().map(Note::sentence).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_file_has_tags_and_may_have_sentences() {
+        let notes = vec![
+            Note::FewDescriptors {},
+            Note::WalkedAtSafepoints { why: None },
+            Note::Text("few_descriptors".into()),
+        ];
+        let json = serde_json::to_string(&notes).unwrap();
+        assert_eq!(
+            json,
+            r#"[{"few_descriptors":{}},{"walked_at_safepoints":{"why":null}},"few_descriptors"]"#
+        );
+        assert_eq!(serde_json::from_str::<Vec<Note>>(&json).unwrap(), notes);
+        assert!(serde_json::from_str::<Note>(r#"{"no_such_note":{}}"#).is_err());
+    }
+}
