@@ -1,7 +1,7 @@
 //! A part of a profile: some threads, stacks that some function is in or not in, and stacks without some functions.
 
 use super::code_origin::Origin;
-use super::table_builder::TableBuilder;
+use super::sum::Sum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Note, Profile};
 
@@ -54,7 +54,7 @@ pub fn filter(profile: &Profile, by: &Filter) -> Profile {
         let of = of.name_and_unit().0.into();
         part.meta.notes.push(Note::Selected { part: by.note.clone(), left, all, of });
     }
-    let mut sum = TableBuilder::default();
+    let mut sum = Sum::default();
     sum.add(&part, Clone::clone);
     sum.with_header_of(&part)
 }

@@ -1,6 +1,6 @@
 //! The place of garbage collection in a profile: under its cause, as it was sampled; at the root; or nowhere.
 
-use super::table_builder::TableBuilder;
+use super::sum::Sum;
 use crate::ids::{Id, StackId};
 use crate::profile::{Node, Note, Profile, SampleType};
 use crate::record::State;
@@ -69,7 +69,7 @@ fn without_gc(profile: &Profile) -> Profile {
 
 /// Rows that are the same by now become one.
 fn compact(profile: &Profile) -> Profile {
-    let mut sum = TableBuilder::default();
+    let mut sum = Sum::default();
     sum.add(profile, Clone::clone);
     sum.with_header_of(profile)
 }

@@ -15,7 +15,7 @@
 
 mod meta;
 
-use super::table_builder::TableBuilder;
+use super::sum::Sum;
 use crate::profile::{Function, Marker, Profile, SampleType, Stats};
 
 /// The sum of `profiles`. One alone comes back as it is; none give an empty one.
@@ -25,7 +25,7 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
         return (*one).clone();
     }
     let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
-    let mut sum = TableBuilder::default();
+    let mut sum = Sum::default();
     profiles.iter().for_each(|it| sum.add(it, Function::clone));
     let mut markers: Vec<Marker> = profiles.iter().flat_map(|it| it.markers.iter().cloned()).collect();
     markers.sort_unstable();
@@ -34,7 +34,7 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
         markers,
         meta: meta::meta(profiles),
         stats: profiles.iter().fold(Stats::default(), |sum, it| plus(&sum, &it.stats)),
-        ..sum.into_tables()
+        ..sum.into_profile()
     }
 }
 

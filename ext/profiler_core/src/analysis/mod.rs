@@ -10,6 +10,6 @@ pub mod group_by;
 pub mod gvl_blame;
 pub mod merge;
 pub mod method;
-mod table_builder;
+mod sum;
 pub mod top;
 pub mod trim_paths;

@@ -1,6 +1,6 @@
 //! Paths without the directory that an app happens to be deployed in, so that its profiles compare.
 
-use super::table_builder::TableBuilder;
+use super::sum::Sum;
 use crate::profile::{Function, Profile};
 
 /// `profile` with short paths. What has the same name, path and first line then, is one function.
@@ -9,7 +9,7 @@ use crate::profile::{Function, Profile};
 /// one of `roots` (absolute, the longest counts) relative. The rest stays as it is.
 #[must_use]
 pub fn trim_paths(profile: &Profile, roots: &[String]) -> Profile {
-    let mut sum = TableBuilder::default();
+    let mut sum = Sum::default();
     sum.add(profile, |it| Function { path: path(&it.path, roots), ..it.clone() });
     sum.with_header_of(profile)
 }

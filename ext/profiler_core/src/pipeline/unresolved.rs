@@ -2,11 +2,11 @@
 //!
 //! The type is the proof: an exporter takes a [`Profile`], and only resolving makes one of this.
 
-use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
+use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::pipeline::name_cache::{synthetic, NameCache};
 use crate::pipeline::stacks::Stacks;
-use crate::profile::LabelSet;
-use crate::profile::{Frame, Function, Node, Profile, Sample, Thread, Weights};
+use crate::profile::table_builder::{moved, TableBuilder};
+use crate::profile::{Frame, LabelSet, Node, Profile, Sample, Thread, Weights};
 use crate::record::detail::Detail;
 use crate::record::frame::{RawFrame, Synthetic};
 use crate::record::object_class::Class;
@@ -149,21 +149,11 @@ impl Unresolved {
     /// Handles that turn out to be one function become one. The VM allocates new objects for a method
     /// that is defined again on the same line, and the reader means the same method.
     pub(crate) fn resolve(self, names: &NameCache) -> Resolved {
-        let mut functions: Interner<Function, FunctionId> = Interner::default();
+        let mut tables = TableBuilder::default();
         let unknown = || synthetic(Synthetic::Unsampled);
-        let named = |handle: &u64| functions.intern(names.get(*handle).unwrap_or_else(unknown));
-        let function_ids: Vec<FunctionId> = self.handles.iter().map(named).collect();
-
-        let mut frames: Interner<Frame, FrameId> = Interner::default();
-        let framed = |it: &Frame| frames.intern(Frame { function: moved(&function_ids, it.function), ..*it });
-        let frame_ids: Vec<FrameId> = self.frames.iter().map(framed).collect();
-
-        let mut stacks: Interner<Node, StackId> = Interner::default();
-        let mut stack_ids: Vec<StackId> = Vec::with_capacity(self.stacks.len());
-        for node in &self.stacks {
-            let parent = node.parent.map(|parent| moved(&stack_ids, parent));
-            stack_ids.push(stacks.intern(Node { parent, frame: moved(&frame_ids, node.frame) }));
-        }
+        let named = |handle: &u64| tables.function(names.get(*handle).unwrap_or_else(unknown));
+        let functions: Vec<FunctionId> = self.handles.iter().map(named).collect();
+        let stack_ids = tables.add_stacks(&functions, &self.frames, &self.stacks);
 
         let rows = self.rows.iter().map(|(stack, key, weight)| {
             let thread = self.index_of(key.thread);
@@ -177,11 +167,8 @@ impl Unresolved {
         let profile = Profile {
             sample_types: self.measures.sample_types(),
             samples: samples.into_iter().map(|(sample, ..)| sample).collect(),
-            functions: functions.into_rows(),
-            frames: frames.into_rows(),
-            stacks: stacks.into_rows(),
             threads: self.threads,
-            ..Profile::default()
+            ..tables.into_profile()
         };
         // They came in the order of their keys.
         let rows = match self.recorder {
@@ -210,11 +197,6 @@ fn class_of(key: &Key) -> Option<Class> {
 fn class_name(class: Class, names: &NameCache) -> String {
     let named = class.handle().and_then(|handle| names.get(handle)).map(|it| it.name);
     named.unwrap_or_else(|| format!("(internal) {}", class.internal_type()))
-}
-
-/// The new id of `id`; a table always has the ids that it gave.
-fn moved<I: Id>(to: &[I], id: I) -> I {
-    to.get(id.index()).copied().unwrap_or(id)
 }
 
 /// The app's labels and ours; where both have a name, the app's.

@@ -11,6 +11,7 @@ mod label_set;
 mod merged;
 mod meta;
 mod note;
+pub(crate) mod table_builder;
 mod tables;
 pub mod timeline;
 pub mod weights;

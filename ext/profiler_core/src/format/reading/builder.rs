@@ -1,13 +1,10 @@
 //! A profile as a reader finds it out: tables in which what is equal is one, none larger than it may be.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::Budget;
 use crate::error::Error;
-use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, StackId, ThreadId};
-use crate::profile::{Frame, Function, Meta, Node, Profile, Sample, SampleType, Thread, Weights};
-use crate::record::State;
+use crate::ids::{FrameId, FunctionId, Id, StackId, ThreadId};
+use crate::profile::table_builder::{Row, TableBuilder};
+use crate::profile::{Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights};
 
 /// The most places in stacks, callers and callees apart. A deployment's profile of a day has some 100,000.
 const MOST_NODES: usize = 4_000_000;
@@ -15,25 +12,10 @@ const MOST_NODES: usize = 4_000_000;
 /// The most frames of a stack; Ruby itself gives up at some 12,000.
 pub(in crate::format) const MOST_FRAMES: u32 = 100_000;
 
-/// The row that a weight belongs to.
-pub(in crate::format) struct Row {
-    pub(in crate::format) stack: StackId,
-    pub(in crate::format) thread: ThreadId,
-    pub(in crate::format) state: State,
-    /// Sorted by name.
-    pub(in crate::format) labels: Vec<(String, String)>,
-}
-
 pub(in crate::format) struct Builder {
     pub(in crate::format) budget: Budget,
-    functions: Interner<Function, FunctionId>,
-    frames: Interner<Frame, FrameId>,
-    stacks: Interner<Node, StackId>,
+    tables: TableBuilder,
     depths: Vec<u32>,
-    threads: Interner<Thread, ThreadId>,
-    labels: Interner<Vec<(String, String)>, LabelSetId>,
-    samples: Vec<Sample>,
-    places: HashMap<(StackId, ThreadId, State, LabelSetId), usize, FxBuildHasher>,
     totals: Weights,
 }
 
@@ -42,14 +24,8 @@ impl Builder {
     pub(in crate::format) fn new(bytes: usize) -> Self {
         Self {
             budget: Budget::of(bytes),
-            functions: Interner::default(),
-            frames: Interner::default(),
-            stacks: Interner::default(),
+            tables: TableBuilder::default(),
             depths: Vec::new(),
-            threads: Interner::default(),
-            labels: Interner::default(),
-            samples: Vec::new(),
-            places: HashMap::default(),
             totals: Weights::default(),
         }
     }
@@ -67,7 +43,7 @@ impl Builder {
         };
         // What has a name of ours and no file, we made up; of others that is just not known.
         let path = if path.is_empty() && !name.starts_with('(') { "(unknown)" } else { path };
-        Ok(self.functions.intern(Function {
+        Ok(self.tables.function(Function {
             name: self.budget.copy(name)?,
             class_name: self.budget.copy(class_name)?,
             method_name: self.budget.copy(method_name)?,
@@ -77,7 +53,7 @@ impl Builder {
     }
 
     pub(in crate::format) fn frame(&mut self, function: FunctionId, line: u32) -> FrameId {
-        self.frames.intern(Frame { function, line })
+        self.tables.frame(Frame { function, line })
     }
 
     /// The stack of `caller` with a frame at its leaf end.
@@ -87,7 +63,7 @@ impl Builder {
         frame: FrameId,
     ) -> Result<StackId, Error> {
         self.budget.step(1)?;
-        let stack: StackId = self.stacks.intern(Node { parent: caller, frame });
+        let stack = self.tables.stack(Node { parent: caller, frame });
         if stack.index() == self.depths.len() {
             let depth = caller.and_then(|it| self.depths.get(it.index())).map_or(1, |it| it + 1);
             if depth > MOST_FRAMES {
@@ -105,11 +81,11 @@ impl Builder {
 
     /// The caller's stack of one, as far as it has one.
     pub(in crate::format) fn node(&self, stack: StackId) -> Option<Node> {
-        self.stacks.get(stack).copied()
+        self.tables.node(stack)
     }
 
     pub(in crate::format) fn thread(&mut self, native_id: u64, name: &str) -> Result<ThreadId, Error> {
-        Ok(self.threads.intern(Thread { native_id, name: self.budget.copy(name)? }))
+        Ok(self.tables.thread(Thread { native_id, name: self.budget.copy(name)? }))
     }
 
     /// Adds to a row.
@@ -119,33 +95,19 @@ impl Builder {
                 self.totals.get(of).checked_add(weights.get(of)).filter(|it| i64::try_from(*it).is_ok());
             self.totals.set(of, total.ok_or_else(|| Error::malformed("its samples weigh too much"))?);
         }
-        let key = (row.stack, row.thread, row.state, self.labels.intern(row.labels));
-        let place = *self.places.entry(key).or_insert(self.samples.len());
-        if let Some(sample) = self.samples.get_mut(place) {
-            sample.weights.add(weights);
-            return Ok(());
+        let (stack, rows) = (row.stack, self.tables.rows());
+        self.tables.add_row(row, weights);
+        if self.tables.rows() > rows {
+            // Whatever is asked of the profile goes through the frames of all rows.
+            self.budget.step(u64::from(self.depths.get(stack.index()).copied().unwrap_or(0)))?;
         }
-        // Whatever is asked of the profile goes through the frames of all rows.
-        self.budget.step(u64::from(self.depths.get(row.stack.index()).copied().unwrap_or(0)))?;
-        let labels = self.labels.get(key.3).cloned().unwrap_or_default();
-        let (stack, thread, state) = (row.stack, row.thread.index(), row.state);
-        self.samples.push(Sample { stack, thread, state, labels, weights: *weights });
         Ok(())
     }
 
     pub(in crate::format) fn finish(self, mut sample_types: Vec<SampleType>, meta: Meta) -> Profile {
         sample_types.sort_unstable();
         sample_types.dedup();
-        Profile {
-            sample_types,
-            functions: self.functions.into_rows(),
-            frames: self.frames.into_rows(),
-            stacks: self.stacks.into_rows(),
-            threads: self.threads.into_rows(),
-            samples: self.samples,
-            meta,
-            ..Profile::default()
-        }
+        Profile { sample_types, meta, ..self.tables.into_profile() }
     }
 }
 

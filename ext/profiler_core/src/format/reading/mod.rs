@@ -3,5 +3,6 @@
 mod budget;
 mod builder;
 
+pub(super) use crate::profile::table_builder::Row;
 pub(super) use budget::{AtMost, Budget};
-pub(super) use builder::{Builder, Row, MOST_FRAMES};
+pub(super) use builder::{Builder, MOST_FRAMES};

@@ -1,0 +1,85 @@
+//! The sum of profiles, for all that merges rows.
+
+use crate::ids::{FunctionId, Id, RowId, ThreadId};
+use crate::profile::table_builder::{moved, Row, TableBuilder};
+use crate::profile::timeline::{Timeline, TimelineEvent};
+use crate::profile::{Function, Profile, Thread};
+
+/// The sum of profiles: equal rows are one.
+#[derive(Default)]
+pub(super) struct Sum {
+    tables: TableBuilder,
+    /// The start of the first profile, ns since 1970 UTC.
+    began_at_ns: Option<u64>,
+    timelines: Vec<Timed>,
+}
+
+/// The timeline of a profile that was added.
+struct Timed {
+    timeline: Timeline,
+    /// The start of the profile, ns since 1970 UTC.
+    began_at_ns: u64,
+    /// The new ids of its rows.
+    rows: Vec<RowId>,
+}
+
+impl Timed {
+    /// The events of the rows where they went, with times from `began_at_ns` on.
+    fn events(&self, began_at_ns: u64) -> impl Iterator<Item = TimelineEvent> + '_ {
+        let later_ns = self.began_at_ns.saturating_sub(began_at_ns);
+        self.timeline.iter().filter_map(move |it| {
+            let row = *self.rows.get(it.row.index())?;
+            Some(TimelineEvent { row, time_ns: it.time_ns.saturating_add(later_ns), ..it })
+        })
+    }
+}
+
+impl Sum {
+    /// Adds the rows of a profile, with its functions as `renamed` has them.
+    pub(super) fn add(&mut self, profile: &Profile, renamed: impl Fn(&Function) -> Function) {
+        let functions: Vec<FunctionId> =
+            profile.functions.iter().map(|it| self.tables.function(renamed(it))).collect();
+        let stacks = self.tables.add_stacks(&functions, &profile.frames, &profile.stacks);
+        let threads: Vec<ThreadId> =
+            profile.threads.iter().map(|it| self.tables.thread(it.clone())).collect();
+
+        let mut rows = Vec::with_capacity(profile.samples.len());
+        for sample in &profile.samples {
+            let thread = threads.get(sample.thread).copied();
+            // A row of no thread keeps its weight, if not a name.
+            let thread = thread.unwrap_or_else(|| self.tables.thread(Thread::default()));
+            let (stack, labels) = (moved(&stacks, sample.stack), sample.labels.clone());
+            let row = Row { stack, thread, state: sample.state, labels };
+            rows.push(self.tables.add_row(row, &sample.weights));
+        }
+        let began_at_ns = profile.meta.started_at_ns;
+        self.began_at_ns = Some(self.began_at_ns.map_or(began_at_ns, |it| it.min(began_at_ns)));
+        // A copy of a timeline shares what it is made of.
+        let timeline = profile.timeline.clone();
+        self.timelines.extend(timeline.map(|timeline| Timed { timeline, began_at_ns, rows }));
+    }
+
+    /// All timelines in one, from the begin of the first profile on.
+    fn timeline(&self) -> Option<Timeline> {
+        let began_at_ns = self.began_at_ns.unwrap_or(0);
+        let mut timeline = Timeline::merged(self.timelines.iter().map(|it| it.events(began_at_ns)));
+        self.timelines.iter().for_each(|it| timeline.drop_more(it.timeline.dropped()));
+        (!self.timelines.is_empty()).then_some(timeline)
+    }
+
+    /// A profile of these tables with the header of the one profile that was added.
+    pub(super) fn with_header_of(self, profile: &Profile) -> Profile {
+        Profile {
+            sample_types: profile.sample_types.clone(),
+            markers: profile.markers.clone(),
+            meta: profile.meta.clone(),
+            stats: profile.stats,
+            ..self.into_profile()
+        }
+    }
+
+    /// A profile of these tables, without a header.
+    pub(super) fn into_profile(self) -> Profile {
+        Profile { timeline: self.timeline(), ..self.tables.into_profile() }
+    }
+}

@@ -1,0 +1,112 @@
+//! The tables of a profile while they grow: equal entries are one.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::{Frame, Function, Node, Profile, Sample, Thread, Weights};
+use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
+use crate::record::State;
+
+/// The identity of a row.
+pub(crate) struct Row {
+    pub(crate) stack: StackId,
+    pub(crate) thread: ThreadId,
+    pub(crate) state: State,
+    /// Sorted by name.
+    pub(crate) labels: Vec<(String, String)>,
+}
+
+/// Growing tables of a profile.
+#[derive(Default)]
+pub(crate) struct TableBuilder {
+    functions: Interner<Function, FunctionId>,
+    frames: Interner<Frame, FrameId>,
+    stacks: Interner<Node, StackId>,
+    threads: Interner<Thread, ThreadId>,
+    labels: Interner<Vec<(String, String)>, LabelSetId>,
+    samples: Vec<Sample>,
+    rows: HashMap<(StackId, ThreadId, State, LabelSetId), RowId, FxBuildHasher>,
+}
+
+impl TableBuilder {
+    /// The id of a function.
+    pub(crate) fn function(&mut self, function: Function) -> FunctionId {
+        self.functions.intern(function)
+    }
+
+    /// The id of a frame.
+    pub(crate) fn frame(&mut self, frame: Frame) -> FrameId {
+        self.frames.intern(frame)
+    }
+
+    /// The id of a stack.
+    pub(crate) fn stack(&mut self, node: Node) -> StackId {
+        self.stacks.intern(node)
+    }
+
+    /// The leaf of a stack, and its caller's stack.
+    pub(crate) fn node(&self, stack: StackId) -> Option<Node> {
+        self.stacks.get(stack).copied()
+    }
+
+    /// The id of a thread.
+    pub(crate) fn thread(&mut self, thread: Thread) -> ThreadId {
+        self.threads.intern(thread)
+    }
+
+    /// Adds stacks of other tables, and returns their new ids. `functions` are the new ids of the functions there.
+    pub(crate) fn add_stacks(
+        &mut self,
+        functions: &[FunctionId],
+        frames: &[Frame],
+        stacks: &[Node],
+    ) -> Vec<StackId> {
+        let framed =
+            |it: &Frame| self.frames.intern(Frame { function: moved(functions, it.function), ..*it });
+        let frames: Vec<FrameId> = frames.iter().map(framed).collect();
+        // Parents come first there, so they do here.
+        let mut ids: Vec<StackId> = Vec::with_capacity(stacks.len());
+        for node in stacks {
+            let parent = node.parent.map(|parent| moved(&ids, parent));
+            ids.push(self.stacks.intern(Node { parent, frame: moved(&frames, node.frame) }));
+        }
+        ids
+    }
+
+    /// Adds a row, or its weights to the equal one, and returns its id.
+    pub(crate) fn add_row(&mut self, row: Row, weights: &Weights) -> RowId {
+        let Row { stack, thread, state, labels } = row;
+        let label_set = self.labels.intern(labels);
+        let next = RowId::from_index(self.samples.len());
+        let id = *self.rows.entry((stack, thread, state, label_set)).or_insert(next);
+        if let Some(sample) = self.samples.get_mut(id.index()) {
+            sample.weights.add(weights);
+            return id;
+        }
+        let labels = self.labels.get(label_set).cloned().unwrap_or_default();
+        self.samples.push(Sample { stack, thread: thread.index(), state, labels, weights: *weights });
+        id
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// A profile of these tables, without a header.
+    pub(crate) fn into_profile(self) -> Profile {
+        Profile {
+            functions: self.functions.into_rows(),
+            frames: self.frames.into_rows(),
+            stacks: self.stacks.into_rows(),
+            threads: self.threads.into_rows(),
+            samples: self.samples,
+            ..Profile::default()
+        }
+    }
+}
+
+/// The new id of `id`; a table always has the ids that it gave.
+pub(crate) fn moved<I: Id>(to: &[I], id: I) -> I {
+    to.get(id.index()).copied().unwrap_or(id)
+}
