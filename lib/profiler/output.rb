@@ -41,11 +41,12 @@ module Profiler
       replace { |path| profile.write_into(path, @format, gzip: Native.packs(@path, @format), **@options) }
     end
 
-    # Replaces the file by what the block writes, or has a device or pipe written to. If anything ends the block, an interrupt too, the old file stays and no
-    # temporary file does.
+    # Replaces the file by what the block writes. If anything ends the block, an interrupt too, the old file stays and no
+    # temporary file does. A device or a pipe is written to directly.
     #
     # @yieldparam path [String]
     # @return [String] the path
+    # @raise [SystemCallError] if the disk is full, or the place is gone; its message names the path
     def replace
       if @stream
         yield @path
@@ -57,6 +58,8 @@ module Profiler
       File.rename(@temporary, @path)
       @temporary = nil
       @path
+    rescue SystemCallError => e
+      raise e.class, @path # not the temporary name, or none
     ensure
       discard
     end

@@ -152,7 +152,7 @@ RSpec.describe "Profile#save" do
   end
 
   it "reports a full disk, and keeps the old file" do
-    expect(program(<<~RUBY, disk: "full")).to eq("Errno::ENOSPC: No space left on device\n[\"a.pb.gz\"] before\n")
+    expect(program(<<~RUBY, disk: "full")).to eq("Errno::ENOSPC: No space left on device - #{in_box("out")}/a.pb.gz\n[\"a.pb.gz\"] before\n")
       File.write("a.pb.gz", "before")
       begin
         save
