@@ -42,6 +42,12 @@ RSpec.describe "profiler record, as a parent process," do
     expect(files).to eq ["not executable"]
   end
 
+  it "lets a program run that may write no files" do
+    # Its output goes where the limit does not hold.
+    result = record("sh", "-c", "ulimit -f 0; exec \"$0\" -e 'exit 7' 2> /dev/null", ruby)
+    expect([result.code, result.err]).to match [7, /\Aprofiler: no profile was written: /]
+  end
+
   it "runs the command without a shell" do
     expect(record("echo $HOME; true").code).to eq 127
   end

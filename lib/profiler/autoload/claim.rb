@@ -14,6 +14,9 @@ module Profiler
     # A process that calls exec keeps its pid, and so its claim. The file from before exec has the pid and the number of calls
     # of exec so far, which the environment counts.
     class Claim
+      # The longest line that is written, bytes: one with a path.
+      LONGEST_LINE = 8_192
+
       # @param env [Hash{String => String}] inherited by child processes
       def initialize(env = ENV)
         @env = env
@@ -84,6 +87,9 @@ module Profiler
       def in_ledger
         File.open(@ledger, File::RDWR | File::BINARY) do |ledger|
           ledger.flock(File::LOCK_EX)
+          # Writing beyond the limit would end the process by SIGXFSZ.
+          raise Errno::EFBIG if ledger.size + LONGEST_LINE > Process.getrlimit(:FSIZE).first
+
           yield ledger
         end
       rescue SystemCallError
