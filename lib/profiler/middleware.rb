@@ -122,11 +122,13 @@ module Profiler
       env[RECORDING] = recording
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
       response = recording.inside { app.call(env) }
-      respond(env, recording, hijack, *response)
+      returned = Array(response).size == 3
+      # What is no response, the server refuses in its own words.
+      returned ? respond(env, recording, hijack, *response) : response
     ensure
       recording.hand_over if hijack&.taken?
-      # An exception or a throw.
-      unless response || hijack&.taken?
+      # An exception or a throw, or no response.
+      unless returned || hijack&.taken?
         question ? question.failed = recording : finish(recording, env, nil)
       end
     end

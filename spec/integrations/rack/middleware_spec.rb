@@ -112,6 +112,14 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
+  it "passes on what is no response, and keeps the profile" do
+    expect(run(<<~RUBY)).to eq("nil\n[200, {}]\n[[\"Shop.serve\"], [\"Shop.serve\"]]\nfalse\n")
+      p get(middleware(->(env) { Shop.serve; nil }), "profile=cpu")
+      p get(middleware(->(env) { Shop.serve; [200, {}] }), "profile=cpu")
+      p RESULTS.map { |it| names(it) }, Profiler::Session.any?
+    RUBY
+  end
+
   it "keeps slow requests, and names their profiles only with permission" do
     expect(run(<<~RUBY)).to eq("[[\"a\"], [\"a\", \"x-profiler-result\"], [\"a\"]]\n[:slow, 10000, [\"Shop.serve\"]]\n[:slow, 10000, [\"Shop.serve\"]]\n")
       work = ->(env) { env["QUERY_STRING"] == "slow" ? 4.times { Shop.serve } : nil; [200, { "a" => "b" }, ["x"]] }
