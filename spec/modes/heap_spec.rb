@@ -151,6 +151,19 @@ RSpec.describe "mode: :heap" do
     expect(out).to eq("#{1 << 18}\n1\n")
   end
 
+  it "is refused where there is no memory for its table" do
+    out = run(<<~RUBY)
+      used = File.read("/proc/self/statm").split.first.to_i * 4_096
+      Process.setrlimit(:AS, used + 8_000_000)
+      begin
+        Profiler.run(mode: :heap) { }
+      rescue Profiler::Unsupported => e
+        puts e.message
+      end
+    RUBY
+    expect(out).to eq("no memory for the table of live objects (12 MiB)\n")
+  end
+
   it "has Go's four types alone, and combines with other modes" do
     Dir.mktmpdir do |box|
       out = run(<<~RUBY, chdir: box)

@@ -18,7 +18,7 @@ use ::profiler_core::record::{Allocation, ObjectId};
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 use self::heap::Tables;
-pub(crate) use self::heap::{alive, follows, relocate};
+pub(crate) use self::heap::{alive, follows, has_table, relocate};
 use self::site::{send, Site};
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;

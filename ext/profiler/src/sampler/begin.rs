@@ -136,6 +136,9 @@ fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
 
 impl Sampler {
     fn ready(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
+        if config.measures.heap && !allocation::has_table() {
+            return Err(Refusal::NoMemory);
+        }
         if !config.measures.timed() {
             return self.collector(hub).map_err(Refusal::NoCollector);
         }

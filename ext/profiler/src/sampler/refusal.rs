@@ -15,6 +15,8 @@ pub(crate) enum Refusal {
     NoThreads,
     /// The kernel gives no timer, for the reason in this errno.
     NoTimer(i32),
+    /// There is no memory for the table of live objects.
+    NoMemory,
     /// The system gives no thread for the collector.
     NoCollector(std::io::Error),
 }

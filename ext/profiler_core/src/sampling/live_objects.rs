@@ -6,7 +6,9 @@
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
 use ::std::collections::HashSet;
+use ::std::mem::size_of;
 use ::std::vec; // only where the table is allocated
+use ::std::vec::Vec;
 
 use crate::record::ObjectId;
 
@@ -55,11 +57,14 @@ const FILTER: usize = 1 << 16;
 const FULL: u8 = u8::MAX;
 
 impl LiveObjects {
-    /// A table for `capacity` objects, a power of two below 2^31.
+    /// A table for `capacity` objects, a power of two below 2^31. `None` if there is no memory for it.
     #[must_use]
-    pub fn with_capacity(capacity: usize) -> Self {
+    pub fn with_capacity(capacity: usize) -> Option<Self> {
         let capacity = capacity.clamp(2, 1 << 30).next_power_of_two();
-        Self {
+        // A failure to allocate zeroed memory would end the process, so the same space is reserved before.
+        let bytes = capacity * (size_of::<Entry>() + 2 * size_of::<u32>()) + FILTER;
+        Vec::<u8>::new().try_reserve_exact(bytes).ok()?;
+        Some(Self {
             entries: vec![Entry::default(); capacity].into(),
             index: vec![0; capacity * 2].into(),
             filter: vec![0; FILTER].into(),
@@ -67,7 +72,7 @@ impl LiveObjects {
             used: 0,
             live: 0,
             refused: 0,
-        }
+        })
     }
 
     /// Empties the table.

@@ -57,6 +57,7 @@ fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
             };
             error(ruby, "Unsupported", format!("the system gives no timer: {reason}{hint}"))
         }
+        Refusal::NoMemory => error(ruby, "Unsupported", "no memory for the table of live objects (12 MiB)"),
         Refusal::NoCollector(reason) => {
             error(ruby, "Unsupported", format!("no thread for the collector: {reason}"))
         }

@@ -33,8 +33,7 @@ impl Tables {
             return;
         }
         if wanted {
-            let made = || Box::leak(Box::new(LiveObjects::with_capacity(CAPACITY)));
-            let table = self.spare.take().unwrap_or_else(made);
+            let Some(table) = self.spare.take() else { return }; // no session begins without it
             table.clear();
             self.used = Some(table);
             // SAFETY: the GVL is held.
@@ -45,6 +44,17 @@ impl Tables {
             self.spare = self.used.take();
         }
     }
+}
+
+/// Allocates the table of live objects, unless it is there. False if there is no memory for it. With the GVL, outside of the
+/// hooks.
+pub(crate) fn has_table() -> bool {
+    // SAFETY: the GVL is held, and no object is allocated here.
+    let tables = unsafe { &mut (*OBJECTS.0.get()).tables };
+    if tables.used.is_none() && tables.spare.is_none() {
+        tables.spare = LiveObjects::with_capacity(CAPACITY).map(|it| &mut *Box::leak(Box::new(it)));
+    }
+    tables.used.is_some() || tables.spare.is_some()
 }
 
 /// Whether live objects are tracked.

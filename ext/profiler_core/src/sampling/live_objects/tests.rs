@@ -13,7 +13,7 @@ fn it_is_a_map_that_never_grows() {
             bits = rng::after(bits);
             (bits >> 20) % below
         };
-        let mut objects = LiveObjects::with_capacity(64);
+        let mut objects = LiveObjects::with_capacity(64).unwrap();
         let mut model: HashMap<u64, (ObjectId, u64)> = HashMap::new();
         for turn in 0..4_000 {
             let address = 0x7f00_0000_0000 + 40 * random(200);
