@@ -100,14 +100,13 @@ impl Drain {
         }
     }
 
-    /// The result of a session; its epoch goes on.
+    /// The result of a session whose threads have been finished; its epoch goes on.
     pub(crate) fn extract(
         &mut self,
-        mut state: SessionState,
+        state: SessionState,
         threads: &[ThreadLife],
         sets: &LabelSets,
     ) -> Unresolved {
-        threads.iter().for_each(|it| state.finish(&it.last));
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
         let dead = self.dead_threads.iter().map(|(thread, info)| (*thread, info));
         let infos: HashMap<ThreadId, &Thread, FxBuildHasher> = dead.chain(alive).collect();

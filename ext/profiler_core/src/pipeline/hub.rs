@@ -104,7 +104,29 @@ impl Hub {
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
     ) -> Option<Unresolved> {
-        self.take(session, registry, threads, |drain, place| Some(drain.sessions.swap_remove(place).state))
+        self.take(session, registry, threads, |drain, place| {
+            let mut state = drain.sessions.swap_remove(place).state;
+            finish(&mut state, threads);
+            Some(state)
+        })
+    }
+
+    /// The result of the session since it was opened or last rotated. It goes on from the same clocks, at `now_ns` on the
+    /// monotonic clock. `threads` as for [`Hub::close`].
+    pub fn rotate(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+        now_ns: u64,
+    ) -> Option<Unresolved> {
+        self.take(session, registry, threads, |drain, place| {
+            let state = &mut drain.sessions.get_mut(place)?.state;
+            finish(state, threads);
+            let done = state.rotate(now_ns);
+            drain.epoch.users += 1; // these sums request names too
+            Some(done)
+        })
     }
 
     /// Replaces the live objects for what the session gives next: these, after that number of garbage collections.
@@ -129,8 +151,10 @@ impl Hub {
         threads: &[ThreadLife],
     ) -> Option<Unresolved> {
         self.take(session, registry, threads, |drain, place| {
+            let mut copy = drain.sessions.get(place)?.state.clone();
+            finish(&mut copy, threads);
             drain.epoch.users += 1; // the copy requests names too
-            drain.sessions.get(place).map(|it| it.state.clone())
+            Some(copy)
         })
     }
 
@@ -139,12 +163,12 @@ impl Hub {
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-        state: impl FnOnce(&mut Drain, usize) -> Option<SessionState>,
+        finished: impl FnOnce(&mut Drain, usize) -> Option<SessionState>,
     ) -> Option<Unresolved> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let state = state(&mut drain, place)?;
+        let state = finished(&mut drain, place)?;
         Some(drain.extract(state, threads, &self.labels()))
     }
 
@@ -153,7 +177,7 @@ impl Hub {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            threads.iter().for_each(|life| it.state.finish(&life.last));
+            finish(&mut it.state, threads);
             it.state.pause();
         }
     }
@@ -258,4 +282,9 @@ impl Hub {
             self.epoch.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Finishes these threads in a session.
+fn finish(state: &mut SessionState, threads: &[ThreadLife]) {
+    threads.iter().for_each(|it| state.finish(&it.last));
 }

@@ -226,6 +226,23 @@ impl Aggregate {
         }
     }
 
+    /// Takes the sums so far, when all threads have been finished. What comes next begins at the same clocks, at `now_ns` on
+    /// the monotonic clock.
+    #[must_use]
+    pub fn rotate(&mut self, now_ns: u64) -> Self {
+        let Self { measures, started_ns, born_inside, .. } = *self;
+        Self {
+            measures,
+            started_ns,
+            born_inside,
+            weights: std::mem::take(&mut self.weights),
+            accounts: HashMap::default(),
+            recorder: self.recorder.as_mut().map(|it| Box::new(it.rotate(now_ns))),
+            now_ns,
+            objects: self.objects.rotate(),
+        }
+    }
+
     /// Forgets the clock of a thread that has ended and was finished, so that memory follows the
     /// threads that live.
     pub fn forget(&mut self, thread: ThreadId) {

@@ -21,6 +21,11 @@ impl Recorder {
         Self { measures, started_ns, rows: Interner::default(), timeline: Timeline::default() }
     }
 
+    /// Takes the timeline so far. The next one starts at `now_ns` on the monotonic clock.
+    pub(crate) fn rotate(&mut self, now_ns: u64) -> Self {
+        std::mem::replace(self, Self::new(self.measures, now_ns))
+    }
+
     /// `weight` went to the row of `key` at `now_ns` on the monotonic clock.
     pub(crate) fn add(&mut self, now_ns: u64, key: Key, weight: &Weight) {
         let row = self.rows.intern(key);

@@ -88,6 +88,13 @@ impl SessionState {
         }
     }
 
+    /// Takes the sums so far, when all threads have been finished, as a session of their own: see [`Aggregate::rotate`].
+    #[must_use]
+    pub fn rotate(&mut self, now_ns: u64) -> Self {
+        let aggregate = self.aggregate.rotate(now_ns);
+        Self { spec: self.spec.clone(), paused: self.paused, matches: HashMap::default(), aggregate }
+    }
+
     /// Forgets a thread that has ended and was finished.
     pub fn forget(&mut self, thread: ThreadId) {
         self.aggregate.forget(thread);

@@ -10,6 +10,7 @@ use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk, 
 use profiler_core::session::spec::SessionSpec;
 
 mod fibers;
+mod rotation;
 mod world;
 use world::*;
 

@@ -19,6 +19,11 @@ pub(super) struct Objects {
 }
 
 impl Objects {
+    /// Takes the live objects that were counted. The next count is about the same objects.
+    pub(super) fn rotate(&mut self) -> Self {
+        Self { objects: HashMap::default(), live: std::mem::take(&mut self.live) }
+    }
+
     pub(super) fn into_live(self) -> impl Iterator<Item = (Key, Weight)> {
         self.live.into_iter()
     }
