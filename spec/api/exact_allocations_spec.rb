@@ -4,49 +4,39 @@ require "tmpdir"
 
 # Every object of a block, and the matchers that count them.
 RSpec.describe "Profiler.allocations_of" do
-  def run(code, **options)
-    result = ruby_child("-e", "require 'profiler'\n#{code}", **options)
-    expect(result.status).to be_success, result.err
-    result.out
-  end
+  include_context "with a program"
 
   it "counts every object of the block, and none of the profiler's" do
-    out = run(<<~RUBY)
+    made, empty, sites = run_json(<<~RUBY)
       class Point; def initialize = @it = String.new; end
-      3.times do
-        made = Profiler.allocations_of(warm_up: 1) { 10.times { Point.new }; :value }
-        p [made.objects, made.objects(Point), made.objects("String"), made.bytes, made.value]
+      made = Array.new(3) do
+        Profiler.allocations_of(warm_up: 1) { 10.times { Point.new }; :value }.then { |it| [it.objects, it.objects(Point), it.objects("String"), it.bytes, it.value] }
       end
-      p Profiler.allocations_of { }.objects, Profiler.allocations_of { 5.times { [] } }.sites.map(&:to_s)
+      print_json([made, Profiler.allocations_of { }.objects, Profiler.allocations_of { 5.times { [] } }.sites.map(&:to_s)])
     RUBY
-    lines = out.lines.map(&:chomp)
-    expect(lines.first(3)).to eq(["[20, 10, 10, 800, :value]"] * 3)
-    expect(lines[3..]).to match(["0", /\A\["5 x Array \(200 bytes\) at -e:\d+ in block /])
+    expect(made).to eq([[20, 10, 10, 800, "value"]] * 3)
+    expect(empty).to eq(0)
+    expect(sites).to match([/\A5 x Array \(200 bytes\) at -e:\d+ in block /])
   end
 
   it "counts the objects of its own thread and its fibers" do
-    out = run(<<~RUBY)
+    expect(run_json(<<~RUBY)).to eq(mine: 7, other: 0)
       class Mine; end
       class Other; end
       go = Queue.new
       thread = Thread.new { go.pop; 1_000.times { Other.new } }
       sleep 0.01 until thread.stop?
       made = Profiler.allocations_of(warm_up: 1) { go << 1; thread.join; Fiber.new { 7.times { Mine.new } }.resume }
-      p made.objects(Mine), made.objects(Other)
+      print_json(mine: made.objects(Mine), other: made.objects(Other))
     RUBY
-    expect(out).to eq("7\n0\n")
   end
 
   it "raises what the block raises, and leaves no session behind" do
-    out = run(<<~RUBY)
-      begin
-        Profiler.allocations_of { raise IOError, "mine" }
-      rescue IOError => e
-        p e.message, Profiler.running?
-      end
-      p catch(:out) { Profiler.allocations_of { throw :out, 3 } }, (Profiler.allocations_of rescue $!.class)
+    expect(run_json(<<~RUBY)).to match(raised: "IOError: mine", running: false, thrown: 3, without_block: /\AArgumentError: /)
+      raised = error { Profiler.allocations_of { raise IOError, "mine" } }
+      print_json(raised: raised, running: Profiler.running?, thrown: catch(:out) { Profiler.allocations_of { throw :out, 3 } },
+                 without_block: error { Profiler.allocations_of })
     RUBY
-    expect(out).to eq(%("mine"\nfalse\n3\nArgumentError\n))
   end
 
   describe "in RSpec" do
@@ -75,7 +65,7 @@ RSpec.describe "Profiler.allocations_of" do
   end
 
   it "has an assertion for minitest" do
-    out = run(<<~RUBY)
+    kept, broken, wrong = run_json(<<~RUBY)
       begin
         require "minitest"
       rescue LoadError
@@ -85,15 +75,16 @@ RSpec.describe "Profiler.allocations_of" do
       extend Minitest::Assertions
       class << self; attr_accessor :assertions; end
       self.assertions = 0
-      p assert_allocates_at_most(2) { [Object.new] }.objects
-      begin
+      kept = assert_allocates_at_most(2) { [Object.new] }.objects
+      broken = begin
         assert_allocates_at_most(1, of: String) { [String.new, String.new] }
-      rescue Exception => e
-        puts e.message.lines.first
+      rescue Exception => e # minitest's is no StandardError
+        e.message
       end
-      assert_allocates_at_most(-1) { } rescue puts $!.message
+      print_json([kept, broken, error { assert_allocates_at_most(-1) { } }])
     RUBY
-    expect(out).to eq("2\nexpected the block to allocate at most 1 objects of String, but it allocated 2:\n" \
-                      "-1 is not a limit for objects (allowed: an Integer from 0 on)\n")
+    expect(kept).to eq(2)
+    expect(broken).to start_with("expected the block to allocate at most 1 objects of String, but it allocated 2:\n")
+    expect(wrong).to eq("ArgumentError: -1 is not a limit for objects (allowed: an Integer from 0 on)")
   end
 end

@@ -4,30 +4,31 @@ RSpec.describe "Profiler::Session" do
   include_context "with a program"
 
   it "starts, runs and stops" do
-    expect(run(<<~RUBY)).to eq("false\ntrue\ntrue\nfalse\nfalse\ntrue\n")
-      p Profiler.running?
+    expect(run_json(<<~RUBY)).to eq(before: false, during: [true, true], after: [false, false], sampled: true)
+      before = Profiler.running?
       session = Profiler.start
-      p Profiler.running?, session.running?
+      running = -> { [Profiler.running?, session.running?] }
+      during = running.call
       burn
       profile = Profiler.stop
-      p Profiler.running?, session.running?, profile.samples.any?
+      print_json(before: before, during: during, after: running.call, sampled: profile.samples.any?)
     RUBY
   end
 
   it "can be started again and again, each time with its own samples" do
-    expect(run(<<~RUBY)).to eq("true\ntrue\n")
+    expect(run_json(<<~RUBY)).to eq([[true, false], [false, true]])
       def first = burn
       def second = burn
-      names = %i[first second].map { |it| Profiler.run { send(it) }.samples.flat_map { |row| row.frames.map(&:name) } }
-      p names[0].include?("Object#first"), !names[1].include?("Object#first")
+      profiles = %i[first second].map { |it| Profiler.run { send(it) } }
+      print_json(profiles.map { |profile| %w[Object#first Object#second].map { |it| samples_in(profile, it).any? } })
     RUBY
   end
 
   it "keeps the markers of the threads that it profiles" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
+    expect(run_json(<<~RUBY)).to match(
       all = Profiler.start
       mine = Profiler.start(threads: :current)
-      p Profiler.marker("import") { sleep 0.02; 7 }
+      value = Profiler.marker("import") { sleep 0.02; 7 }
       Thread.new { Thread.current.name = "other"; Profiler.marker(:elsewhere) { } }.join
       Profiler.marker("moment")
       begin
@@ -35,32 +36,28 @@ RSpec.describe "Profiler::Session" do
       rescue RuntimeError
         late = Profiler.marker("half") { sleep 0.02; Profiler.start.tap { sleep 0.01 } }
       end
-      puts error { Profiler.marker(1) }
+      refused = error { Profiler.marker(1) }
       profile = all.stop
-      p profile.markers.map { |it| [it.name, it.thread_name, it.duration.positive?] }
-      p mine.stop.markers.map(&:name)
-      p late.stop.markers.map { |it| [it.name, it.duration < 20_000_000] }
       import = profile.markers.first
-      p import.duration.between?(20_000_000, 2_000_000_000), (Time.now - import.started_at).between?(0.02, 60)
-      puts profile.report[/half 1 time/]
       require "tmpdir"
-      Dir.mktmpdir { |box| p Profiler::Profile.load(profile.save("\#{box}/a.pb.gz")).markers == profile.markers }
+      print_json(
+        value: value, refused: refused,
+        all: profile.markers.map { |it| [it.name, it.thread_name, it.duration.positive?] },
+        mine: mine.stop.markers.map(&:name), late: late.stop.markers.map { |it| [it.name, it.duration] },
+        duration: import.duration, age: Time.now - import.started_at, report: profile.report[/half 1 time/],
+        same_from_file: Dir.mktmpdir { |box| Profiler::Profile.load(profile.save("\#{box}/a.pb.gz")).markers == profile.markers }
+      )
     RUBY
-      7
-      ArgumentError: 1 is not the name of a marker (allowed: a String or a Symbol)
-      [["import", "main", true], ["elsewhere", "other", true], ["moment", "main", false], ["raising", "main", true], ["half", "main", true]]
-      ["import", "moment", "raising", "half"]
-      [["half", true]]
-      true
-      true
-      half 1 time
-      true
-    TEXT
+      value: 7, refused: "ArgumentError: 1 is not the name of a marker (allowed: a String or a Symbol)",
+      all: [["import", "main", true], ["elsewhere", "other", true], ["moment", "main", false], ["raising", "main", true], ["half", "main", true]],
+      mine: %w[import moment raising half], late: [["half", be < 20_000_000]],
+      duration: be_between(20_000_000, 2_000_000_000), age: be_between(0.02, 60), report: "half 1 time", same_from_file: true
+    )
   end
 
   it "runs beside others, each with its own samples" do
-    expect(run(<<~RUBY)).to eq("[true, true, true]\n[false, true, false]\n[true, true, true]\n")
-      names = ->(profile) { %w[before during after].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }
+    expect(run_json(<<~RUBY)).to eq(outer: [true, true, true], inner: [false, true, false], around: [true, true, true])
+      names = ->(profile) { %w[before during after].map { |it| samples_in(profile, "Object#\#{it}").any? } }
       def before = burn
       def during = burn
       def after = burn
@@ -69,35 +66,28 @@ RSpec.describe "Profiler::Session" do
       before
       inner = Profiler.run { during }
       after
-      [outer.stop, inner, around.stop].each { |profile| p names.(profile) }
+      print_json(outer: names.(outer.stop), inner: names.(inner), around: names.(around.stop))
     RUBY
   end
 
   it "nests: Profiler.stop ends the one that this thread started last" do
-    expect(run(<<~RUBY)).to eq("true\ntrue\nfalse\nProfiler::NotRunning: no session is running in this process\n")
-      first = Profiler.start
-      second = Profiler.start
-      third = Thread.new { Profiler.start }.value
-      Profiler.stop
-      p !second.running?
-      Profiler.stop
-      p !first.running?
-      Thread.new { Profiler.stop }.join # it has none of its own
-      p third.running?
-      puts error { Profiler.stop }
+    expect(run_json(<<~RUBY)).to eq(running: [[true, false, true], [false, false, true], [false] * 3], error: "Profiler::NotRunning: no session is running in this process")
+      sessions = [Profiler.start, Profiler.start, Thread.new { Profiler.start }.value]
+      stops = [-> { Profiler.stop }, -> { Profiler.stop }, -> { Thread.new { Profiler.stop }.join }] # the last thread has none of its own
+      running = stops.map { |stop| stop.call; sessions.map(&:running?) }
+      print_json(running: running, error: error { Profiler.stop })
     RUBY
   end
 
   it "shares one engine with the others" do
-    expect(run(<<~RUBY)).to eq("Profiler::Unsupported: sessions are running with engine :setitimer, and there is one at a time\nsetitimer\n")
+    expect(run_json(<<~RUBY)).to eq(["Profiler::Unsupported: sessions are running with engine :setitimer, and there is one at a time", "setitimer"])
       session = Profiler.start(engine: :setitimer)
-      puts error { Profiler.start(engine: :thread_timer) }
-      puts Profiler.run { }.meta[:engine]
+      print_json([error { Profiler.start(engine: :thread_timer) }, Profiler.run { }.meta[:engine]])
     RUBY
   end
 
   it "profiles only the requested threads" do
-    expect(run(<<~RUBY)).to eq("[true, true]\n[\"here\"]\n[\"there\"]\n[\"here\", \"there\"]\n")
+    expect(run_json(<<~RUBY)).to match(cpu: [be_between(55_000_000, 115_000_000)] * 2, names: [["here"], ["there"], %w[here there]])
       there = Thread.new { Thread.current.name = "there"; Thread.stop; burn }
       Thread.pass until there.stop?
       Thread.current.name = "here"
@@ -107,85 +97,86 @@ RSpec.describe "Profiler::Session" do
       there.join
       after = Thread.new { Thread.current.name = "after"; burn }.join
       profiles = sessions.map(&:stop)
-      p profiles.first(2).map { |it| it.samples.sum(&:cpu).between?(55_000_000, 115_000_000) }
-      profiles.each { |it| p it.samples.map(&:thread_name).uniq.sort }
+      print_json(cpu: profiles.first(2).map { |it| it.samples.sum(&:cpu) }, names: profiles.map { |it| it.samples.map(&:thread_name).uniq.sort })
     RUBY
   end
 
   it "profiles a thread that was just created, and is refused when none of the given threads is alive" do
-    expect(run(<<~RUBY)).to eq("[true]\nArgumentError: threads: none of these is alive\nfalse\n")
+    expect(run_json(<<~RUBY)).to match(cpu: [be > 1_000_000] * 50, error: "ArgumentError: threads: none of these is alive", running: false)
       gate = Queue.new
       works = Array.new(50) { thread = Thread.new { gate.pop; burn(2) }; [thread, Profiler.start(threads: thread)] }
       50.times { gate << :go }
-      p works.map { |thread, session| thread.join; session.stop.samples.sum(&:cpu) > 1_000_000 }.uniq
-      puts error { Profiler.start(threads: [Thread.new { }.tap(&:join)]) }
-      p Profiler.running?
+      cpu = works.map { |thread, session| thread.join; session.stop.samples.sum(&:cpu) }
+      print_json(cpu: cpu, error: error { Profiler.start(threads: [Thread.new { }.tap(&:join)]) }, running: Profiler.running?)
     RUBY
   end
 
   it "starts from prepared options, each time with the current threads" do
-    expect(run(<<~RUBY)).to eq("[true, true, true]\n[[\"there\"]]\nArgumentError: interval: 1 is not an Integer from 50 to 1000000 microseconds\nTypeError\n")
+    expect(run_json(<<~RUBY)).to match(
       begun = ->(options) { Profiler::Session.begin(options, bound: true) }
       once = Profiler::Session.prepared({ interval: 2_000, threads: :current })
-      p Array.new(3) {
+      rounds = Array.new(3) do
         session = begun.(once)
         GC.compact
         burn
         profile = session.stop
-        profile.stats[:interval_ns] == 2_000_000 && profile.samples.sum(&:cpu) > 50_000_000
-      }
+        [profile.stats[:interval_ns], profile.samples.sum(&:cpu)]
+      end
       go, done = Queue.new, Queue.new
       there = Thread.new { Thread.current.name = "there"; 3.times { go.pop; burn; done << true } }
       once = Profiler::Session.prepared({ threads: [there] })
-      p Array.new(3) {
+      names = Array.new(3) do
         GC.compact # it moves threads as well
         session = begun.(once)
         go << true
         done.pop
         session.stop.samples.map(&:thread_name).uniq
-      }.uniq
-      puts error { begun.(Profiler::Session.prepared({ interval: 1 })) }
-      puts error { Profiler::Session::Prepared.new }[/\\w+/]
+      end
+      print_json(rounds: rounds, names: names, wrong: error { begun.(Profiler::Session.prepared({ interval: 1 })) },
+                 unprepared: error { Profiler::Session::Prepared.new }[/\\w+/])
     RUBY
+      rounds: [[2_000_000, be > 50_000_000]] * 3, names: [["there"]] * 3,
+      wrong: "ArgumentError: interval: 1 is not an Integer from 50 to 1000000 microseconds", unprepared: "TypeError"
+    )
   end
 
   it "pauses, resumes and gives snapshots" do
-    expect(run(<<~RUBY)).to eq("true\nfalse true\n[true, true, false]\n[true, false, true]\n#<Profiler::Session over>\n")
+    inspected = %w[paused running over].map { |state| "#<Profiler::Session #{state}>" }
+    expect(run_json(<<~RUBY)).to match(paused: [true, false], running: [true, true], inspected: inspected, so_far: [true, false, true], whole: [true, false, true])
       def first = burn(150)
       def second = burn(150)
       def third = burn(150)
-      has = ->(profile) { %w[first second third].map { |it| profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object#\#{it}" } } } }
+      has = ->(profile) { %w[first second third].map { |it| samples_in(profile, "Object#\#{it}").any? } }
       session = Profiler.start
       first
       session.pause.pause
-      p session.inspect == "#<Profiler::Session paused>" && session.paused?
+      states = [[session.paused?, session.running?, session.inspect]]
       second
       session.resume.resume
-      puts [session.paused?, session.running?].join(" ")
+      states << [session.paused?, session.running?, session.inspect]
       third
-      so_far = session.snapshot
-      p has.(so_far).values_at(0, 2) + [has.(so_far)[1]]
-      p has.(session.stop)
-      p session
+      so_far = has.(session.snapshot)
+      whole = has.(session.stop)
+      paused, running, inspected = states.transpose
+      print_json(paused: paused, running: running, inspected: inspected + [session.inspect], so_far: so_far, whole: whole)
     RUBY
   end
 
   it "cannot be stopped twice, or when none is running" do
-    expect(run(<<~RUBY).lines.map { |line| line[/\AProfiler::\w+/] }).to eq(%w[Profiler::NotRunning Profiler::NotRunning])
+    expect(run_json(<<~RUBY)).to match([/\AProfiler::NotRunning: /] * 2)
       session = Profiler.start
       session.stop
-      puts error { session.stop }
-      puts error { Profiler.stop }
+      print_json([error { session.stop }, error { Profiler.stop }])
     RUBY
   end
 
   it "can be discarded" do
-    expect(run("session = Profiler.start; burn; p session.discard, session.discard, Profiler.running?; Profiler.run { burn }"))
-      .to eq("nil\nnil\nfalse\n")
+    expect(run_json("session = Profiler.start; burn; print_json([session.discard, session.discard, Profiler.running?]); Profiler.run { burn }"))
+      .to eq([nil, nil, false])
   end
 
   it "starts and stops on any thread and profiles all of them" do
-    expect(run(<<~RUBY)).to eq(%(["main", "starter", "worker"]\n))
+    expect(run_json(<<~RUBY)).to eq(%w[main starter worker])
       worker = Thread.new { Thread.current.name = "worker"; burn(10) until @stop }
       profile = Thread.new { Thread.current.name = "starter"; Profiler.run { burn; sleep 0.05 until @burnt } }
       sleep 0.001 until Profiler.running?
@@ -193,7 +184,7 @@ RSpec.describe "Profiler::Session" do
       @burnt = true
       profile = profile.value
       @stop = true
-      p profile.samples.map(&:thread_name).uniq.sort
+      print_json(profile.samples.map(&:thread_name).uniq.sort)
     RUBY
   end
 
@@ -242,16 +233,21 @@ RSpec.describe "Profiler::Session" do
   end
 
   it "is refused where SIGPROF is handled already" do
-    expect(run("p Profiler.supported?; trap(:PROF) { }; puts error { Profiler.run { burn } }; p Profiler.running?, Profiler.supported?; puts Profiler.unsupported_reason"))
-      .to match(/\Atrue\nProfiler::Unsupported: (SIGPROF has a handler that is not ours.*)\nfalse\nfalse\n\1\n\z/)
+    before, refused, running, after, reason = run_json(<<~RUBY).values
+      before = Profiler.supported?
+      trap(:PROF) { }
+      print_json(before: before, refused: error { Profiler.run { burn } }, running: Profiler.running?, after: Profiler.supported?, reason: Profiler.unsupported_reason)
+    RUBY
+    expect([before, running, after]).to eq([true, false, false])
+    expect(reason).to start_with("SIGPROF has a handler that is not ours")
+    expect(refused).to eq("Profiler::Unsupported: #{reason}")
   end
 
   it "belongs to its block: Profiler.stop elsewhere does not end it" do
-    expect(run(<<~RUBY)).to eq("Profiler::NotRunning: no session is running in this process\n#<Profiler::Profile\n")
-      profile = Profiler.run do
-        Thread.new { puts error { Profiler.stop } }.join
-      end
-      puts profile.inspect[/\\A\\S+/]
+    expect(run_json(<<~RUBY)).to eq(["Profiler::NotRunning: no session is running in this process", "Profiler::Profile"])
+      refused = nil
+      profile = Profiler.run { Thread.new { refused = error { Profiler.stop } }.join }
+      print_json([refused, profile.class.name])
     RUBY
   end
 
@@ -272,21 +268,24 @@ RSpec.describe "Profiler::Session" do
 
   it "starts nothing on require, and leaves only an inert handler behind" do
     result = ruby_child("-e", <<~RUBY)
-      def traces = [Dir.children("/proc/self/task").size, trap(:PROF, nil).inspect, File.read("/proc/self/timers").lines.size]
+      require "json"
+      def traces = { tasks: Dir.children("/proc/self/task").size, handler: trap(:PROF, nil).inspect, timers: File.read("/proc/self/timers").lines.size }
       before = traces
       trap(:PROF, "DEFAULT")
       require "profiler"
-      puts traces.zip(before).map { |now, then_| now == then_ }.all? || [before, traces].inspect
+      loaded = traces
       trap(:PROF, "DEFAULT")
       engine = Profiler.run { }.meta[:engine]
       # The collector thread lives on, asleep, as does the ticker if it was needed; no timer does, and a tick that
       # comes late kills nobody.
-      p Dir.children("/proc/self/task").size - before.first - (engine == "ticker" ? 1 : 0)
-      p File.read("/proc/self/timers").lines.grep(/^signal: \#{Signal.list["PROF"]}\\//).size
+      tasks = Dir.children("/proc/self/task").size - before[:tasks] - (engine == "ticker" ? 1 : 0)
+      timers = File.read("/proc/self/timers").lines.grep(/^signal: \#{Signal.list["PROF"]}\\//).size
       Process.kill(:PROF, Process.pid)
       sleep 0.05
-      puts "alive"
+      puts JSON.generate(before: before, loaded: loaded, tasks: tasks, timers: timers)
     RUBY
-    expect(result.out).to eq("true\n1\n0\nalive\n"), result.err
+    expect(result.err).to eq("")
+    traces = JSON.parse(result.out, symbolize_names: true)
+    expect(traces).to include(loaded: traces[:before], tasks: 1, timers: 0)
   end
 end

@@ -4,6 +4,8 @@ require "json"
 
 # Law 1 for objects: what a session of all threads counts is what the VM itself counts, to the last object.
 RSpec.describe "Allocated objects" do
+  include_context "with a program"
+
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
@@ -25,8 +27,7 @@ RSpec.describe "Allocated objects" do
   end
 
   it "are counted where they are allocated, each one with every: 1" do
-    result = ruby_child("-e", <<~RUBY)
-      require "profiler"
+    expect(run_json(<<~RUBY)).to eq(strings: 20_000, arrays: 20, leaves: [[500, 20_000, 500]])
       class Leaf; end
       def split = LINE.split(",")
       def make = 500.times { Leaf.new }
@@ -34,17 +35,16 @@ RSpec.describe "Allocated objects" do
       split; make
       profile = Profiler.run(mode: :allocations, every: 1) { 20.times { split }; make }
       rows = profile.samples.group_by { |it| [it.frames[1].name, it.labels["class"]] }
-      p rows[["Object#split", "String"]].sum(&:alloc_objects), rows[["Object#split", "Array"]].sum(&:alloc_objects)
-      p profile.samples.select { |it| it.labels["class"] == "Leaf" }.map { |it| [it.alloc_objects, it.alloc_bytes, it.count] }
+      strings, arrays = %w[String Array].map { |name| rows[["Object#split", name]].sum(&:alloc_objects) }
+      leaves = profile.samples.select { |it| it.labels["class"] == "Leaf" }.map { |it| [it.alloc_objects, it.alloc_bytes, it.count] }
+      print_json(strings: strings, arrays: arrays, leaves: leaves)
     RUBY
-    expect(result.out.lines.map(&:chomp)).to eq(["20000", "20", "[[500, 20000, 500]]"]), result.err
   end
 
   # A fixed distance gives one of them nothing, or all.
   [[100, 100], [600, 9], [64, 64]].each do |every, cycle|
     it "are sampled without bias in a cycle of #{cycle} objects, one in #{every}" do
-      result = ruby_child("-e", <<~RUBY, timeout: 120)
-        require "profiler"
+      worst = run_json(<<~RUBY, timeout: 120)
         names = Array.new(#{cycle}) { |it| :"m\#{it}" }
         names.each { |name| Object.class_eval("def \#{name} = Object.new", "cycle.rb", name[1..].to_i + 1) }
         eval("def turn = (\#{names.join(";")})")
@@ -54,18 +54,16 @@ RSpec.describe "Allocated objects" do
           profile.samples.each { |it| (name = it.frames.find { |frame| frame.path == "cycle.rb" }&.name) && shares[name] += it.alloc_objects }
           names.map { |name| (shares["Object#\#{name}"].fdiv(#{600_000 / cycle * cycle}) - #{1.fdiv(cycle)}).abs }.max
         end
-        puts worst.max
+        print_json(worst.max)
       RUBY
       share = 1.fdiv(cycle)
       sigma = Math.sqrt(share * (1 - share) / (600_000.0 / every))
-      expect(Float(result.out)).to be < 5 * sigma, result.err # the worst of 20 x cycle
+      expect(worst).to be < 5 * sigma # the worst of 20 x cycle
     end
   end
 
   it "have their shares in bursts, phases and bulk work in C" do
-    result = ruby_child("-e", <<~RUBY, timeout: 120)
-      require "json"
-      require "profiler"
+    worst = run_json(<<~RUBY, timeout: 120)
       DOCUMENT = JSON.generate((1..200).map { |it| { "id" => "i\#{it}", "tags" => %w[a b c] } })
       LINE = (1..2_000).to_a.join(",")
       def split = LINE.split(",")
@@ -88,8 +86,8 @@ RSpec.describe "Allocated objects" do
         found = shares(500).first
         truth.map { |part, share| (share - found.fetch(part, 0)).abs / Math.sqrt(share * (1 - share) / (objects / 500.0)) }.max
       end
-      puts worst.max
+      print_json(worst.max)
     RUBY
-    expect(Float(result.out)).to be < 4.5, result.err # in standard deviations of as many independent looks
+    expect(worst).to be < 4.5 # in standard deviations of as many independent looks
   end
 end

@@ -7,148 +7,143 @@ require_relative "../support/tools"
 RSpec.describe "mode: :heap" do
   include Tools
 
-  def run(code, **options)
-    result = ruby_child("-e", "require 'profiler'\nrequire 'objspace'\n#{code}", **options)
-    expect(result.status).to be_success, result.err
-    result.out
-  end
+  include_context "with a program"
+
+  let(:prelude) { <<~'RUBY' }
+    require "objspace"
+    class Kept; def initialize(it = nil) = @it = it; end
+    # How many objects of each class are live, and how many of one.
+    def live(profile) = profile.samples.group_by { |row| row.labels["class"] }.transform_values { |rows| rows.sum(&:inuse_objects) }
+    def kept(profile) = live(profile).fetch("Kept", 0)
+    # Resident kilobytes.
+    def rss = GC.start.then { Integer(File.read("/proc/self/statm").split[1]) * 4 }
+  RUBY
 
   it "finds the live objects of each class and call site" do
-    out = run(<<~RUBY)
-      class Kept; def initialize(it) = @it = it; end
+    figures = run_json(<<~RUBY)
       KEPT = []
       def keep(number) = number.times { |it| KEPT << Kept.new("text \#{it}"); 99.times { Object.new } }
       profile = Profiler.run(mode: :heap, every: 1) { keep(1_000) }
-      alive = profile.samples.select { |it| it.inuse_objects.positive? && it.frames.any? { |frame| frame.name == "Object#keep" } }
+      alive = samples_in(profile, "Object#keep").select { |it| it.inuse_objects.positive? }
       sums = alive.group_by { |it| it.labels["class"] }.transform_values { |rows| [rows.sum(&:inuse_objects), rows.sum(&:inuse_bytes)] }
-      slots = KEPT.sum { |it| ObjectSpace.memsize_of(it) }
-      p sums["Kept"] == [1_000, slots], sums["String"][0], sums.fetch("Object", [0])[0] <= 20, alive.map(&:alloc_objects).uniq
-      p profile.samples.sum(&:alloc_objects) == profile.stats[:vm_objects]
+      print_json(sums: sums, slots: KEPT.sum { |it| ObjectSpace.memsize_of(it) }, allocated_by_live: alive.sum(&:alloc_objects),
+                 allocated: profile.samples.sum(&:alloc_objects), vm_objects: profile.stats[:vm_objects])
     RUBY
-    kept, strings, *rest = out.lines.map(&:chomp)
-    expect([kept, *rest]).to eq(%w[true true [0] true])
-    expect(Integer(strings)).to be_between(1_000, 1_005) # what was in the last hands can still be on the stack, of the 99,000 others too
+    expect(figures[:sums]).to include(Kept: [1_000, figures[:slots]])
+    # What was in the last hands can still be on the stack, of the 99,000 others too.
+    expect(figures[:sums][:String][0]).to be_between(1_000, 1_005)
+    expect(figures[:sums].fetch(:Object, [0])[0]).to be <= 20
+    expect(figures).to include(allocated_by_live: 0, allocated: figures[:vm_objects])
   end
 
   it "weighs a sampled object by its window" do
-    out = run(<<~RUBY, timeout: 120)
-      class Kept; end
-      KEPT = []
-      profile = Profiler.run(mode: :heap, every: 100) { 200_000.times { KEPT << Kept.new; 9.times { Object.new } } }
-      alive = profile.samples.select { |it| it.inuse_objects.positive? }.group_by { |it| it.labels["class"] }.transform_values { |rows| rows.sum(&:inuse_objects) }
-      p alive["Kept"], alive.fetch("Object", 0)
+    alive = run_json(<<~RUBY, timeout: 120)
+      kept = []
+      print_json(live(Profiler.run(mode: :heap, every: 100) { 200_000.times { kept << Kept.new; 9.times { Object.new } } }))
     RUBY
-    kept, garbage = out.lines.map { |it| Integer(it) }
-    expect(kept).to be_within(10_000).of(200_000) # 5 standard deviations of 20,000 looks at one in ten
-    expect(garbage).to be <= 400 # a few of those that were looked at can be on the stack
+    expect(alive[:Kept]).to be_within(10_000).of(200_000) # 5 standard deviations of 20,000 looks at one in ten
+    expect(alive.fetch(:Object, 0)).to be <= 400 # a few of those that were looked at can be on the stack
   end
 
   it "shows what each request leaks" do
-    out = run(<<~RUBY)
+    leaked, ages = run_json(<<~RUBY)
       CACHE = {}
       def leak(id) = CACHE["request \#{id}"] = "body" * 10
       def request(id) = (leak(id); 50.times { |it| "garbage \#{it}" })
       session = Profiler.start(mode: :heap, every: 1)
-      leaked = lambda do
-        session.snapshot.samples.select { |it| it.labels["class"] == "String" && it.frames.any? { |frame| frame.name == "Object#leak" } }.sum(&:inuse_objects)
+      leaked = 4.times.map do |round|
+        100.times { |it| request((round * 100) + it) }
+        samples_in(session.snapshot, "Object#leak").select { |it| it.labels["class"] == "String" }.sum(&:inuse_objects)
       end
-      sums = 4.times.map { |round| 100.times { |it| request((round * 100) + it) }; leaked.call }
-      p sums.each_cons(2).all? { |a, b| (195..205).cover?(b - a) }, session.stop.samples.select { |it| it.inuse_objects.positive? }.map { |it| it.labels["age"] }.uniq.size > 2
+      print_json([leaked, session.stop.samples.select { |it| it.inuse_objects.positive? }.map { |it| it.labels["age"] }.uniq])
     RUBY
-    expect(out).to eq("true\ntrue\n") # a key and a body
+    expect(leaked.each_cons(2).map { |before, after| after - before }).to match([be_between(195, 205)] * 3) # a key and a body
+    expect(ages.size).to be > 2
   end
 
   it "finds leaks by what each round leaves behind" do
-    out = run(<<~RUBY)
+    expect(run_json(<<~RUBY)).to eq(leaks: [["Entry", 15, "Object#leak"]], others: [], growth: [[4, 160]])
       class Entry; end
       CACHE = []
       SEEN = {}
       def leak = CACHE << Entry.new
       def remember = SEEN[:last] = Object.new
       leaks = Profiler.leaks(rounds: 6) { 3.times { leak }; remember; 50.times { +"garbage" } }
-      p leaks.map { |it| [it.class_name, it.objects, it.frames[1].name] }.select { |it| it[0] == "Entry" }, leaks.map(&:class_name) & %w[Object String]
       session = Profiler.start(mode: :heap, every: 1)
       before = session.snapshot
       4.times { leak }
-      p session.stop.growth(before).select { |it| it.class_name == "Entry" }.map { |it| [it.objects, it.bytes] }
+      growth = session.stop.growth(before).select { |it| it.class_name == "Entry" }
+      print_json(leaks: leaks.map { |it| [it.class_name, it.objects, it.frames[1].name] }.select { |it| it[0] == "Entry" },
+                 others: leaks.map(&:class_name) & %w[Object String], growth: growth.map { |it| [it.objects, it.bytes] })
     RUBY
-    expect(out).to eq(%([["Entry", 15, "Object#leak"]]\n[]\n[[4, 160]]\n))
   end
 
   it "tracks objects that are moved, and never counts freed ones" do
-    out = run(<<~RUBY, timeout: 120)
-      class Kept; def initialize = @a = @b = 1; end
+    rounds = run_json(<<~RUBY, timeout: 120)
       kept = []
       random = Random.new(7)
       session = Profiler.start(mode: :heap, every: 1)
       GC.auto_compact = true if GC.respond_to?(:auto_compact=)
-      good = 12.times.map do
+      rounds = 12.times.map do
         3_000.times { kept << Kept.new; "garbage" * 2 }
         kept.shuffle!(random: random)
         kept.pop(kept.size / 3)
         GC.compact if GC.respond_to?(:compact)
-        alive = session.snapshot.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects)
-        alive == ObjectSpace.each_object(Kept).count
+        [kept(session.snapshot), ObjectSpace.each_object(Kept).count]
       end
       session.discard
-      p good.all?
+      print_json(rounds)
     RUBY
-    expect(out).to eq("true\n")
+    expect(rounds).to match([[be >= 2_000, be >= 2_000]] * 12)
+    expect(rounds.map(&:first)).to eq(rounds.map(&:last))
   end
 
   it "takes no more memory after millions of objects than after thousands" do
-    out = run(<<~RUBY, timeout: 120)
-      rss = -> { GC.start; Integer(File.read("/proc/self/statm").split[1]) * 4 }
+    expect(run_json(<<~RUBY, timeout: 120)).to match(more: be < 4_000, objects: be > 4_000_000)
       session = Profiler.start(mode: :heap, every: 10)
       make = ->(number) { i = 0; (Object.new; +"text"; i += 1) while i < number }
       make.(300_000)
-      before = rss.call
+      before = rss
       make.(2_000_000)
-      after = rss.call
-      p after - before < 4_000, session.stop.stats[:objects] > 4_000_000
+      print_json(more: rss - before, objects: session.stop.stats[:objects])
     RUBY
-    expect(out).to eq("true\ntrue\n")
   end
 
   it "tracks objects while the session is paused" do
-    out = run(<<~RUBY)
-      class Kept; end
+    expect(run_json(<<~RUBY)).to match([be_between(70, 75), be_between(80, 85)])
       kept = []
       session = Profiler.start(mode: :heap, every: 1)
       100.times { kept << Kept.new }
       session.pause
       100.times { kept << Kept.new }
       30.times { |it| kept[it] = nil }
-      alive = ->(profile) { profile.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects) }
-      puts (70..75).cover?(alive.(session.snapshot))
+      paused = kept(session.snapshot)
       session.resume
       10.times { kept << Kept.new }
-      puts (80..85).cover?(alive.(session.stop))
+      print_json([paused, kept(session.stop)])
     RUBY
-    expect(out).to eq("true\ntrue\n")
   end
 
   it "tracks nothing once the session is over" do
-    out = run(<<~RUBY)
-      rss = -> { GC.start; Integer(File.read("/proc/self/statm").split[1]) * 4 }
+    more = run_json(<<~RUBY)
       make = ->(number) { i = 0; (Object.new; i += 1) while i < number }
       Profiler.run(mode: :heap, every: 1) { make.(10) }
       Profiler.run(mode: :allocations, every: 1) { make.(100_000) }
-      before = rss.call
+      before = rss
       Profiler.run(mode: :allocations, every: 1) { make.(300_000) }
-      p rss.call - before < 4_000
+      print_json(rss - before)
     RUBY
-    expect(out).to eq("true\n")
+    expect(more).to be < 4_000
   end
 
   it "notes when too many objects are live to track them all" do
-    out = run(<<~RUBY, timeout: 120)
+    alive, notes = run_json(<<~RUBY, timeout: 120)
       kept = []
       profile = Profiler.run(mode: :heap, every: 1) { 300_000.times { kept << Object.new } }
-      alive = profile.stats[:alive_objects]
-      p alive, profile.meta[:notes].grep(/too many objects were live/).size
+      print_json([profile.stats[:alive_objects], profile.meta[:notes]])
     RUBY
-    expect(out).to eq("#{1 << 18}\n1\n")
+    expect(alive).to eq(1 << 18)
+    expect(notes.grep(/too many objects were live/).size).to eq(1)
   end
 
   it "is refused where there is no memory for its table" do
@@ -166,16 +161,14 @@ RSpec.describe "mode: :heap" do
 
   it "has Go's four types alone, and combines with other modes" do
     Dir.mktmpdir do |box|
-      out = run(<<~RUBY, chdir: box)
+      saved = run_json(<<~RUBY, chdir: box)
         profile = Profiler.run(mode: :heap, every: 5, out: "heap.pb.gz") { $kept = Array.new(5_000) { Object.new } }
         back = Profiler::Profile.load("heap.pb.gz")
-        p back.samples.sum(&:inuse_objects) == profile.stats[:alive_objects], back.report == profile.report
-        puts profile.report.lines.grep(/_space|live/)
-        p Profiler.run(mode: %i[cpu retained]) { }.meta[:modes]
+        print_json(read: back.samples.sum(&:inuse_objects), alive: profile.stats[:alive_objects], same_report: back.report == profile.report,
+                   report: profile.report, modes: Profiler.run(mode: %i[cpu retained]) { }.meta[:modes])
       RUBY
-      lines = out.lines.map(&:chomp)
-      expect(lines.first(2)).to eq(%w[true true])
-      expect(lines[2..]).to match([/\Aobjects   .*; one in 5 sampled; [\d,]+ live at the end\z/, /\Ainuse_space: .* in all\z/, "[:cpu, :heap]"])
+      expect(saved).to include(read: saved[:alive], alive: be >= 4_500, same_report: true, modes: %w[cpu heap])
+      expect(saved[:report]).to match(/^objects   .*; one in 5 sampled; [\d,]+ live at the end$/).and match(/^inuse_space: .* in all$/)
     end
   end
 
@@ -189,40 +182,29 @@ RSpec.describe "mode: :heap" do
   end
 
   it "keeps its objects when a Ractor is created, and is refused beside one" do
-    out = run(<<~RUBY)
+    expect(run_json(<<~RUBY)).to match(refused: /\AProfiler::Unsupported: .*there are Ractors/, kept: be_between(60, 65), notes: [/a Ractor was created/])
       $VERBOSE = nil
-      class Kept; end
       kept = []
       session = Profiler.start(mode: :heap, every: 1)
       100.times { kept << Kept.new }
       40.times { kept.pop }
       ractor = Ractor.new { receive }
       100.times { kept << Kept.new }
-      begin
-        Profiler.start(mode: :heap).discard
-      rescue Profiler::Unsupported => e
-        puts e.message[/there are Ractors/]
-      end
+      refused = error { Profiler.start(mode: :heap).discard }
       ractor.send(1)
       ractor.take
       profile = session.stop
-      alive = profile.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects)
-      puts (60..65).cover?(alive), profile.meta[:notes].grep(/a Ractor was created/).size
+      print_json(refused: refused, kept: kept(profile), notes: profile.meta[:notes].grep(/Ractor was/))
     RUBY
-    expect(out).to eq("there are Ractors\ntrue\n1\n")
   end
 
   it "counts in a forked child what the child allocates" do
-    out = run(<<~RUBY)
-      class Kept; end
+    expect(run_json(<<~RUBY)).to eq(child: 10, parent: 100)
       kept = []
       session = Profiler.start(mode: :heap, every: 1)
       100.times { kept << Kept.new }
-      alive = -> { session.stop.samples.select { |it| it.labels["class"] == "Kept" }.sum(&:inuse_objects) }
-      read, write = IO.pipe
-      Process.wait(fork { 10.times { kept << Kept.new }; write.puts(alive.call) })
-      puts read.gets, alive.call
+      child = in_fork { 10.times { kept << Kept.new }; kept(session.stop) }
+      print_json(child: child, parent: kept(session.stop))
     RUBY
-    expect(out).to eq("10\n100\n")
   end
 end

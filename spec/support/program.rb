@@ -1,25 +1,50 @@
 # frozen_string_literal: true
 
-# A program under test: a child that has the profiler, work to do, and a way to show an error.
+require "json"
+
+# A program under test: a child that has the profiler, and the methods below.
 RSpec.shared_context "with a program" do
-  # @param code [String] may call +burn(milliseconds)+ and +error { ... }+, which gives "Class: message" or "none"
+  methods = <<~'RUBY'
+    require "json"
+    require "profiler"
+    # Uses CPU time.
+    def burn(milliseconds = 60)
+      till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
+      10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
+    end
+    # "Class: message" of what the block raises, or "none".
+    def error = yield.then { "none" } rescue "#{$!.class}: #{$!.message}"
+    # The samples of a method, and of all that it calls.
+    def samples_in(profile, name) = profile.samples.select { |row| row.frames.any? { |frame| name === frame.name } }
+    # The number of allocated objects of a class.
+    def objects_of(profile, name) = profile.samples.select { |row| row.labels["class"] == name }.sum(&:alloc_objects)
+    # The value of the block in a child.
+    def in_fork
+      reader, writer = IO.pipe
+      pid = fork { writer << JSON.generate(yield); exit!(0) }
+      writer.close
+      JSON.parse(reader.read).tap { Process.wait(pid) }
+    end
+    # The result of a program.
+    def print_json(values) = puts(JSON.generate(values))
+  RUBY
+
   # A spec can +let(:prelude)+ for what its programs have in common.
   #
+  # @param child [Symbol] runs the code, as {Child#ruby_child} does
   # @return [String] what it prints
-  def run(code, **options)
-    result = ruby_child("-e", <<~RUBY, **options)
-      require "profiler"
-      def burn(milliseconds = 60)
-        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
-        10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
-      end
-      def error = yield.then { "none" } rescue "\#{$!.class}: \#{$!.message}"
-      #{prelude}
-      #{code}
-    RUBY
-    expect(result.status).to be_success, result.err
+  define_method(:run) do |code, child: :ruby_child, **options|
+    result = public_send(child, "-e", "#{methods}#{prelude}\n#{code}", **options)
+    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
     expect(result.err).to eq("")
     result.out
+  end
+
+  # Runs a program that ends with +print_json+.
+  #
+  # @return [Object] its result; the keys of a Hash are Symbols
+  def run_json(code, **options)
+    JSON.parse(run(code, **options), symbolize_names: true)
   end
 
   let(:prelude) { "" }
