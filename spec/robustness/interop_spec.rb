@@ -6,27 +6,24 @@ RSpec.describe "A session" do
   let(:prelude) { <<~'RUBY' }
     def before = burn
     def after = burn
-    def has(profile, name) = profile.samples.any? { |row| row.frames.any? { |frame| frame.name == "Object##{name}" } }
+    def has(profile, name) = samples_in(profile, "Object##{name}").any?
   RUBY
 
   ["trap(:PROF) { }", "Signal.trap('SIGPROF', 'IGNORE')", "Kernel.trap(27, 'DEFAULT')"].each do |trap|
     it "makes way for #{trap}, keeps what it has and says so" do
-      expect(run(<<~RUBY)).to eq("[true, false]\n[\"the app trapped SIGPROF: nothing was recorded from then on\"]\ntrue\nalive\n")
+      expect(run_json(<<~RUBY)).to match(before: true, after: false, notes: ["the app trapped SIGPROF: nothing was recorded from then on"], cpu_ns: be < 100_000_000)
         session = Profiler.start
         before
         #{trap}
         after
         profile = session.stop
-        p [has(profile, :before), has(profile, :after)]
-        p profile.meta[:notes]
-        p profile.stats[:cpu_ns] < 100_000_000
-        puts "alive"
+        print_json(before: has(profile, :before), after: has(profile, :after), notes: profile.meta[:notes], cpu_ns: profile.stats[:cpu_ns])
       RUBY
     end
   end
 
   it "gives no timer to threads that start after the app has trapped SIGPROF" do
-    expect(run(<<~RUBY)).to eq("alive 0\n")
+    expect(run_json(<<~RUBY)).to eq(seen: 0)
       seen = 0
       session = Profiler.start(interval: 50)
       trap(:PROF) { seen += 1 }
@@ -34,23 +31,24 @@ RSpec.describe "A session" do
       trap(:PROF, "DEFAULT")
       Thread.new { burn(60) }.join
       session.stop
-      puts "alive \#{seen}"
+      print_json(seen: seen)
     RUBY
   end
 
   it "can be started, stopped and saved in a trap" do
-    expect(run(<<~RUBY)).to eq("true\n")
+    size = run_json(<<~RUBY)
       require "tmpdir"
       Dir.mktmpdir do |box|
         trap(:USR2) { Profiler.running? ? Profiler.stop.save("\#{box}/x.svg") : Profiler.start }
         2.times { Process.kill(:USR2, Process.pid); burn }
-        p File.size("\#{box}/x.svg") > 1_000
+        print_json(File.size("\#{box}/x.svg"))
       end
     RUBY
+    expect(size).to be > 1_000
   end
 
   it "is refused while the app traps SIGPROF" do
-    expect(run(<<~RUBY)).to eq("[1, 27]\nProfiler::Unsupported\nfalse\n#<Proc\ntrue\n")
+    expect(run_json(<<~RUBY)).to match(seen: [27], refused: /\AProfiler::Unsupported: /, running: false, handler: "Proc", again: true)
       seen = []
       session = Profiler.start
       before
@@ -58,16 +56,13 @@ RSpec.describe "A session" do
       Process.kill(:PROF, Process.pid)
       burn
       session.stop
-      p [seen.size, seen.first]
-      puts error { Profiler.run { } }[/\\A\\w+::\\w+/]
-      p Profiler.running?
-      puts trap(:PROF, "DEFAULT").inspect[/\\A#<\\w+/]
-      p has(Profiler.run { before }, :before)
+      print_json(seen: seen, refused: error { Profiler.run { } }, running: Profiler.running?, handler: trap(:PROF, "DEFAULT").class.name,
+                 again: has(Profiler.run { before }, :before))
     RUBY
   end
 
   it "notices a handler that was installed behind Ruby's back" do
-    expect(run(<<~RUBY)).to eq("[true, false]\ntrue\ntrue\n")
+    expect(run_json(<<~RUBY)).to match(before: true, after: false, notes: include(/\ASIGPROF was given another handler/), again: true)
       require "fiddle"
       sigaction = Fiddle::Function.new(Fiddle.dlopen(nil)["signal"], [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP], Fiddle::TYPE_VOIDP)
       session = Profiler.start
@@ -76,27 +71,24 @@ RSpec.describe "A session" do
       sleep 0.6 # the collector looks a few times a second
       after
       profile = session.stop
-      p [has(profile, :before), has(profile, :after)]
-      p profile.meta[:notes].any? { |it| it.start_with?("SIGPROF was given another handler") }
-      p has(Profiler.run { before }, :before)
+      print_json(before: has(profile, :before), after: has(profile, :after), notes: profile.meta[:notes], again: has(Profiler.run { before }, :before))
     RUBY
   end
 
   it "does not close a file of the app that has the number of a stolen descriptor" do
     skip "perf is refused here" unless Perf.available?
-    expect(run(<<~RUBY)).to eq("true\nstill open\n")
+    stolen, written = run_json(<<~RUBY)
       session = Profiler.start(engine: :perf)
       counters = -> { Dir.children("/proc/self/fd").select { |fd| (File.readlink("/proc/self/fd/\#{fd}") rescue "").include?("perf_event") } }
       300.times { break unless counters.call.empty?; 20_000.times { |it| it.to_s } }
       sleep 0.2 # until it is not only there but also in use
       taken = counters.call.map { |fd| Integer(fd) }
-      puts taken.any?
       taken.each { |fd| IO.for_fd(fd, "r").close }
       own = taken.map { File.open("/dev/null", "w") }
       session.stop
-      own.each { |file| file.syswrite("x") }
-      puts "still open"
+      print_json([taken.size, own.sum { |file| file.syswrite("x") }])
     RUBY
+    expect(written).to eq(stolen).and be_positive
   end
 
   it "disarms its timers before exec, whatever the engine, and goes on if that fails" do
@@ -117,15 +109,14 @@ RSpec.describe "A session" do
 
   it "leaves Kernel's private methods private" do
     code = <<~RUBY
-      require "profiler"
       Profiler.run { }
       object = Class.new { def method_missing(name, *) = name }.new
-      p %i[trap exec exit! fork].map { |name| object.public_send(name, "x") }
-      p %i[trap exec exit!].map { |name| Kernel.private_method_defined?(name) && Kernel.respond_to?(name) }
+      print_json(called: %i[trap exec exit! fork].map { |name| object.public_send(name, "x") },
+                 callable: %i[trap exec exit!].select { |name| Kernel.private_method_defined?(name) && Kernel.respond_to?(name) })
     RUBY
     [[], ["-rprofiler/autoload"]].each do |options|
-      result = Dir.mktmpdir { |box| ruby_child("-e", code, ruby_options: options, chdir: box) }
-      expect(result.out).to eq("[:trap, :exec, :exit!, :fork]\n[true, true, true]\n"), result.err
+      called = Dir.mktmpdir { |box| run_json(code, ruby_options: options, chdir: box, env: { "PROFILER_QUIET" => "1" }) }
+      expect(called).to eq(called: %w[trap exec exit! fork], callable: %w[trap exec exit!]), options.inspect
     end
   end
 
@@ -159,7 +150,7 @@ RSpec.describe "A session" do
     end
 
     it "still makes way" do
-      expect(run(<<~RUBY)).to eq("[\"the app trapped SIGPROF: nothing was recorded from then on\"]\nIGNORE\n")
+      expect(run_json(<<~RUBY)).to eq(notes: ["the app trapped SIGPROF: nothing was recorded from then on"], handler: "IGNORE")
         module Kernel
           alias old_trap trap
           private def trap(...) = old_trap(...)
@@ -170,60 +161,55 @@ RSpec.describe "A session" do
           private def trap(...) = older_trap(...)
         end
         trap(:PROF, "IGNORE")
-        p session.stop.meta[:notes]
-        puts trap(:PROF, "DEFAULT")
+        print_json(notes: session.stop.meta[:notes], handler: trap(:PROF, "DEFAULT"))
       RUBY
     end
 
     it "sets the hooks that it can" do
-      expect(run(<<~RUBY)).to eq("Errno::ENOENT\n7\nwrong number of arguments (given 0, expected 1..2)\n")
+      expect(run_json(<<~RUBY)).to match(exec: /\AErrno::ENOENT: /, value: 7, trap: "ArgumentError: wrong number of arguments (given 0, expected 1..2)")
         Process.singleton_class.undef_method(:exec)
         Signal.freeze
         Signal.singleton_class.freeze
         Array.new(4) { Thread.new { Profiler.run { } } }.each(&:join)
-        puts error { exec("/no/such/program") }[/\\A\\w+::\\w+/]
-        p Profiler.run { 7 }.value
-        puts error { trap }.delete_prefix("ArgumentError: ")
+        print_json(exec: error { exec("/no/such/program") }, value: Profiler.run { 7 }.value, trap: error { trap })
       RUBY
     end
 
     it "keeps their clones callable, and any object a receiver" do
-      expect(run(<<~RUBY)).to eq("DEFAULT\nDEFAULT\n")
+      expect(run_json(<<~RUBY)).to eq(%w[DEFAULT DEFAULT])
         Profiler.run { }
         class << Kernel
           alias old_method_added method_added
           private def method_added(name) = old_method_added(name)
         end
         load "delegate.rb" # this one copies Kernel
-        puts Signal.clone.trap(:USR1, "DEFAULT")
-        puts Kernel.instance_method(:trap).bind_call(BasicObject.new, :USR1, "DEFAULT")
+        print_json([Signal.clone.trap(:USR1, "DEFAULT"), Kernel.instance_method(:trap).bind_call(BasicObject.new, :USR1, "DEFAULT")])
       RUBY
     end
   end
 
   it "refuses to take over a foreign timer of the process" do
-    expect(run(<<~RUBY)).to match(/\AProfiler::Unsupported: the timer of the process \(ITIMER_PROF\) is armed already.*\nfalse\n\z/)
+    expect(run_json(<<~RUBY)).to match([/\AProfiler::Unsupported: the timer of the process \(ITIMER_PROF\) is armed already/, false])
       require "fiddle"
       setitimer = Fiddle::Function.new(Fiddle.dlopen(nil)["setitimer"], [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT)
       setitimer.call(2, [0, 0, 1_000, 0].pack("q4"), nil)
-      puts error { Profiler.start(engine: :setitimer) }
-      p Profiler.running?
+      print_json([error { Profiler.start(engine: :setitimer) }, Profiler.running?])
     RUBY
   end
 
   it "refuses to load a second copy of the extension" do
-    result = Dir.mktmpdir do |copy|
+    Dir.mktmpdir do |copy|
       FileUtils.cp_r(Child::LIB, copy)
-      ruby_child("-e", "require 'profiler'; begin; require '#{copy}/lib/profiler/profiler.so'; rescue LoadError => e; puts e.message; end; p Profiler.run { 1 }.value")
+      refused = 'begin; require "COPY/lib/profiler/profiler.so"; rescue LoadError; $!.message; end'.sub("COPY", copy)
+      expect(run_json("print_json([#{refused}, Profiler.run { 1 }.value])")).to match([/\Aanother copy of the profiler's extension is loaded already/, 1])
     end
-    expect(result.out).to match(/\Aanother copy of the profiler's extension is loaded already.*\n1\n\z/), result.err
   end
 
   it "stops well from at_exit, and left running does no harm" do
-    expect(run("at_exit { p Profiler.stop.samples.any? }; Profiler.start; burn")).to eq("true\n")
-    %w[exit exit!(0) abort raise].each do |ending|
+    expect(run_json("at_exit { print_json(Profiler.stop.samples.any?) }; Profiler.start; burn")).to be(true)
+    { "exit" => 0, "exit!(0)" => 0, "abort" => 1, "raise" => 1 }.each do |ending, status|
       result = ruby_child("-e", "require 'profiler'; Profiler.start(interval: 50); Thread.new { loop { 1.to_s } }; 100_000.times(&:to_s); #{ending}")
-      expect(result.status.signaled?).to be(false), "#{ending}: #{result.status} #{result.err}"
+      expect([result.code, result.err]).to match([status, ending == "raise" ? /unhandled exception/ : ""]), ending
     end
   end
 end
