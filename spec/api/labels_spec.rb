@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 RSpec.describe "Profiler.label" do
   include_context "with a program"
 
@@ -11,22 +9,20 @@ RSpec.describe "Profiler.label" do
   RUBY
 
   it "nests, adds up, removes labels with nil, and ends with its block" do
-    expect(run(<<~RUBY)).to eq("{}\n{:a=>\"1\", :b=>\"x\"}\n{:a=>\"2\"}\n{:a=>\"1\", :b=>\"x\"}\n:thrown\n{}\n[7]\n".then { |it| RUBY_VERSION < "3.4" ? it : it.gsub(/:(\w+)=>/, '\1: ') })
-      p Profiler.labels
+    expect(run_json(<<~RUBY)).to eq(seen: [{}, { a: "1", b: "x" }, { a: "2" }, { a: "1", b: "x" }, {}], thrown: "thrown", value: 7)
+      seen = [Profiler.labels]
       Profiler.label(a: 1, "b" => :x) do
-        p Profiler.labels
-        Profiler.label(a: 2.0.to_i, b: nil) { p Profiler.labels }
-        p Profiler.labels
+        seen << Profiler.labels
+        Profiler.label(a: 2.0.to_i, b: nil) { seen << Profiler.labels }
+        seen << Profiler.labels
       end
-      p(catch(:out) { Profiler.label(a: 1) { throw :out, :thrown } })
-      p Profiler.labels
-      p [Profiler.label({}) { 7 }]
+      thrown = catch(:out) { Profiler.label(a: 1) { throw :out, :thrown } }
+      print_json(seen: seen << Profiler.labels, thrown: thrown, value: Profiler.label({}) { 7 })
     RUBY
   end
 
   it "labels the samples of its block, whether it or the session began first", :timed do
-    figures = JSON.parse(run(<<~RUBY))
-      require "json"
+    figures = run_json(<<~RUBY)
       profile = nil
       Profiler.label(endpoint: "outer") do
         session = Profiler.start
@@ -35,14 +31,14 @@ RSpec.describe "Profiler.label" do
         Thread.new { burn }.join # a thread inherits none
         profile = session.stop
       end
-      puts JSON.generate(by(profile, "endpoint"))
+      print_json(by(profile, "endpoint"))
     RUBY
-    expect(figures.keys).to contain_exactly("outer", "inner", "")
+    expect(figures.keys).to contain_exactly(:outer, :inner, :"")
     expect(figures.values).to all(be_between(20, 120))
   end
 
   it "follows the fiber across resume and Enumerator#next, and is inherited by new fibers", :timed do
-    expect(run(<<~RUBY)).to eq("true\n")
+    wrong, burnt = run_json(<<~RUBY)
       seen = []
       note = ->(want) { seen << [want, Profiler.labels[:request]] }
       session = Profiler.start
@@ -56,65 +52,58 @@ RSpec.describe "Profiler.label" do
         end
       end
       6.times { fibers.each { |it| it.resume if it.alive?; note.(nil) } }
-      profile = session.stop
-      abort seen.reject { |want, got| want == got }.inspect unless seen.all? { |want, got| want == got }
-      p by(profile, "request").slice("a", "b", "c").values.all? { |it| it >= 15 }
+      print_json([seen.reject { |want, got| want == got }, by(session.stop, "request")])
     RUBY
+    expect(wrong).to eq([])
+    expect(burnt).to include(a: be >= 15, b: be >= 15, c: be >= 15)
   end
 
   it "is inherited where a fiber is created, not where it is resumed" do
     skip "before Ruby 3.2 nothing tells when a fiber is made" if RUBY_VERSION < "3.2"
 
-    expect(run(<<~RUBY)).to eq("[\"maker\", \"maker\"]\n")
+    expect(run_json(<<~RUBY)).to eq(%w[maker maker])
       Profiler.run do
         fiber = Profiler.label(request: "maker") { Fiber.new { Fiber.yield Profiler.labels[:request]; Profiler.labels[:request] } }
-        p [1, 2].map { Profiler.label(request: "other") { fiber.resume } }
+        print_json([1, 2].map { Profiler.label(request: "other") { fiber.resume } })
       end
     RUBY
   end
 
   it "refuses invalid labels before the block runs" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
-      [{ a: Object }, { 1 => 2 }, { "" => 1 }, (1..40).to_h { |it| [it.to_s, 1] }].each do |labels|
-        Profiler.label(labels) { puts "it ran" }
-      rescue ArgumentError => e
-        puts e.message
-      end
-      begin
-        Profiler.label(a: 1)
-      rescue ArgumentError => e
-        puts e.message
-      end
-      p Profiler.label("a" * 300 => "é" * 200) { Profiler.labels.map { |name, value| [name.size, value.bytesize, value.valid_encoding?] } }
-      p Profiler.label(a: "\\xff\\0") { Profiler.labels[:a].valid_encoding? }
-      p Profiler.labels
+    refused = run_json(<<~RUBY)
+      invalid = [{ a: Object }, { 1 => 2 }, { "" => 1 }, (1..40).to_h { |it| [it.to_s, 1] }]
+      print_json([*invalid.map { |labels| error { Profiler.label(labels) { abort "it ran" } } }, error { Profiler.label(a: 1) }, Profiler.labels])
     RUBY
-      the label :a cannot be Object (allowed: String, Symbol, Numeric, true, false, and nil to take it away)
-      1 is not the name of a label (allowed: a Symbol or a String)
-      "" is not the name of a label (allowed: a Symbol or a String)
-      40 labels at once are too many (allowed: 32)
-      no block given
-      [[256, 256, true]]
-      true
-      {}
-    TEXT
+    expect(refused).to eq(["ArgumentError: the label :a cannot be Object (allowed: String, Symbol, Numeric, true, false, and nil to take it away)",
+                           "ArgumentError: 1 is not the name of a label (allowed: a Symbol or a String)",
+                           'ArgumentError: "" is not the name of a label (allowed: a Symbol or a String)',
+                           "ArgumentError: 40 labels at once are too many (allowed: 32)", "ArgumentError: no block given", {}])
+  end
+
+  it "cuts long texts, and makes all of them valid" do
+    long, invalid = run_json(<<~'RUBY')
+      long = Profiler.label("a" * 300 => "é" * 200) { Profiler.labels.map { |name, value| [name.size, value.bytesize, value.valid_encoding?] } }
+      print_json([long, Profiler.label(a: "\xff\0") { Profiler.labels[:a].valid_encoding? }])
+    RUBY
+    expect([long, invalid]).to eq([[[256, 256, true]], true])
   end
 
   it "bounds the number of label sets: later ones become (other), and the header says so", :timed do
-    expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
-      rss = -> { File.read("/proc/self/statm").split[1].to_i * 4096 }
+    more, other, notes = run_json(<<~RUBY)
+      rss = -> { GC.start.then { File.read("/proc/self/statm").split[1].to_i * 4096 } }
+      more = nil
       profile = Profiler.run do
         5_000.times { |it| Profiler.label(request: it) { } }
-        GC.start
         before = rss.call
         100_000.times { |it| Profiler.label(request: it + 5_000) { } }
-        GC.start
-        p rss.call - before < 16 << 20
+        more = rss.call - before
         Profiler.label(request: "late") { burn }
       end
-      p by(profile, "request").fetch("(other)") >= 30
-      p profile.meta[:notes].any? { |it| it.match?(/too many different sets of labels: \\d+ times they became \\(other\\)/) }
+      print_json([more, by(profile, "request")["(other)"], profile.meta[:notes]])
     RUBY
+    expect(more).to be < 16 << 20
+    expect(other).to be >= 30
+    expect(notes).to include(/too many different sets of labels: \d+ times they became \(other\)/)
   end
 
   # CHECKS=10000000 spec/programs/label_storm.rb takes four minutes.
@@ -125,9 +114,9 @@ RSpec.describe "Profiler.label" do
   end
 
   it "survives GC.compact, dead threads and dead fibers" do
-    expect(run(<<~RUBY, timeout: 120)).to eq("0\n")
+    expect(run_json(<<~RUBY, timeout: 120)).to eq(asked: 4_824, wrong: 0)
       GC.auto_compact = true
-      wrong = 0
+      answers = Queue.new
       Profiler.run(interval: 50) do
         Array.new(4) do |worker|
           Thread.new do
@@ -135,22 +124,21 @@ RSpec.describe "Profiler.label" do
               mine = "\#{worker}.\#{turn}"
               Profiler.label(request: mine) do
                 fiber = Fiber.new { 3.times { Fiber.yield Profiler.labels[:request] } }
-                3.times { wrong += 1 unless fiber.resume == mine }
-                Thread.new { wrong += 1 unless Profiler.labels.empty? }.join if turn % 50 == 0
+                3.times { answers << (fiber.resume == mine) }
+                Thread.new { answers << Profiler.labels.empty? }.join if turn % 50 == 0
               end
-              wrong += 1 unless Profiler.labels.empty?
+              answers << Profiler.labels.empty?
               GC.compact if turn % 100 == worker
             end
           end
         end.each(&:join)
       end
-      p wrong
+      print_json(asked: answers.size, wrong: Array.new(answers.size) { answers.pop }.count(false))
     RUBY
   end
 
   it "numbers fibers for sessions with fibers: true and for no other", :timed do
-    figures = JSON.parse(run(<<~RUBY))
-      require "json"
+    figures = run_json(<<~RUBY)
       whole = Profiler.start
       numbers = ->(rows) { rows.map { |it| it.labels["fiber"] }.tally.keys }
       profile = Profiler.run(fibers: true) do
@@ -160,14 +148,13 @@ RSpec.describe "Profiler.label" do
         GC.start
         5.times { burn(20) }
       end
-      by_job = profile.samples.group_by { |it| it.labels["job"] }.transform_values(&numbers)
-      again = numbers.(Profiler.run(fibers: true) { burn(20); Fiber.new { burn(20) }.resume }.samples)
-      puts JSON.generate(by_job: by_job, again: again, plain: numbers.(whole.stop.samples), later: numbers.(Profiler.run { burn(20); Fiber.new { burn(20) }.resume }.samples))
+      again, later = [true, false].map { |choice| numbers.(Profiler.run(fibers: choice) { burn(20); Fiber.new { burn(20) }.resume }.samples) }
+      print_json(by_job: profile.samples.group_by { |it| it.labels["job"] }.transform_values(&numbers), again: again, plain: numbers.(whole.stop.samples), later: later)
     RUBY
-    own, *jobs = figures["by_job"].values_at("", "0", "1", "2")
+    own, *jobs = figures[:by_job].values_at(:"", :"0", :"1", :"2")
     expect(jobs).to contain_exactly(["2"], ["3"], ["4"]) # one number each, through GCs and under labels
     expect(own).to include("1") # and maybe what a fiber did before its label
-    expect(figures["again"]).to contain_exactly("1", "5") # a number is one fiber's, in later sessions too
-    expect(figures.values_at("plain", "later")).to eq([[nil], [nil]])
+    expect(figures[:again]).to contain_exactly("1", "5") # a number is one fiber's, in later sessions too
+    expect(figures).to include(plain: [nil], later: [nil])
   end
 end

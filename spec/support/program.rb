@@ -32,11 +32,12 @@ RSpec.shared_context "with a program" do
   # A spec can +let(:prelude)+ for what its programs have in common.
   #
   # @param child [Symbol] runs the code, as {Child#ruby_child} does
+  # @param err [#matches?] what it prints on stderr
   # @return [String] what it prints
-  define_method(:run) do |code, child: :ruby_child, **options|
+  define_method(:run) do |code, child: :ruby_child, err: eq(""), **options|
     result = public_send(child, "-e", "#{methods}#{prelude}\n#{code}", **options)
     expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
-    expect(result.err).to eq("")
+    expect(result.err).to err
     result.out
   end
 
