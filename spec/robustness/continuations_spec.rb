@@ -13,29 +13,24 @@ RSpec.describe "Continuations" do
     end
   RUBY
 
-  def run(code)
-    result = ruby_child("-W0", "-e", "require 'profiler'\n#{code}")
-    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 2_000]}"
-    result.out
-  end
+  include_context "with a program"
 
   it "are sampled at safe points where they are loaded before" do
-    expect(run(<<~RUBY)).to eq("[\"safepoint\", true]\n")
+    expect(run_json(<<~RUBY, ruby_options: ["-W0"])).to match(["safepoint", be_positive])
       require "continuation"
       profile = Profiler.run(interval: 50) { #{loops} }
-      p [profile.meta[:engine], profile.stats[:samples].positive?]
+      print_json([profile.meta[:engine], profile.stats[:samples]])
     RUBY
   end
 
   it "end what sessions record where they are loaded later, which the header says" do
-    expect(run(<<~RUBY)).to eq("true\ntrue\n")
+    expect(run_json(<<~RUBY, ruby_options: ["-W0"])).to match([be_positive, [/callcc/]])
       session = Profiler.start(interval: 50)
       50_000.times { |number| number.to_s }
       require "continuation"
       #{loops}
       profile = session.stop
-      p profile.stats[:samples].positive?
-      p profile.meta[:notes].grep(/callcc/).one?
+      print_json([profile.stats[:samples], profile.meta[:notes]])
     RUBY
   end
 end

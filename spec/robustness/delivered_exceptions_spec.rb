@@ -2,11 +2,9 @@
 
 # Ruby delivers Thread#raise, Thread#kill, Timeout and what a trap raises wherever a method is called: also inside of ours.
 RSpec.describe "Exceptions raised into a call of ours" do
-  def run(code, **options)
-    result = ruby_child("-e", "require 'profiler'\nrequire 'timeout'\n#{code}", **options)
-    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 2_000]}"
-    result.out
-  end
+  include_context "with a program"
+
+  let(:prelude) { "require 'timeout'" }
 
   # Runs +work+ over and over on a thread that is raised at, and counts what came through.
   let(:storm) { <<~RUBY }
@@ -43,129 +41,122 @@ RSpec.describe "Exceptions raised into a call of ours" do
     "Profiler.name_of" => "Profiler.name_of(String.instance_method(:upcase))"
   }.each do |name, work|
     it "propagate from #{name}" do
-      expect(run(<<~RUBY, timeout: 120)).to eq("20\n{}\n")
+      expect(run_json(<<~RUBY, timeout: 120)).to eq([20, {}])
         #{storm}
-        puts storm(20) { #{work} }
-        p Profiler.labels
+        print_json([storm(20) { #{work} }, Profiler.labels])
       RUBY
     end
   end
 
   it "propagate as Timeout" do
-    expect(run(<<~RUBY)).to eq("20\n")
-      puts(20.times.count do
-        Timeout.timeout(0.02) { till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 3; Profiler.label(a: 1) { } while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till }
-        false
-      rescue Timeout::Error
-        true
-      end)
+    raised = run_json(<<~RUBY)
+      now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
+      print_json(Array.new(20) { error { Timeout.timeout(0.02) { till = now.call + 3; Profiler.label(a: 1) { } while now.call < till } } })
     RUBY
+    expect(raised).to eq(["Timeout::Error: execution expired"] * 20)
   end
 
   it "end a thread that is killed inside of a label" do
-    expect(run(<<~RUBY)).to eq("20\n")
-      puts(20.times.count do
+    ended = run_json(<<~RUBY)
+      ended = 20.times.count do
         entered = Queue.new
         thread = Thread.new { entered << true; loop { Profiler.label(a: 1) { } } }
         entered.pop
         sleep(rand * 0.01)
         thread.kill
         thread.join(5)
-      end)
+      end
+      print_json(ended)
     RUBY
+    expect(ended).to eq(20)
   end
 
   it "do not leave the labels of a block behind" do
-    expect(run(<<~RUBY)).to eq("[]\n")
-      left = []
-      60.times do
+    left = run_json(<<~RUBY)
+      left = Array.new(60) do
         entered = Queue.new
         thread = Thread.new do
           entered << true
           begin
             loop { Profiler.label(a: 1) { } }
           rescue RuntimeError
-            fiber = Fiber.new { Profiler.labels }.resume
-            left << [Profiler.labels, fiber] unless Profiler.labels.empty? && fiber.empty?
+            [Profiler.labels, Fiber.new { Profiler.labels }.resume]
           end
         end
         entered.pop
         sleep(rand * 0.002)
         thread.raise("now")
-        thread.join
+        thread.value
       end
-      p left
+      print_json(left)
     RUBY
+    expect(left).to eq([[{}, {}]] * 60)
   end
 
   it "leave no session behind without an owner" do
-    expect(run(<<~RUBY, timeout: 120)).to eq("0 false\n")
+    expect(run_json(<<~RUBY, timeout: 120)).to eq([0, false])
       #{storm}
       storm(40) { Profiler::Session.start(mode: %i[cpu wall]).stop }
       storm(20) { Profiler.run { } }
       GC.start
       Thread.pass
       100.times { |number| number.to_s }
-      puts "\#{Profiler::Testing.sessions} \#{Profiler.running?}"
+      print_json([Profiler::Testing.sessions, Profiler.running?])
     RUBY
   end
 
-  it "keep a stopped profile until it was returned" do
-    expect(run(<<~RUBY)).to eq("true\n")
-      # The trap raises on the main thread, where the VM resolves names: often enough amid that.
-      trap("USR1") { raise "signal" }
-      kept = lost = 0
-      300.times do
-        session = Profiler::Session.start(interval: 50)
-        10.times { Class.new { define_method(:made) { 200.times { |number| number.to_s } } }.new.made }
-        sender = Thread.new { sleep(rand * 0.003); Process.kill(:USR1, Process.pid) }
-        begin
-          session.stop
-        rescue RuntimeError
-          kept += 1 if session.running? || session.unclaimed?
-          (session.stop rescue lost += 1)
-        end
-        begin
-          sender.join
-          sleep 0.005
-        rescue RuntimeError
-          nil # it came after all
-        end
-      end
-      puts lost.zero?
-    RUBY
-  end
-
-  it "keep no unclaimed profile beyond the next start" do
-    expect(run(<<~RUBY, timeout: 120)).to match(/\A20 interrupted, [01] kept\n\z/)
+  # Stops sessions while a child sends signals, whose trap raises, until so many stops were interrupted. The VM resolves names
+  # on the main thread meanwhile. Gives the block's values of these sessions.
+  let(:interruptions) { <<~RUBY }
+    def interrupt_stops(number)
       stopping = false
       trap("USR1") { (stopping = false; raise "signal") if stopping }
       sender = fork { loop { sleep(rand * 0.001); Process.kill(:USR1, Process.ppid) } }
-      interrupted = 0
-      until interrupted == 20
-        Profiler.start(interval: 50)
+      values = []
+      until values.size == number
+        session = Profiler::Session.start(interval: 50)
         begin
           stopping = true
-          Profiler.stop
+          session.stop
           stopping = false
         rescue RuntimeError
-          interrupted += 1 unless Profiler::Session.newest&.running?
+          session.running? ? session.discard : values << yield(session)
         end
       end
+      values
+    ensure
       Process.kill(:KILL, sender)
       Process.wait(sender)
+    end
+  RUBY
+
+  it "keep a stopped profile until it was returned" do
+    unclaimed, over = run_json(<<~RUBY, timeout: 120).partition(&:first)
+      #{interruptions}
+      print_json(interrupt_stops(30) { |session| [session.unclaimed?, error { session.stop }] })
+    RUBY
+    expect(unclaimed.map(&:last)).to all(eq("none"))
+    # Ruby checks for interrupts once more when the method returns: it was two in twenty.
+    expect(over.map(&:last)).to all(start_with("Profiler::NotRunning: "))
+    expect(unclaimed.size).to be > over.size
+  end
+
+  it "keep no unclaimed profile beyond the next start" do
+    expect(run_json(<<~RUBY, timeout: 120)).to match(unclaimed: be > 10, kept: be_between(0, 1))
+      #{interruptions}
+      unclaimed = interrupt_stops(20, &:unclaimed?).count(true)
       Profiler.start.discard
       GC.start
-      puts "\#{interrupted} interrupted, \#{ObjectSpace.each_object(Profiler::Session).count(&:unclaimed?)} kept"
+      print_json(unclaimed: unclaimed, kept: ObjectSpace.each_object(Profiler::Session).count(&:unclaimed?))
     RUBY
   end
 
   it "pass through the question whether this is development" do
     # Ruby rescues all that is raised while it evaluates defined?(receiver.method).
-    expect(run(<<~RUBY, timeout: 120)).to eq("[]\n")
+    expect(run_json(<<~RUBY, timeout: 120)).to eq(400)
       require "profiler/middleware"
       Profiler::Middleware::Permission.development? # loads it: an exception within require is another matter
-      left = Array.new(400) do |number|
+      raised = Array.new(400) do |number|
         entered = Queue.new
         thread = Thread.new do
           Thread.current.report_on_exception = false
@@ -175,34 +166,35 @@ RSpec.describe "Exceptions raised into a call of ours" do
         entered.pop
         sleep(rand * 0.001)
         thread.raise(Interrupt, "now")
-        ended = begin
+        begin
           thread.join(2)
         rescue Interrupt
           true
+        ensure
+          thread.kill
         end
-        thread.kill
-        number unless ended
       end
-      p left.compact
+      print_json(raised.count(true))
     RUBY
   end
 
   it "do not stay as an answer" do
     # The very first questions are asked while exceptions arrive, on a thread of its own each time.
-    expect(run(<<~RUBY, timeout: 120)).to eq("fine\n")
-      4.times do
+    expect(run_json(<<~RUBY, timeout: 120)).to eq([0] * 4)
+      Thread.report_on_exception = false
+      work = -> { Thread.new { loop { Profiler.run(mode: :wall) { } } } }
+      statuses = Array.new(4) do
         pid = fork do
-          thread = Thread.new { Thread.current.report_on_exception = false; loop { Profiler.run(mode: :wall) { } } }
-          50.times { sleep(rand * 0.001); thread.raise("now") if thread.alive?; thread = Thread.new { Thread.current.report_on_exception = false; loop { Profiler.run(mode: :wall) { } } } unless thread.alive? }
+          thread = work.call
+          50.times { sleep(rand * 0.001); thread.raise("now") if thread.alive?; thread = work.call unless thread.alive? }
           thread.kill
           thread.join rescue nil
           Profiler.run(mode: :wall) { Profiler.name_of(method(:puts)); sleep 0.01 }
           exit!(0)
         end
-        _, status = Process.wait2(pid)
-        abort status.inspect unless status.success?
+        Process.wait2(pid).last.then { |it| it.exitstatus || it.to_s }
       end
-      puts "fine"
+      print_json(statuses)
     RUBY
   end
 end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 # The other program has no handler for SIGPROF: one that is pending, or comes later, ends it.
 RSpec.describe "A profiled process that calls exec" do
   include_context "with a program"
@@ -10,8 +8,18 @@ RSpec.describe "A profiled process that calls exec" do
     # Burns CPU for a while as another program, and says that it got to its end.
     BURN = ["/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo alive"].freeze
     ENGINES = %w[setitimer ticker thread_timer].freeze
-    def statuses(engine, times = 1)
-      Array.new(times) { Process.wait2(fork { yield engine })[1].then { |it| it.termsig || it.exitstatus } }.tally
+    # What becomes of a child that ends in the block: its exit status or its signal.
+    def status(engine) = Process.wait2(fork { yield engine })[1].then { |it| it.termsig || it.exitstatus }
+    # Runs the block while another thread is in exec.
+    def slow_exec
+      go, ready = Queue.new, Queue.new
+      name = Object.new
+      name.define_singleton_method(:to_str) { ready << true; go.pop; "/no/such/program" }
+      other = Thread.new { error { exec(name) } }
+      ready.pop
+      yield
+      go << true
+      other.join
     end
   RUBY
 
@@ -24,17 +32,14 @@ RSpec.describe "A profiled process that calls exec" do
           BURN.first
         end
       end
-      ENGINES.each do |engine|
-        p statuses(engine) { Profiler.start(engine: engine.to_sym).stop; exec(Name.new(engine), *BURN.drop(1)) }
-      end
+      print_json(ENGINES.map { |engine| status(engine) { Profiler.start(engine: engine.to_sym).stop; exec(Name.new(engine), *BURN.drop(1)) } })
     RUBY
-    ok = RUBY_VERSION < "3.4" ? "{0=>1}" : "{0 => 1}"
-    expect(out).to eq("alive\n#{ok}\n" * 3)
+    expect(out).to eq("alive\nalive\nalive\n[0,0,0]\n")
   end
 
   it "has no pending signal of the ticker" do
-    late = run(<<~RUBY)
-      Profiler.start(engine: :ticker, interval: 50, threads: :current)
+    late, captured = run_json(<<~RUBY)
+      session = Profiler.start(engine: :ticker, interval: 50, threads: :current)
       Profiler::Testing.slow_ticks(1_000)
       late = Array.new(100) do
         burn(2)
@@ -43,62 +48,53 @@ RSpec.describe "A profiled process that calls exec" do
         burn(3)
         [Profiler::Testing.late - before, Profiler::Native.rearm].first
       end
-      p late.sum
+      print_json([late, session.stop.stats[:captured]])
     RUBY
-    expect(late).to eq("0\n")
+    expect(late).to eq([0] * 100)
+    expect(captured).to be > 10
   end
 
   it "continues its sessions if exec fails, once no other thread is in exec" do
-    out = run(<<~RUBY)
-      ENGINES.each do |engine|
+    outcomes = run_json(<<~RUBY)
+      outcomes = ENGINES.map do |engine|
         session = Profiler.start(engine: engine.to_sym)
         ticks = -> { session.snapshot.stats[:captured] }
-        outcomes = Array.new(3) { error { exec("/no/such/program") }[/\\A\\w+::\\w+/] }
-        go, ready = Queue.new, Queue.new
-        name = Object.new
-        name.define_singleton_method(:to_str) { ready << true; go.pop; "/no/such/program" }
-        other = Thread.new { error { exec(name) } }
-        ready.pop
-        outcomes << error { exec("/no/such/program") }[/\\A\\w+::\\w+/]
+        failures = Array.new(3) { error { exec("/no/such/program") } }
+        still = nil
+        slow_exec do
+          failures << error { exec("/no/such/program") }
+          before = ticks.call
+          burn(150)
+          still = ticks.call - before
+        end
         before = ticks.call
         burn(150)
-        still = ticks.call - before
-        go << true
-        other.join
-        before = ticks.call
-        burn(150)
-        puts [*outcomes.uniq, still, ticks.call - before > 5, session.stop.meta[:notes]].inspect
+        [failures.uniq, still, ticks.call - before, session.stop.meta[:notes]]
       end
+      print_json(outcomes)
     RUBY
-    expect(out).to eq("[\"Errno::ENOENT\", 0, true, []]\n" * 3)
+    expect(outcomes).to match([[[/\AErrno::ENOENT: /], 0, be > 5, []]] * 3)
   end
 
   it "continues the sessions of a child that was forked while another thread was in exec" do
-    expect(run(<<~RUBY)).to eq("true\n")
+    captured = run_json(<<~RUBY)
       session = Profiler.start(engine: :thread_timer)
-      go, ready = Queue.new, Queue.new
-      name = Object.new
-      name.define_singleton_method(:to_str) { ready << true; go.pop; "/no/such/program" }
-      other = Thread.new { error { exec(name) } }
-      ready.pop
-      Process.wait(fork { burn(200); p session.stop.stats[:captured] > 5 })
-      go << true
-      other.join
+      slow_exec { print_json(in_fork { burn(200); session.stop.stats[:captured] }) }
     RUBY
+    expect(captured).to be > 5
   end
 
   it "survives exec in another Ractor, and if that fails notes that recording has ended" do
-    out = run(<<~RUBY, ruby_options: ["-W0"])
+    *alive, said = run(<<~RUBY, ruby_options: ["-W0"]).lines
       def result_of(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
       session = Profiler.start(engine: :ticker, interval: 50)
-      p result_of(Ractor.new { begin; exec("/no/such/program"); rescue SystemCallError => e; e.class.name; end })
+      failed = result_of(Ractor.new { begin; exec("/no/such/program"); rescue SystemCallError => e; e.class.name; end })
       burn
-      p session.stop.meta[:notes]
-      ENGINES.each do |engine|
-        Process.wait(fork { Profiler.start(engine: engine.to_sym, interval: 50); burn(20); result_of(Ractor.new(BURN) { |it| exec(*it) }) })
-        p $?.to_i
-      end
+      notes = session.stop.meta[:notes]
+      ended = ENGINES.map { |engine| status(engine) { Profiler.start(engine: engine.to_sym, interval: 50); burn(20); result_of(Ractor.new(BURN) { |it| exec(*it) }) } }
+      print_json([failed, notes, ended])
     RUBY
-    expect(out).to eq(%("Errno::ENOENT"\n["exec was called in a Ractor: nothing was recorded from then on"]\n) + ("alive\n0\n" * 3))
+    expect(alive).to eq(["alive\n"] * 3)
+    expect(JSON.parse(said)).to eq(["Errno::ENOENT", ["exec was called in a Ractor: nothing was recorded from then on"], [0, 0, 0]])
   end
 end

@@ -1,29 +1,23 @@
 # frozen_string_literal: true
 
-require "json"
-
 # No crash, and a right profile. The long run is `rake check:stress`.
 RSpec.describe "A running session" do
-  def run(code, **options)
-    result = ruby_child("-e", "require 'profiler'\n#{code}", timeout: 180, **options)
-    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
-    result.out
-  end
+  include_context "with a program"
 
   it "survives GC.stress" do
-    expect(run(<<~RUBY)).to eq("true\n")
+    leaves = run_json(<<~RUBY, timeout: 180)
       profile = Profiler.run do
         GC.stress = true
         60.times { |turn| [turn.to_s, { turn => "x" }].map(&:to_s) }
         GC.stress = false
       end
-      p profile.samples.any? { |sample| sample.state == :gc && sample.frames.first.name == "(garbage collection)" }
+      print_json(profile.samples.select { |sample| sample.state == :gc }.map { |sample| sample.frames.first.name }.uniq)
     RUBY
+    expect(leaves).to eq(["(garbage collection)"])
   end
 
   it "profiles 500 short threads", :timed do
-    expect(JSON.parse(run(<<~RUBY))).to match("refused" => 0, "missing" => be < 0.01, "more" => be < 2)
-      require "json"
+    own, total, refused = run_json(<<~RUBY)
       own = 0
       clock = -> { Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) }
       profile = Profiler.run do
@@ -35,39 +29,40 @@ RSpec.describe "A running session" do
         end
         own += clock.call - main
       end
-      total = profile.samples.sum(&:cpu)
-      # Thread start and exit are in the profile and not in the threads' own clocks: it has more, never less.
-      puts JSON.generate(refused: profile.stats[:threads_refused], missing: [0, own - total].max.fdiv(own), more: total.fdiv(own))
+      print_json([own, profile.samples.sum(&:cpu), profile.stats[:threads_refused]])
     RUBY
+    # Thread start and exit are in the profile and not in the threads' own clocks: it has more, never less.
+    expect(total).to be_between(own * 0.99, own * 2)
+    expect(refused).to eq(0)
   end
 
   it "walks recursion 10,000 deep, and deeper" do
-    expect(run(<<~RUBY, env: { "RUBY_THREAD_VM_STACK_SIZE" => "33554432" })).to eq("9000 true true\n12000 true false\n")
+    whole, cut = run_json(<<~RUBY, env: { "RUBY_THREAD_VM_STACK_SIZE" => "33554432" }, timeout: 180)
       def deep(level) = level.zero? ? 1_000_000.times { |it| it.to_s } : deep(level - 1)
-      # 12,000 frames are more than are ever walked: then the root is what is missing.
-      [9_000, 12_000].each do |level|
+      stacks = [9_000, 12_000].map do |level|
         profile = Thread.new { Profiler.run(depth: 10_000) { deep(level) } }.value
-        frames = profile.samples.map(&:frames).max_by(&:size)
-        names = frames.map(&:name)
-        puts "\#{level} \#{frames.size > 9_000 && frames.size <= 10_000} \#{names.last != "(truncated)"}"
+        profile.samples.map(&:frames).max_by(&:size).then { |frames| [frames.size, frames.last.name] }
       end
+      print_json(stacks)
     RUBY
+    expect(whole).to match([be_between(9_001, 10_000), /<main>\z/])
+    # 12,000 frames are more than are ever walked: then the root is what is missing.
+    expect(cut).to match([be_between(9_001, 10_000), "(truncated)"])
   end
 
   it "lets a thread make progress whose stack takes longer to walk than its interval", :timed do
     Perf.among("perf", "ticker").each do |engine|
-      expect(run(<<~RUBY)).to eq("true true\n"), engine
+      stats = run_json(<<~RUBY, timeout: 180)
         def deep(level, &work) = level.zero? ? work.call : deep(level - 1, &work)
-        profile = Profiler.run(engine: :#{engine}, interval: 50, depth: 10_000) { deep(8_000) { 3_000_000.times { |it| it + 1 } } }
-        stats = profile.stats
-        # A fifth is what the handler may take. The rest allows for a noisy machine.
-        puts [stats[:samples].positive?, stats[:handler_ns] < stats[:duration_ns] / 2].join(" ")
+        print_json(Profiler.run(engine: :#{engine}, interval: 50, depth: 10_000) { deep(8_000) { 3_000_000.times { |it| it + 1 } } }.stats)
       RUBY
+      # A fifth is what the handler may take. The rest allows for a noisy machine.
+      expect(stats).to include(samples: be_positive, handler_ns: be_between(1, stats[:duration_ns] / 2)), engine
     end
   end
 
   it "survives storms of Thread#raise and Thread#kill" do
-    expect(run(<<~RUBY)).to eq("true\n")
+    captured = run_json(<<~RUBY, timeout: 180)
       Thread.report_on_exception = false
       profile = Profiler.run(interval: 50) do
         Profiler::Testing.hammer(200)
@@ -78,8 +73,9 @@ RSpec.describe "A running session" do
           threads.each { |it| it.join rescue nil }
         end
       end
-      p profile.stats[:captured] > 50
+      print_json(profile.stats[:captured])
     RUBY
+    expect(captured).to be > 50
   end
 
   it "stops with pending signals" do
@@ -108,14 +104,15 @@ RSpec.describe "A running session" do
 
     it "chooses an engine that walks where it is safe, and notes it" do
       skip "the engine is given" if ENV["SPEC_ENGINE"]
-      code = <<~RUBY
+      said = run_json(<<~RUBY, ruby_options: ["--yjit"])
         def fib(number) = number < 2 ? number : fib(number - 1) + fib(number - 2)
         profile = Profiler.run { fib(29) }
-        puts profile.meta[:engine] == "safepoint", profile.meta[:notes].size, profile.samples.flat_map { |it| it.frames.map(&:name) }.include?("Object#fib")
-        begin; Profiler.run(engine: :thread_timer) { }; puts "walked"; rescue ArgumentError => e; puts e.message[/not safe here/]; end
+        print_json(engine: profile.meta[:engine], notes: profile.meta[:notes].size, found: samples_in(profile, "Object#fib").any?,
+                   timer: error { Profiler.run(engine: :thread_timer) { } })
       RUBY
-      expected = RUBY_VERSION < "3.3" ? "true\n1\ntrue\nnot safe here\n" : "false\n0\ntrue\nwalked\n"
-      expect(run(code, ruby_options: ["--yjit"])).to eq(expected)
+      anywhere = RUBY_VERSION >= "3.3"
+      expect(said).to match(engine: anywhere ? /perf|ticker|timer/ : "safepoint", notes: anywhere ? 0 : 1, found: true,
+                            timer: anywhere ? "none" : /\AArgumentError: .*not safe here/)
     end
 
     it "survives the stress program" do
@@ -131,12 +128,14 @@ RSpec.describe "A running session" do
   end
 
   it "conserves CPU time with engine safepoint", :timed do
-    expect(run(<<~RUBY)).to eq("safepoint 1 true\n")
+    own, cpu, meta, stats = run_json(<<~RUBY)
       clock = -> { Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) }
       own = clock.call
       profile = Profiler.run(engine: :safepoint) { 600_000.times { |it| it.to_s } }
-      own = clock.call - own
-      puts [profile.meta[:engine], profile.meta[:notes].size, (profile.samples.sum(&:cpu) - own).abs < 15_000_000 && profile.stats[:captured] > 5].join(" ")
+      print_json([clock.call - own, profile.samples.sum(&:cpu), profile.meta, profile.stats])
     RUBY
+    expect(cpu).to be_within(15_000_000).of(own)
+    expect(meta).to include(engine: "safepoint", notes: have_attributes(size: 1))
+    expect(stats).to include(captured: be > 5)
   end
 end

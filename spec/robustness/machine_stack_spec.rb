@@ -3,10 +3,11 @@
 # Ticks where a thread's machine stack is almost full: the signal must have space, and the VM's own handling of the overflow must
 # not be disturbed.
 RSpec.describe "Samples at the end of a machine stack" do
+  include_context "with a program"
+
   # C functions that recurse until the stack overflows, again and again, with garbage collected in between.
   def overflow(call, thread: false)
-    code = <<~RUBY
-      require "profiler"
+    run_json(<<~RUBY)
       nested = []
       100_000.times { nested = [nested] }
       overflows = 0
@@ -22,30 +23,25 @@ RSpec.describe "Samples at the end of a machine stack" do
         end
       end
       profile = Profiler.run(interval: 50) { #{thread ? "Thread.new(&work).join" : "work.call"} }
-      puts "overflows \#{overflows.positive?}, samples \#{profile.stats[:samples].positive?}"
+      print_json(overflows: overflows, samples: profile.stats[:samples])
     RUBY
-    ruby_child("-e", code, timeout: 60)
   end
 
   { "Marshal.dump" => "Marshal.dump(nested)", "inspect" => "nested.inspect" }.each do |name, call|
     [false, true].each do |thread|
       it "leave #{name} of a deep Array its SystemStackError, on #{thread ? "a thread" : "the main thread"}" do
-        result = overflow(call, thread: thread)
-        expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 2_000]}"
-        expect(result.out).to eq("overflows true, samples true\n")
+        expect(overflow(call, thread: thread)).to match(overflows: be_positive, samples: be_positive)
       end
     end
   end
 
   it "do not block the next garbage collection with a buffer that a longjmp left taken" do
-    result = ruby_child("-e", <<~RUBY, timeout: 20)
-      require "profiler"
+    samples = run_json(<<~RUBY, timeout: 20)
       Profiler.run { 10_000.times { |number| number.to_s } }
       Profiler::Testing.leave_scratch
       GC.start
-      profile = Profiler.run(interval: 50) { 300_000.times { |number| number.to_s } }
-      puts "collected, samples \#{profile.stats[:samples].positive?}"
+      print_json(Profiler.run(interval: 50) { 300_000.times { |number| number.to_s } }.stats[:samples])
     RUBY
-    expect(result.out).to eq("collected, samples true\n"), result.err[0, 2_000]
+    expect(samples).to be_positive
   end
 end

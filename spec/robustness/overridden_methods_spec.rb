@@ -2,23 +2,24 @@
 
 # Ruby's own methods are asked, whatever an app has put in their place.
 RSpec.describe "An app that overrides methods" do
-  def run(before: "", after: "")
-    code = <<~RUBY
-      #{before}
-      require "profiler"
-      #{after}
-      done = false
-      begun = Queue.new
-      worker = Thread.new { Thread.current.name = "worker"; begun << true; 1_000.times { |number| number.to_s } until done }
-      begun.pop
-      profile = Profiler.run(mode: %i[cpu wall]) { 200_000.times { |number| number.to_s } }
-      done = true
-      worker.join
-      p profile.samples.map(&:thread_name).uniq.sort
-    RUBY
-    result = ruby_child("-W0", "-e", code)
-    expect(result.status).to be_success, result.err[0, 2_000]
-    result.out
+  include_context "with a program"
+
+  def thread_names(before: "", after: "")
+    Dir.mktmpdir do |directory|
+      first = File.join(directory, "first.rb")
+      File.write(first, before)
+      run_json(<<~RUBY, ruby_options: ["-W0", "-r#{first}"])
+        #{after}
+        done = false
+        begun = Queue.new
+        worker = Thread.new { Thread.current.name = "worker"; begun << true; 1_000.times { |number| number.to_s } until done }
+        begun.pop
+        profile = Profiler.run(mode: %i[cpu wall]) { 200_000.times { |number| number.to_s } }
+        done = true
+        worker.join
+        print_json(profile.samples.map(&:thread_name).uniq.sort)
+      RUBY
+    end
   end
 
   overriding = {
@@ -29,26 +30,25 @@ RSpec.describe "An app that overrides methods" do
 
   overriding.each do |name, code|
     it "is profiled where it #{name} after the profiler is loaded" do
-      expect(run(after: code)).to eq("[\"main\", \"worker\"]\n")
+      expect(thread_names(after: code)).to eq(%w[main worker])
     end
   end
 
   overriding.first(2).each do |name, code|
     it "is profiled where it #{name} before that" do
-      expect(run(before: code)).to eq("[\"main\", \"worker\"]\n")
+      expect(thread_names(before: code)).to eq(%w[main worker])
     end
   end
 
   it "keeps the value of a marker's block when the app has replaced the clock" do
-    result = ruby_child("-rprofiler", "-e", <<~RUBY)
+    expect(run_json(<<~RUBY)).to eq(["-5", "1180591620717411303424", '"now"', "nil"])
       Profiler.start
       values = [-5, 2**70, "now", nil].map do |reading|
         Process.define_singleton_method(:clock_gettime) { |*| reading }
         Profiler.marker("import") { reading.inspect }
       end
-      p values
+      print_json(values)
     RUBY
-    expect(result.out).to eq(%(["-5", "1180591620717411303424", "\\"now\\"", "nil"]\n)), result.err
   end
 
   it "ends the app as it would when an error of the recording cannot be shown" do

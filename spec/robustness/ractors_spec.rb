@@ -1,12 +1,10 @@
 # frozen_string_literal: true
 
-require "json"
-
 RSpec.describe "A Ractor other than the main one" do
   include_context "with a program"
 
   # Ruby says that Ractors are experimental, on every use.
-  def run_quietly(code, **options) = run(code, ruby_options: ["-W0"], **options)
+  def run_quietly(code, **options) = run_json(code, ruby_options: ["-W0"], **options)
 
   let(:prelude) { <<~'RUBY' }
     def result_of(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
@@ -17,21 +15,20 @@ RSpec.describe "A Ractor other than the main one" do
       fibers = %w[a b].map { |request| Fiber.new { Profiler.label(request: request) { 60.times { burn(2); Fiber.yield } } } }
       60.times { fibers.each(&:resume) }
       profile = session.stop
-      labels = profile.samples.select { |row| row.frames.any? { |frame| frame.name == "Object#burn" } }.map { |row| row.labels["request"] }
-      [profile.stats[:dropped_in_switch], profile.stats[:captured], labels.tally.keys.compact.sort]
+      [profile.stats[:dropped_in_switch], profile.stats[:captured], samples_in(profile, "Object#burn").map { |row| row.labels["request"] }.uniq.compact.sort]
     end
   RUBY
 
   it "can set labels first, without disturbing those of the main Ractor's fibers" do
-    figures = JSON.parse(run_quietly(<<~RUBY))
-      require "json"
+    figures = run_quietly(<<~RUBY)
       first = turns { result_of(Ractor.new { Profiler.label(a: 1) { 1 } }) }
       # A later session too, also while another Ractor has labels.
       ractor = Ractor.new { Profiler.label(a: 2) { Ractor.receive } }
       later = turns { ractor.send(1) }
       result_of(ractor)
-      puts JSON.generate([first, later])
+      print_json([first, later])
     RUBY
+    expect(figures.size).to eq(2)
     figures.each do |dropped, captured, labels|
       expect(labels).to eq(%w[a b])
       expect(captured).to be > 20
@@ -41,8 +38,7 @@ RSpec.describe "A Ractor other than the main one" do
   end
 
   it "has labels of its own, which no session sees" do
-    out = run_quietly(<<~RUBY)
-      require "json"
+    alone, profiled, main = run_quietly(<<~RUBY)
       work = -> do
         Ractor.new do
           inner = Fiber.new { Profiler.labels }
@@ -51,23 +47,22 @@ RSpec.describe "A Ractor other than the main one" do
         end
       end
       Profiler.run(mode: :wall) { } # from Ruby 3.3 on, what it needs of the VM is to be had before the first Ractor only
-      2.times { puts JSON.generate(result_of(work.call)) }
-      %i[cpu wall allocations].each do |mode|
+      alone = Array.new(2) { result_of(work.call) }
+      profiled = %i[cpu wall allocations].map do |mode|
         ractor = work.call
         results = [result_of(ractor)]
         sleep 0.001 until Ractor.count == 1 # before Ruby 3.3 objects are not looked at beside others
-        begin
-          profile = Profiler.run(mode: mode) do
-            Profiler.label(main: 1) { results << (mode == :allocations ? results.first : result_of(work.call)); burn }
-          end
-          p results.uniq.size, profile.samples.flat_map { |row| row.labels.keys }.uniq - ["main", "gc", "gc_reason", "class"]
+        profile = Profiler.run(mode: mode) do
+          Profiler.label(main: 1) { results << (mode == :allocations ? results.first : result_of(work.call)); burn }
         end
+        [results.uniq.size, profile.samples.flat_map { |row| row.labels.keys }.uniq - ["gc", "gc_reason", "class"]]
       end
-      p Profiler.labels
+      print_json([alone, profiled, Profiler.labels])
     RUBY
-    own = RUBY_VERSION < "3.2" ? 0 : 2
     # A fiber without labels of its own has those of its maker; before Ruby 3.2, when it is first resumed, if a session runs.
-    expect(out).to eq(%([[{"a":"1","b":"2"},#{own}],{},{}]\n) * 2 + "1\n[]\n" * 3 + "{}\n")
+    expect(alone).to eq([[[{ a: "1", b: "2" }, RUBY_VERSION < "3.2" ? 0 : 2], {}, {}]] * 2)
+    expect(profiled).to eq([[1, ["main"]]] * 3)
+    expect(main).to eq({})
   end
 
   it "cannot start a session, and is refused with a reason" do
@@ -75,21 +70,16 @@ RSpec.describe "A Ractor other than the main one" do
     calls = ["Profiler.run { }", "Profiler.run(out: '/tmp/never.svg') { }", "Profiler.start", "Profiler.stop", "Profiler::Session.start",
              "Profiler.allocations_of { }", "Profiler.leaks { }"]
     [false, true].each do |running|
-      out = run_quietly(<<~RUBY)
+      refused, asked, main, markers, samples = run_quietly(<<~RUBY)
         session = Profiler.start if #{running}
-        #{calls.inspect}.each do |call|
-          ractor = Ractor.new(call) { |code| begin; eval(code); "nothing"; rescue Exception => e; e.class.name + ": " + e.message; end }
-          puts result_of(ractor)
-        end
-        puts result_of(Ractor.new { [Profiler.supported?, Profiler.unsupported_reason, Profiler.running?, Profiler.marker("x") { 7 }, Profiler.marker("y")].inspect })
-        p Profiler.supported?, Profiler.running?
-        p session.stop.markers.size if session
-        p Profiler.run { burn }.stats[:samples] > 0
+        refused = #{calls.inspect}.map { |call| result_of(Ractor.new(call) { |code| begin; eval(code); "nothing"; rescue Exception => e; e.class.name + ": " + e.message; end }) }
+        asked = result_of(Ractor.new { [Profiler.supported?, Profiler.unsupported_reason, Profiler.running?, Profiler.marker("x") { 7 }, Profiler.marker("y")] })
+        print_json([refused, asked, [Profiler.supported?, Profiler.running?], session&.stop&.markers, Profiler.run { burn }.stats[:samples]])
       RUBY
-      expect(out.lines(chomp: true)).to eq(
-        ["Profiler::Unsupported: #{reason}"] * calls.size + ["[false, #{reason.inspect}, false, 7, nil]", "true", running.to_s] +
-        (running ? ["0"] : []) + ["true"]
-      )
+      expect(refused).to eq(["Profiler::Unsupported: #{reason}"] * calls.size)
+      expect(asked).to eq([false, reason, false, 7, nil])
+      expect([main, markers]).to eq([[true, running], running ? [] : nil])
+      expect(samples).to be_positive
     end
   end
 
