@@ -8,18 +8,18 @@ RSpec.describe "The memory of a profile" do
   before { File.write(in_box("large.folded"), (1..40_000).map { |it| "main;#{"a;" * (it % 50)}f#{it} 1\n" }.join) }
 
   it "is reported by ObjectSpace.memsize_of" do
-    expect(run(<<~RUBY, chdir: box)).to eq("true\ntrue\n")
+    one, all = run_json(<<~RUBY, chdir: box)
       require "objspace"
       large = Profiler::Profile.load("large.folded")
-      size = ObjectSpace.memsize_of(large)
-      # A row, a function and a place in a stack each take more than 16 bytes; and that of several is no secret of the first.
-      puts size > 40_000 * 3 * 16
-      puts ObjectSpace.memsize_of_all(Profiler::Profile).between?(size, 2 * size)
+      print_json([ObjectSpace.memsize_of(large), ObjectSpace.memsize_of_all(Profiler::Profile)])
     RUBY
+    # A row, a function and a place in a stack each take more than 16 bytes; and that of several is no secret of the first.
+    expect(one).to be > 40_000 * 3 * 16
+    expect(all).to be_between(one, 2 * one)
   end
 
   it "is known to the GC, which frees unreferenced profiles" do
-    expect(run(<<~RUBY, chdir: box)).to eq("true true\n")
+    expect(run_json(<<~RUBY, chdir: box)).to match(collections: be_positive, most: be < 60)
       large = Profiler::Profile.load("large.folded")
       GC.start
       before = GC.count
@@ -28,7 +28,7 @@ RSpec.describe "The memory of a profile" do
         large.trim_path("/nowhere")
         most = [most, ObjectSpace.each_object(Profiler::Profile).count].max
       end
-      puts "\#{GC.count > before} \#{most < 60}"
+      print_json(collections: GC.count - before, most: most)
     RUBY
   end
 end

@@ -5,46 +5,28 @@ RSpec.describe "Profiler::Session in a process that forks" do
   include_context "with a program"
 
   it "continues in the child with the thread that forked" do
-    expect(run(<<~RUBY)).to eq("true true\ntrue\n")
+    expect(run_json(<<~RUBY)).to match(cpu: be > 70_000_000, samples: be > 2)
       session = Profiler.start(threads: :current)
-      pid = fork do
-        burn(80)
-        profile = session.stop
-        puts "\#{profile.samples.sum(&:cpu) > 70_000_000} \#{profile.stats[:samples] > 2}"
-        $stdout.flush
-      end
-      Process.wait(pid)
-      p $?.success?
+      print_json(in_fork { burn(80); session.stop.then { |profile| { cpu: profile.samples.sum(&:cpu), samples: profile.stats[:samples] } } })
     RUBY
   end
 
   it "does not run in a child forked by a thread that it does not profile" do
-    expect(run(<<~RUBY)).to eq("true 0\ntrue\n")
+    expect(run_json(<<~RUBY)).to match(own: be > 30_000_000, others: 0)
       other = Thread.new { sleep }
       Thread.pass until other.stop?
       session = Profiler.start(threads: other)
-      pid = fork do
-        puts "\#{Profiler.run { burn }.samples.sum(&:cpu) > 30_000_000} \#{session.stop.samples.size}"
-        $stdout.flush
-      end
-      Process.wait(pid)
-      p $?.success?
+      print_json(in_fork { { own: Profiler.run { burn }.samples.sum(&:cpu), others: session.stop.samples.size } })
     RUBY
   end
 
   it "ends in a child that is forked by another thread than its block's" do
-    expect(run(<<~RUBY)).to match(/\Afalse false\nProfiler::NotRunning: the session belongs to a block on a thread .*\ntrue\n\z/)
+    expect(run_json(<<~RUBY)).to match([false, false, /\AProfiler::NotRunning: the session belongs to a block on a thread /])
       session, forked = nil, Queue.new
       inside = Thread.new { Profiler.run { session = ObjectSpace.each_object(Profiler::Session).first; forked.pop } }
       Thread.pass until inside.stop?
-      pid = fork do
-        puts "\#{session.running?} \#{Profiler.running?}"
-        puts error { session.stop }
-        $stdout.flush
-      end
-      Process.wait(pid)
+      print_json(in_fork { [session.running?, Profiler.running?, error { session.stop }] })
       forked << :go
-      p $?.success?
     RUBY
   end
 end

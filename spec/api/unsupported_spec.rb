@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
 RSpec.describe "Profiler on an unsupported Ruby" do
+  include_context "with a program"
+
   it "loads, and says why it is unsupported" do
-    result = ruby_child("-r./spec/programs/other_engine.rb", "-e", <<~RUBY)
-      require "profiler"
-      p Profiler.supported?, Profiler.running?
-      puts Profiler.unsupported_reason
-      begin; Profiler.run { }; rescue Profiler::Unsupported => e; puts e.message == Profiler.unsupported_reason; end
+    said = run_json(<<~RUBY, ruby_options: ["-r./spec/programs/other_engine.rb"], err: be_a(String))
+      print_json(supported: Profiler.supported?, running: Profiler.running?, reason: Profiler.unsupported_reason, error: error { Profiler.run { } })
     RUBY
-    expect(result.out).to match(/\Afalse\nfalse\n.*is not CRuby.*\ntrue\n\z/), result.err
+    expect(said).to match(supported: false, running: false, reason: /is not CRuby/, error: "Profiler::Unsupported: #{said[:reason]}")
   end
 end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 RSpec.describe "The footprint of a session" do
   include_context "with a program"
 
@@ -9,8 +7,6 @@ RSpec.describe "The footprint of a session" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "there is no perf here" unless Perf.available?
     code = <<~RUBY
-      require "json"
-      require "profiler"
       def cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
       limit, threads, free = ARGV.map { |it| Integer(it) }
       Process.setrlimit(:NOFILE, limit, limit)
@@ -31,45 +27,39 @@ RSpec.describe "The footprint of a session" do
         before.each(&:close)
       end
       profile = session.stop
-      puts JSON.generate(own: own, left: limit - taken - own - files, refused: profile.stats[:threads_refused],
-                         notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call,
-                         captured: profile.stats[:captured].positive?)
+      print_json(own: own, left: limit - taken - own - files, refused: profile.stats[:threads_refused],
+                 notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call, captured: profile.stats[:captured])
     RUBY
     # A limit, threads, and how many of the highest descriptors are free: the system gives the lowest.
-    outcomes = [[1024, 200, 1_000], [64, 30, 44], [512, 10, 23], [1024, 10, 1_000]].map do |figures|
-      result = ruby_child("-e", code, *figures.map(&:to_s))
-      expect(result.status).to be_success, result.err
-      JSON.parse(result.out)
-    end
+    outcomes = [[1024, 200, 1_000], [64, 30, 44], [512, 10, 23], [1024, 10, 1_000]].map { |figures| run_json("ARGV.replace(%w[#{figures.join(" ")}])\n#{code}") }
     # Ruby has some of its own, 10 at most.
     expect(outcomes).to match(
       [[128, 1], [8, 1], [be_between(1, 8), 1], [11, 0]].map do |own, notes|
-        { "own" => own, "left" => be < 13, "refused" => 0, "notes" => notes, "after" => 0, "captured" => true }
+        { own: own, left: be < 13, refused: 0, notes: notes, after: 0, captured: be_positive }
       end
     )
   end
 
   it "does not grow with the length of the names that an app gives to markers and threads" do
-    expect(run(<<~RUBY)).to eq("true\n[256]\n[256]\n[true]\n[\"x\", \"#{"y" * 256}\"]\n")
-      rss = -> { File.read("/proc/self/statm").split[1].to_i * 4096 >> 20 }
+    figures = run_json(<<~RUBY)
+      rss = -> { GC.start.then { File.read("/proc/self/statm").split[1].to_i * 4096 >> 20 } }
       session = Profiler.start
       long = "é" * 500_000
       Thread.current.name = "n" * 500_000
       Profiler.marker(long)
-      GC.start
       before = rss.call
       300.times { Profiler.marker(long) { } } # 300 MB, with the thread's
-      GC.start
-      p rss.call - before < 100
+      more = rss.call - before
       markers = session.stop.markers
-      p markers.map { |it| it.name.bytesize }.uniq, markers.map { |it| it.thread_name.bytesize }.uniq, markers.map { |it| it.name.valid_encoding? }.uniq
-      p Profiler.run { Profiler.marker("x"); Profiler.marker("y" * 256 + "é") }.markers.map(&:name)
+      print_json(more: more, markers: markers.size, sizes: markers.flat_map { |it| [it.name.bytesize, it.thread_name.bytesize] }.uniq,
+                 valid: markers.map { |it| it.name.valid_encoding? }.uniq,
+                 cut: Profiler.run { Profiler.marker("x"); Profiler.marker("y" * 256 + "é") }.markers.map(&:name))
     RUBY
+    expect(figures).to match(more: be < 100, markers: 301, sizes: [256], valid: [true], cut: ["x", "y" * 256])
   end
 
   it "depends on the live threads, not on all that there ever were" do
-    figures = JSON.parse(run(<<~RUBY, timeout: 120))
-      require "json"
+    figures = run_json(<<~RUBY, timeout: 120)
       visited = -> { Profiler::Testing.states_visited }
       during = lambda do |number|
         queue = Queue.new
@@ -89,11 +79,11 @@ RSpec.describe "The footprint of a session" do
       again, = during.(100)
       own = Thread.new { burn; session.snapshot }.value.samples.sum(&:cpu)
       taken = session.stop.stats
-      puts JSON.generate(before: before, many: many, after: after, again: again, handled: taken[:handler_ns] > 0, over: visited.call,
-                         refused: taken[:threads_refused], own: own > 50_000_000, next: Profiler.run { burn }.stats[:handler_ns].between?(1, 60_000_000))
+      print_json(before: before, many: many, after: after, again: again, handled: taken[:handler_ns], over: visited.call,
+                 refused: taken[:threads_refused], own: own, next: Profiler.run { burn }.stats[:handler_ns])
     RUBY
     # The thread that is kept has the last place of all.
-    expect(figures).to eq("before" => 1, "many" => 1_001, "after" => 2, "again" => 102, "handled" => true, "over" => 0,
-                          "refused" => 0, "own" => true, "next" => true)
+    expect(figures).to match(before: 1, many: 1_001, after: 2, again: 102, handled: be_positive, over: 0,
+                             refused: 0, own: be > 50_000_000, next: be_between(1, 60_000_000))
   end
 end
