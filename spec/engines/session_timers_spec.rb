@@ -6,25 +6,28 @@ RSpec.describe "A stopped session" do
   it "leaves its thread's timer in place for a while, if other threads are profiled", :timed do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
-    expect(run(<<~RUBY)).to eq("beside another: [[2, true], [2, true], [2, true]]\na second later: 1\nalone: [0, true]\npaused, alone: 0\n")
+    requests, later, alone, paused = run_json(<<~RUBY)
       def timers = File.read("/proc/self/timers").lines.grep(/^signal: \#{Signal.list["PROF"]}\\//).size
       def session = Profiler::Session.start(interval: 10_000, threads: :current, engine: :thread_timer)
       def request
         profile = session.tap { burn }.stop
         burn(15) # what ticks now is for nobody
-        [timers, (50..75).cover?(profile.samples.sum(&:cpu) / 1_000_000) && profile.stats[:captured] > 3]
+        [timers, profile.samples.sum(&:cpu), profile.stats[:captured]]
       end
       ready, go = Queue.new, Queue.new
       other = Thread.new { session.tap { ready << true; go.pop }.stop }
       ready.pop
-      puts "beside another: \#{Array.new(3) { request }}"
+      requests = Array.new(3) { request }
       sleep 1
-      puts "a second later: \#{timers}"
+      later = timers
       go << true
       other.join
-      puts "alone: \#{request}"
+      alone = request
       session.pause
-      puts "paused, alone: \#{timers}"
+      print_json([requests, later, alone, timers])
     RUBY
+    profile = [be_between(50_000_000, 75_999_999), be > 3]
+    expect([*requests, alone]).to match([*[[2, *profile]] * 3, [0, *profile]])
+    expect([later, paused]).to eq([1, 0])
   end
 end

@@ -39,9 +39,10 @@ RSpec.describe "A :wall profile" do
 
   it "blames threads outside of the session by name" do
     expect(run_json(<<~RUBY)).to match(holder: "renderer", frames: include("Report#render"), waiter: "main", own: ["main"])
-      class Report; def render = spin(600); end
+      class Report; def render = (spin(5) until $done); end
       busy = named("renderer") { Report.new.render }
       profile = Profiler.run(mode: :wall, threads: :current) { 5.times { sleep 0.001 } }
+      $done = true
       busy.join
       top = blamed(profile).max_by(&:gvl_blame)
       print_json(holder: top.thread_name, frames: shown(top), waiter: top.labels["waiter"], own: profile.samples.reject { |row| row.gvl_blame.positive? }.map(&:thread_name).uniq)
