@@ -1,13 +1,11 @@
 # frozen_string_literal: true
 
-require "json"
-
 # Law 2: a tick ends as a sample or in a counter with a reason, and its time is not lost.
 RSpec.describe "A dropped sample" do
+  include_context "with a program"
+
   def run_with(setup, teardown)
-    result = ruby_child("-e", <<~RUBY, timeout: 60)
-      require "profiler"
-      require "json"
+    run_json(<<~RUBY)
       def burn(milliseconds) # without garbage, so that all of it is somewhere in a method
         till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
         10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
@@ -20,12 +18,9 @@ RSpec.describe "A dropped sample" do
         #{teardown}
         in_the_light
       end
-      cpu_in = ->(name) { profile.samples.select { |sample| sample.frames.any? { |frame| frame.name == name } }.sum(&:cpu) }
-      puts JSON.generate(profile.stats.merge(dark: cpu_in["Object#in_the_dark"], light: cpu_in["Object#in_the_light"],
-                                               between: profile.samples.reject { |it| it.frames.any? { |frame| frame.name.include?("in_the") } }.sum(&:cpu)))
+      dark, light = %w[Object#in_the_dark Object#in_the_light].map { |name| samples_in(profile, name).sum(&:cpu) }
+      print_json(profile.stats.merge(dark: dark, light: light, between: profile.samples.sum(&:cpu) - dark - light))
     RUBY
-    expect(result.status).to be_success, result.err
-    JSON.parse(result.out, symbolize_names: true)
   end
 
   it "is counted and carried when the ring is full", :timed do
@@ -55,23 +50,18 @@ RSpec.describe "A dropped sample" do
   end
 
   it "is not confused with a cut stack, which says (truncated)" do
-    result = ruby_child("-e", <<~RUBY)
-      require "profiler"
+    names, truncated = run_json(<<~RUBY)
       def deep(level) = level.zero? ? 2_000_000.times { |number| number.to_s } : deep(level - 1)
       profile = Profiler.run(depth: 128) { deep(3_000) }
       sample = profile.samples.reject { |it| it.state == :gc }.max_by(&:cpu)
-      names = sample.frames.map(&:name)
-      p sample.frames.size, names.count("(truncated)"), names.last, names.include?("Object#deep"), profile.stats[:truncated] > 0
+      print_json([sample.frames.map(&:name), profile.stats[:truncated]])
     RUBY
-    expect(result.out.split("\n")).to eq(["128", "1", '"<main>"', "true", "true"]), result.err
+    expect(names).to have_attributes(size: 128, last: "<main>").and include("Object#deep")
+    expect(names.count("(truncated)")).to eq(1)
+    expect(truncated).to be_positive
   end
 
   it "is not confused with a foreign SIGPROF, which is counted" do
-    result = ruby_child("-e", <<~RUBY)
-      require "profiler"
-      profile = Profiler.run { 3.times { Process.kill(:PROF, Process.pid); sleep 0.01 } }
-      p profile.stats[:foreign]
-    RUBY
-    expect(result.out).to eq("3\n"), result.err
+    expect(run_json("print_json(Profiler.run { 3.times { Process.kill(:PROF, Process.pid); sleep 0.01 } }.stats[:foreign])")).to eq(3)
   end
 end

@@ -19,7 +19,7 @@ RSpec.describe "A session with a scope" do
   include_context "with a program"
 
   it "uses up no label sets, and keeps no markers of others" do
-    expect(run(<<~RUBY)).to eq("true\n[]\n[[\"mine\"]]\n")
+    expect(run_json(<<~RUBY)).to eq(notes: [], markers: [["mine"]] * 6)
       whole = Profiler.start
       profiles = Array.new(6_000) do |number|
         scope = Profiler::Labels.new_scope
@@ -32,9 +32,7 @@ RSpec.describe "A session with a scope" do
         Profiler.marker("of nobody")
         session&.stop
       end
-      p profiles.compact.size == 6
-      p whole.stop.meta[:notes].grep(/sets of labels/)
-      p profiles.compact.map { |it| it.markers.map(&:name) }.uniq
+      print_json(notes: whole.stop.meta[:notes].grep(/sets of labels/), markers: profiles.compact.map { |it| it.markers.map(&:name) })
     RUBY
   end
 end
