@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "../../support/tools"
 
 RSpec.describe "Profiler::Middleware" do
@@ -9,7 +8,6 @@ RSpec.describe "Profiler::Middleware" do
   include_context "with a box"
 
   let(:prelude) { <<~'RUBY' }
-    require "json"
     ENV["RACK_ENV"] = "development" unless ENV["RACK_ENV"]
     class Shop
       def self.serve = burn(15)
@@ -25,50 +23,41 @@ RSpec.describe "Profiler::Middleware" do
   RUBY
 
   it "profiles a request with the parameter or header, and adds only the profile's name to the response" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
+    requests = run_json(<<~RUBY)
       app = middleware
-      [["profile=cpu"], ["a=1&b=2", { HTTP_X_PROFILE: "mode=wall,allocations; interval=500;every=10" }]].each do |query, env|
+      requests = [["profile=cpu"], ["a=1&b=2", { HTTP_X_PROFILE: "mode=wall,allocations; interval=500;every=10" }]].map do |query, env|
         status, headers, body = get(app, query, **env.to_h)
         result = RESULTS.pop
-        p [status, headers.reject { |name, value| name == "x-profiler-result" && value == result.id }.to_a, body]
-        row = result.profile.samples.map { |it| it.labels.slice("method", "status") }.uniq
-        mode = result.profile.meta[:modes].join(",")
-        puts "\#{result.reason} \#{mode} \#{names(result)} \#{row == [{ "method" => "GET", "status" => "200" }]} \#{result.labels.to_a}"
+        { response: [status, headers.reject { |name, value| name == "x-profiler-result" && value == result.id }, body], names: names(result), reason: result.reason,
+          modes: result.profile.meta[:modes], rows: result.profile.samples.map { |it| it.labels.slice("method", "status") }.uniq, labels: result.labels }
       end
+      print_json(requests)
     RUBY
-      [200, [["a", "b"]], ["x"]]
-      asked cpu ["Shop.serve"] true [[:method, "GET"], [:status, "200"]]
-      [200, [["a", "b"]], ["x"]]
-      asked wall,allocations ["Shop.serve"] true [[:method, "GET"], [:status, "200"]]
-    TEXT
+    labels = { method: "GET", status: "200" }
+    expect(requests).to eq([%w[cpu], %w[wall allocations]].map do |modes|
+      { response: [200, { a: "b" }, ["x"]], names: ["Shop.serve"], reason: "asked", modes: modes, rows: [labels], labels: labels }
+    end)
   end
 
   it "ignores the app's own parameters, and says why it refuses a profile" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
+    ignored, refused, profiles = run_json(<<~RUBY)
       app = middleware
-      ["profile=42", "myprofile=cpu", "x=profile%3Dcpu", "profile=", "profile"].each { |it| p get(app, it)[1].keys }
-      ["cpu;interval=1", "cpu;out=/etc/passwd", "cpu,nonsense", "cpu;interval=1%0d%0ax: y", "cpu;" + "x" * 300].each do |it|
-        puts get(app, "profile=" + it)[1]["x-profiler-refused"]
+      ignored = ["profile=42", "myprofile=cpu", "x=profile%3Dcpu", "profile=", "profile"].map { |it| get(app, it)[1].keys }
+      ignored << get(middleware(parameter: nil), "profile=cpu")[1].keys
+      refused = ["cpu;interval=1", "cpu;out=/etc/passwd", "cpu,nonsense", "cpu;interval=1%0d%0ax: y", "cpu;" + "x" * 300].map do |it|
+        get(app, "profile=" + it)[1]["x-profiler-refused"]
       end
-      p RESULTS.size, get(middleware(parameter: nil), "profile=cpu")[1].keys
+      print_json([ignored, refused, RESULTS.size])
     RUBY
-      ["a"]
-      ["a"]
-      ["a"]
-      ["a"]
-      ["a"]
-      interval: 1 is not an Integer from 50 to 1000000 microseconds
-      "out" is not an option (allowed: mode, interval, every, timeline)
-      "nonsense" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)
-      interval: "1\\r\\nx: y" is not an Integer
-      the request is longer than 200 bytes
-      0
-      ["a"]
-    TEXT
+    expect(ignored).to eq([["a"]] * 6)
+    expect(refused).to eq(["interval: 1 is not an Integer from 50 to 1000000 microseconds", '"out" is not an option (allowed: mode, interval, every, timeline)',
+                           '"nonsense" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', 'interval: "1\r\nx: y" is not an Integer',
+                           "the request is longer than 200 bytes"])
+    expect(profiles).to eq(0)
   end
 
   it "profiles a body to its end, and leaves it as the app created it" do
-    expect(run(<<~RUBY)).to eq("[[\"each\", true], [\"to_path\", true], [\"to_ary\", false], [\"call\", false], [\"close\", true]]\n[\"a\", \"b\"]\n0\n[\"Shop.send_part\", \"Shop.serve\", \"Shop.tidy\"]\ntrue\n/a\n1\n")
+    expect(run_json(<<~RUBY)).to match(
       body = Class.new do
         def each = %w[a b].each { |it| Shop.send_part; yield it }
         def to_path = "/a"
@@ -76,22 +65,24 @@ RSpec.describe "Profiler::Middleware" do
       end
       app = middleware(->(env) { Shop.serve; [200, {}, body.new] })
       response = get(app, "profile=cpu")
-      p %i[each to_path to_ary call close].map { |it| [it.to_s, response[2].respond_to?(it)] }
+      answers = %i[each to_path to_ary call close].select { |it| response[2].respond_to?(it) }
       burn(50) # of the server
       parts = []
       response[2].each { |it| parts << it }
-      p parts, RESULTS.size
+      open = RESULTS.size
       response[2].close
       burn(50)
-      p names(RESULTS.first), cpu_ms(RESULTS.first).between?(56, 90) # 4 times 15, less up to 1 each
-      puts response[2].to_path
+      path = response[2].to_path
       response[2].close
-      p RESULTS.size
+      print_json(answers: answers, parts: parts, open: open, names: names(RESULTS.first), cpu_ms: cpu_ms(RESULTS.first), path: path, closed: RESULTS.size)
     RUBY
+      answers: %w[each to_path close], parts: %w[a b], open: 0, names: %w[Shop.send_part Shop.serve Shop.tidy],
+      cpu_ms: be_between(56, 90), path: "/a", closed: 1 # 4 times 15 ms, less up to 1 each
+    )
   end
 
   it "profiles a body to its end whose to_ary is an Enumerator, as in Rails" do
-    expect(run(<<~RUBY)).to eq("0\n[\"a\", \"b\"]\n1\n[\"Shop.send_part\", \"Shop.serve\"]\ntrue\n[\"a\", \"b\"]\n1\n")
+    expect(run_json(<<~RUBY)).to match(counts: [0, 1, 1], parts: [%w[a b], %w[a b]], names: %w[Shop.send_part Shop.serve], cpu_ms: be_between(41, 70))
       body = Class.new do
         def each = %w[a b].each { |it| Shop.send_part; yield it }
         def to_ary = to_enum
@@ -100,15 +91,17 @@ RSpec.describe "Profiler::Middleware" do
       body = get(middleware(->(env) { Shop.serve; [200, {}, body.new] }), "profile=cpu")[2]
       parts = body.to_ary
       body.close
-      p RESULTS.size, parts.to_a, RESULTS.size, names(RESULTS.first), cpu_ms(RESULTS.first).between?(41, 70), parts.to_a, RESULTS.size
+      counts = [RESULTS.size]
+      read = Array.new(2) { parts.to_a.tap { counts << RESULTS.size } }
+      print_json(counts: counts, parts: read, names: names(RESULTS.first), cpu_ms: cpu_ms(RESULTS.first))
     RUBY
   end
 
   it "passes exceptions and throws on, and keeps the profile up to them" do
-    expect(run(<<~RUBY)).to eq("RuntimeError: no\n:halted\n[[\"Shop.serve\"], [\"Shop.serve\"]]\n[{}, {}]\n")
-      puts error { get(middleware(->(env) { Shop.serve; raise "no" }), "profile=cpu") }
-      p(catch(:halt) { get(middleware(->(env) { Shop.serve; throw :halt, :halted }), "profile=cpu") })
-      p RESULTS.map { |it| names(it) }, RESULTS.map { |it| it.labels.except(:method) }
+    expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", names: [["Shop.serve"]] * 2, labels: [{ method: "GET" }] * 2)
+      raised = error { get(middleware(->(env) { Shop.serve; raise "no" }), "profile=cpu") }
+      thrown = catch(:halt) { get(middleware(->(env) { Shop.serve; throw :halt, :halted }), "profile=cpu") }
+      print_json(raised: raised, thrown: thrown, names: RESULTS.map { |it| names(it) }, labels: RESULTS.map(&:labels))
     RUBY
   end
 
@@ -121,85 +114,82 @@ RSpec.describe "Profiler::Middleware" do
   end
 
   it "keeps slow requests, and names their profiles only with permission" do
-    expect(run(<<~RUBY)).to eq("[[\"a\"], [\"a\", \"x-profiler-result\"], [\"a\"]]\n[:slow, 10000, [\"Shop.serve\"]]\n[:slow, 10000, [\"Shop.serve\"]]\n")
+    headers, results = run_json(<<~RUBY)
       work = ->(env) { env["QUERY_STRING"] == "slow" ? 4.times { Shop.serve } : nil; [200, { "a" => "b" }, ["x"]] }
       app = middleware(work, slower_than: 0.03)
       other = middleware(work, slower_than: 0.03, permit: ->(env) { false })
-      p [get(app), get(app, "slow"), get(other, "slow")].map { |it| it[1].keys }
-      RESULTS.each { |it| p [it.reason, it.profile.stats[:interval_ns] / 1000, names(it)] }
+      print_json([[get(app), get(app, "slow"), get(other, "slow")].map { |it| it[1].keys },
+                  RESULTS.map { |it| [it.reason, it.profile.stats[:interval_ns] / 1000, names(it)] }])
     RUBY
+    expect(headers).to eq([["a"], %w[a x-profiler-result], ["a"]])
+    expect(results).to eq([["slow", 10_000, ["Shop.serve"]]] * 2)
   end
 
   it "profiles sample_rate: of all requests" do
-    expect(run(<<~RUBY)).to eq("0\ntrue\n")
+    expect(run_json(<<~RUBY)).to match([0, be_between(50, 160)])
       app = ->(rate) { middleware(->(env) { [200, {}, ["x"]] }, sample_rate: rate, rate: 10_000) }
       none, some = app[0], app[0.1]
       500.times { get(none) }
-      p RESULTS.size
+      before = RESULTS.size
       1_000.times { get(some) }
-      p RESULTS.size.between?(50, 160)
+      print_json([before, RESULTS.size])
     RUBY
   end
 
   it "ends a profile after duration: and keeps it" do
-    expect(run(<<~RUBY)).to eq("[\"Shop.serve\"]\n{:cut=>\"after 0.2 s\"}\n1\n".then { |it| RUBY_VERSION < "3.4" ? it : it.sub(":cut=>", "cut: ") })
+    expect(run_json(<<~RUBY)).to eq([[["Shop.serve"], { cut: "after 0.2 s" }]])
       body = Class.new { def each = 12.times { Shop.serve; sleep 0.05; yield "x" } }
       get(middleware(->(env) { [200, {}, body.new] }, duration: 0.2), "profile=cpu")[2].tap { |it| it.each { } }.close
-      p names(RESULTS.first)
-      puts RESULTS.first.labels
-      p RESULTS.size
+      print_json(RESULTS.map { |it| [names(it), it.labels] })
     RUBY
   end
 
   it "writes into a private directory and keeps at most keep: files" do
-    expect(run(<<~RUBY)).to eq("[\"40700\", [\"100600\"], 3, true]\n[\"Shop.serve\"]\n")
+    written = run_json(<<~RUBY)
       out = #{in_box("a/b").inspect}
       app = Profiler::Middleware.new(APP, out: out, keep: 3)
       ids = Array.new(5) { get(app, "profile=cpu")[1]["x-profiler-result"] }
-      modes = Dir.children(out).map { |it| File.stat(File.join(out, it)).mode.to_s(8) }.uniq
-      p [File.stat(out).mode.to_s(8), modes, Dir.children(out).size, Dir.children(out).sort == ids.last(3).sort]
-      p Profiler::Profile.load(File.join(out, ids.last)).top.map { |it| it[:name] }.grep(/Shop/)
+      print_json(ids: ids, modes: [out, *Dir["\#{out}/*"]].map { |it| File.stat(it).mode.to_s(8) }, kept: Dir.children(out).sort,
+                 names: Profiler::Profile.load(File.join(out, ids.last)).top.map { |it| it[:name] }.grep(/Shop/))
     RUBY
+    expect(written).to include(kept: written[:ids].last(3).sort, modes: ["40700", *["100600"] * 3], names: ["Shop.serve"])
   end
 
   it "refuses wrong options before the first request" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
-      [{ out: 5 }, { out: "a/../b" }, { token: "short" }, { permit: true }, { sample_rate: 2 }, { slower_than: "x" }, { concurrency: 0 },
-       { duration: 0 }, { keep: 0 }, { mode: :nothing }, { format: "png" }, { route: 1 }].each do |it|
-        puts error { Profiler::Middleware.new(APP, **it) }
-      end
-    RUBY
-      ArgumentError: out: 5 is not a destination (allowed: a directory, an object with call or store)
-      ArgumentError: out: "a/../b" leads upwards (allowed: a directory without ..)
-      ArgumentError: token: it is not a String of 16 bytes or more
-      ArgumentError: permit: true does not respond to call
-      ArgumentError: sample_rate: 2 is not a number from 0 to 1
-      ArgumentError: slower_than: "x" is not a number from 0 on
-      ArgumentError: concurrency: 0 is not an Integer from 1 on
-      ArgumentError: duration: 0 is not a number from 0.01 on
-      ArgumentError: keep: 0 is not an Integer from 1 on
-      ArgumentError: mode: :nothing is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)
-      ArgumentError: the name "x.png" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)
-      ArgumentError: route: 1 does not respond to call
-    TEXT
+    refused = {
+      "out: 5" => "out: 5 is not a destination (allowed: a directory, an object with call or store)",
+      'out: "a/../b"' => 'out: "a/../b" leads upwards (allowed: a directory without ..)',
+      'token: "short"' => "token: it is not a String of 16 bytes or more",
+      "permit: true" => "permit: true does not respond to call",
+      "sample_rate: 2" => "sample_rate: 2 is not a number from 0 to 1",
+      'slower_than: "x"' => 'slower_than: "x" is not a number from 0 on',
+      "concurrency: 0" => "concurrency: 0 is not an Integer from 1 on",
+      "duration: 0" => "duration: 0 is not a number from 0.01 on",
+      "keep: 0" => "keep: 0 is not an Integer from 1 on",
+      "mode: :nothing" => "mode: :nothing is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+      'format: "png"' => 'the name "x.png" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)',
+      "route: 1" => "route: 1 does not respond to call"
+    }
+    said = run_json("print_json([#{refused.keys.map { |it| "error { Profiler::Middleware.new(APP, #{it}) }" }.join(", ")}])")
+    expect(refused.keys.zip(said).to_h).to eq(refused.transform_values { |it| "ArgumentError: #{it}" })
   end
 
   it "passes Rack::Lint" do
     need_library "rack"
-    expect(run(<<~RUBY)).to eq("[200, \"xy\"]\n[200, \"xy\"]\n[200, \"xy\"]\n3\n")
+    expect(run_json(<<~RUBY)).to eq([[[200, "xy"]] * 3, 3])
       require "rack"
       parts = Class.new { def each = %w[x y].each { |it| yield it } }
       file = Class.new { def each = yield("xy"); def to_path = "/etc/passwd"; def close = nil }
-      [%w[x y], parts.new, file.new].each do |body|
+      sent = [%w[x y], parts.new, file.new].map do |body|
         inner = ->(env) { Shop.serve; [200, { "content-type" => "text/plain" }, body] }
         app = Rack::Lint.new(middleware(Rack::Lint.new(inner)))
         status, _headers, sent = app.call(Rack::MockRequest.env_for("/?profile=cpu", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost", "SERVER_PROTOCOL" => "HTTP/1.1"))
         text = +""
         sent.each { |it| text << it }
         sent.close
-        p [status, text]
+        [status, text]
       end
-      p RESULTS.size
+      print_json([sent, RESULTS.size])
     RUBY
   end
 end
