@@ -9,63 +9,59 @@ RSpec.describe "The middleware, after a profiled request," do
 
   include_context "with a program"
 
-  def after_requests(code)
-    run(<<~'RUBY' + code)
-      APP = Profiler::Middleware.new(->(_env) { [200, {}, [burn(20).to_s]] }, slower_than: 10, out: ->(_result) {})
-      def request = APP.call({}).first
-      def timers = File.read("/proc/self/timers").lines.grep(/^signal: #{Signal.list["PROF"]}\//).size
-      3.times { request }
-    RUBY
-  end
+  let(:prelude) { <<~'RUBY' }
+    APP = Profiler::Middleware.new(->(_env) { [200, {}, [burn(20).to_s]] }, slower_than: 10, out: ->(_result) {})
+    def request = APP.call({}).first
+    def timers = File.read("/proc/self/timers").lines.grep(/^signal: #{Signal.list["PROF"]}\//).size
+    3.times { request }
+  RUBY
 
   it "keeps the timer for a while, without sampling anything", :timed do
-    expect(after_requests(<<~'RUBY')).to eq("1 false\n[0, true]\n0 1\n")
-      puts "#{timers} #{Profiler.running?}"
+    kept, session, later = run_json(<<~RUBY)
+      kept = [timers, Profiler.running?]
       burn
       profile = Profiler.run(interval: 10_000) { burn }
-      p [profile.stats[:late], profile.stats[:captured] > 3]
       request
       till = now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       sleep 0.05 while Thread.list.size > 1 && Process.clock_gettime(Process::CLOCK_MONOTONIC) < till + 10
-      puts "#{timers} #{Thread.list.size}"
+      print_json([kept, profile.stats.values_at(:late, :captured), [timers, Thread.list.size]])
     RUBY
+    expect([kept, session, later]).to match([[1, false], [0, be > 3], [0, 1]])
   end
 
   it "does not disturb other sessions, whatever the engine", :timed do
     engines = Perf.among("setitimer", "perf", "ticker", "thread_timer")
-    expect(after_requests("ENGINES = #{engines}.map(&:to_sym)\n" + <<~'RUBY')).to eq("#{engines.map { |it| "[:#{it}, true, 0]\n" }.join}100 0\n[true, 0]\n")
-      ENGINES.each do |engine|
-        seen = Profiler.run(engine: engine) { burn(200) }.stats[:captured] > 3
-        p [engine, seen, timers]
+    captured, objects, waited, timers = run_json(<<~RUBY)
+      left = []
+      captured = #{engines.map(&:to_sym)}.map do |engine|
+        stats = Profiler.run(engine: engine) { burn(200) }.stats
+        left << timers
         request
+        stats[:captured]
       end
       Thing = Class.new
       made = Profiler.run(mode: :allocations, every: 1) { 100.times { Thing.new } }
-      puts "#{made.samples.select { |it| it.labels["class"] == "Thing" }.sum(&:alloc_objects)} #{timers}"
+      left << timers
       request
       waits = Profiler.run(mode: :wall) { sleep 0.05 }
-      p [waits.samples.sum(&:wall) > 50_000_000, timers]
+      print_json([captured, objects_of(made, "Thing"), waits.samples.sum(&:wall), left << timers])
     RUBY
+    expect([captured, objects, waited]).to match([[be > 3] * engines.size, 100, be > 50_000_000])
+    expect(timers).to eq([0] * (engines.size + 2))
   end
 
   it "does not disturb new threads, forks, or an app that traps PROF", :timed do
-    expect(after_requests(<<~'RUBY')).to eq("[200, true, 0]\n0\n[\"main\", \"worker\"]\nnil\n")
+    expect(run_json(<<~RUBY)).to match(child: [200, be > 3, 0], names: %w[main worker], told: nil)
       GC.start
       20.times { Thread.new { burn(1) }.join }
-      child = fork do
-        p [request, Profiler.run { burn }.stats[:samples] > 3, timers]
-        exit!(0)
-      end
-      Process.wait(child)
-      puts $?.exitstatus
+      child = in_fork { [request, Profiler.run { burn }.stats[:samples], timers] }
       request
       worker = Thread.new { Thread.current.name = "worker"; burn }
       profile = Profiler.run { burn; worker.join }
-      p profile.samples.map(&:thread_name).uniq.sort
       request
       trap("PROF") { $told = true }
       burn
-      p $told
+      print_json(child: child, names: profile.samples.map(&:thread_name).uniq.sort, told: $told)
     RUBY
   end
 end

@@ -23,68 +23,67 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
   RUBY
 
   it "ends a request's one profile where its body, its stream or its connection ends" do
-    expect(run(<<~RUBY)).to eq("[[\"asked\", [\"Shop.send_part\", \"Shop.serve\"]]]\n" * 4 + "0\n")
+    expect(run_json(<<~RUBY)).to eq(found: [[["asked", %w[Shop.send_part Shop.serve]]]] * 4, open: 0)
       parts = Class.new { def each = (Shop.send_part; yield "x") }
       body = get(stack { Shop.serve; [200, {}, parts.new] })[2]
       body.each { |it| it }
       body.close
-      p found
+      all = [found]
       stream = Class.new { def call(stream) = Thread.new { stream.tap { sleep 0.2 }.close }.tap { Shop.send_part } }
       io = StringIO.new
       get(stack { Shop.serve; [200, {}, stream.new] })[2].call(io)
       sleep 0.01 until io.closed?
       sleep 0.01 until RESULTS.any?
-      p found
+      all << found
       io = StringIO.new
       get(stack { Shop.serve; [200, { "rack.hijack" => ->(it) { Shop.send_part; Thread.new { sleep 0.05; it.close } } }, []] })[1]["rack.hijack"].call(io)
       sleep 0.01 until RESULTS.any?
-      p found
+      all << found
       io = StringIO.new
       get(stack { |env| Shop.serve; env["rack.hijack"].call.then { |it| Shop.send_part; it.close }; [-1, {}, []] }, "rack.hijack": -> { io })
-      p found, open_sessions
+      print_json(found: all << found, open: open_sessions)
     RUBY
   end
 
   it "lets exceptions and throws pass, ends the profile with them, and gives back what it took" do
-    expect(run(<<~RUBY)).to eq("RuntimeError: no\n:halted\n[[\"asked\", [\"Shop.serve\"]], [\"asked\", [\"Shop.serve\"]]]\n[nil, nil]\n0\n")
-      puts error { get(stack { Shop.serve; raise "no" }) }
-      p(catch(:halt) { get(stack { Shop.serve; throw :halt, :halted }) })
-      p found
+    expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", found: [["asked", ["Shop.serve"]]] * 2, refused: [nil, nil], open: 0)
+      raised = error { get(stack { Shop.serve; raise "no" }) }
+      thrown = catch(:halt) { get(stack { Shop.serve; throw :halt, :halted }) }
+      profiles = found
       app = stack(concurrency: 1) { Shop.serve; [200, {}, ["x"]] }
-      p Array.new(2) { get(app)[1]["x-profiler-refused"] }
-      p open_sessions
+      print_json(raised: raised, thrown: thrown, found: profiles, refused: Array.new(2) { get(app)[1]["x-profiler-refused"] }, open: open_sessions)
     RUBY
   end
 
   it "changes neither the response nor an outer profile where it denies" do
-    expect(run(<<~RUBY)).to eq("true\n[[\"slow\", [\"Shop.serve\"]]]\n[[\"slow\", [\"Shop.serve\"]]]\n0\n")
+    expect(run_json(<<~RUBY)).to eq(untouched: true, found: [[["slow", ["Shop.serve"]]]] * 2, open: 0)
       body, headers = ["x"].freeze, { "a" => "b" }.freeze
       app = stack { Shop.serve; [200, headers, body] }
       response = get(app, "nobody")
-      p response.zip([200, headers, body]).all? { |got, gave| got.equal?(gave) }, found
+      denied = found
       # What a client sends is no question to be answered further inside.
       get(app, "admin", "", "HTTP_PROFILER.ON_DEMAND": "cpu", HTTP_PROFILER_ON_DEMAND: "cpu")
-      p found, open_sessions
+      print_json(untouched: response.zip([200, headers, body]).all? { |got, gave| got.equal?(gave) }, found: [denied, found], open: open_sessions)
     RUBY
   end
 
   it "shows profiles without profiling these requests" do
-    expect(run(<<~RUBY)).to eq("\"image/svg+xml\"\n\"app\"\n[\"slow\"]\n0\n")
+    expect(run_json(<<~RUBY)).to eq(type: "image/svg+xml", denied: "app", reasons: ["slow"], open: 0)
       # Gives back what the profiles are of.
       store = Class.new { def store(result) = RESULTS << result; def fetch(_id) = RESULTS.first&.profile }.new
       app = stack(out: store) { Shop.serve; [200, {}, ["app"]] }
       get(app, "nobody", "")
-      p get(app, "admin", "profile=last")[1]["content-type"], get(app, "nobody", "profile=last")[2][0]
+      type, denied = get(app, "admin", "profile=last")[1]["content-type"], get(app, "nobody", "profile=last")[2][0]
       RESULTS.pop
-      p RESULTS.map { |it| it.reason.to_s }, open_sessions
+      print_json(type: type, denied: denied, reasons: RESULTS.map(&:reason), open: open_sessions)
     RUBY
   end
 
   it "runs the app outside of any rescue, also where a profile is refused" do
-    expect(run(<<~RUBY)).to eq("[nil, \"interval: 1 is not an Integer from 50 to 1000000 microseconds\"]\nnil\n")
+    expect(run_json(<<~RUBY)).to eq(refused: "interval: 1 is not an Integer from 50 to 1000000 microseconds", current: nil)
       current = :unset
       app = stack(slower_than: nil) { current = $!; [200, {}, ["x"]] }
-      p [current = nil, get(app, "admin", "profile=cpu;interval=1")[1]["x-profiler-refused"]], current
+      print_json(refused: get(app, "admin", "profile=cpu;interval=1")[1]["x-profiler-refused"], current: current)
     RUBY
   end
 end

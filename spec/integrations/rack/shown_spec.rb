@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 RSpec.describe "A profile shown by Profiler::Middleware" do
   include_context "with a program"
   include_context "with a box"
@@ -19,32 +17,25 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
   RUBY
 
   it "is a flame graph in place of the app's response, by name or as last" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
+    shown = run_json(<<~RUBY)
       app = middleware
       id = get(app, "profile=cpu")[1]["x-profiler-result"]
-      response = get(app, "a=1&profile=\#{id}")
-      p response[0], shows?(response), response[1]["content-length"].to_i == response[2][0].bytesize
-      puts response[1].values_at("content-type", "cache-control", "x-content-type-options", "content-security-policy")
-      p shows?(get(app, "profile=last")), CALLS
-      other = middleware.then { |it| get(it, "profile=cpu") }[1]["x-profiler-result"]
-      p [id, other].sort == [id, other], get(app, "profile=last")[2] == get(app, "profile=\#{other}")[2]
+      status, headers, body = response = get(app, "a=1&profile=\#{id}")
+      last = shows?(get(app, "profile=last"))
+      calls = CALLS.dup
+      other = get(middleware, "profile=cpu")[1]["x-profiler-result"]
+      print_json(status: status, headers: headers, bytes: body[0].bytesize, shows: [shows?(response), last], calls: calls, ids: [id, other],
+                 newest: get(app, "profile=last")[2] == get(app, "profile=\#{other}")[2])
     RUBY
-      200
-      true
-      true
-      image/svg+xml
-      no-store
-      nosniff
-      default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts
-      true
-      ["profile=cpu"]
-      true
-      true
-    TEXT
+    expect(shown).to include(status: 200, shows: [true, true], calls: ["profile=cpu"], ids: shown[:ids].sort, newest: true)
+    expect(shown[:headers].transform_keys(&:to_s)).to include(
+      "content-length" => shown[:bytes].to_s, "content-type" => "image/svg+xml", "cache-control" => "no-store", "x-content-type-options" => "nosniff",
+      "content-security-policy" => "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts"
+    )
   end
 
   it "is waited for while it is written, so that last is never stale" do
-    expect(run(<<~RUBY)).to eq("true\ntrue\ntrue\n")
+    expect(run_json(<<~RUBY)).to eq(shows: [true, true], ids: 2, same: [true, true])
       Profiler::Middleware # which loads what it needs
       class Slow < Profiler::Recording::Directory
         def store(result) = (sleep 0.3; super)
@@ -54,41 +45,39 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
         _status, headers, body = get(app, "profile=cpu")
         closing = Thread.new { body.close }
         last = get(app, "profile=last")
-        p shows?(last)
         closing.join
-        [headers["x-profiler-result"], last[2]]
+        [headers["x-profiler-result"], last]
       end
-      p pictures.map(&:first).uniq.size == 2 && pictures.all? { |id, picture| get(app, "profile=\#{id}")[2] == picture }
+      print_json(shows: pictures.map { |_id, last| shows?(last) }, ids: pictures.map(&:first).uniq.size,
+                 same: pictures.map { |id, last| get(app, "profile=\#{id}")[2] == last[2] })
     RUBY
   end
 
   it "is not visible without permission, and only the middleware's own profiles are" do
-    expect(run(<<~RUBY)).to eq(<<~TEXT)
+    seen = run_json(<<~RUBY)
+      refusal = ->(app, query = "profile=last", **env) { get(app, query, **env)[1]["x-profiler-refused"] }
       open = middleware
-      p get(open, "profile=last")[1].to_a
+      none = get(open, "profile=last")[1]
       id = get(open, "profile=cpu")[1]["x-profiler-result"]
-      closed = middleware(token: "a token that nobody guesses")
-      p [id, "last"].map { |it| get(closed, "profile=\#{it}").drop(1).map(&:to_a) }.uniq
-      p shows?(get(closed, "profile=last", HTTP_X_PROFILER_TOKEN: "a token that nobody guesses"))
+      token = "a token that nobody guesses"
+      closed = middleware(token: token)
+      denied = [id, "last"].map { |it| get(closed, "profile=\#{it}").drop(1) }
+      permitted = shows?(get(closed, "profile=last", HTTP_X_PROFILER_TOKEN: token))
       FileUtils.cp("\#{OUT}/\#{id}", "\#{OUT}/../20261122T003012.123-4711-9f86d081.pb.gz")
       FileUtils.cp("\#{OUT}/\#{id}", "\#{OUT}/plain.pb.gz")
-      p ["20261122T003012.123-4711-9f86d081.pb.gz", "20261122T003012.123-4711-9f86d081./../../x", "../20261122T003012.123-4711-9f86d081.pb.gz", "plain.pb.gz",
-         "\#{id}%0a", "..%2f\#{id}"].map { |it| get(open, "profile=\#{it}").then { |response| [response[2], response[1].size] } }.uniq
-      p get(open, "profile=last", method: "POST")[1]["x-profiler-refused"]
+      others = ["20261122T003012.123-4711-9f86d081.pb.gz", "20261122T003012.123-4711-9f86d081./../../x", "../20261122T003012.123-4711-9f86d081.pb.gz", "plain.pb.gz",
+                "\#{id}%0a", "..%2f\#{id}"].map { |it| get(open, "profile=\#{it}")[2] }
+      post = refusal[open, method: "POST"]
       File.write("\#{OUT}/\#{id}", "not a profile")
-      p get(open, "profile=\#{id}")[1]["x-profiler-refused"]
+      damaged = refusal[open, "profile=\#{id}"]
       File.chmod(0777, OUT)
-      p get(open, "profile=last")[1]["x-profiler-refused"].sub(OUT, "OUT")
-      p get(Profiler::Middleware.new(APP, out: ->(_) {}), "profile=last")[1]["x-profiler-refused"]
+      print_json(none: none, denied: denied, permitted: permitted, others: others, post: post, damaged: damaged, writable: refusal[open].sub(OUT, "OUT"),
+                 elsewhere: refusal[Profiler::Middleware.new(APP, out: ->(_) {})])
     RUBY
-      [["a", "b"], ["x-profiler-refused", "no such profile"]]
-      [[[["a", "b"]], ["app"]]]
-      true
-      [[["app"], 2], [["app"], 1]]
-      "\\"last\\" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)"
-      "profiles in this format cannot be shown"
-      "out: OUT can be written to by others"
-      "no such profile"
-    TEXT
+    expect(seen).to eq(
+      none: { a: "b", "x-profiler-refused": "no such profile" }, denied: [[{ a: "b" }, ["app"]]] * 2, permitted: true, others: [["app"]] * 6,
+      post: '"last" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', damaged: "profiles in this format cannot be shown",
+      writable: "out: OUT can be written to by others", elsewhere: "no such profile"
+    )
   end
 end
