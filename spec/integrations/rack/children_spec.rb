@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 # A request may fork. What the child does is the child's.
 RSpec.describe "A profiled request that forks" do
   include_context "with a program"
@@ -14,15 +12,17 @@ RSpec.describe "A profiled request that forks" do
     "a shell" => 'system("true"); `true`'
   }
 
+  let(:env) { { "RACK_ENV" => "development", "RAILS_ENV" => nil } }
+  let(:prelude) { 'REQUEST = { "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu" }.freeze' }
+
   def served(way)
-    JSON.parse(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil }), symbolize_names: true)
-      require "json"
+    run_json(<<~RUBY, env: env)
       def own = burn(80)
       def childs = burn(80)
       way = -> { #{way} }
       app = Profiler::Middleware.new(->(env) { own; way.(); own; [200, {}, [Process.pid.to_s]] }, out: #{in_box("out").inspect})
-      get = -> { app.call("REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu") }
       sole = Process.pid
+      get = -> { app.call(REQUEST.dup) }
       get.()
       unless Process.pid == sole # the child serves as well, by itself
         served = get.()[0] == 200
@@ -35,8 +35,7 @@ RSpec.describe "A profiled request that forks" do
       Process.waitall
       profiles = Dir["#{in_box("out")}/*"].map { |file| Profiler::Profile.load(file) }
       ms = ->(rows) { rows.sum(&:cpu) / 1_000_000 }
-      childs = ->(row) { row.frames.any? { |it| it.name == "Object#childs" } }
-      puts JSON.generate(profiles.map { |it| { parent: it.meta[:pid] == sole, childs: ms.(it.samples.select(&childs)), own: ms.(it.samples.reject(&childs)) } })
+      print_json(profiles.map { |it| samples_in(it, "Object#childs").then { |rows| { parent: it.meta[:pid] == sole, childs: ms.(rows), own: ms.(it.samples) - ms.(rows) } } })
     RUBY
   end
 
@@ -59,18 +58,18 @@ RSpec.describe "A profiled request that forks" do
   end
 
   it "ends in a child that begins another one" do
-    expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[2, false]\n[1, false]\n")
+    out = run(<<~RUBY, env: env)
       results = []
-      get = -> { @app.call("REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu") }
       served = 0
       serve = lambda do |_env|
-        get.() if (served += 1) == 1 && fork.nil?
+        @app.call(REQUEST.dup) if (served += 1) == 1 && fork.nil?
         [200, {}, []]
       end
       @app = Profiler::Middleware.new(serve, out: ->(it) { results << it })
-      get.()
+      @app.call(REQUEST.dup)
       Process.waitall
-      p [results.size, Profiler.running?]
+      print_json([results.size, Profiler.running?])
     RUBY
+    expect(out.lines.map { |line| JSON.parse(line) }).to eq([[2, false], [1, false]]) # the child's, then the parent's
   end
 end

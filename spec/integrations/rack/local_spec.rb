@@ -30,30 +30,39 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     ensure
       $stderr = silently
     end
+    # Those of the values that give a profile.
+    def profiled(name, values) = values.select { |it| profiled?(name => it) }
   RUBY
 
   it "profiles requests that come straight from this machine, by whatever name it is called" do
-    expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[true]\n[true]\n")
-      p ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "::FFFF:127.0.0.1"].map { |it| profiled?("REMOTE_ADDR" => it) }.uniq
-      p [nil, "localhost", "LOCALHOST:3000", "shop.localhost:3000", "shop.test", "127.0.0.1:1", "[::1]:9292", "0.0.0.0:3000"].map { |it| profiled?("HTTP_HOST" => it) }.uniq
+    addresses = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "::FFFF:127.0.0.1"]
+    hosts = [nil, "localhost", "LOCALHOST:3000", "shop.localhost:3000", "shop.test", "127.0.0.1:1", "[::1]:9292", "0.0.0.0:3000"]
+    expect(run_json(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq([addresses, hosts])
+      print_json([profiled("REMOTE_ADDR", #{addresses.inspect}), profiled("HTTP_HOST", #{hosts.inspect})])
     RUBY
   end
 
   it "profiles nothing for other addresses and names, through a proxy, or in another environment" do
-    expect(run(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })).to eq("[false]\n" * 6)
-      p [nil, "", "192.0.2.1", "10.0.0.1", "128.0.0.1", "1.127.0.0.1", "127.0.0.1.example.org", "127.0.0.1, 192.0.2.1", "127.0.0.1\\n192.0.2.1", "::2",
-         "::ffff:192.0.2.1", "fe80::1", "unix:", "localhost"].map { |it| profiled?("REMOTE_ADDR" => it) }.uniq
-      p ["example.org", "localhost.example.org", "127.0.0.1.example.org", "127.example.org", "xlocalhost", "localhost, example.org", "192.0.2.1", "",
-         "localhost\\nexample.org"].map { |it| profiled?("HTTP_HOST" => it) }.uniq
+    profiled, tried = run_json(<<~RUBY, env: { "RACK_ENV" => "development", "RAILS_ENV" => nil })
+      tried = {
+        "REMOTE_ADDR" => [nil, "", "192.0.2.1", "10.0.0.1", "128.0.0.1", "1.127.0.0.1", "127.0.0.1.example.org", "127.0.0.1, 192.0.2.1", "127.0.0.1\\n192.0.2.1", "::2",
+                          "::ffff:192.0.2.1", "fe80::1", "unix:", "localhost"],
+        "HTTP_HOST" => ["example.org", "localhost.example.org", "127.0.0.1.example.org", "127.example.org", "xlocalhost", "localhost, example.org", "192.0.2.1", "",
+                        "localhost\\nexample.org"],
+        "SERVER_PROTOCOL" => ["HTTP/1.0"], "HTTP_VERSION" => ["HTTP/1.0", "HTTP/1.0, HTTP/1.1"]
+      }
       proxies = %w[X_FORWARDED_FOR X_FORWARDED_HOST X_FORWARDED_PROTO FORWARDED X_REAL_IP X_CLIENT_IP TRUE_CLIENT_IP CF_CONNECTING_IP VIA X_ORIGINAL_HOST]
-      p proxies.flat_map { |name| ["127.0.0.1", "", "localhost"].map { |it| profiled?("HTTP_\#{name}" => it) } }.uniq
-      p [["SERVER_PROTOCOL", "HTTP/1.0"], ["HTTP_VERSION", "HTTP/1.0"], ["HTTP_VERSION", "HTTP/1.0, HTTP/1.1"]].map { |name, it| profiled?(name => it) }.uniq
-      p(%w[RAILS_ENV APP_ENV HANAMI_ENV].map { |name| ENV[name] = "production"; profiled?({}).tap { ENV.delete(name) } }.uniq)
+      proxies.each { |name| tried["HTTP_\#{name}"] = ["127.0.0.1", "", "localhost"] }
+      profiled = tried.flat_map { |name, values| profiled(name, values).map { |it| [name, it] } }
+      profiled += %w[RAILS_ENV APP_ENV HANAMI_ENV].select { |name| ENV[name] = "production"; profiled?({}).tap { ENV.delete(name) } }
+      plain = profiled?({})
       module Rails
         def self.env = Struct.new(:development?).new(false)
       end
-      p [profiled?({})]
+      print_json([profiled, [tried.size, plain, profiled?({})]])
     RUBY
+    expect(profiled).to eq([])
+    expect(tried).to eq([14, true, false])
   end
 
   it "says once on stderr why a request was not profiled" do

@@ -1,68 +1,57 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "../../support/tools"
 
 RSpec.describe "config.profiler.permit" do
   include_context "with a box"
+  include_context "with a program"
   include Tools
 
   let(:by_session) { '->(env) { ActionDispatch::Request.new(env).session[:role] == "admin" }' }
 
-  def members(code, permit: by_session, prepare: "")
+  def members(code, permit: by_session, prepare: "", **options)
     need_library "rails"
     env = { "BOX" => box, "PERMIT" => permit, "PREPARE" => prepare }
-    ruby_child("-e", "require 'rack/mock'\nrequire #{File.join(__dir__, "apps/members.rb").inspect}\n$VERBOSE = false\n#{code}", env: env, ruby_options: ["-W0"]).tap do |it|
-      expect(it.status).to be_success, it.err
-    end
+    run_json("require 'rack/mock'\nrequire #{File.join(__dir__, "apps/members.rb").inspect}\n$VERBOSE = false\n#{code}", env: env, ruby_options: ["-W0"], **options)
   end
 
+  let(:prelude) { 'COUNTS = %w[/count /count?profile=cpu /count].freeze' }
+
   it "can read the session: permitted users get profiles and the names of slow requests" do
-    result = members(<<~'RUBY', prepare: "config.profiler.slower_than = 1")
+    seen = members(<<~'RUBY', prepare: "config.profiler.slower_than = 1")
       admin, member = %w[admin member].map { |role| Browser.new.tap { |it| it.get("/login?role=#{role}") } }
       stored.each { |it| File.delete(it) } # the first requests can be slow
-      %w[/page /parts].each do |path|
+      pages = %w[/page /parts].map do |path|
         status, headers, text = admin.get("#{path}?profile=cpu")
-        p [status, text, stacks(headers).any? { |it| it.include?("Work.burn") }]
+        [status, text, stacks(headers).any? { |it| it.include?("Work.burn") }]
       end
-      status, headers, text = admin.get("/page?profile=last")
-      p [status, headers["content-type"], text.include?("Work.burn")]
-      p admin.get("/page?profile=cpu;interval=1")[1]["x-profiler-refused"]
-      status, headers, = admin.get("/broken?profile=cpu")
-      p [status, labels(headers)], stored.size
-      p [admin, member, Browser.new].map { |it| it.get("/slow")[1].key?("x-profiler-result") }
-      p stored.size, ObjectSpace.each_object(Profiler::Session).any?(&:running?)
+      _, headers, text = admin.get("/page?profile=last")
+      refused = admin.get("/page?profile=cpu;interval=1")[1]["x-profiler-refused"]
+      status, broken, = admin.get("/broken?profile=cpu")
+      before = stored.size
+      named = [admin, member, Browser.new].map { |it| it.get("/slow")[1].key?("x-profiler-result") }
+      print_json(pages: pages, last: [headers["content-type"], text.include?("Work.burn")], refused: refused, broken: [status, labels(broken)], named: named,
+                 stored: [before, stored.size], running: ObjectSpace.each_object(Profiler::Session).count(&:running?))
     RUBY
-    expect(result.out).to eq(<<~TEXT)
-      [200, "page", true]
-      [200, "part\\npart\\npart\\n", true]
-      [200, "image/svg+xml", true]
-      "interval: 1 is not an Integer from 50 to 1000000 microseconds"
-      [500, [["500", "pages#broken"]]]
-      3
-      [true, false, false]
-      6
-      false
-    TEXT
-    expect(result.err).to eq("")
+    expect(seen).to eq(pages: [[200, "page", true], [200, "part\n" * 3, true]], last: ["image/svg+xml", true],
+                       refused: "interval: 1 is not an Integer from 50 to 1000000 microseconds", broken: [500, [%w[500 pages#broken]]],
+                       named: [true, false, false], stored: [3, 6], running: 0)
   end
 
   it "leaves no trace in response and session where it denies" do
-    result = members(<<~'RUBY')
+    seen = members(<<~'RUBY')
       member = Browser.new
       member.get("/login?role=member")
-      { "member" => member, "nobody" => Browser.new, "forger" => Browser.new("_members_app_session=forged; role=admin") }.each do |who, browser|
+      same = [member, Browser.new, Browser.new("_members_app_session=forged; role=admin")].map do |browser|
         plain = browser.get("/page")
         asked = ["/page?profile=cpu", "/page?profile=last", "/page?profile=cpu;nonsense=1"].map { |it| browser.get(it) }
         asked << browser.get("/page", "HTTP_X_PROFILE" => "cpu")
-        puts "#{who}: #{asked.uniq == [plain]} #{plain[1].key?("set-cookie")}"
+        [asked.count(plain), plain[1].key?("set-cookie")]
       end
-      p %w[/count /count?profile=cpu /count].map { |it| member.get(it)[2] }
-      p member.get("/echo?profile=cpu", method: "POST", params: { said: "heard" })[2]
-      p stored, ObjectSpace.each_object(Profiler::Session).count
+      print_json(same: same, counts: COUNTS.map { |it| member.get(it)[2] }, echo: member.get("/echo?profile=cpu", method: "POST", params: { said: "heard" })[2],
+                 stored: stored, sessions: ObjectSpace.each_object(Profiler::Session).count)
     RUBY
-    expect(result.out).to eq("member: true false\nnobody: true false\nforger: true false\n[\"1\", \"2\", \"3\"]\n\"heard\"\n[]\n0\n")
-    expect(result.err).to eq("")
+    expect(seen).to eq(same: [[4, false]] * 3, counts: %w[1 2 3], echo: "heard", stored: [], sessions: 0)
   end
 
   it "changes nothing, whatever it does with the session, the parameters and by raising" do
@@ -76,55 +65,52 @@ RSpec.describe "config.profiler.permit" do
       "->(env) { throw :warden }" => "",
       "->(env) { env.fetch('warden') }" => "KeyError: key not found: \"warden\"",
     }.each do |permit, error|
-      result = members(<<~'RUBY', permit: permit)
+      lost = error.empty? ? "" : "[profiler] a profile was lost: #{error}\n"
+      seen = members(<<~'RUBY', permit: permit, err: eq(lost))
         member = Browser.new
         member.get("/login?role=member")
         plain = member.get("/page")
-        p member.get("/page?profile=cpu") == plain
-        p %w[/count /count?profile=cpu /count].map { |it| member.get(it)[2] }
-        p member.get("/echo?profile=cpu", method: "POST", params: { said: "heard" })[2]
-        p stored
+        print_json(same: member.get("/page?profile=cpu") == plain, counts: COUNTS.map { |it| member.get(it)[2] },
+                   echo: member.get("/echo?profile=cpu", method: "POST", params: { said: "heard" })[2], stored: stored)
       RUBY
-      expect(result.out).to eq("true\n[\"1\", \"2\", \"3\"]\n\"heard\"\n[]\n"), permit
-      expect(result.err).to eq(error.empty? ? "" : "[profiler] a profile was lost: #{error}\n"), permit
+      expect(seen).to eq(same: true, counts: %w[1 2 3], echo: "heard", stored: []), permit
     end
   end
 
   it "begins no profile before it permits one, whatever the load" do
-    result = members(<<~'RUBY', prepare: "config.profiler.rate = 3; config.profiler.sample_rate = 0", permit: '->(env) { ActionDispatch::Request.new(env).session[:role] == "admin" }')
+    expect(members(<<~'RUBY', prepare: "config.profiler.rate = 3; config.profiler.sample_rate = 0")).to eq(denied: 0, named: true, begun: 1)
       begun = 0
       Profiler::Middleware.name
       Profiler::Recording.prepend(Module.new { define_method(:initialize) { |*args| begun += 1; super(*args) } })
       50.times { Browser.new.get("/page?profile=cpu") }
-      p begun
+      denied = begun
       admin = Browser.new
       admin.get("/login?role=admin")
-      p admin.get("/page?profile=cpu")[1].key?("x-profiler-result"), begun
+      print_json(denied: denied, named: admin.get("/page?profile=cpu")[1].key?("x-profiler-result"), begun: begun)
     RUBY
-    expect(result.out).to eq("0\ntrue\n1\n")
   end
 
   it "gives a request only the requested profile where all are watched" do
-    result = members(<<~'RUBY', prepare: "config.profiler.slower_than = 0.01")
+    stored, named, burns = members(<<~'RUBY', prepare: "config.profiler.slower_than = 0.01")
       admin = Browser.new
       admin.get("/login?role=admin")
       stored.each { |it| File.delete(it) }
       _, headers, = admin.get("/parts?profile=cpu")
-      p stored.size, stacks(headers).count { |it| it.include?("Work.burn") } > 0, File.basename(stored[0]) == headers["x-profiler-result"]
+      print_json([stored.map { |it| File.basename(it) }, headers["x-profiler-result"], stacks(headers).count { |it| it.include?("Work.burn") }])
     RUBY
-    expect(result.out).to eq("1\ntrue\ntrue\n")
+    expect(stored).to eq([named])
+    expect(burns).to be_positive
   end
 
   it "can be set in config/initializers" do
     Dir.mkdir(in_box("config"))
     Dir.mkdir(in_box("config/initializers"))
     File.write(in_box("config/initializers/profiler.rb"), "Rails.application.config.profiler.permit = #{by_session}\n")
-    result = members(<<~'RUBY', permit: nil)
+    expect(members(<<~'RUBY', permit: nil)).to eq([true, false])
       admin = Browser.new
       admin.get("/login?role=admin")
-      p admin.get("/page?profile=cpu")[1].key?("x-profiler-result"), Browser.new.get("/page?profile=cpu")[1].key?("x-profiler-result")
+      print_json([admin, Browser.new].map { |it| it.get("/page?profile=cpu")[1].key?("x-profiler-result") })
     RUBY
-    expect(result.out).to eq("true\nfalse\n")
   end
 
   # Devise puts Warden at the end of the stack, as here.
@@ -142,7 +128,7 @@ RSpec.describe "config.profiler.permit" do
     RUBY
     permits = ['->(env) { env["warden"]&.user == "admin" }', '->(env) { env["warden"].authenticate!; env["warden"].user == "admin" }']
     permits.each do |permit|
-      result = members(<<~'RUBY', prepare: prepare, permit: permit)
+      seen = members(<<~'RUBY', prepare: prepare, permit: permit)
         class PagesController
           def login
             request.env["warden"].set_user(params[:role])
@@ -159,13 +145,11 @@ RSpec.describe "config.profiler.permit" do
         admin.get("/login?role=admin")
         member.get("/login?role=member")
         locked.get("/login?role=locked")
-        p stacks(admin.get("/page?profile=cpu")[1]).any? { |it| it.include?("Work.burn") }
-        p %w[/count /count?profile=cpu /count].map { |it| member.get(it)[2] }
-        p [member, locked, nobody].map { |it| it.get("/page") == it.get("/page?profile=cpu") }
-        p stored.size
+        profiled = stacks(admin.get("/page?profile=cpu")[1]).any? { |it| it.include?("Work.burn") }
+        print_json(profiled: profiled, counts: COUNTS.map { |it| member.get(it)[2] },
+                   same: [member, locked, nobody].map { |it| it.get("/page") == it.get("/page?profile=cpu") }, stored: stored.size)
       RUBY
-      expect(result.out).to eq("true\n[\"2\", \"3\", \"4\"]\n[true, true, true]\n1\n"), permit
-      expect(result.err).to eq("")
+      expect(seen).to eq(profiled: true, counts: %w[2 3 4], same: [true, true, true], stored: 1), permit
     end
   end
 end
