@@ -29,12 +29,39 @@ RSpec.describe "Profile.load" do
 
   def refusal(content)
     File.binwrite(in_box("bomb.pb.gz"), Zlib.gzip(content, level: 9))
-    run("puts error { Profiler::Profile.load('bomb.pb.gz') }", chdir: box).sub(/ \d+ bytes$/, "")
+    run_json("print_json(error { Profiler::Profile.load('bomb.pb.gz') })", chdir: box).sub(/ \d+ bytes$/, "")
+  end
+
+  # Runs a program whose main thread is raised at while it computes +question+.
+  #
+  # @return [String] the exception, and how many threads are left
+  def interrupted(question, prepare, turns: 3)
+    run_json(<<~RUBY, chdir: box)
+      #{prepare}
+      asking = false
+      seen = 0
+      main = Thread.current
+      watcher = Thread.new do
+        sleep 0.001 until asking
+        sleep 0.001 while asking && (seen += 1) < #{turns}
+        main.raise("enough") if asking
+      end
+      raised = error {
+        asking = true
+        begin
+          #{question}
+        ensure
+          asking = false
+        end
+      }
+      watcher.join
+      print_json([raised, Thread.list.size])
+    RUBY
   end
 
   it "refuses a small file that expands too much" do
-    frames = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its stacks have too many frames for\n"
-    texts = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its names and labels are too long together for\n"
+    frames = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its stacks have too many frames for"
+    texts = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its names and labels are too long together for"
     bomb = pprof(lines: 90_000, samples: 90_000)
     expect(Zlib.gzip(bomb, level: 9).bytesize).to be < 3_000
     expect(refusal(bomb)).to eq(frames)
@@ -43,62 +70,23 @@ RSpec.describe "Profile.load" do
 
   it "refuses to write a text that repeats names to gigabytes" do
     File.binwrite(in_box("long.pb"), pprof(lines: 90_000, samples: 1, name: "m" * 1_000_000))
-    expect(run(<<~RUBY, chdir: box)).to eq("folded: Profiler::FormatError\nsvg: Profiler::FormatError\n[\"long.pb\"]\n")
+    expect(run_json(<<~RUBY, chdir: box)).to match([/\AProfiler::FormatError: /] * 2)
       long = Profiler::Profile.load("long.pb")
-      %w[folded svg].each { |it| puts "\#{it}: \#{error { long.save("a.\#{it}") }[/\\A[\\w:]+/].delete_suffix(":")}" }
-      p Dir.children(".")
+      print_json(%w[folded svg].map { |it| error { long.save("a.\#{it}") } })
     RUBY
+    expect(files).to eq(["long.pb"])
   end
 
   it "lets other threads run, and ends on their exceptions" do
     # Not refused: many lines of few stacks.
     File.write(in_box("long.folded"), (1..200).map { |it| "main;#{"a;" * it}b #{it}\n" }.join * 2_000)
-    expect(run(<<~RUBY, chdir: box)).to eq("RuntimeError: enough\n1\n")
-      reading = false
-      seen = 0
-      main = Thread.current
-      bytes = File.binread("long.folded")
-      watcher = Thread.new do
-        sleep 0.001 until reading
-        sleep 0.001 while reading && (seen += 1) < 5
-        main.raise("enough") if reading
-      end
-      puts error {
-        reading = true
-        begin
-          Profiler::Native.parse(bytes)
-        ensure
-          reading = false
-        end
-      }
-      watcher.join
-      p Thread.list.size
-    RUBY
+    expect(interrupted("Profiler::Native.parse(bytes)", "bytes = File.binread('long.folded')", turns: 5)).to eq(["RuntimeError: enough", 1])
   end
 
   it "answers questions about a large profile in the same way" do
     File.write(in_box("large.folded"), (1..60_000).map { |it| "main;#{"a;" * (it % 150)}f#{it} 1\n" }.join)
     ["samples", "merge(*[large] * 40)", "dump(:folded)"].each do |question|
-      expect([question, run(<<~RUBY, chdir: box)]).to eq([question, "RuntimeError: enough\n"])
-        large = Profiler::Profile.load("large.folded")
-        asking = false
-        seen = 0
-        main = Thread.current
-        watcher = Thread.new do
-          sleep 0.001 until asking
-          sleep 0.001 while asking && (seen += 1) < 3
-          main.raise("enough") if asking
-        end
-        puts error {
-          asking = true
-          begin
-            large.#{question}
-          ensure
-            asking = false
-          end
-        }
-        watcher.join
-      RUBY
+      expect([question, *interrupted("large.#{question}", "large = Profiler::Profile.load('large.folded')")]).to eq([question, "RuntimeError: enough", 1])
     end
   end
 end

@@ -5,161 +5,134 @@ require_relative "../support/slow_disk"
 RSpec.describe "Profile#save" do
   include SlowDisk
   include_context "with a box"
+  include_context "with a program"
 
   let(:began) { in_box("began") }
   let(:shop) { File.join(Child::ROOT, "spec/fixtures/shop.pb.gz") }
 
-  # Runs a program in a directory +out+ of the box, whose disk takes so many seconds for a write. It has the profile +shop+,
-  # +save+ and +began+, which waits until the disk has begun to write.
-  def program(code, disk: SlowDisk::HANGS, **options)
-    Dir.mkdir(in_box("out")) unless Dir.exist?(in_box("out"))
-    source = <<~RUBY
-      require "profiler"
-      require "timeout"
-      shop = Profiler::Profile.load(#{shop.inspect})
-      define_method(:save) { shop.save("a.pb.gz") }
-      def began = (sleep 0.01 until File.exist?(#{began.inspect})).then { File.delete(#{began.inspect}) }
-      def files = Dir.children(".").map { |it| it.sub(/\\.\\h{8}\\.tmp/, ".tmp") }
-      #{code}
-    RUBY
-    result = ruby_child("-e", source, chdir: in_box("out"), env: slow_disk(disk, began: began), **options)
-    expect(result.status).to be_success, "#{result.status}\n#{result.err}"
-    result.out
+  # What the programs have: the profile +shop+, +save+, +files+, and +began+, which waits until the disk has begun to write.
+  let(:prelude) { <<~RUBY }
+    require "timeout"
+    shop = Profiler::Profile.load(#{shop.inspect})
+    define_method(:save) { shop.save("a.pb.gz") }
+    def began = (sleep 0.01 until File.exist?(#{began.inspect})).then { File.delete(#{began.inspect}) }
+    def files = Dir.children(".").map { |it| it.sub(/\\.\\h{8}\\.tmp/, ".tmp") }.sort
+  RUBY
+
+  # Runs a program in a directory +out+ of the box, whose disk takes so many seconds for a write.
+  def program(code, disk: SlowDisk::HANGS)
+    Dir.mkdir(in_box("out"))
+    run_json(code, chdir: in_box("out"), env: disk ? slow_disk(disk, began: began) : {})
   end
 
   describe "to a place that is no regular file" do
-    def run(code)
-      Dir.mkdir(in_box("out"))
-      result = ruby_child("-e", "require 'profiler'; shop = Profiler::Profile.load(#{shop.inspect}); #{code}", chdir: in_box("out"))
-      expect(result.status).to be_success, result.err
-      result.out
-    end
-
     it "writes to a pipe, and leaves it one" do
-      expect(run(<<~RUBY)).to eq("fifo true")
+      expect(program(<<~RUBY, disk: nil)).to eq(type: "fifo", same: true)
         File.mkfifo("p")
         reading = Thread.new { File.read("p") }
         shop.save("p", format: :text)
-        print File.ftype("p"), " ", reading.value.b == shop.dump(:text).b
+        print_json(type: File.ftype("p"), same: reading.value.b == shop.dump(:text).b)
       RUBY
     end
 
     it "writes to a device, and leaves it one" do
       skip("only root makes devices") unless Process.uid.zero?
-      expect(run(<<~RUBY)).to eq("characterSpecial [\"d\"]")
+      expect(program(<<~RUBY, disk: nil)).to eq(type: "characterSpecial", files: ["d"])
         system("mknod", "d", "c", "1", "3") || abort
         shop.save("d", format: :text)
         Profiler.run(out: "d", format: :text) { Process.wait(fork { }) }
-        print File.ftype("d"), " ", Dir.children(".")
+        print_json(type: File.ftype("d"), files: files)
       RUBY
     end
 
     it "follows a symbolic link, also one to a file that is not there yet" do
-      expect(run(<<~RUBY)).to eq("link true\nlink true\n")
+      expect(program(<<~RUBY, disk: nil)).to eq([["link", true]] * 2)
         File.symlink("there.txt", "a.txt")
-        2.times do
-          shop.save("a.txt")
-          puts "\#{File.lstat("a.txt").ftype} \#{File.binread("there.txt") == shop.dump(:text).b}"
-        end
+        print_json(Array.new(2) { shop.save("a.txt"); [File.lstat("a.txt").ftype, File.binread("there.txt") == shop.dump(:text).b] })
       RUBY
     end
   end
 
   it "lets other threads run" do
-    expect(program(<<~RUBY)).to eq(%(["a.tmp"] true\n[]\n))
+    expect(program(<<~RUBY)).to eq(during: ["a.pb.gz.tmp"], alive: true, after: [])
       saving = Thread.new { save }
       began
-      puts "\#{files.map { |it| it.sub(".pb.gz", "") }} \#{saving.alive?}"
+      during, alive = files, saving.alive?
       saving.kill.join
-      p files
+      print_json(during: during, alive: alive, after: files)
     RUBY
   end
 
   it "ends on an exception from outside, passes it on, and leaves no temporary file" do
-    expect(program(<<~RUBY)).to eq(<<~OUT)
-      def error = yield.then { "none" } rescue "\#{$!.class}: \#{$!.message}"
-      puts error { Timeout.timeout(0.2) { save } }, files.inspect
+    ends = program(<<~RUBY)
+      ends = [[error { Timeout.timeout(0.2) { save } }, files]]
       began
       saver = Thread.new { error { save } }
       began
       saver.raise(ArgumentError, "from outside")
-      puts saver.value, files.inspect
-      main = Thread.current
+      ends << [saver.value, files]
       Thread.new { began; Process.kill(:INT, Process.pid) }
       begin
         save
-      rescue Interrupt
-        puts "interrupted", files.inspect
+      rescue Interrupt => e
+        ends << [e.class.name, files]
       end
-      puts catch(:out) { trap(:USR1) { throw :out, "thrown" }; Process.kill(:USR1, Process.pid); save; "saved" }, files.inspect
+      ends << [catch(:out) { trap(:USR1) { throw :out, "thrown" }; Process.kill(:USR1, Process.pid); save; "saved" }, files]
+      print_json(ends)
     RUBY
-      Timeout::Error: execution expired
-      []
-      ArgumentError: from outside
-      []
-      interrupted
-      []
-      thrown
-      []
-    OUT
+    expect(ends).to eq(["Timeout::Error: execution expired", "ArgumentError: from outside", "Interrupt", "thrown"].map { |it| [it, []] })
   end
 
   it "continues after a trapped signal, and where interrupts are deferred" do
-    expect(program(<<~RUBY, disk: "1")).to eq("trapped\n[\"a.pb.gz\"] 600\nput off\n[\"b.pb.gz\", \"a.pb.gz\"]\n")
-      trap(:USR1) { puts "trapped" }
+    expect(program(<<~RUBY, disk: "1")).to eq(trapped: true, first: ["a.pb.gz"], mode: "600", raised: "RuntimeError: put off", both: %w[a.pb.gz b.pb.gz])
+      trapped = false
+      trap(:USR1) { trapped = true }
       Thread.new { began; Process.kill(:USR1, Process.pid) }
       save
-      puts "\#{files} \#{(File.stat("a.pb.gz").mode & 0o777).to_s(8)}"
+      first = files
       saver = Thread.new do
-        Thread.handle_interrupt(RuntimeError => :never) { Thread.current[:ready] = true; shop.save("b.pb.gz") }
-      rescue RuntimeError
-        puts $!.message
+        error { Thread.handle_interrupt(RuntimeError => :never) { Thread.current[:ready] = true; shop.save("b.pb.gz") } }
       end
-      saver.report_on_exception = false
       sleep 0.01 until saver[:ready]
       saver.raise("put off")
-      saver.join
-      p files.sort.reverse
+      raised = saver.value
+      print_json(trapped: trapped, first: first, mode: (File.stat("a.pb.gz").mode & 0o777).to_s(8), raised: raised, both: files)
     RUBY
   end
 
   it "leaves no file of a child that another thread forks meanwhile" do
-    expect(program(<<~RUBY)).to eq("child\n0 [\"a.pb.gz.tmp\"]\n[]\n")
+    expect(program(<<~RUBY)).to eq(status: 0, during: ["a.pb.gz.tmp"], after: [])
       saving = Thread.new { save }
       began
-      pid = fork { puts "child"; $stdout.flush }
-      puts "\#{Process.wait2(pid).last.exitstatus} \#{files}"
+      status = Process.wait2(fork { }).last.exitstatus
+      during = files
       saving.kill.join
-      p files
+      print_json(status: status, during: during, after: files)
     RUBY
   end
 
   it "leaves no file of a child that a trap forks meanwhile" do
-    expect(program(<<~RUBY, disk: "2")).to eq("child Profiler::Error: the process was forked while this was written or computed\n0 true\n[\"a.pb.gz\"]\n")
+    expect(program(<<~RUBY, disk: "2")).to eq(child: ["Profiler::Error: the process was forked while this was written or computed", ["a.pb.gz.tmp"]], parent: ["a.pb.gz"])
       parent = Process.pid
+      reader, writer = IO.pipe
       trap(:USR1) { @child = fork }
       Thread.new { began; Process.kill(:USR1, Process.pid) }
-      begin
-        save
-      rescue Profiler::Error
-        puts "child \#{$!.class}: \#{$!.message}"
-        $stdout.flush
-        exit!(files == ["a.pb.gz.tmp"] ? 0 : 1)
+      raised = error { save }
+      unless Process.pid == parent
+        writer << JSON.generate([raised, files])
+        exit!
       end
-      puts "\#{Process.wait2(@child).last.exitstatus} \#{Process.pid == parent}"
-      p files
+      Process.wait(@child)
+      writer.close
+      print_json(child: JSON.parse(reader.read), parent: files)
     RUBY
   end
 
   it "reports a full disk, and keeps the old file" do
-    expect(program(<<~RUBY, disk: "full")).to eq("Errno::ENOSPC: No space left on device - #{in_box("out")}/a.pb.gz\n[\"a.pb.gz\"] before\n")
+    raised = "Errno::ENOSPC: No space left on device - #{in_box("out")}/a.pb.gz"
+    expect(program(<<~RUBY, disk: "full")).to eq(raised: raised, files: ["a.pb.gz"], text: "before")
       File.write("a.pb.gz", "before")
-      begin
-        save
-      rescue SystemCallError
-        puts "\#{$!.class}: \#{$!.message}"
-      end
-      puts "\#{files} \#{File.read("a.pb.gz")}"
+      print_json(raised: error { save }, files: files, text: File.read("a.pb.gz"))
     RUBY
   end
 

@@ -1,16 +1,15 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "../../support/tools"
 
 RSpec.describe "profiler/rails" do
   include_context "with a box"
+  include_context "with a program"
   include Tools
 
   def rails(code, **env)
     need_library "rails", "sqlite3"
-    result = ruby_child("-e", <<~RUBY, env: env.transform_keys(&:to_s).merge("BOX" => box, "RAILS_ENV" => env.fetch(:RAILS_ENV, "development")), ruby_options: ["-W0"])
-      require "json"
+    run_json(<<~RUBY, env: env.transform_keys(&:to_s).merge("BOX" => box, "RAILS_ENV" => env.fetch(:RAILS_ENV, "development")), ruby_options: ["-W0"], err: be_a(String))
       require "rack/mock"
       require #{File.join(__dir__, "apps/shop.rb").inspect}
       def get(path, env = {})
@@ -22,70 +21,65 @@ RSpec.describe "profiler/rails" do
         body.close if body.respond_to?(:close)
       end
       def profile_of(headers) = Profiler::Profile.load(File.join("\#{Rails.root}/tmp/profiler", headers.to_h.transform_keys(&:downcase).fetch("x-profiler-result")))
-      def labels(profile, name) = profile.by(name).to_h { |it| [it[:name] || it[:value], it[:total]] }
       #{code}
     RUBY
-    expect(result.status).to be_success, result.err
-    result.out
   end
 
   it "labels samples with controller and action, and marks SQL, templates and caches without values", :timed do
-    out = JSON.parse(rails(<<~RUBY))
+    out = rails(<<~RUBY)
       get("/orders/1")
       Rails.cache.clear
       status, headers, text = get("/orders/17?profile=cpu,wall")
       profile = profile_of(headers)
-      rows = profile.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
-      puts JSON.generate(status: status, text: text, endpoints: rows.map { |it| it.labels.slice("endpoint", "method", "status") }.uniq, markers: profile.markers.map(&:name),
-                         longest: profile.markers.map(&:duration).max, burnt: rows.sum(&:cpu))
+      rows = samples_in(profile, "Work.burn")
+      print_json(status: status, text: text, endpoints: rows.map { |it| it.labels.slice("endpoint", "method", "status") }.uniq, markers: profile.markers.map(&:name),
+                 longest: profile.markers.map(&:duration).max, burnt: rows.sum(&:cpu))
     RUBY
-    expect(out.slice("status", "text")).to eq("status" => 200, "text" => "secret name")
-    expect(out["endpoints"]).to eq(["endpoint" => "orders#show", "method" => "GET", "status" => "200"])
-    expect(out["burnt"]).to be_between(20_000_000, 40_000_000) # a tick of 4 ms at each end of two
-    expect(out["markers"]).to include('SQL Order Load: SELECT "orders".* FROM "orders" WHERE "orders"."name" = ? ORDER BY "orders"."id" ASC LIMIT ?')
-      .and include("cache read miss").and include("render template inline template")
-    expect(out["markers"].join).not_to include("secret")
-    expect(out["longest"]).to be > 14_000_000
+    expect(out).to include(status: 200, text: "secret name", endpoints: [{ endpoint: "orders#show", method: "GET", status: "200" }],
+                           burnt: be_between(20_000_000, 40_000_000), longest: be > 14_000_000) # a tick of 4 ms at each end of two
+    expect(out[:markers]).to include('SQL Order Load: SELECT "orders".* FROM "orders" WHERE "orders"."name" = ? ORDER BY "orders"."id" ASC LIMIT ?',
+                                     "cache read miss", "render template inline template")
+    expect(out[:markers].join).not_to include("secret")
   end
 
   it "profiles 404, 500, streamed bodies and ActionController::Live", :timed do
-    out = JSON.parse(rails(<<~RUBY))
+    out = rails(<<~RUBY).transform_keys(&:to_s)
       ask = { "HTTP_X_PROFILE" => "cpu" }
       said = %w[/gone /broken /parts /live /nowhere].to_h do |path|
         Work.used = 0
         status, headers, text = get(path, ask)
         profile = profile_of(headers)
-        burnt = profile.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
-        [path, [status, text, profile.samples.map { |it| it.labels["status"] }.uniq, profile.samples.map { |it| it.labels["endpoint"] }.uniq.compact, burnt.sum(&:cpu) / 1_000_000 - Work.used]]
+        labels = %w[status endpoint].map { |name| profile.samples.map { |it| it.labels[name] }.uniq.compact }
+        [path, [status, *labels, text, samples_in(profile, "Work.burn").sum(&:cpu) / 1_000_000 - Work.used]]
       end
-      puts JSON.generate(said)
+      print_json(said)
     RUBY
-    expect(out["/gone"].values_at(0, 2, 3)).to eq([404, ["404"], ["orders#gone"]])
-    expect(out["/broken"].values_at(0, 2, 3)).to eq([500, ["500"], ["orders#broken"]])
-    expect(out["/nowhere"].values_at(0, 2, 3)).to eq([404, ["404"], []])
-    expect(out["/parts"].first(4)).to eq([200, "part\n" * 3, ["200"], ["orders#parts"]])
-    expect(out["/live"].first(4)).to eq([200, "live\n" * 3, ["200"], ["live#index"]])
+    expect(out.transform_values { |it| it.first(3) }).to eq(
+      "/gone" => [404, ["404"], ["orders#gone"]], "/broken" => [500, ["500"], ["orders#broken"]], "/nowhere" => [404, ["404"], []],
+      "/parts" => [200, ["200"], ["orders#parts"]], "/live" => [200, ["200"], ["live#index"]]
+    )
+    expect(out.values_at("/parts", "/live").map { |it| it[3] }).to eq(["part\n" * 3, "live\n" * 3])
     # What is done between the last tick in a part and its end can count elsewhere: 4 ms, three times.
     expect(out.values_at("/parts", "/live").map(&:last)).to all(be_between(-13, 15))
   end
 
   it "labels jobs, and profiles those whose class is profiled", :timed do
-    out = rails(<<~RUBY)
+    whole, files, mine, cpu = rails(<<~RUBY)
       whole = Profiler.run { PlainJob.perform_now; ImportJob.perform_now }
-      rows = whole.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
-      p rows.map { |it| it.labels.values_at("job", "queue") }.uniq.sort
       files = Dir["\#{Rails.root}/tmp/profiler/*"]
       mine = Profiler::Profile.load(files[0])
-      p files.size, mine.samples.map { |it| it.labels["job"] }.uniq, mine.samples.sum(&:cpu) / 1_000_000 >= 30
+      print_json([samples_in(whole, "Work.burn").map { |it| it.labels.values_at("job", "queue") }.uniq.sort, files.size,
+                  mine.samples.map { |it| it.labels["job"] }.uniq, mine.samples.sum(&:cpu)])
     RUBY
-    expect(out).to eq("[[\"ImportJob\", \"default\"], [\"PlainJob\", \"default\"]]\n1\n[\"ImportJob\"]\ntrue\n")
+    expect([whole, files, mine]).to eq([[%w[ImportJob default], %w[PlainJob default]], 1, ["ImportJob"]])
+    expect(cpu).to be >= 30_000_000
   end
 
   it "does nothing in production unless it is enabled" do
-    out = rails(<<~RUBY, RAILS_ENV: "production")
-      p get("/orders/1?profile=cpu")[1].to_h.keys.grep(/profiler/i), Dir.exist?("\#{Rails.root}/tmp/profiler")
+    expect(rails(<<~RUBY, RAILS_ENV: "production")).to match(status: 200, headers: [], directory: false)
+      status, headers, = get("/orders/1?profile=cpu")
+      print_json(status: status, headers: headers.to_h.keys.grep(/profiler/i), directory: Dir.exist?("\#{Rails.root}/tmp/profiler"))
     RUBY
-    expect(out).to eq("[]\nfalse\n")
   end
 
   it "records bin/rails runner, and booting, in one command" do
