@@ -33,16 +33,18 @@ RSpec.describe "profiler report" do
     expect(rows(profiler_child("report", recorded, "--limit", "2").out).size).to eq 2
     expect(rows(profiler_child("report", "--limit=1", recorded).out).size).to eq 1
     all = JSON.parse(profiler_child("report", recorded, "--json", "--limit", "0").out)["top"]
-    expect(rows(profiler_child("report", recorded, "--limit", "0").out).size).to eq all.size
+    expect(rows(profiler_child("report", recorded, "--limit", "0").out).size).to eq(all.size).and be > 2
   end
 
   it "sorts by total with --sort-total" do
     totals = JSON.parse(profiler_child("report", recorded, "--json", "--sort-total").out)["top"].map { |row| row["total"] }
     own = JSON.parse(profiler_child("report", recorded, "--json").out)["top"].map { |row| row["self"] }
+    expect([totals, own].map { |it| it.uniq.size }).to all be > 2
     expect(totals).to eq totals.sort.reverse
     expect(own).to eq own.sort.reverse
     shown = rows(profiler_child("report", recorded, "--sort-total").out).map { |row| Float(row[/[\d.]+(?=%)/]) }
     expect(shown).to eq shown.sort.reverse
+    expect(shown.size).to eq totals.size
   end
 
   it "prints JSON of a stable shape" do
@@ -51,8 +53,8 @@ RSpec.describe "profiler report" do
     expect(said["file"]).to eq recorded
     expect(said["meta"]).to include("modes" => ["cpu"], "engine" => String)
     expect(said["stats"]).to include("samples" => Integer, "cpu_ns" => Integer, "dropped" => Integer)
-    expect(said["top"]).to all match("name" => String, "path" => String, "first_line" => Integer,
-                                     "self" => Integer, "total" => Integer)
+    expect(said["top"]).to be_any.and all match("name" => String, "path" => String, "first_line" => Integer,
+                                                "self" => Integer, "total" => Integer)
   end
 
   describe "by a label" do

@@ -8,6 +8,7 @@ require_relative "../support/tools"
 # Law 6: a format counts as supported when the field's own tool has read it.
 RSpec.describe "A written file" do
   include Tools
+  include_context "with a program"
 
   before(:context) do
     @directory = Dir.mktmpdir("formats")
@@ -88,13 +89,12 @@ RSpec.describe "A written file" do
   end
 
   it "is read again as what it was" do
-    result = ruby_child("-e", <<~RUBY, file("pb.gz"), file("txt"))
-      require "profiler"
-      profile = Profiler::Profile.load(ARGV[0])
-      puts profile.report == File.read(ARGV[1])
-      puts profile.dump(:pprof) == File.binread(ARGV[0])
-      puts profile.timeline.sum(&:cpu) == profile.samples.sum(&:cpu)
+    report, same, timeline, samples = run_json(<<~RUBY, chdir: @directory)
+      profile = Profiler::Profile.load("cpu.pb.gz")
+      print_json([profile.report, profile.dump(:pprof) == File.binread("cpu.pb.gz"), *[profile.timeline, profile.samples].map { |it| it.sum(&:cpu) }])
     RUBY
-    expect(result.out).to eq("true\ntrue\ntrue\n"), result.err
+    expect(report).to eq(File.read(file("txt")))
+    expect(same).to be(true)
+    expect(timeline).to eq(samples).and be_positive
   end
 end
