@@ -7,14 +7,12 @@ require_relative "../support/tools"
 RSpec.describe "Hostile names" do
   include Tools
 
-  def run(code)
-    result = ruby_child("-e", "require 'profiler'\ndef tick = Profiler::Testing.handler_ns(16)\n#{code}", timeout: 120)
-    expect(result.status).to be_success, result.err
-    result
-  end
+  include_context "with a program"
+
+  let(:prelude) { "def tick = Profiler::Testing.handler_ns(16)" }
 
   it "are found without calling the app" do
-    result = run(<<~RUBY)
+    names = run_json(<<~RUBY)
       module Asked
         %i[name to_s inspect hash == eql? equal? === singleton_class? attached_object superclass instance_method instance_methods
            private_instance_methods instance_of? is_a? kind_of? class object_id target respond_to? method_missing].each do |question|
@@ -36,11 +34,9 @@ RSpec.describe "Hostile names" do
       [Hostile, anonymous, Refining].each { |it| it.singleton_class.prepend(Asked) }
       Hostile.prepend(Module.new { %i[class inspect to_s hash].each { |it| define_method(it) { |*| Kernel.abort("asked") } } })
       profile = Profiler.run(threads: :current) { calls.each(&:call) }
-      puts profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/work|made|own|sub|refined/)
-      puts methods.map { |it| Profiler.name_of(it) }
+      print_json([*profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/work|made|own|sub|refined/), *methods.map { |it| Profiler.name_of(it) }])
     RUBY
-    expect(result.err).to eq("")
-    expect(result.out.lines(chomp: true)).to contain_exactly(
+    expect(names).to contain_exactly(
       "Hostile#work", "Hostile#made", "#<instance of Hostile>.own", "#<anonymous subclass of Hostile>#sub",
       "#<refinement Refining of Hostile>#refined", "Hostile#work", "Hostile#made"
     )
@@ -48,9 +44,9 @@ RSpec.describe "Hostile names" do
 
   # Saves a profile with names of every kind of evil in each format.
   #
-  # @return [Child::Result]
+  # @return [Integer] the number of names
   def save_hostile(box)
-    run(<<~'RUBY' + <<~RUBY)
+    run_json(<<~'RUBY' + <<~RUBY)
       names = ["a\0b", "a\nb 1\n", "a;b", "</script><script>alert(1)</script>", "]]>&lt;", "\xff\xfe".b, "\u202egnp.exe", "\e[31mred", "x" * 100_000, " ", "",
                "é#ü.ö", '"\'`$(rm)', "(garbage collection)", "a\tb", "Foo#bar"]
       class Hostile; end
@@ -64,13 +60,13 @@ RSpec.describe "Hostile names" do
     RUBY
       profile = Profiler.run(threads: :current) { call.call; odd&.each { |it| it.new.work } }
       %w[x.pb.gz x.svg x.folded x.txt].each { |file| profile.save("#{box}/" + file) }
-      p profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Hostile/).size
+      print_json(profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Hostile/).size)
     RUBY
   end
 
   it "break no format and no page" do
     Dir.mktmpdir do |box|
-      expect(Integer(save_hostile(box).out)).to be >= 28
+      expect(save_hostile(box)).to be >= 28
       texts = %w[x.svg x.folded x.txt].to_h { |file| [file, File.read("#{box}/#{file}", encoding: "UTF-8")] }
       texts.each do |file, text|
         expect(text).to be_valid_encoding, file
@@ -79,8 +75,7 @@ RSpec.describe "Hostile names" do
       expect(texts["x.folded"].lines.size).to be >= 28
       expect(texts["x.folded"].lines).to all(match(/\A\S.* \d+\n\z/))
       expect(texts["x.svg"]).not_to include("<script>alert", "]]>&lt;")
-      loaded = ruby_child("-e", "require 'profiler'; p Profiler::Profile.load(ARGV[0]).samples.size > 1", "#{box}/x.pb.gz").out
-      expect(loaded).to eq("true\n")
+      expect(run_json("print_json(Profiler::Profile.load('x.pb.gz').samples.size)", chdir: box)).to be > 1
     end
   end
 

@@ -1,7 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "../support/tools"
+
 # A name is the same in every process, wherever its objects lie and move to.
 RSpec.describe "Method names in many processes" do
+  include Tools
+  include_context "with a program"
+
   def names_of(seed, padding)
     result = ruby_child("spec/programs/random_names.rb", env: { "SEED" => seed.to_s, "PADDING" => padding.to_s }, timeout: 120)
     expect(result.status).to be_success, result.err
@@ -22,8 +27,7 @@ RSpec.describe "Method names in many processes" do
   end
 
   it "survive the garbage collection of their owners" do
-    result = ruby_child("-e", <<~RUBY, timeout: 120)
-      require "profiler"
+    names = run_json(<<~RUBY, timeout: 120)
       GC.auto_compact = true
       profile = Profiler.run(interval: 50) do
         400.times do |turn|
@@ -32,10 +36,8 @@ RSpec.describe "Method names in many processes" do
           GC.compact if turn % 20 == 0
         end
       end
-      puts profile.samples.flat_map { |row| row.frames.map(&:name) }.uniq.grep(/Gone|unknown/)
+      print_json(profile.samples.flat_map { |row| row.frames.map(&:name) }.uniq.grep(/Gone|unknown/))
     RUBY
-    expect(result.status).to be_success, result.err
-    names = result.out.lines(chomp: true)
     expect(names.grep(/#work\z/).size).to be > 10
     expect(names).to all(match(/\AGone\d+#work\z/).or(match(/\A<class:Gone\d+>\z/)))
   end
@@ -45,18 +47,16 @@ RSpec.describe "Method names in many processes" do
       Dir.mkdir("#{views}/posts")
       File.write("#{views}/posts/show.html.erb", "<% tick %><%= render 'posts/row' %>")
       File.write("#{views}/posts/_row.html.erb", "<% [1].each { tick } %>")
+      need_library "action_view"
       names = Array.new(2) do
-        result = ruby_child("-e", <<~RUBY, timeout: 120)
-          begin; require "uri"; require "action_view"; rescue LoadError; puts "none"; exit; end
-          require "profiler"
+        run_json(<<~RUBY, timeout: 120)
+          require "uri"
+          require "action_view"
           def tick = Profiler::Testing.handler_ns(16)
           view = ActionView::Base.with_empty_template_cache.new(ActionView::LookupContext.new([#{views.inspect}]), {}, nil)
           profile = Profiler.run(threads: :current) { view.render(template: "posts/show") }
-          puts profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/html_erb/).sort
+          print_json(profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/html_erb/).sort)
         RUBY
-        skip "ActionView is not installed" if result.out == "none\n"
-        expect(result.err).to eq("")
-        result.out.lines(chomp: true)
       end
       expect(names.uniq.size).to eq(1)
       expect(names.first).to match([/\A#<anonymous subclass of ActionView::Base>#_\w+_posts__row_html_erb\z/, /_posts_show_html_erb\z/])
@@ -71,38 +71,34 @@ RSpec.describe "Method names in many processes" do
         expect(result.status).to be_success, result.err
         file
       end
-      result = ruby_child("-e", <<~RUBY, *files)
-        require "profiler"
-        one, two = ARGV.map { |file| Profiler::Profile.load(file) }
+      functions = run_json(<<~RUBY)
+        one, two = #{files.inspect}.map { |file| Profiler::Profile.load(file) }
         functions = ->(profile) { profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line) }.select { |it| it[1] == "made.rb" }.sort }
-        p functions[one.merge(two)] == functions[one], functions[one].size > 5
+        print_json([one, one.merge(two)].map(&functions))
       RUBY
-      expect(result.out).to eq("true\ntrue\n"), result.err
+      expect(functions[1]).to eq(functions[0])
+      expect(functions[0].size).to be > 5
     end
   end
 
   it "are equal with trim_path: when the app lies elsewhere" do
     reports = Array.new(2) do
       Dir.mktmpdir do |app|
-        File.write("#{app}/app.rb", <<~RUBY)
-          require "profiler"
-          require "set"
+        File.write("#{app}/job.rb", <<~RUBY)
           class Job
             def work = Set.new([1]).each { Profiler::Testing.handler_ns(16) }
           end
-          profile = Profiler.run(threads: :current, trim_path: true) { Job.new.work }
-          puts profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line).join(" ") }.sort
-          puts profile.trim_path.top(limit: 0).size
-          p((Profiler.run(trim_path: 5) {} rescue $!.message))
         RUBY
-        result = ruby_child("app.rb", chdir: app)
-        expect(result.err).to eq("")
-        result.out.lines(chomp: true)
+        run_json(<<~RUBY, chdir: app)
+          require "set"
+          require "./job"
+          profile = Profiler.run(threads: :current, trim_path: true) { Job.new.work }
+          print_json(profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line) }.sort)
+        RUBY
       end
     end
-    expect(reports.uniq.size).to eq(1)
-    expect(reports.first).to include("Job#work app.rb 4", "<main> app.rb 0").or include("Job#work app.rb 4", "<main> app.rb 1")
-    expect(reports.first.grep(/Set#each ruby:set.rb/)).not_to be_empty if RUBY_VERSION < "3.5"
-    expect(reports.first.last).to eq('"trim_path: 5 is not true, a directory or an Array of directories"')
+    expect(reports[1]).to eq(reports[0])
+    expect(reports[0]).to include(["Job#work", "job.rb", 2])
+    expect(reports[0].map { |it| it.first(2) }).to include(%w[Set#each ruby:set.rb]) if RUBY_VERSION < "3.5"
   end
 end
