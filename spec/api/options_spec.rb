@@ -5,11 +5,9 @@ require "tmpdir"
 # Bad input: an error that names the value and what is allowed; the app's own result unchanged; nothing
 # half-written left behind.
 RSpec.describe "Options of Profiler.run" do
-  def message(code)
-    result = ruby_child("-e", "require 'profiler'; begin; #{code}; puts 'no error'; rescue => e; puts \"\#{e.class}: \#{e.message}\"; end")
-    expect(result.status).to be_success, result.err
-    result.out.chomp
-  end
+  include_context "with a program"
+
+  def message(code) = run_json("print_json(error { #{code} })")
 
   {
     "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
@@ -60,13 +58,12 @@ RSpec.describe "Options of Profiler.run" do
     ["mode: [:cpu]", "interval: 50", "interval: 1_000_000", "frequency: 20_000", "depth: 10_000", "engine: :safepoint",
      "metadata: { 'commit' => 'abc' }", "name: 'import'", "name: :import", "gc: :root", "ignore_gc: true", "gc: :root, ignore_gc: false", "mode: :allocations, ignore_gc: false", "trim_path: ['/a', '~']", "timeline: true", "raw: false", "timeline: nil",
      "mode: :allocations", "mode: :object, every: 1_000_000", "mode: %i[cpu allocations], interval: 50, every: 1"].each do |options|
-      expect(message("Profiler.run(#{options}) { }")).to eq("no error"), options
+      expect(message("Profiler.run(#{options}) { }")).to eq("none"), options
     end
   end
 
   it "give a profile its name, in each format that has a place for one" do
-    code = <<~RUBY
-      require "profiler"
+    named, *metadata = run_json(<<~RUBY)
       require "zlib"
       profile = Profiler.run(timeline: true, name: "nightly import") { 300_000.times { |it| it.to_s } }
       named = Profiler::Native.formats.map(&:first).select do |format|
@@ -74,24 +71,19 @@ RSpec.describe "Options of Profiler.run" do
         written = Zlib.gunzip(written) if written.unpack("C2") == [0x1f, 0x8b]
         written.include?("nightly import")
       end
-      p named, profile.meta[:metadata], profile.merge(profile).meta[:metadata]
+      print_json([named, profile.meta[:metadata], profile.merge(profile).meta[:metadata]])
     RUBY
-    result = ruby_child("-e", code)
-    expect(result.out.lines.map(&:chomp)).to eq(
-      [%w[pprof svg speedscope firefox callgrind stackprof markdown json text].inspect, *[{ "name" => "nightly import" }.inspect] * 2]
-    ), result.err
+    expect(named).to eq(%w[pprof svg speedscope firefox callgrind stackprof markdown json text])
+    expect(metadata).to eq([{ name: "nightly import" }] * 2)
   end
 
   it "accept text of any encoding" do
-    code = <<~'RUBY'
+    expect(run_json(<<~'RUBY')).to match(metadata: { name: "caf\u00E9", "\uFFFD": "\uFFFD" }, refused: [/\AArgumentError/] * 2, label: "caf\u00E9")
       profile = Profiler.run(name: "caf\xE9".dup.force_encoding("ISO-8859-1"), metadata: { "\xFF" => "\xFE" }, trim_path: "/\xFF") { }
-      p profile.meta[:metadata] == { "name" => "caf\u00E9", "\uFFFD" => "\uFFFD" }
-      p (Profiler.run(threads: "\xFF".b.to_sym) { } rescue $!.class)
-      p (Profiler.run("\xFF".b.to_sym => 1) { } rescue $!.class)
-      Profiler.label(a: "caf\xE9".dup.force_encoding("ISO-8859-1")) { p Profiler.labels == { a: "caf\u00E9" } }
+      refused = [error { Profiler.run(threads: "\xFF".b.to_sym) { } }, error { Profiler.run("\xFF".b.to_sym => 1) { } }].map { |it| it.scrub }
+      print_json(metadata: profile.meta[:metadata], refused: refused,
+                 label: Profiler.label(a: "caf\xE9".dup.force_encoding("ISO-8859-1")) { Profiler.labels[:a] })
     RUBY
-    result = ruby_child("-rprofiler", "-e", code)
-    expect(result.out).to eq("true\nArgumentError\nArgumentError\ntrue\n"), result.err
   end
 
   it "require a block" do
@@ -101,14 +93,9 @@ RSpec.describe "Options of Profiler.run" do
   describe "out:" do
     around { |example| Dir.mktmpdir { |directory| Dir.chdir(directory) { example.run } } }
 
-    def run(code)
-      ruby_child("-e", "require 'profiler'; #{code}", chdir: Dir.pwd)
-    end
-
     it "replaces the file atomically, readable by its owner alone" do
       File.write("cpu.svg", "old")
-      result = run("Profiler.run(out: 'cpu.svg') { 100_000.times { |it| it.to_s } }")
-      expect(result.status).to be_success, result.err
+      run("Profiler.run(out: 'cpu.svg') { 100_000.times { |it| it.to_s } }", chdir: Dir.pwd)
       expect(File.read("cpu.svg")).to include("<svg")
       expect(File.stat("cpu.svg").mode & 0o777).to eq(0o600)
       expect(Dir.children(".")).to eq(["cpu.svg"])
@@ -129,40 +116,36 @@ RSpec.describe "Options of Profiler.run" do
     end
 
     it "is written when the block raises, and the exception propagates" do
-      result = run("begin; Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; raise IOError, 'mine' }; rescue IOError => e; puts e.message; end")
-      expect([result.out, result.err]).to eq(["mine\n", ""])
+      code = "print_json(error { Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; raise IOError, 'mine' } })"
+      expect(run_json(code, chdir: Dir.pwd)).to eq("IOError: mine")
       expect(File.read("cpu.folded")).to include("Integer#to_s").or include("Integer#times")
     end
 
     it "is written when the block is left by throw" do
-      result = run("p catch(:out) { Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; throw :out, 5 } }")
-      expect([result.out, result.err]).to eq(["5\n", ""])
+      code = "print_json(catch(:out) { Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; throw :out, 5 } })"
+      expect(run_json(code, chdir: Dir.pwd)).to eq(5)
       expect(Dir.children(".")).to eq(["cpu.folded"])
     end
 
     it "leaves no partial file when the disk is full" do
-      result = run(<<~RUBY)
+      expect(run_json(<<~RUBY, chdir: Dir.pwd)).to start_with("Errno::EFBIG: ")
         trap("XFSZ", "IGNORE")
         Process.setrlimit(:FSIZE, 100)
-        begin; Profiler.run(out: "cpu.svg") { :done }; rescue SystemCallError => e; puts e.class; end
+        refused = error { Profiler.run(out: "cpu.svg") { :done } }
+        print_json(refused)
       RUBY
-      expect(result.out).to eq("Errno::EFBIG\n"), result.err
       expect(Dir.children(".")).to be_empty
     end
 
     it "names the file in errors about what cannot be loaded" do
-      run("Profiler.run(out: 'good.pb.gz') { 100_000.times { |it| it.to_s } }")
+      run("Profiler.run(out: 'good.pb.gz') { 100_000.times { |it| it.to_s } }", chdir: Dir.pwd)
       good = File.binread("good.pb.gz")
       File.binwrite("cut.pb.gz", good[0, good.size / 2])
       File.binwrite("text.pb.gz", "hello")
       File.binwrite("empty.pb.gz", "")
-      result = run("%w[cut text empty missing].each { |it| Profiler::Profile.load(it + '.pb.gz') rescue puts \"\#{$!.class}: \#{$!.message}\" }")
-      lines = result.out.lines
-      expect(lines.size).to eq(4), result.err
-      expect(lines[0]).to match(/\AProfiler::FormatError: cut\.pb\.gz: .*(ends|cut|truncated)/)
-      expect(lines[1]).to match(/\AProfiler::FormatError: text\.pb\.gz: .*not a profile/)
-      expect(lines[2]).to match(/\AProfiler::FormatError: empty\.pb\.gz: /)
-      expect(lines[3]).to match(/\AErrno::ENOENT: .*missing\.pb\.gz/)
+      said = run_json("print_json(%w[cut text empty missing].map { |it| error { Profiler::Profile.load(it + '.pb.gz') } })", chdir: Dir.pwd)
+      expect(said).to match([/\AProfiler::FormatError: cut\.pb\.gz: .*(ends|cut|truncated)/, /\AProfiler::FormatError: text\.pb\.gz: .*not a profile/,
+                             /\AProfiler::FormatError: empty\.pb\.gz: /, /\AErrno::ENOENT: .*missing\.pb\.gz/])
     end
   end
 end

@@ -3,15 +3,14 @@
 require "json"
 
 RSpec.describe "Profiler::Profile" do
+  include_context "with a program"
+
   # A file with labels in it, the same as the example of the formats' tests.
   let(:shop) { "spec/fixtures/shop.pb.gz" }
 
   # The result of the code as JSON, with the shop's profile in +shop+.
   def said(code)
-    prelude = "require 'profiler'; require 'json'; shop = Profiler::Profile.load(#{shop.inspect});"
-    result = ruby_child("-e", "#{prelude} puts JSON.generate((#{code}))")
-    expect(result.err).to eq ""
-    JSON.parse(result.out)
+    JSON.parse(run("shop = Profiler::Profile.load(#{shop.inspect})\nprint_json((#{code}))"))
   end
 
   # Class and message of what the code raises.

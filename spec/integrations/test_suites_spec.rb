@@ -4,6 +4,7 @@ require_relative "../support/tools"
 
 RSpec.describe "Tests of a suite" do
   include_context "with a box"
+  include_context "with a program"
   include Tools
 
   let(:work) { <<~'RUBY' }
@@ -17,15 +18,14 @@ RSpec.describe "Tests of a suite" do
 
   # Example label, and of each file how often 30 ms of Work.burn, half of which may be off: a tick comes every 4 ms, if not late.
   def profiles
-    code = <<~RUBY
-      require "profiler"
-      ARGV.each do |file|
+    run_json(<<~RUBY, chdir: box)
+      profiles = Dir["tmp/profiler/*"].map do |file|
         profile = Profiler::Profile.load(file)
-        rows = profile.samples.select { |it| it.frames.any? { |frame| frame.name == "Work.burn" } }
-        puts [rows.map { |it| it.labels["example"] }.uniq.join(","), profile.meta[:modes].join(","), (rows.sum(&:cpu) / 30_000_000.0).round].join(" | ")
+        rows = samples_in(profile, "Work.burn")
+        [rows.map { |it| it.labels["example"] }.uniq, profile.meta[:modes], (rows.sum(&:cpu) / 30_000_000.0).round]
       end
+      print_json(profiles.sort_by(&:to_s))
     RUBY
-    ruby_child("-e", code, *Dir[in_box("tmp/profiler/*")]).out.lines(chomp: true).sort
   end
 
   let(:spec) { <<~RUBY }
@@ -43,7 +43,7 @@ RSpec.describe "Tests of a suite" do
     need "rspec"
     result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box)
     expect(result.out).to include("4 examples, 1 failure").and match(/\[profiler\] 3 profiled, the slowest:\n +\d+\.\d+ s  A shop \w+  .*\.pb\.gz/)
-    expect(profiles).to eq(["A shop counts | cpu,allocations | 1", "A shop fails | cpu | 1", "A shop sells | cpu | 1"])
+    expect(profiles).to eq([[["A shop counts"], %w[cpu allocations], 1], [["A shop fails"], ["cpu"], 1], [["A shop sells"], ["cpu"], 1]])
   end
 
   it "in RSpec are all profiled with PROFILER_EXAMPLES=1" do
@@ -68,6 +68,6 @@ RSpec.describe "Tests of a suite" do
       end
     RUBY
     expect(result.out).to include("3 runs, 3 assertions, 1 failures").and include("[profiler] 2 profiled")
-    expect(profiles).to eq(["ShopTest#test_fails | cpu | 1", "ShopTest#test_sells | cpu | 1"])
+    expect(profiles).to eq([[["ShopTest#test_fails"], ["cpu"], 1], [["ShopTest#test_sells"], ["cpu"], 1]])
   end
 end

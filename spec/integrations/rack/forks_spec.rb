@@ -6,6 +6,7 @@ require_relative "../../support/tools"
 # Whatever makes the processes: the samples of each are in a file of its own, none is in two, and merged they are the whole.
 RSpec.describe "profiler record with forking servers" do
   include_context "with a box"
+  include_context "with a program"
   include Server
   include Tools
 
@@ -17,16 +18,11 @@ RSpec.describe "profiler record with forking servers" do
 
   # Nanoseconds of CPU in +method+ by the pid in the profile's header, of each file.
   def used(method)
-    code = <<~RUBY
-      require "profiler"
-      sum = ->(it) { it.samples.select { |row| row.frames.any? { |frame| frame.name == ARGV[0] } }.sum(&:cpu) }
-      all = ARGV.drop(1).map { |file| Profiler::Profile.load(file) }
-      puts all.map { |it| "\#{it.meta[:pid]} \#{sum.(it)}" }
-      puts "all \#{sum.(all.size > 1 ? Profiler::Profile.merge(*all) : all[0])}"
+    run_json(<<~RUBY, chdir: box).transform_keys(&:to_s)
+      sum = ->(it) { samples_in(it, #{method.inspect}).sum(&:cpu) }
+      all = Dir["all*.pb.gz"].map { |file| Profiler::Profile.load(file) }
+      print_json(all.to_h { |it| [it.meta[:pid], sum.(it)] }.merge(all: sum.(Profiler::Profile.merge(*all))))
     RUBY
-    result = ruby_child("-e", code, method, *Dir[in_box("all*.pb.gz")])
-    expect(result.status).to be_success, result.err
-    result.out.lines.map(&:split).to_h { |name, sum| [name, Integer(sum)] }
   end
 
   # The CPU time by each process's own account: a file named by its pid.
