@@ -7,14 +7,7 @@ RSpec.describe "Tests of a suite" do
   include_context "with a program"
   include Tools
 
-  let(:work) { <<~'RUBY' }
-    class Work
-      def self.burn(milliseconds = 30)
-        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + milliseconds
-        10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
-      end
-    end
-  RUBY
+  let(:work) { "require #{File.join(__dir__, "rails/apps/work.rb").inspect}" }
 
   # Example label, and of each file how often 30 ms of Work.burn, half of which may be off: a tick comes every 4 ms, if not late.
   def profiles
@@ -32,10 +25,10 @@ RSpec.describe "Tests of a suite" do
     require "profiler/rspec"
     #{work}
     RSpec.describe "A shop" do
-      it("sells", :profile) { Work.burn }
-      it("counts", profile: { mode: %i[cpu allocations] }) { Work.burn }
-      it("is not looked at") { Work.burn }
-      it("fails", :profile) { Work.burn; raise "on purpose" }
+      it("sells", :profile) { Work.burn(30) }
+      it("counts", profile: { mode: %i[cpu allocations] }) { Work.burn(30) }
+      it("is not looked at") { Work.burn(30) }
+      it("fails", :profile) { Work.burn(30); raise "on purpose" }
     end
   RUBY
 
@@ -60,8 +53,8 @@ RSpec.describe "Tests of a suite" do
       #{work}
       class ShopTest < Minitest::Test
         include Profiler::Minitest::Profiled
-        def test_sells = assert(Work.burn.nil?)
-        def test_fails = (Work.burn; flunk)
+        def test_sells = assert(Work.burn(30).nil?)
+        def test_fails = (Work.burn(30); flunk)
       end
       class OtherTest < Minitest::Test
         def test_nothing = assert(true)

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 # Law 1 for objects: what a session of all threads counts is what the VM itself counts, to the last object.
 RSpec.describe "Allocated objects" do
   include_context "with a program"
@@ -12,17 +10,15 @@ RSpec.describe "Allocated objects" do
     every = [1, 2, 10, 100, 1_000, 10_000][run % 6]
 
     it "are as many as the VM counts in the random program #{seed}, sampling one in #{every}" do
-      result = ruby_child("spec/programs/random_objects.rb", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
-      expect(result.status).to be_success, result.err
-      rows = JSON.parse(result.out)
+      rows = program_json("random_objects", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
       expect(rows).not_to be_empty
       rows.each do |row|
-        expect(row["sum"]).to eq(row["vm"]), row.inspect
-        expect(row["objects"]).to eq(row["sum"])
-        expect(row["unclassed"]).to eq(0)
+        expect(row[:sum]).to eq(row[:vm]), row.inspect
+        expect(row[:objects]).to eq(row[:sum])
+        expect(row[:unclassed]).to eq(0)
       end
       whole = rows.last
-      expect(whole["samples"]).to eq(whole["sum"]) if every == 1
+      expect(whole[:samples]).to eq(whole[:sum]) if every == 1
     end
   end
 

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require "json"
-
 # Law 1 for many sessions at once: each gives its own threads their own clocks over its own span, whatever
 # the others do.
 RSpec.describe "Time of overlapping sessions" do
+  include_context "with a program"
+
   # What a thread does before it first reads its clock, and after it last does.
   slack_ns = 1_000_000
 
@@ -16,13 +16,10 @@ RSpec.describe "Time of overlapping sessions" do
     engine = engines[run % engines.size]
 
     it "is that of their threads and labels in the random program #{seed}, engine #{engine}", :timed do
-      result = ruby_child("spec/programs/random_sessions.rb", timeout: 120,
-                          env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
-      expect(result.status).to be_success, result.err
-      sessions = JSON.parse(result.out)
+      sessions = program_json("random_sessions", timeout: 120, env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
       expect(sessions.flatten).not_to be_empty
       sessions.flatten.each do |it|
-        thread, sum, least, most, foreign = it.values_at("thread", "sum", "least", "most", "foreign")
+        thread, sum, least, most, foreign = it.values_at(:thread, :sum, :least, :most, :foreign)
         expect(sum).to be_between(least - slack_ns, most + slack_ns), "#{thread} of #{it}"
         expect(foreign).to be_empty, "labels of others in #{it}"
       end

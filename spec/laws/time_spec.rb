@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 # Law 1: per thread, the sum of the profile is the thread's own CPU clock.
 RSpec.describe "CPU time" do
   include_context "with a program"
@@ -15,11 +13,8 @@ RSpec.describe "CPU time" do
     interval = [1_000, 50, 10_000][run % 3]
 
     it "is each thread's own clock in the random program #{seed}, interval #{interval}", :timed do
-      result = ruby_child("spec/programs/random_threads.rb", timeout: 120,
-                          env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
-      expect(result.status).to be_success, result.err
-      report = JSON.parse(result.out)
-      clocks, sums = report.values_at("clocks", "sums")
+      report = program_json("random_threads", timeout: 120, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
+      clocks, sums = report.values_at(:clocks, :sums)
 
       expect(clocks).not_to be_empty
       clocks.each do |thread, clock|
@@ -28,9 +23,9 @@ RSpec.describe "CPU time" do
                                          "thread #{thread} of #{report}"
       end
       expect(sums.keys - clocks.keys).to be_empty, "time of nobody: #{report}"
-      expect(report.dig("stats", "threads_refused")).to eq(0)
+      expect(report.dig(:stats, :threads_refused)).to eq(0)
       # All of it, much closer than thread by thread: nothing is lost on the way.
-      expect(sums.values.sum).to be_within(2_000_000 * report["threads"].size).of(clocks.values.sum)
+      expect(sums.values.sum).to be_within(2_000_000 * report[:threads].size).of(clocks.values.sum)
     end
   end
 

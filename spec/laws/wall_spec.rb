@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require "json"
-
 # Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
 RSpec.describe "Wall clock time" do
+  include_context "with a program"
+
   # From Ruby 3.3 on; before that the VM does not say who waits, and it is sampled.
   measured = RUBY_VERSION >= "3.3"
   def measured_only = (skip "waits are sampled here" if RUBY_VERSION < "3.3")
@@ -15,42 +15,31 @@ RSpec.describe "Wall clock time" do
     interval = [1_000, 100, 10_000][run % 3]
 
     it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}", :timed do
-      result = ruby_child("spec/programs/random_waits.rb", timeout: 120,
-                          env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode })
-      expect(result.status).to be_success, result.err
-      report = JSON.parse(result.out)
-
-      expect(report["threads"]).not_to be_empty
-      report["threads"].each do |thread|
-        life, wall, blocked, parts = thread.values_at("life", "wall", "blocked", "parts")
+      report = program_json("random_waits", timeout: 120, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode })
+      expect(report[:threads]).not_to be_empty
+      report[:threads].each do |thread|
+        life, wall, blocked, parts = thread.values_at(:life, :wall, :blocked, :parts)
         # The life was timed inside of what the profile sees of a thread, but for those who outlive the session.
         expect(wall).to be_within(20_000_000).of(life), "#{thread} of #{report}"
         expect(parts.values.sum).to eq(wall)
-        expect(parts.values_at("gvl", "gc")).to eq(thread.values_at("gvl_wait", "gc"))
-        next unless thread["ended"]
+        expect(parts.values_at(:gvl, :gc)).to eq(thread.values_at(:gvl_wait, :gc))
+        next unless thread[:ended]
 
         unless measured
           # Running is what the CPU clock says, and what it does not say is waiting.
-          expect(parts["gvl"]).to eq 0
-          expect(parts["running"] + parts["gc"]).to be_within(5_000_000).of(thread["cpu"]), "#{thread} of #{report}"
+          expect(parts[:gvl]).to eq 0
+          expect(parts[:running] + parts[:gc]).to be_within(5_000_000).of(thread[:cpu]), "#{thread} of #{report}"
           next
         end
         # Time in calls that block is no running time, and no other time is waiting time.
-        expect(parts["waiting"]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
-        expect(parts["running"] + parts["gc"]).to be <= thread["at_work"] - blocked + thread["not_blocked"] + 10_000_000, "#{thread} of #{report}"
+        expect(parts[:waiting]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
+        expect(parts[:running] + parts[:gc]).to be <= thread[:at_work] - blocked + thread[:not_blocked] + 10_000_000, "#{thread} of #{report}"
       end
-      expect(report["threads"].sum { |it| it["wall"] }).to be <= report["all"]
+      expect(report[:threads].sum { |it| it[:wall] }).to be <= report[:all]
     end
   end
 
-  include_context "with a program"
-
   let(:prelude) { <<~'RUBY' }
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-    def spin(milliseconds)
-      till = now + (milliseconds * 1_000_000)
-      20.times { |number| number.to_s } while now < till
-    end
     def wall(samples) = samples.sum(&:wall)
     def of_state(profile, state) = profile.samples.select { |one| one.state == state }
     def share(samples, of) = wall(samples).zero? ? 0 : wall(samples.select { |one| one.frames.any? { |frame| frame.name == of } }).fdiv(wall(samples))

@@ -7,11 +7,6 @@ RSpec.describe "A :wall profile" do
   include_context "with a program"
 
   let(:prelude) { <<~'RUBY' }
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-    def spin(milliseconds)
-      till = now + (milliseconds * 1_000_000)
-      20.times { |number| number.to_s } while now < till
-    end
     def named(name, &block) = Thread.new { Thread.current.name = name; block.call }
     def shown(row) = row.frames.map(&:name)
     def blamed(profile) = profile.samples.select { |row| row.gvl_blame.positive? }

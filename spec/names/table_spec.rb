@@ -5,10 +5,7 @@ RSpec.describe "Method names" do
   include_context "with a program"
 
   it "are right for every kind of method, in profiles and from Profiler.name_of" do
-    result = ruby_child("spec/programs/names.rb")
-    said = JSON.parse(result.out)
-    expect(said["wrong"]).to eq([]), result.err
-    expect(said["cases"]).to be > 75
+    expect(program_json("names")).to include(wrong: [], cases: be > 75)
   end
 
   it "are refused for what is not a method" do

@@ -8,7 +8,7 @@ RSpec.describe "A profiled process that calls exec" do
     # Burns CPU for a while as another program, and says that it got to its end.
     BURN = ["/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo alive"].freeze
     ENGINES = %w[setitimer ticker thread_timer].freeze
-    # What becomes of a child that ends in the block: its exit status or its signal.
+    # The exit status, or the signal, of a child that ends in the block.
     def status(engine) = Process.wait2(fork { yield engine })[1].then { |it| it.termsig || it.exitstatus }
     # Runs the block while another thread is in exec.
     def slow_exec

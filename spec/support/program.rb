@@ -12,6 +12,12 @@ RSpec.shared_context "with a program" do
       till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
       10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
     end
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+    # Runs for a while, whatever else does.
+    def spin(milliseconds)
+      till = now + (milliseconds * 1_000_000)
+      20.times { |number| number.to_s } while now < till
+    end
     # "Class: message" of what the block raises, or "none".
     def error = yield.then { "none" } rescue "#{$!.class}: #{$!.message}"
     # The samples of a method, and of all that it calls.
@@ -46,6 +52,15 @@ RSpec.shared_context "with a program" do
   # @return [Object] its result; the keys of a Hash are Symbols
   def run_json(code, **options)
     JSON.parse(run(code, **options), symbolize_names: true)
+  end
+
+  # Runs a program of spec/programs that prints JSON.
+  #
+  # @return [Object] as of {#run_json}
+  def program_json(name, *arguments, **options)
+    result = ruby_child("spec/programs/#{name}.rb", *arguments, **options)
+    expect(result.status).to be_success, result.err
+    JSON.parse(result.out, symbolize_names: true)
   end
 
   let(:prelude) { "" }

@@ -9,6 +9,7 @@ require "logger" # which Rails 6.1 forgets
 require "rails"
 require "action_controller/railtie"
 require "profiler/rails"
+require_relative "work"
 
 class MembersApp < Rails::Application
   config.root = ENV.fetch("BOX")
@@ -21,14 +22,6 @@ class MembersApp < Rails::Application
   config.profiler.rate = 1_000
   config.profiler.permit = eval(ENV["PERMIT"]) if ENV["PERMIT"]
   eval(ENV["PREPARE"]) if ENV["PREPARE"]
-end
-
-class Work
-  def self.burn(milliseconds = 15)
-    till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + milliseconds
-    10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
-    nil
-  end
 end
 
 class PagesController < ActionController::Base

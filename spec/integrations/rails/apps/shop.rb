@@ -12,6 +12,7 @@ require "action_controller/railtie"
 require "action_view/railtie"
 require "active_job/railtie"
 require "profiler/rails"
+require_relative "work"
 
 FileUtils.mkdir_p(File.join(ENV.fetch("BOX"), "config"))
 database = { adapter: "sqlite3", database: File.join(ENV.fetch("BOX"), "shop.sqlite3") }.to_json
@@ -30,20 +31,6 @@ class ShopApp < Rails::Application
   config.action_controller.perform_caching = true
   config.profiler.interval = 500
   config.profiler.rate = 1_000
-end
-
-class Work
-  # Milliseconds so far: how often Rails asks a body for its parts is its own business.
-  class << self
-    attr_accessor :used
-  end
-  self.used = 0
-
-  def self.burn(milliseconds = 15)
-    self.used += milliseconds
-    till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + milliseconds
-    10.times { |number| number + 1 } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
-  end
 end
 
 ShopApp.initialize!
