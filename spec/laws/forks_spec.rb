@@ -17,6 +17,7 @@ RSpec.describe "CPU time of processes that fork" do
 
         told = Dir.children(log).to_h { |name| [name, File.read(File.join(log, name)).split.map { |it| Integer(it) }] }
         files = Dir["#{box}/all*.pb.gz"].to_h { |path| [path[/all\.(.*)pb\.gz/, 1].chomp("."), profile(path)] }
+        expect(told.keys.map { |name| name.split(".").last }.uniq.size).to be > 8
         told.each do |name, (thread, process)|
           pid, kind = name.split(".")
           file = files[kind == "main" ? "" : kind == "before_exec" ? "#{pid}.0" : pid]

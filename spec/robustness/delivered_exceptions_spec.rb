@@ -152,8 +152,8 @@ RSpec.describe "Exceptions raised into a call of ours" do
   end
 
   it "pass through the question whether this is development" do
-    # Ruby rescues all that is raised while it evaluates defined?(receiver.method).
-    expect(run_json(<<~RUBY, timeout: 120)).to eq(400)
+    # Ruby rescues all that is raised while it evaluates defined?(receiver.method). Each exception may wait for a time slice or two.
+    expect(run_json(<<~RUBY, timeout: 300)).to eq(400)
       require "profiler/middleware"
       Profiler::Middleware::Permission.development? # loads it: an exception within require is another matter
       raised = Array.new(400) do |number|
