@@ -147,16 +147,11 @@ RSpec.describe "mode: :heap" do
   end
 
   it "is refused where there is no memory for its table" do
-    out = run(<<~RUBY)
+    expect(run_json(<<~RUBY)).to eq("Profiler::Unsupported: no memory for the table of live objects (12 MiB)")
       used = File.read("/proc/self/statm").split.first.to_i * 4_096
       Process.setrlimit(:AS, used + 8_000_000)
-      begin
-        Profiler.run(mode: :heap) { }
-      rescue Profiler::Unsupported => e
-        puts e.message
-      end
+      print_json(error { Profiler.run(mode: :heap) { } })
     RUBY
-    expect(out).to eq("no memory for the table of live objects (12 MiB)\n")
   end
 
   it "has Go's four types alone, and combines with other modes" do

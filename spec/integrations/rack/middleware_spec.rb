@@ -106,10 +106,9 @@ RSpec.describe "Profiler::Middleware" do
   end
 
   it "passes on what is no response, and keeps the profile" do
-    expect(run(<<~RUBY)).to eq("nil\n[200, {}]\n[[\"Shop.serve\"], [\"Shop.serve\"]]\nfalse\n")
-      p get(middleware(->(env) { Shop.serve; nil }), "profile=cpu")
-      p get(middleware(->(env) { Shop.serve; [200, {}] }), "profile=cpu")
-      p RESULTS.map { |it| names(it) }, Profiler::Session.any?
+    expect(run_json(<<~RUBY)).to eq(responses: [nil, [200, {}]], names: [["Shop.serve"]] * 2, running: false)
+      responses = [nil, [200, {}]].map { |response| get(middleware(->(env) { Shop.serve; response }), "profile=cpu") }
+      print_json(responses: responses, names: RESULTS.map { |it| names(it) }, running: Profiler::Session.any?)
     RUBY
   end
 
