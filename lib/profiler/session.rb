@@ -117,6 +117,23 @@ module Profiler
       _snapshot
     end
 
+    # Returns a profile of what was recorded since the start, or since the last call, and goes on. The next profile begins at the
+    # same clocks: nothing is lost between two, and nothing is in both. With +:heap+ it collects all garbage first; each profile
+    # has the objects that were live at its end.
+    #
+    # An exception from outside (+Timeout+, +Thread#raise+) can keep the profile from its caller. With a block, the profile counts
+    # as received when the block returns; if it does not, the next profile has its contents too.
+    #
+    # @yieldparam profile [Profile]
+    # @return [Profile, Object] the profile, or what the block returns
+    # @raise [NotRunning] if it is over
+    def rotate
+      profile = _rotate(received)
+      result = block_given? ? yield(profile) : profile
+      @received = received + 1
+      result
+    end
+
     # Stops observing until {#resume}. The time until then is not counted, and costs nothing if no other session runs. It does
     # nothing if the session is already paused.
     #
@@ -137,20 +154,18 @@ module Profiler
       self
     end
 
-    # Ends the session.
+    # Ends the session. Called again, it returns the same profile.
     #
-    # An exception from outside (+Timeout+, +Thread#raise+) is raised after the session has ended. The profile is kept then, and
-    # the next call returns it: see {#unclaimed?}. {Profiler.start} on the same thread discards it.
+    # An exception from outside (+Timeout+, +Thread#raise+) is raised after the session has ended. The next call returns the
+    # profile then: see {#unclaimed?}. {Profiler.start} on the same thread discards it.
     #
-    # @return [Profile]
-    # @raise [NotRunning] if it is over already
+    # @return [Profile] since the start, or since the last {#rotate}
+    # @raise [NotRunning] if it was discarded
     def stop
-      raise NotRunning, "this session has been stopped already" if @over
-
-      profile = _stop
+      profile = _stop(received)
     ensure
       Session.over(self) if profile || !(running? || unclaimed?)
-      @over = true if profile # last, as nothing can arrive between this and the return
+      @over = true if profile
     end
 
     # Whether it has ended without returning its profile, as an exception arrived on the way.
@@ -177,6 +192,13 @@ module Profiler
 
     def inspect
       "#<Profiler::Session #{!running? ? "over" : paused? ? "paused" : "running"}>"
+    end
+
+    private
+
+    # The number of profiles that {#rotate} has returned.
+    def received
+      @received || 0
     end
   end
 end

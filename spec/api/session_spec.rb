@@ -162,11 +162,16 @@ RSpec.describe "Profiler::Session" do
     RUBY
   end
 
-  it "cannot be stopped twice, or when none is running" do
-    expect(run_json(<<~RUBY)).to match([/\AProfiler::NotRunning: /] * 2)
+  it "returns the same profile when stopped again" do
+    expect(run_json("session = Profiler.start; print_json(session.stop.equal?(session.stop))")).to be true
+  end
+
+  it "cannot be stopped when it was discarded, or when none is running" do
+    expect(run_json(<<~RUBY)).to match([/\AProfiler::NotRunning: /] * 3)
       session = Profiler.start
-      session.stop
-      print_json([error { session.stop }, error { Profiler.stop }])
+      session.discard
+      Profiler.start.stop
+      print_json([error { session.stop }, error { session.rotate }, error { Profiler.stop }])
     RUBY
   end
 

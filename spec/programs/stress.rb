@@ -103,6 +103,7 @@ def sessions
   Profiler::Testing.hammer(500) if view[:interval] # else the signal may be nobody's
   block_given? ? yield : sleep(rand * 0.4)
   session.snapshot if rand < 0.2
+  session.rotate if rand < 0.2
   session.pause.resume if rand < 0.2
   return session.discard if rand < 0.1
 

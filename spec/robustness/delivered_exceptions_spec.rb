@@ -130,15 +130,14 @@ RSpec.describe "Exceptions raised into a call of ours" do
     end
   RUBY
 
-  it "keep a stopped profile until it was returned" do
-    unclaimed, over = run_json(<<~RUBY, timeout: 120).partition(&:first)
+  it "keep a stopped profile" do
+    stops = run_json(<<~RUBY, timeout: 120)
       #{interruptions}
       print_json(interrupt_stops(30) { |session| [session.unclaimed?, error { session.stop }] })
     RUBY
-    expect(unclaimed.map(&:last)).to all(eq("none"))
-    # Ruby checks for interrupts once more when the method returns: it was two in twenty.
-    expect(over.map(&:last)).to all(start_with("Profiler::NotRunning: "))
-    expect(unclaimed.size).to be > over.size
+    expect(stops.map(&:last)).to eq(["none"] * 30)
+    # Ruby checks for interrupts once more when the method returns: that was two in twenty.
+    expect(stops.count(&:first)).to be > 15
   end
 
   it "keep no unclaimed profile beyond the next start" do

@@ -60,6 +60,7 @@ module Stress
           "start and discard" => -> { with.call { |_session| Stress.work(2) } },
           "start and stop" => -> { with.call { |session| session.stop } },
           "snapshot" => -> { with.call { |session| session.snapshot } },
+          "rotate" => -> { with.call { |session| 2.times { session.rotate } } },
           "pause and resume" => -> { with.call { |session| session.pause.resume } },
           "Profiler.start and stop" => lambda do
             Profiler.start(**Stress.view)

@@ -35,7 +35,7 @@ mod work;
 #[magnus(class = "Profiler::Profile", free_immediately, size)]
 pub(crate) struct Profile {
     /// Shared with work that goes on without the GVL: see [`work`].
-    core: Arc<CoreProfile>,
+    pub(super) core: Arc<CoreProfile>,
     memory: External,
 }
 

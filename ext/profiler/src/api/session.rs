@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use magnus::value::Opaque;
 use magnus::{
     function, gc, method, prelude::*, DataTypeFunctions, Error, RHash, RModule, Ruby, TryConvert, TypedData,
     Value,
@@ -20,35 +19,21 @@ use crate::vm::threads::RubyThread;
 use crate::vm::{self, door};
 
 mod app;
+mod life;
 mod refusal;
 mod result;
+mod results;
 use app::{give_up, give_up_objects, give_up_to_callcc, mark};
+use life::{Life, Running};
 use refusal::{gone, over, refusal};
 use result::Stopped;
+use results::Results;
 
 /// The class `Profiler::Session`. The object exists before the session begins, so there is an owner if an exception arrives
 /// meanwhile. A session whose object nobody has any more ends by itself.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Session", free_immediately, mark, size)]
 pub(crate) struct Session(Mutex<Life>);
-
-enum Life {
-    /// It has not begun.
-    New,
-    Running(Running),
-    /// It has stopped, and its functions have no names yet. Ruby resolves these, and an exception may arrive meanwhile.
-    Stopped(Box<Stopped>),
-    /// Its Profile exists. It is kept, as it may not have reached the caller for the same reason.
-    Finished(Opaque<Value>),
-    /// It was discarded.
-    Over,
-}
-
-#[derive(Clone, Debug)]
-struct Running {
-    id: SessionId,
-    config: Arc<Config>,
-}
 
 impl DataTypeFunctions for Session {
     fn mark(&self, marker: &gc::Marker) {
@@ -62,9 +47,11 @@ impl DataTypeFunctions for Session {
 impl Drop for Session {
     fn drop(&mut self) {
         match std::mem::replace(self.0.get_mut().unwrap_or_else(PoisonError::into_inner), Life::Over) {
-            Life::Running(running) => sampler::abandon(running.id),
-            Life::Stopped(stopped) => stopped.abandon(),
-            Life::New | Life::Finished(_) | Life::Over => {}
+            Life::Running(running, results) => {
+                results.abandon();
+                sampler::abandon(running.id);
+            }
+            other => other.abandon(),
         }
     }
 }
@@ -93,7 +80,7 @@ impl Session {
         }
         let started = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) });
         let id = started.map_err(|why| refusal::not_started(ruby, why))?;
-        *session.lock() = Life::Running(Running { id, config });
+        *session.lock() = Life::Running(Running { id, config }, Results::default());
         Ok(())
     }
 
@@ -102,14 +89,15 @@ impl Session {
         Config::from_ruby(ruby, options).map(drop)
     }
 
-    /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
-    fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
+    /// `session._stop(received)`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
+    /// `received` is the number of profiles that the caller has from rotations.
+    fn stop(ruby: &Ruby, session: &Self, received: u64) -> Result<Value, Error> {
         door::demand_stack(ruby)?;
         if let Some(running) = session.running() {
             session.collect(ruby);
             let threads = sampler::named(ruby, running.id)?;
             // From here on nothing is asked of Ruby until the session is closed.
-            let was_here = session.close(&threads.list);
+            let was_here = session.close(&threads.list, received);
             threads.release();
             if !was_here {
                 return Err(gone(ruby));
@@ -119,40 +107,43 @@ impl Session {
     }
 
     /// Stops the session, if no other thread did so while Ruby was asked. False if it is of the process that forked this one.
-    fn close(&self, named: &[RubyThread]) -> bool {
+    fn close(&self, named: &[RubyThread], received: u64) -> bool {
         let mut life = self.lock();
-        let Life::Running(running) = &*life else { return true };
+        let Life::Running(running, results) = &mut *life else { return true };
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::stop(running.id, named);
-        let config = Arc::clone(&running.config);
-        *life = taken.map_or(Life::Over, |taken| Life::Stopped(Stopped::new(taken, config, asked_ns)));
+        let (config, mut results) = (Arc::clone(&running.config), results.take());
+        *life = taken.map_or(Life::Over, |taken| {
+            results.push(Stopped::new(taken, config, asked_ns), received);
+            Life::Stopped(results)
+        });
         !matches!(*life, Life::Over)
     }
 
     /// The Profile of a session that has stopped.
     fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
-        let stopped = {
+        let results = {
             let mut life = self.lock();
             match &*life {
                 Life::Finished(profile) => return Ok(ruby.get_inner(*profile)),
                 Life::Stopped(_) => match std::mem::replace(&mut *life, Life::Over) {
-                    Life::Stopped(stopped) => stopped,
+                    Life::Stopped(results) => results,
                     _ => return Err(over(ruby)),
                 },
-                Life::New | Life::Running(_) | Life::Over => return Err(over(ruby)),
+                Life::New | Life::Running(..) | Life::Over => return Err(over(ruby)),
             }
         };
-        if !stopped.is_of_this_process() {
+        if !results.are_of_this_process() {
             return Err(gone(ruby));
         }
-        match stopped.profile(ruby) {
+        match results.profile(ruby) {
             Ok(profile) => {
-                let profile = ruby.obj_wrap(profile).as_value();
+                let profile = ruby.obj_wrap(Profile::new(profile)).as_value();
                 *self.lock() = Life::Finished(profile.into());
                 Ok(profile)
             }
-            Err((stopped, arrived)) => {
-                *self.lock() = Life::Stopped(stopped);
+            Err((results, arrived)) => {
+                *self.lock() = Life::Stopped(results);
                 Err(arrived)
             }
         }
@@ -172,11 +163,36 @@ impl Session {
         let asked_ns = clock::monotonic_ns();
         let taken = sampler::snapshot(id, &threads.list).ok_or_else(|| gone(ruby))?;
         threads.release();
-        let stopped = Stopped::new(taken, config, asked_ns);
-        stopped.profile(ruby).map_err(|(stopped, arrived)| {
-            stopped.abandon();
+        let mut results = Results::default();
+        results.push(Stopped::new(taken, config, asked_ns), 0);
+        results.profile(ruby).map(Profile::new).map_err(|(results, arrived)| {
+            results.abandon();
             arrived
         })
+    }
+
+    /// `session._rotate(received)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what has not
+    /// reached the caller is in the next Profile.
+    fn rotate(ruby: &Ruby, session: &Self, received: u64) -> Result<Profile, Error> {
+        door::demand_stack(ruby)?;
+        let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
+        session.collect(ruby);
+        let threads = sampler::named(ruby, id)?;
+        let asked_ns = clock::monotonic_ns();
+        let taken = sampler::rotate(id, &threads.list).ok_or_else(|| gone(ruby))?;
+        let results = session.lock().rotated(Stopped::new(taken, config, asked_ns), received);
+        threads.release();
+        match results.profile(ruby) {
+            Ok(profile) => {
+                let profile = Profile::new(profile);
+                session.lock().keep(&profile.core);
+                Ok(profile)
+            }
+            Err((results, arrived)) => {
+                session.lock().put_back(results);
+                Err(arrived)
+            }
+        }
     }
 
     /// Collects garbage first, as objects that are unreachable and not freed yet would count as live.
@@ -209,9 +225,11 @@ impl Session {
     fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         match std::mem::replace(&mut *session.lock(), Life::Over) {
-            Life::Running(running) => sampler::discard(running.id),
-            Life::Stopped(stopped) => stopped.abandon(),
-            Life::New | Life::Finished(_) | Life::Over => {}
+            Life::Running(running, results) => {
+                results.abandon();
+                sampler::discard(running.id);
+            }
+            other => other.abandon(),
         }
         Ok(())
     }
@@ -227,10 +245,7 @@ impl Session {
     }
 
     fn running(&self) -> Option<Running> {
-        match &*self.lock() {
-            Life::Running(running) => Some(running.clone()),
-            _ => None,
-        }
+        self.lock().running().cloned()
     }
 
     fn id(&self, ruby: &Ruby) -> Result<SessionId, Error> {
@@ -268,7 +283,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("let_go", function!(sampler::let_go, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
     native.define_singleton_method("start", function!(Session::start, 4))?;
-    class.define_private_method("_stop", method!(Session::stop, 0))?;
+    class.define_private_method("_stop", method!(Session::stop, 1))?;
+    class.define_private_method("_rotate", method!(Session::rotate, 1))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;
     class.define_private_method("_join", method!(Session::join, 0))?;

@@ -28,7 +28,8 @@ pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, discard, give_up_objects, is_paused, is_running, mark, named, pause, resume, snapshot, stop,
+    abandon, any, discard, give_up_objects, is_paused, is_running, mark, named, pause, resume, rotate,
+    snapshot, stop,
 };
 pub(crate) use settle::{collector_failed, give_up};
 #[cfg(feature = "testing")]

@@ -8,6 +8,7 @@ use profiler_core::record::counters::Counts;
 use crate::engine::ticker;
 use crate::sys::clock;
 use crate::threads;
+use crate::vm;
 
 /// The clocks and counters when a session started, or was continued in a forked child.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,16 @@ impl Start {
             collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
             process_cpu_ns: None,
             vm_objects: None,
+        }
+    }
+
+    /// The readings of a session that goes on from `now`. With the GVL, and no allocation since `now`.
+    pub(super) fn next(&self, now: &Self) -> Self {
+        Self {
+            process_cpu_ns: self.process_cpu_ns.map(|_| clock::process_cpu_ns()),
+            // SAFETY: the GVL is held.
+            vm_objects: self.vm_objects.map(|_| unsafe { vm::allocations::made_so_far() }),
+            ..*now
         }
     }
 }

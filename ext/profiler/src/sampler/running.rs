@@ -55,6 +55,22 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     Some(active.taken(closed, engine, hub, hub.labels_refused()))
 }
 
+/// Takes the result of a session since its start or its last rotation. It goes on from the same clocks.
+pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+    let hub = CAPTURE.hub()?;
+    let mut sampler = enter();
+    let engine = sampler.engine;
+    let active = sampler.find(session)?;
+    active.record_open_waits(hub, named);
+    active.look_at_heap(hub);
+    let closed = hub.rotate(session, &Registry, &active.lives(named), clock::monotonic_ns())?;
+    let taken = active.taken(closed, engine, hub, hub.labels_refused());
+    active.start = active.start.next(&taken.end);
+    active.markers.clear();
+    active.markers_refused = 0;
+    Some(taken)
+}
+
 impl Active {
     /// Records the stack of each thread that still waits, as a wait would else show only once it is over.
     fn record_open_waits(&self, hub: &Hub, named: &[RubyThread]) {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim_paths::trim_paths;
+use profiler_core::profile::Profile as CoreProfile;
 use profiler_core::profile::{Function, Meta, Note, SampleType, Stats};
 use profiler_core::sampling::allocation_sampler::Window;
 
-use crate::api::profile::Profile;
 use crate::engine::perf;
 use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Taken};
@@ -32,9 +32,9 @@ pub(super) struct Stopped {
 
 impl Stopped {
     /// The result that was taken just now, requested at `asked_ns`.
-    pub(super) fn new(taken: Taken, config: Arc<Config>, asked_ns: u64) -> Box<Self> {
+    pub(super) fn new(taken: Taken, config: Arc<Config>, asked_ns: u64) -> Self {
         let cost = taken.cost();
-        Box::new(Self { taken, config, cost, asked_ns, pid: fork::pid() })
+        Self { taken, config, cost, asked_ns, pid: fork::pid() }
     }
 
     /// Whether its functions can be named here.
@@ -43,25 +43,14 @@ impl Stopped {
     }
 
     /// Drops the result without names.
-    pub(super) fn abandon(self: Box<Self>) {
+    pub(super) fn abandon(self) {
         if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
             hub.forget(self.taken.closed);
         }
     }
 
-    /// The Profile of this result.
-    ///
-    /// # Errors
-    /// Exceptions that were delivered while Ruby resolved names. The result is given back then, and can be requested again.
-    pub(super) fn profile(self: Box<Self>, ruby: &Ruby) -> Result<Profile, (Box<Self>, Error)> {
-        match self.ask(ruby) {
-            Ok(answers) => Ok(self.answered(ruby, answers)),
-            Err(arrived) => Err((self, arrived)),
-        }
-    }
-
     /// Ruby's answers to all that has to be asked. The epoch keeps the handles marked meanwhile.
-    fn ask(&self, ruby: &Ruby) -> Result<Answers, Error> {
+    pub(super) fn ask(&self, ruby: &Ruby) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
@@ -96,7 +85,8 @@ impl Stopped {
         config.notes.iter().cloned().chain(of_this_one.into_iter().flatten()).collect()
     }
 
-    fn answered(self, ruby: &Ruby, answers: Answers) -> Profile {
+    /// The profile of the result.
+    pub(super) fn answered(self, ruby: &Ruby, answers: Answers) -> CoreProfile {
         let notes = self.notes(answers.other_ractors);
         let Self { taken, config, cost, asked_ns, .. } = self;
         let Taken { closed, start, engine, mut markers, .. } = taken;
@@ -135,16 +125,16 @@ impl Stopped {
             notes,
             merged: None,
         };
-        Profile::new(match config.gc {
+        match config.gc {
             Some(place) => gc::place(&profile, place),
             None => profile,
-        })
+        }
     }
 }
 
 /// Ruby's answers about names.
 #[derive(Debug)]
-struct Answers {
+pub(super) struct Answers {
     /// The functions of the handles that had no names.
     functions: Vec<Function>,
     /// Whether a profile of all threads lacks those of other Ractors.

@@ -1,0 +1,95 @@
+//! The results of a session that have not reached the caller: together they make its next profile.
+
+use std::sync::Arc;
+
+use magnus::{Error, Ruby};
+use profiler_core::analysis::merge::merge;
+use profiler_core::profile::{Profile as CoreProfile, SampleType};
+
+use super::result::Stopped;
+
+/// The results, in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    /// The last profile of a rotation, until the caller is known to have it: an exception can arrive on the way.
+    last: Option<Arc<CoreProfile>>,
+    /// The number of profiles of rotations.
+    rotations: u64,
+    /// Results without names.
+    unnamed: Vec<Stopped>,
+}
+
+impl Results {
+    /// Adds a result. The caller has received that many profiles of rotations.
+    pub(super) fn push(&mut self, next: Stopped, received: u64) {
+        if received == self.rotations {
+            self.last = None;
+        }
+        self.unnamed.push(next);
+    }
+
+    /// Takes all of them out.
+    pub(super) fn take(&mut self) -> Self {
+        let taken = std::mem::take(self);
+        self.rotations = taken.rotations;
+        taken
+    }
+
+    /// Puts earlier results in front of these.
+    pub(super) fn put_back(&mut self, mut earlier: Self) {
+        earlier.unnamed.append(&mut self.unnamed);
+        self.unnamed = earlier.unnamed;
+        self.last = self.last.take().or(earlier.last);
+    }
+
+    /// Keeps the profile of a rotation, which is about to be returned.
+    pub(super) fn keep(&mut self, profile: Arc<CoreProfile>) {
+        self.last = Some(profile);
+        self.rotations += 1;
+    }
+
+    /// Whether their functions can be named here.
+    pub(super) fn are_of_this_process(&self) -> bool {
+        self.unnamed.iter().all(Stopped::is_of_this_process)
+    }
+
+    /// Drops them without names.
+    pub(super) fn abandon(self) {
+        self.unnamed.into_iter().for_each(Stopped::abandon);
+    }
+
+    /// Their profile.
+    ///
+    /// # Errors
+    /// Exceptions that were delivered while Ruby resolved names. The results are given back then, and can be requested again.
+    pub(super) fn profile(self, ruby: &Ruby) -> Result<CoreProfile, (Self, Error)> {
+        match self.unnamed.iter().map(|it| it.ask(ruby)).collect::<Result<Vec<_>, _>>() {
+            Err(arrived) => Err((self, arrived)),
+            Ok(answers) => {
+                let mut parts: Vec<CoreProfile> = self.last.iter().map(|it| CoreProfile::clone(it)).collect();
+                let named = self.unnamed.into_iter().zip(answers);
+                parts.extend(named.map(|(it, answers)| it.answered(ruby, answers)));
+                Ok(in_turn(parts))
+            }
+        }
+    }
+}
+
+/// The profile of a span of time from those of its parts. Unlike a merge it has a single origin, and the live objects are those at
+/// its end.
+fn in_turn(mut parts: Vec<CoreProfile>) -> CoreProfile {
+    let Some(last) = parts.pop() else { return CoreProfile::default() };
+    if parts.is_empty() {
+        return last;
+    }
+    for part in &mut parts {
+        part.samples.iter_mut().for_each(|it| {
+            it.weights.set(SampleType::InuseObjects, 0);
+            it.weights.set(SampleType::InuseSpace, 0);
+        });
+    }
+    parts.push(last);
+    let mut whole = merge(&parts.iter().collect::<Vec<_>>());
+    whole.meta.merged = None;
+    whole
+}

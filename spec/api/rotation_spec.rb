@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+RSpec.describe "Session#rotate" do
+  include_context "with a program"
+
+  it "divides the time of a session" do
+    result = run_json(<<~RUBY)
+      whole, parts = nil, []
+      session = Profiler.start(mode: %i[cpu wall])
+      whole = Profiler.start(mode: %i[cpu wall])
+      8.times do
+        burn(15)
+        sleep 0.01
+        Thread.new { burn(5) }.join
+        parts << session.rotate
+      end
+      whole = whole.stop
+      parts << session.stop
+      sums = ->(profile) { [profile.samples.sum(&:cpu), profile.samples.sum(&:wall), profile.stats[:duration_ns]] }
+      print_json(whole: sums[whole], parts: parts.map(&sums).transpose.map(&:sum), each: parts.map { |it| it.samples.sum(&:cpu) },
+                 gaps: parts.each_cons(2).map { |one, other| other.meta[:started_at_ns] - one.meta[:started_at_ns] - one.stats[:duration_ns] },
+                 samples: parts.map { |it| it.stats[:samples] }, threads: parts.map { |it| it.samples.map(&:thread_name).uniq.size })
+    RUBY
+    expect(result[:parts][0]).to be_within(3_000_000).of(result[:whole][0])
+    expect(result[:each].first(8)).to all(be_between(19_000_000, 60_000_000))
+    expect(result[:samples].sum).to be > 100
+    expect(result[:gaps].map(&:abs)).to all(be < 5_000_000)
+  end
+
+  it "counts each object once" do
+    result = run_json(<<~RUBY)
+      Kept = Class.new
+      kept = []
+      session = Profiler.start(mode: %i[allocations heap], every: 1)
+      numbers = [100, 0, 250, 3]
+      parts = numbers.map { |number| number.times { kept << Kept.new }; session.rotate }
+      50.times { |place| kept[place] = nil }
+      parts << session.stop
+      live = ->(profile) { profile.samples.select { |row| row.labels["class"] == "Kept" }.sum(&:inuse_objects) }
+      print_json(allocated: parts.map { |it| objects_of(it, "Kept") }, live: parts.map(&live))
+    RUBY
+    expect(result[:allocated]).to eq([100, 0, 250, 3, 0])
+    expect(result[:live].first(4)).to eq([100, 100, 350, 353])
+    expect(result[:live].last).to be_between(303, 310) # a dead one may still be on the machine stack
+  end
+
+  it "gives the markers, and the events of the timeline, to one profile each" do
+    result = run_json(<<~RUBY)
+      session = Profiler.start(timeline: true)
+      parts = %w[a b].map { |name| Profiler.marker(name) { burn(20) }; session.rotate }
+      parts << session.stop
+      print_json(markers: parts.map { |it| it.markers.map(&:name) },
+                 longest: parts.map { |it| it.timeline.map(&:time).max.to_f / it.stats[:duration_ns] }, events: parts.map { |it| it.timeline.size })
+    RUBY
+    expect(result[:markers]).to eq([["a"], ["b"], []])
+    expect(result[:events].first(2)).to all(be > 10)
+    expect(result[:longest].first(2)).to all(be_between(0.5, 1.02))
+  end
+
+  it "loses nothing to exceptions from outside" do
+    result = run_json(<<~RUBY, timeout: 120)
+      Kept = Class.new
+      session = Profiler.start(mode: :allocations, every: 1)
+      made = interrupted = 0
+      received = {} # by the start of the profile: one that begins there again has the contents of the first too
+      till = now + 5_000_000_000
+      while interrupted < 100 && now < till
+        thread = Thread.handle_interrupt(RuntimeError => :never) do
+          Thread.new do
+            Thread.handle_interrupt(RuntimeError => :immediate) do
+              loop do
+                7.times { Kept.new; made += 1 } # an exception may come between these two
+                session.rotate { |profile| received[profile.meta[:started_at_ns]] = objects_of(profile, "Kept") }
+              end
+            end
+          rescue RuntimeError
+            interrupted += 1
+          end
+        end
+        sleep(rand * 0.02)
+        thread.raise("now")
+        thread.join
+      end
+      last = session.stop
+      received[last.meta[:started_at_ns]] = objects_of(last, "Kept")
+      print_json(lost: made - received.values.sum, made: made, interrupted: interrupted)
+    RUBY
+    expect(result).to match(lost: be_between(-result[:interrupted], 0), made: be > 500, interrupted: be > 20)
+  end
+
+  it "goes on with the next profile in a forked child" do
+    expect(run_json(<<~RUBY)).to eq([1, 1, [2, 0]])
+      session = Profiler.start(mode: :allocations, every: 1)
+      Kept = Class.new
+      Kept.new
+      first = objects_of(session.rotate, "Kept")
+      Kept.new
+      child = in_fork { 2.times { Kept.new }; [session.rotate, session.stop].map { |it| objects_of(it, "Kept") } }
+      print_json([first, objects_of(session.stop, "Kept"), child])
+    RUBY
+  end
+end
