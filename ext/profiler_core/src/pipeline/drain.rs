@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::ThreadId;
+use crate::pipeline::ended_threads::EndedThreads;
 use crate::pipeline::name_cache::NameCache;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::pipeline::stacks::Stacks;
@@ -47,7 +48,7 @@ pub(crate) struct Drain {
     pub(crate) sessions: Vec<Session>,
     pub(crate) next_session: u64,
     /// Threads that ended while a session ran; cleared with the epoch.
-    pub(crate) dead_threads: Vec<(ThreadId, Thread)>,
+    pub(crate) ended_threads: EndedThreads,
 }
 
 /// The numbers of a batch.
@@ -95,8 +96,14 @@ impl Drain {
                 session.state.forget(ended.last.thread);
             }
             if !self.sessions.is_empty() {
-                self.dead_threads.push((ended.last.thread, ended.info));
+                self.ended_threads.push(ended.last.thread, ended.info);
             }
+        }
+        // The events of a timeline are of rows, which have to stay as they are.
+        let may_fold = !self.sessions.iter().any(|it| it.state.spec().timeline);
+        while may_fold && self.ended_threads.are_many() {
+            let folded = self.ended_threads.fold();
+            self.sessions.iter_mut().for_each(|it| it.state.fold(&folded));
         }
     }
 
@@ -108,8 +115,8 @@ impl Drain {
         sets: &LabelSets,
     ) -> Unresolved {
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
-        let dead = self.dead_threads.iter().map(|(thread, info)| (*thread, info));
-        let infos: HashMap<ThreadId, &Thread, FxBuildHasher> = dead.chain(alive).collect();
+        let infos: HashMap<ThreadId, &Thread, FxBuildHasher> =
+            self.ended_threads.iter().chain(alive).collect();
         let info = |thread: ThreadId| infos.get(&thread).copied().cloned();
         let measures = state.spec().measures;
         let Epoch { stacks, names, .. } = &self.epoch;

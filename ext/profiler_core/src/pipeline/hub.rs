@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ids::LabelSetId;
 use crate::pipeline::drain::{Drain, Epoch, Session, SessionId, BATCH};
+use crate::pipeline::ended_threads::EndedThreads;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::pipeline::unresolved::Unresolved;
 use crate::profile::LabelSet;
@@ -56,7 +57,7 @@ impl Hub {
                 epoch: Epoch::default(),
                 sessions: Vec::new(),
                 next_session: 0,
-                dead_threads: Vec::new(),
+                ended_threads: EndedThreads::default(),
             }),
             labels: Mutex::default(),
             epoch: AtomicU64::new(0),
@@ -277,7 +278,7 @@ impl Hub {
         drain.epoch.users = drain.epoch.users.saturating_sub(1);
         if drain.epoch.users == 0 {
             drain.epoch = Epoch::default();
-            drain.dead_threads.clear();
+            drain.ended_threads = EndedThreads::default();
             self.labels().clear();
             self.epoch.fetch_add(1, Ordering::Relaxed);
         }

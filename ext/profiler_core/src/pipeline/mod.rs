@@ -4,6 +4,7 @@
 
 pub mod collector;
 mod drain;
+mod ended_threads;
 pub mod hub;
 pub mod name_cache;
 mod recent_stack;

@@ -177,13 +177,7 @@ impl Aggregate {
         if let Some(recorder) = &mut self.recorder {
             recorder.add(self.now_ns, key, &more);
         }
-        let weight = self.weights.entry(key).or_default();
-        weight.count += more.count;
-        weight.cpu_ns += more.cpu_ns;
-        weight.wall_ns += more.wall_ns;
-        weight.blame_ns += more.blame_ns;
-        weight.objects += more.objects;
-        weight.bytes += more.bytes;
+        self.weights.entry(key).or_default().add(&more);
     }
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest to the stacks that last had the like, or
@@ -247,6 +241,26 @@ impl Aggregate {
     /// threads that live.
     pub fn forget(&mut self, thread: ThreadId) {
         self.accounts.remove(&thread);
+    }
+
+    /// Sums the rows of threads that have ended under the ids that they are given. There is no timeline.
+    pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
+        let folded = |key: &Key| {
+            let new = |thread: ThreadId| ids.get(&thread).copied().unwrap_or(thread);
+            let detail = match key.detail {
+                Detail::Waiter(thread) => Detail::Waiter(new(thread)),
+                other => other,
+            };
+            Key { thread: new(key.thread), detail, ..*key }
+        };
+        let moved: Vec<_> = self.weights.extract_if(|key, _| folded(key) != *key).collect();
+        for (key, weight) in moved {
+            self.weights.entry(folded(&key)).or_default().add(&weight);
+        }
+        for (key, _) in self.accounts.values_mut().filter_map(|it| it.last_blamed.as_mut()) {
+            *key = folded(key);
+        }
+        self.objects.rekey(folded);
     }
 
     /// The sums, in an order that does not depend on any hash.

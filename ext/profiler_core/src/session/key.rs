@@ -35,3 +35,15 @@ pub struct Weight {
     /// Bytes of these objects.
     pub bytes: u64,
 }
+
+impl Weight {
+    /// Adds another.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.count += more.count;
+        self.cpu_ns += more.cpu_ns;
+        self.wall_ns += more.wall_ns;
+        self.blame_ns += more.blame_ns;
+        self.objects += more.objects;
+        self.bytes += more.bytes;
+    }
+}

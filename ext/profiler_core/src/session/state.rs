@@ -100,6 +100,11 @@ impl SessionState {
         self.aggregate.forget(thread);
     }
 
+    /// Sums the rows of threads that have ended under the ids that they are given.
+    pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
+        self.aggregate.fold(ids);
+    }
+
     /// Pauses. The threads have been finished.
     pub fn pause(&mut self) {
         self.paused = true;

@@ -9,6 +9,7 @@ use profiler_core::profile::SampleType;
 use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::spec::SessionSpec;
 
+mod ended_threads;
 mod fibers;
 mod rotation;
 mod world;

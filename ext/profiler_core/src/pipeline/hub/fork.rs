@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 use super::Hub;
 use crate::ids::ThreadId;
 use crate::pipeline::drain::{Drain, Epoch, SessionId};
+use crate::pipeline::ended_threads::EndedThreads;
 use crate::session::labels::LabelSets;
 use crate::session::state::ThreadNow;
 
@@ -39,7 +40,7 @@ impl ForkGuard<'_> {
         let drain = &mut *self.drain;
         drain.scratch.clear();
         drain.ended.clear();
-        drain.dead_threads.clear();
+        drain.ended_threads = EndedThreads::default();
         drain.sessions.retain(|it| !orphans.contains(&it.id));
         drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
         for session in &mut drain.sessions {

@@ -24,6 +24,14 @@ impl Objects {
         Self { objects: HashMap::default(), live: std::mem::take(&mut self.live) }
     }
 
+    /// Gives the objects of each key the key that `new` has for it.
+    pub(super) fn rekey(&mut self, new: impl Fn(&Key) -> Key) {
+        self.objects.values_mut().for_each(|(_, key)| *key = new(key));
+        for (key, weight) in std::mem::take(&mut self.live) {
+            self.live.entry(new(&key)).or_default().add(&weight);
+        }
+    }
+
     pub(super) fn into_live(self) -> impl Iterator<Item = (Key, Weight)> {
         self.live.into_iter()
     }
