@@ -33,14 +33,13 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
     active.record_open_waits(hub, named);
     active.look_at_heap(hub);
     let lives = active.lives(named);
-    let labels_refused = hub.labels_refused();
     if sampler.sessions.is_empty() {
         quiet();
     }
     let engine = sampler.engine;
     let closed = hub.close(session, &Registry, &lives);
     sampler.settle_down();
-    Some(active.taken(closed?, engine, hub, labels_refused))
+    Some(active.taken(closed?, engine, hub))
 }
 
 /// Takes the result of a session so far.
@@ -52,7 +51,7 @@ pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken
     active.record_open_waits(hub, named);
     active.look_at_heap(hub);
     let closed = hub.snapshot(session, &Registry, &active.lives(named))?;
-    Some(active.taken(closed, engine, hub, hub.labels_refused()))
+    Some(active.taken(closed, engine, hub))
 }
 
 /// Takes the result of a session since its start or its last rotation. It goes on from the same clocks.
@@ -64,7 +63,7 @@ pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<Taken> 
     active.record_open_waits(hub, named);
     active.look_at_heap(hub);
     let closed = hub.rotate(session, &Registry, &active.lives(named), clock::monotonic_ns())?;
-    let taken = active.taken(closed, engine, hub, hub.labels_refused());
+    let taken = active.taken(closed, engine, hub);
     active.start = active.start.next(&taken.end);
     active.markers.clear();
     active.markers_refused = 0;
@@ -96,7 +95,7 @@ impl Active {
         }
     }
 
-    fn taken(&self, closed: Unresolved, engine: Engine, hub: &Hub, labels_refused: u64) -> Taken {
+    fn taken(&self, closed: Unresolved, engine: Engine, hub: &Hub) -> Taken {
         Taken {
             closed,
             start: self.start,
@@ -105,7 +104,9 @@ impl Active {
             given_up: self.given_up,
             no_objects: self.no_objects,
             unfollowed: self.unfollowed,
-            labels_refused,
+            // Its epoch goes on until it is resolved.
+            labels_refused: hub.labels_refused(),
+            stacks_refused: hub.stacks_refused(),
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
         }

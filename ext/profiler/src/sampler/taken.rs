@@ -17,6 +17,7 @@ pub(crate) struct Taken {
     pub(crate) no_objects: Option<&'static str>,
     pub(crate) unfollowed: u64,
     pub(crate) labels_refused: u64,
+    pub(crate) stacks_refused: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
 }

@@ -244,6 +244,12 @@ impl Hub {
         self.labels().refused()
     }
 
+    /// The number of records in this epoch whose stacks were cut, as there were too many different ones.
+    #[must_use]
+    pub fn stacks_refused(&self) -> u64 {
+        self.lock().epoch.stacks.refused()
+    }
+
     /// Marks every handle that anybody may still ask about: in the frame table, in the scratch buffer, and in the
     /// ring. For the mark function of the GC, which must see to it that no handler is in the middle of a record.
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {

@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
 use crate::pipeline::recent_stack::RecentStack;
 use crate::profile::{Frame, Node};
-use crate::record::frame::RawFrame;
+use crate::record::frame::{RawFrame, Synthetic};
 use crate::record::object_class::Class;
 use crate::record::RawRecord;
 
@@ -35,6 +35,8 @@ pub struct Stacks {
     whole: HashTable<(u64, StackId)>,
     /// The last stacks of some threads.
     recent: [RecentStack; RECENT],
+    /// Records whose stacks came when there were too many.
+    refused: u64,
     /// The stack that [`Stacks::intern_frames`] put into the tree last, root first. The next one mostly begins like it.
     last: Vec<(RawFrame, StackId)>,
 }
@@ -44,8 +46,14 @@ const RECENT: usize = 8;
 /// Frames that are walked through the tree before the whole stack is looked up, as that hashes all of its words.
 const WALKED: usize = 16;
 
+/// The most nodes of the tree, which take some 16 MB. Random recursion makes thousands in a second.
+const MAX_NODES: usize = 1 << 19;
+/// The most nodes, with those of [`Synthetic::Other`].
+const MAX_WITH_OTHERS: usize = MAX_NODES + MAX_NODES / 4;
+
 impl Stacks {
-    /// The id of the stack of `record`; nothing when it has no frame.
+    /// The id of the stack of `record`; nothing when it has no frame. Once the tree is full, a new stack keeps what is known of
+    /// it, from the root on, and the rest is [`Synthetic::Other`].
     pub fn intern(&mut self, record: &RawRecord<'_>) -> Option<StackId> {
         let slot = record.header.thread.0 as usize % RECENT;
         let mut recent = self.recent.get_mut(slot).map(std::mem::take).unwrap_or_default();
@@ -71,8 +79,11 @@ impl Stacks {
         if let Some(&(_, stack)) = self.whole.find(hash, same) {
             return Some(stack);
         }
+        let refused = self.refused;
         let stack = self.walk(recent, shared, words)?;
-        self.whole.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
+        if self.refused == refused {
+            self.whole.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
+        }
         Some(stack)
     }
 
@@ -80,11 +91,30 @@ impl Stacks {
     fn walk(&mut self, recent: &mut RecentStack, shared: usize, words: &[u64]) -> Option<StackId> {
         let mut parent = recent.replace_by(words, shared);
         for word in words.iter().rev().skip(shared) {
-            let stack = self.intern_node(RawNode { parent, frame: RawFrame::from_word(*word) });
+            let node = RawNode { parent, frame: RawFrame::from_word(*word) };
+            if self.nodes.rows().len() >= MAX_NODES && self.nodes.find(&node).is_none() {
+                *recent = RecentStack::default();
+                return Some(self.intern_other(parent));
+            }
+            let stack = self.intern_node(node);
             recent.push(stack);
             parent = Some(stack);
         }
         parent
+    }
+
+    /// The stack of all that `parent` calls and the tree has no place for.
+    fn intern_other(&mut self, parent: Option<StackId>) -> StackId {
+        self.refused += 1;
+        let node = RawNode { parent, frame: Synthetic::Other.frame() };
+        let has_place = self.nodes.rows().len() < MAX_WITH_OTHERS || self.nodes.find(&node).is_some();
+        self.intern_node(if has_place { node } else { RawNode { parent: None, ..node } })
+    }
+
+    /// The number of records whose stacks were cut, as there were too many.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// The id of the stack made of `frames`, root first; nothing when there is none.
@@ -183,80 +213,4 @@ fn hash_words(words: &[u64]) -> u64 {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::ids::{Id, LabelSetId, ScopeId, ThreadId};
-    use crate::record::ring::Ring;
-    use crate::record::{push, Header, Kind, State, Walk, WallTimes};
-
-    fn record(frames: &[(u64, i32)]) -> Vec<u64> {
-        let ring = Ring::with_capacity(1024);
-        let header = Header {
-            thread: ThreadId(1),
-            state: State::Running,
-            labels: LabelSetId::NONE,
-            scope: ScopeId::NONE,
-            cpu_ns: 1,
-            monotonic_ns: 1,
-            born_cpu_ns: 0,
-            walls: WallTimes::default(),
-        };
-        let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
-        push(&ring, Kind::Tick, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)
-            .unwrap();
-        let mut scratch = Vec::new();
-        assert!(ring.pop(&mut scratch));
-        scratch
-    }
-
-    fn intern(stacks: &mut Stacks, frames: &[(u64, i32)]) -> Option<StackId> {
-        let words = record(frames);
-        stacks.intern(&RawRecord::decode(&words).unwrap())
-    }
-
-    #[test]
-    fn a_stack_is_one_number_and_its_callers_come_first() {
-        let mut stacks = Stacks::default();
-        let deep = intern(&mut stacks, &[(240, 3), (160, 2), (80, 1)]).unwrap();
-        let other = intern(&mut stacks, &[(240, 4), (160, 2), (80, 1)]).unwrap();
-        assert_ne!(deep, other, "another line is another frame");
-        assert_eq!(intern(&mut stacks, &[(240, 3), (160, 2), (80, 1)]), Some(deep));
-
-        assert_eq!(stacks.handles(), [80, 160, 240], "one handle each, whatever the lines");
-        let (_, frames, nodes) = stacks.into_tables();
-        assert_eq!(frames.len(), 4, "three functions, one of them on two lines");
-        let parent = nodes[deep.index()].parent.unwrap();
-        assert!(parent < deep);
-        assert_eq!(nodes[other.index()].parent, Some(parent));
-    }
-
-    #[test]
-    fn stacks_that_share_a_part_with_the_one_before_have_the_same_ids_as_in_any_other_order() {
-        let mut word = 1_u64;
-        let mut stacks = Stacks::default();
-        let mut ids: std::collections::HashMap<Vec<(u64, i32)>, StackId> = std::collections::HashMap::new();
-        let mut frames: Vec<(u64, i32)> = Vec::new(); // root first
-        for _ in 0..2_000 {
-            word = crate::rng::after(word);
-            frames.truncate((word >> 8) as usize % (frames.len() + 1));
-            let more = if word % 50 == 0 { 300 } else { (word >> 40) as usize % 25 };
-            frames.extend((0..more).map(|at| (8 * (1 + (word >> 20) % 3), (at % 7) as i32)));
-            let leaf_first: Vec<_> = frames.iter().rev().copied().collect();
-            let id = intern(&mut stacks, &leaf_first);
-            assert_eq!(id.is_some(), !frames.is_empty());
-            let Some(id) = id else { continue };
-            let seen: Vec<_> = stacks.frames_of(id).map(|it| (it.handle(), it.line() as i32)).collect();
-            assert_eq!(seen, leaf_first);
-            assert_eq!(*ids.entry(leaf_first).or_insert(id), id);
-        }
-        assert!(ids.len() > 500);
-    }
-
-    #[test]
-    fn a_prefix_is_not_the_whole_and_nothing_is_no_stack() {
-        let mut stacks = Stacks::default();
-        let long = intern(&mut stacks, &[(160, 2), (80, 1)]);
-        assert_ne!(intern(&mut stacks, &[(80, 1)]), long);
-        assert_eq!(intern(&mut stacks, &[]), None);
-    }
-}
+mod tests;

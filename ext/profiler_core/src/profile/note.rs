@@ -28,6 +28,9 @@ pub enum Note {
     LabelsRefused {
         times: u64,
     },
+    StacksRefused {
+        times: u64,
+    },
     MarkersRefused {
         markers: u64,
     },
@@ -84,6 +87,9 @@ impl Note {
             }
             Self::LabelsRefused { times } => {
                 format!("too many different sets of labels: {times} times they became (other)")
+            }
+            Self::StacksRefused { times } => {
+                format!("too many different stacks: {times} times the rest of one became (other)")
             }
             Self::MarkersRefused { markers } => {
                 format!("too many markers: the last {markers} were left out")
@@ -150,6 +156,7 @@ impl Note {
         match (&mut *self, other) {
             (Self::LiveObjectsUntracked { objects: sum }, Self::LiveObjectsUntracked { objects: more })
             | (Self::LabelsRefused { times: sum }, Self::LabelsRefused { times: more })
+            | (Self::StacksRefused { times: sum }, Self::StacksRefused { times: more })
             | (Self::MarkersRefused { markers: sum }, Self::MarkersRefused { markers: more })
             | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more }) => add(sum, *more),
             (

@@ -66,11 +66,20 @@ pub enum Synthetic {
     ThreadEnd = 40,
     /// Nobody had the GVL; it only took a while to get it.
     Nobody = 48,
+    /// The leaf side of a stack that came when there were too many different ones.
+    Other = 56,
 }
 
 impl Synthetic {
-    const ALL: [Self; 6] =
-        [Self::Truncated, Self::Gc, Self::Unsampled, Self::ThreadStart, Self::ThreadEnd, Self::Nobody];
+    const ALL: [Self; 7] = [
+        Self::Truncated,
+        Self::Gc,
+        Self::Unsampled,
+        Self::ThreadStart,
+        Self::ThreadEnd,
+        Self::Nobody,
+        Self::Other,
+    ];
 
     /// The one that `handle` stands for, if any.
     #[must_use]
@@ -88,6 +97,7 @@ impl Synthetic {
             Self::ThreadStart => "(thread start)",
             Self::ThreadEnd => "(thread end)",
             Self::Nobody => "(nobody)",
+            Self::Other => "(other)",
         }
     }
 

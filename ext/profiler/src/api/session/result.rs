@@ -68,6 +68,7 @@ impl Stopped {
         let is_setitimer = taken.engine == Engine::Setitimer;
         let is_short = taken.engine == Engine::Perf && perf::was_short_since(taken.start.monotonic_ns);
         let (objects, times, markers) = (taken.unfollowed, taken.labels_refused, taken.markers_refused);
+        let stacks = taken.stacks_refused;
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
@@ -79,6 +80,7 @@ impl Stopped {
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
             is_short.then_some(Note::FewDescriptors {}),
             (times > 0).then_some(Note::LabelsRefused { times }),
+            (stacks > 0).then_some(Note::StacksRefused { times: stacks }),
             (markers > 0).then_some(Note::MarkersRefused { markers }),
             sampler::collector_failed().then_some(Note::CollectorFailed {}),
         ];
