@@ -25,6 +25,10 @@ module Compatibility
         TestTempfile#test_tempfile_finalizer_does_not_run_if_unlinked].map do |test|
       Difference.new(suite: "ruby", test: test, reason: DEBUGGED)
     end,
+    Difference.new(
+      suite: "ruby", test: "TestRubyOptions#test_enable", ways: %w[time labels], rubies: "< 3.2",
+      reason: "turns YJIT on, with which :wall cannot be measured before Ruby 3.3, as a line on stderr says"
+    ),
     Difference.new(suite: "ruby", test: REDEFINING, reason: REDEFINED),
     Difference.new(
       suite: "ruby", test: /\ATestAllocation::/, ways: %w[objects], rubies: ">= 3.4",
