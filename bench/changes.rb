@@ -19,7 +19,7 @@ RUNS_SLOWER = Integer(ENV.fetch("BENCH_RUNS_SLOWER", "5"))
 SECONDS = ENV.fetch("BENCH_SECONDS", "3")
 INTERVAL = ENV.fetch("BENCH_INTERVAL", "100")
 
-def taken(directory, slower)
+def record(directory, slower)
   out = File.join(directory, "run.pb.gz")
   system(RbConfig.ruby, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/slower.rb", slower, SECONDS, out, INTERVAL) || abort("slower.rb failed")
   Profiler::Profile.load(out)
@@ -35,7 +35,7 @@ samples = Hash.new { |hash, runs| hash[runs] = [] }
 Dir.mktmpdir do |directory|
   ROUNDS.times do
     # In turn, so that disturbances of the machine fall on all.
-    runs = Array.new([RUNS, RUNS_SLOWER].max) { %w[1.0 1.0 1.1].map { |slower| taken(directory, slower) } }
+    runs = Array.new([RUNS, RUNS_SLOWER].max) { %w[1.0 1.0 1.1].map { |slower| record(directory, slower) } }
     old, same, = runs.first(RUNS).transpose
     samples[RUNS] << old.sum { |it| it.stats[:samples] }
     found["the same, by shares"] += 1 if Profiler::Profile.diff(old, same)[:changes].none? { |it| it[:significant] }

@@ -54,12 +54,12 @@ module Bench
     work = Workloads.any(workload)
     contenders = ["off", *arms].to_h { |arm| [arm, CONTENDERS.fetch(arm).call] }
     rounds = calibrate(work, seconds)
-    contenders.each_value { |contender| whole(contender, work, rounds) }
+    contenders.each_value { |contender| measure_once(contender, work, rounds) }
     none = contenders.delete("off")
-    before = whole(none, work, rounds)
+    before = measure_once(none, work, rounds)
     blocks = Array.new(pairs) do
       contenders.to_a.shuffle.to_h do |arm, contender|
-        on, after = whole(contender, work, rounds), whole(none, work, rounds)
+        on, after = measure_once(contender, work, rounds), measure_once(none, work, rounds)
         off = %i[cpu wall].to_h { |of| [of, (before[of] + after[of]) / 2] }
         before = after
         [arm, on.merge(off: off)]
@@ -70,15 +70,15 @@ module Bench
 
   # The CPU time from before the start until after the stop, when nothing is left to be done, and the wall clock of the work. Names
   # are left out of the CPU time, as they are resolved once and not at each sample.
-  def self.whole(contender, work, rounds)
+  def self.measure_once(contender, work, rounds)
     GC.start
-    wall = said = nil
+    wall = stats = nil
     cpu = cpu_of do
       contender.start
       wall = Engines.wall_of { work.call(rounds) }
-      said = contender.stop
+      stats = contender.stop
     end
-    said.merge(cpu: cpu - (said.fetch(:names_ns, 0) / 1e9), wall: wall)
+    stats.merge(cpu: cpu - (stats.fetch(:names_ns, 0) / 1e9), wall: wall)
   end
 
   # The pairs of one contender with every workload.
@@ -95,8 +95,8 @@ module Bench
       Array.new(pairs) do
         Workloads.at_depth(depth) do
           bare, frames = Floor.loop(Floor::WALK, 1_600)
-          honest, = Floor.loop(Floor::WALK | Floor::THREAD_CLOCK | Floor::TIMED, 1_600)
-          { bare: bare, honest: honest, ours: Profiler::Testing.handler_ns(1_600), frames: frames }
+          exact, = Floor.loop(Floor::WALK | Floor::THREAD_CLOCK | Floor::TIMED, 1_600)
+          { bare: bare, exact: exact, ours: Profiler::Testing.handler_ns(1_600), frames: frames }
         end
       end
     end.value

@@ -65,8 +65,8 @@ module Bench
     def self.build
       FileUtils.mkdir_p(BUILD)
       [[RbConfig.ruby, SOURCES.first], %w[make --silent]].each do |command|
-        said = IO.popen(command, chdir: BUILD, err: %i[child out], &:read)
-        raise LoadError, "the floor does not build: #{said}" unless $?.success?
+        output = IO.popen(command, chdir: BUILD, err: %i[child out], &:read)
+        raise LoadError, "the floor does not build: #{output}" unless $?.success?
       end
     end
 

@@ -39,10 +39,10 @@ module Bench
     # Runs every row in a process of its own, so that no contender inherits what another leaves behind.
     def child(*order, env: {})
       warn "bench: #{order.join(" ")}"
-      said = IO.popen(env, [RbConfig.ruby, "-I", "#{ROOT}/lib", "#{__dir__}/child.rb", JSON.generate(order)], &:read)
+      output = IO.popen(env, [RbConfig.ruby, "-I", "#{ROOT}/lib", "#{__dir__}/child.rb", JSON.generate(order)], &:read)
       raise "bench: #{order.inspect} failed (#{$?})" unless $?.success?
 
-      JSON.parse(said)
+      JSON.parse(output)
     end
 
     def at_depths(report, rows)
@@ -125,7 +125,7 @@ module Bench
       report.text("In a tight loop, ns, median of #{pairs(40)} pairs. The demand: at most #{HANDLER_LIMIT} x bare rb_profile_frames + #{HANDLER_EXTRA_NS}.")
       at_depths(report, [["frames", *by_depth.map { |it| it[:loops].first["frames"] }],
                          ["bare rb_profile_frames", *texts.call(loops.call { |pair| pair["bare"] })],
-                         ["that, and the three clocks", *texts.call(loops.call { |pair| pair["honest"] })],
+                         ["that, and the three clocks", *texts.call(loops.call { |pair| pair["exact"] })],
                          ["ours", *texts.call(loops.call { |pair| pair["ours"] })],
                          ["ours - #{HANDLER_LIMIT} x bare", *texts.call(added)],
                          ["demand", *added.map { |figure| figure.verdict(HANDLER_EXTRA_NS) }]])

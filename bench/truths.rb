@@ -231,7 +231,7 @@ module Bench
       def initialize(random, _mode)
         @random = random
         @pipe, @end = IO.pipe
-        @asked = Queue.new
+        @requests = Queue.new
         @queue = Queue.new
       end
 
@@ -243,7 +243,7 @@ module Bench
         truth = KINDS.to_h { |kind| [kind, 0.0] }
         feeder = Thread.new { feed }
         Truths.until_over(seconds) { spend(truth, KINDS[@random.rand(KINDS.size)], 0.0002 * (100**@random.rand)) }
-        @asked.close
+        @requests.close
         feeder.join
         truth
       end
@@ -251,7 +251,7 @@ module Bench
       private
 
       def spend(truth, kind, length)
-        @asked << length if kind == :popping
+        @requests << length if kind == :popping
         before = Truths.wall
         case kind
         when :sleeping then Work.sleeping(length)
@@ -263,7 +263,7 @@ module Bench
       end
 
       def feed
-        while (length = @asked.pop)
+        while (length = @requests.pop)
           sleep(length)
           @queue << true
         end

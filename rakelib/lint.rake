@@ -52,9 +52,9 @@ namespace :lint do
   desc "Ruby's own warnings"
   task :ruby do
     faulty = ruby_files.reject do |file|
-      said = IO.popen([RUBY, "-wc", file], err: %i[child out], &:read)
-      warn said unless said == "Syntax OK\n"
-      said == "Syntax OK\n"
+      output = IO.popen([RUBY, "-wc", file], err: %i[child out], &:read)
+      warn output unless output == "Syntax OK\n"
+      output == "Syntax OK\n"
     end
     abort "lint: Ruby warns about #{faulty.join(", ")}" if faulty.any?
     puts "ruby -wc: #{ruby_files.size} files, no warning"

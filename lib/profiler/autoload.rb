@@ -44,8 +44,8 @@ module Profiler
       end
 
       # Writes the profile so far, where this process ends silently: as it becomes a daemon.
-      def write_so_far
-        reported("the profile was lost") { |say| @recording.write_so_far(&say) }
+      def write_partial
+        reported("the profile was lost") { |say| @recording.write_partial(&say) }
       end
 
       # Runs the block, which calls exec.

@@ -69,7 +69,7 @@ module Profiler
           intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, *coarse_ns].max } },
           signal: native[:owner],
           engines: native[:engines].map { |name, reason, note| { name: name, available: reason.nil?, reason: reason, note: note } },
-          engine: { chosen: profile && profile.meta[:engine], asked: asked_engine },
+          engine: { chosen: profile && profile.meta[:engine], asked: requested_engine },
           cost: cost, environment: environment
         }
       end
@@ -111,7 +111,7 @@ module Profiler
         set.sort.to_h.transform_values { |value| value.dup.force_encoding(Encoding::UTF_8).scrub }
       end
 
-      def asked_engine
+      def requested_engine
         environment[ENGINE]
       end
 

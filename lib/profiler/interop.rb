@@ -78,7 +78,7 @@ module Profiler
       #
       # @return [UnboundMethod]
       def inherited(owner, name)
-        own(owner, name).super_method
+        own_method(owner, name).super_method
       end
 
       # Whether +signal+ means SIGPROF, in any of the forms that trap accepts.
@@ -110,7 +110,7 @@ module Profiler
         return unless visibility(owner, name)
 
         kept = "#{name} without #{hook.name}"
-        original = own(owner, name)
+        original = own_method(owner, name)
         # Other threads, or a trap amid this, may set the same hook. What was read before this check is surely the original.
         return if owner.private_method_defined?(kept, false)
 
@@ -128,7 +128,7 @@ module Profiler
       # Finds the method of +owner+ itself, even if the app has prepended a module that has one of that name.
       #
       # @return [UnboundMethod, nil] nil if +owner+ inherits it
-      def own(owner, name)
+      def own_method(owner, name)
         method = owner.instance_method(name)
         method = method.super_method until method.nil? || method.owner == owner
         method

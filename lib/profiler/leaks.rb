@@ -21,7 +21,7 @@ module Profiler
         begin
           seen = Array.new(rounds) do
             yield
-            alive(session.snapshot)
+            live_objects(session.snapshot)
           end
         ensure
           session.discard
@@ -31,20 +31,20 @@ module Profiler
 
       # @api private
       def between(before, after)
-        grown([alive(before), alive(after)]).sort_by { |it| [-it.bytes, it.class_name] }
+        grown([live_objects(before), live_objects(after)]).sort_by { |it| [-it.bytes, it.class_name] }
       end
 
       private
 
       # Numbers and bytes of live objects, by class and place.
-      def alive(profile)
-        rows = profile.samples.select { |it| it.inuse_objects.positive? && !own?(it) }
+      def live_objects(profile)
+        rows = profile.samples.select { |it| it.inuse_objects.positive? && !of_profiler?(it) }
         rows.group_by { |it| [it.labels["class"], it.frames] }
             .transform_values { |them| [them.sum(&:inuse_objects), them.sum(&:inuse_bytes)] }
       end
 
       # A snapshot consists of objects, which are live at the next one.
-      def own?(row)
+      def of_profiler?(row)
         row.frames.find { |it| it.kind == :ruby }&.path&.start_with?(__dir__)
       end
 

@@ -53,12 +53,12 @@ module Profiler
     end
 
     def call(env)
-      words = @parser.in(env)
-      return @app.call(env) if @idle && !words
+      options_text = @parser.find_in(env)
+      return @app.call(env) if @idle && !options_text
 
       @policy.guarded do
-        next ask_inside(words, env) if words && @permit_inside
-        next answer(words, env, @app) if words && permitted?(env)
+        next defer_to_on_demand(options_text, env) if options_text && @permit_inside
+        next answer(options_text, env, @app) if options_text && permitted?(env)
 
         recording = @policy.by_chance unless @idle
         recording ? serve(env, recording, @app) : @app.call(env)
@@ -70,15 +70,15 @@ module Profiler
     # @param question [OnDemand::Question]
     # @api private
     def on_demand(question, env, app)
-      permitted?(env) ? answer(question.words, env, app, question) : app.call(env)
+      permitted?(env) ? answer(question.options_text, env, app, question) : app.call(env)
     end
 
     private
 
     # Leaves the answer to {OnDemand}. An exception from there has become a response here, as Rails renders a page for it.
-    def ask_inside(words, env)
+    def defer_to_on_demand(options_text, env)
       recording = @policy.by_chance unless @idle
-      question = env[OnDemand::KEY] = OnDemand::Question.new(self, words, recording)
+      question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, recording)
       status, headers, body = response = recording ? serve(env, recording, @app) : @app.call(env)
       question.failed ? [status, named(finish(question.failed, env, status), headers, env), body] : response
     ensure
@@ -88,11 +88,11 @@ module Profiler
     # Handles a request from an authorized client.
     #
     # @param question [OnDemand::Question, nil] from further out
-    def answer(words, env, app, question = nil)
-      named = Shown.name?(words) && env["REQUEST_METHOD"] == "GET"
+    def answer(options_text, env, app, question = nil)
+      named = Shown.name?(options_text) && env["REQUEST_METHOD"] == "GET"
       # A picture is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
-      shown, recording, refused = attempt(words, named)
+      shown, recording, refused = attempt(options_text, named)
       return shown if shown
 
       if recording
@@ -106,10 +106,10 @@ module Profiler
     # Starts a recording or finds a picture. The app is not called here, where an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
-    def attempt(words, named)
-      return [@shown.response(words)] if named
+    def attempt(options_text, named)
+      return [@shown.response(options_text)] if named
 
-      [nil, @policy.on_demand(@parser.parse(words))]
+      [nil, @policy.on_demand(@parser.parse(options_text))]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end

@@ -97,12 +97,12 @@ module Profiler
     # @raise [ArgumentError] if the format is not known, or does not support an option
     # @raise [FormatError] as {#save}
     def dump(format, **options)
-      _write(format.to_s, said(**options))
+      _write(format.to_s, format_options(**options))
     end
 
     # @api private
     def write_into(path, format, gzip:, **options)
-      _write_file(path, format, { gzip: gzip, **said(**options) })
+      _write_file(path, format, { gzip: gzip, **format_options(**options) })
     end
 
     # Encodes the profile as +.pb.gz+.
@@ -281,7 +281,7 @@ module Profiler
 
     private
 
-    def said(type: nil, style: nil, title: nil, limit: nil)
+    def format_options(type: nil, style: nil, title: nil, limit: nil)
       { **typed(type), style: style&.to_s, title: title, limit: limit && checked_limit(limit) }
     end
 

@@ -45,9 +45,9 @@ module Profiler
       options = app.config.profiler.to_h
       next if options[:enabled] == false
 
-      given = { out: ::Rails.root.join("tmp", "profiler"), permit_inside: !options[:permit].nil? }.merge(options.except(*OURS))
-      app.middleware.insert_before(0, Middleware, **given)
-      app.middleware.use(Middleware::OnDemand) if given[:permit_inside]
+      settings = { out: ::Rails.root.join("tmp", "profiler"), permit_inside: !options[:permit].nil? }.merge(options.except(*OURS))
+      app.middleware.insert_before(0, Middleware, **settings)
+      app.middleware.use(Middleware::OnDemand) if settings[:permit_inside]
     end
   end
 end

@@ -67,7 +67,7 @@ module Profiler
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
     def finish(labels = {})
       took = seconds
-      session = take or return
+      session = claim_session or return
       @phase = :ending
       return session.discard unless @policy.keeps?(self, took)
 
@@ -81,7 +81,7 @@ module Profiler
 
     # Ends the recording without a result.
     def discard
-      session = take or return
+      session = claim_session or return
       @discarded = true
       session.discard
     ensure
@@ -103,7 +103,7 @@ module Profiler
     # @return [nil]
     def abandon
       @phase = :over
-      @policy.ends?(self)
+      @policy.claim_end?(self)
       @session&.discard
       nil
     ensure
@@ -120,8 +120,8 @@ module Profiler
     private
 
     # Gives the session to the first caller that ends it.
-    def take
-      return unless @policy.ends?(self)
+    def claim_session
+      return unless @policy.claim_end?(self)
 
       session = @session
       @session = nil
@@ -131,7 +131,7 @@ module Profiler
     def leave
       @phase = :over
       @session = nil
-      @policy.leaves(self)
+      @policy.release(self)
     end
 
     def join

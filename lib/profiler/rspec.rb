@@ -75,8 +75,8 @@ module Profiler
       def profiled(example)
         require_relative "recording/examples"
         @examples ||= Recording::Examples.new
-        asked = example.metadata[:profile]
-        @examples.run(example.full_description, asked.is_a?(Hash) ? asked : {}) { example.run }
+        requested = example.metadata[:profile]
+        @examples.run(example.full_description, requested.is_a?(Hash) ? requested : {}) { example.run }
       end
     end
 

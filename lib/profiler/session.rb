@@ -31,7 +31,7 @@ module Profiler
       def begin(options, starter: nil, bound: false, scope: nil)
         Platform.demand_main_ractor
         Interop.watch
-        options = ready(options) unless options.instance_of?(Prepared)
+        options = prepare(options) unless options.instance_of?(Prepared)
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new
         begin
@@ -51,7 +51,7 @@ module Profiler
       # @raise [ArgumentError] for some that are not allowed; {check} finds all
       # @api private
       def prepared(options)
-        _prepared(ready(options).dup.freeze)
+        _prepared(prepare(options).dup.freeze)
       end
 
       # Checks options as {start} would, without starting anything.
@@ -87,16 +87,16 @@ module Profiler
       end
 
       # The same options, after the preparations that they need.
-      def ready(options)
+      def prepare(options)
         mode = options[:mode] || :cpu
         Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
         threads = options[:threads]
-        begun(threads) unless threads.nil? || threads.is_a?(Symbol)
+        wait_until_started(threads) unless threads.nil? || threads.is_a?(Symbol)
         options
       end
 
       # A new thread has an id and a stack only once it has run, which takes as long as its first turn.
-      def begun(threads)
+      def wait_until_started(threads)
         till = nil
         Array(threads).grep(Thread).each do |thread|
           until (thread.native_thread_id && BACKTRACE.bind_call(thread, 0, 1)&.any?) || !thread.alive?

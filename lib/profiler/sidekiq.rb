@@ -64,11 +64,11 @@ module Profiler
     private
 
     def begin_one(policy, job)
-      asked = job[OPTION]
+      requested = job[OPTION]
       permit = self.class.permit
-      return policy.by_chance unless asked && (permit.nil? || policy.calling { permit.call(job) })
+      return policy.by_chance unless requested && (permit.nil? || policy.calling { permit.call(job) })
 
-      policy.on_demand(asked == true ? {} : Middleware::RequestParser.new(nil).parse(asked.to_s))
+      policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s))
     end
 
     # Jobs of Active Job come in a wrapper.

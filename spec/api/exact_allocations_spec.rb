@@ -7,14 +7,14 @@ RSpec.describe "Profiler.allocations_of" do
   include_context "with a program"
 
   it "counts every object of the block, and none of the profiler's" do
-    made, empty, sites = run_json(<<~RUBY)
+    allocated, empty, sites = run_json(<<~RUBY)
       class Point; def initialize = @it = String.new; end
-      made = Array.new(3) do
+      allocated = Array.new(3) do
         Profiler.allocations_of(warm_up: 1) { 10.times { Point.new }; :value }.then { |it| [it.objects, it.objects(Point), it.objects("String"), it.bytes, it.value] }
       end
-      print_json([made, Profiler.allocations_of { }.objects, Profiler.allocations_of { 5.times { [] } }.sites.map(&:to_s)])
+      print_json([allocated, Profiler.allocations_of { }.objects, Profiler.allocations_of { 5.times { [] } }.sites.map(&:to_s)])
     RUBY
-    expect(made).to eq([[20, 10, 10, 800, "value"]] * 3)
+    expect(allocated).to eq([[20, 10, 10, 800, "value"]] * 3)
     expect(empty).to eq(0)
     expect(sites).to match([/\A5 x Array \(200 bytes\) at -e:\d+ in block /])
   end
@@ -26,8 +26,8 @@ RSpec.describe "Profiler.allocations_of" do
       go = Queue.new
       thread = Thread.new { go.pop; 1_000.times { Other.new } }
       sleep 0.01 until thread.stop?
-      made = Profiler.allocations_of(warm_up: 1) { go << 1; thread.join; Fiber.new { 7.times { Mine.new } }.resume }
-      print_json(mine: made.objects(Mine), other: made.objects(Other))
+      allocated = Profiler.allocations_of(warm_up: 1) { go << 1; thread.join; Fiber.new { 7.times { Mine.new } }.resume }
+      print_json(mine: allocated.objects(Mine), other: allocated.objects(Other))
     RUBY
   end
 

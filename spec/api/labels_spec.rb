@@ -40,7 +40,7 @@ RSpec.describe "Profiler.label" do
   it "follows the fiber across resume and Enumerator#next, and is inherited by new fibers", :timed do
     wrong, burnt = run_json(<<~RUBY)
       seen = []
-      note = ->(want) { seen << [want, Profiler.labels[:request]] }
+      note = ->(expected) { seen << [expected, Profiler.labels[:request]] }
       session = Profiler.start
       fibers = %w[a b c].map do |request|
         Fiber.new do
@@ -52,7 +52,7 @@ RSpec.describe "Profiler.label" do
         end
       end
       6.times { fibers.each { |it| it.resume if it.alive?; note.(nil) } }
-      print_json([seen.reject { |want, got| want == got }, by(session.stop, "request")])
+      print_json([seen.reject { |expected, got| expected == got }, by(session.stop, "request")])
     RUBY
     expect(wrong).to eq([])
     expect(burnt).to include(a: be >= 15, b: be >= 15, c: be >= 15)

@@ -7,7 +7,7 @@ RSpec.describe "The memory of a profile" do
 
   before { File.write(in_box("large.folded"), (1..40_000).map { |it| "main;#{"a;" * (it % 50)}f#{it} 1\n" }.join) }
 
-  it "is reported by ObjectSpace.memsize_of" do
+  it "is included in ObjectSpace.memsize_of" do
     one, all = run_json(<<~RUBY, chdir: box)
       require "objspace"
       large = Profiler::Profile.load("large.folded")

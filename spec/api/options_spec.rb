@@ -143,8 +143,8 @@ RSpec.describe "Options of Profiler.run" do
       File.binwrite("cut.pb.gz", good[0, good.size / 2])
       File.binwrite("text.pb.gz", "hello")
       File.binwrite("empty.pb.gz", "")
-      said = run_json("print_json(%w[cut text empty missing].map { |it| error { Profiler::Profile.load(it + '.pb.gz') } })", chdir: Dir.pwd)
-      expect(said).to match([/\AProfiler::FormatError: cut\.pb\.gz: .*(ends|cut|truncated)/, /\AProfiler::FormatError: text\.pb\.gz: .*not a profile/,
+      output = run_json("print_json(%w[cut text empty missing].map { |it| error { Profiler::Profile.load(it + '.pb.gz') } })", chdir: Dir.pwd)
+      expect(output).to match([/\AProfiler::FormatError: cut\.pb\.gz: .*(ends|cut|truncated)/, /\AProfiler::FormatError: text\.pb\.gz: .*not a profile/,
                              /\AProfiler::FormatError: empty\.pb\.gz: /, /\AErrno::ENOENT: .*missing\.pb\.gz/])
     end
   end

@@ -9,18 +9,18 @@ RSpec.describe "Profiler::Profile" do
   let(:shop) { "spec/fixtures/shop.pb.gz" }
 
   # The result of the code as JSON, with the shop's profile in +shop+.
-  def said(code)
+  def evaluate(code)
     JSON.parse(run("shop = Profiler::Profile.load(#{shop.inspect})\nprint_json((#{code}))"))
   end
 
   # Class and message of what the code raises.
   def raised(code)
-    said("begin; #{code}; nil; rescue StandardError => e; [e.class.name, e.message]; end")
+    evaluate("begin; #{code}; nil; rescue StandardError => e; [e.class.name, e.message]; end")
   end
 
   describe "merge" do
-    it "is the sum" do
-      one, twice, thrice = said(<<~RUBY)
+    it "adds up the profiles" do
+      one, twice, thrice = evaluate(<<~RUBY)
         [shop, shop.merge(shop), Profiler::Profile.merge(shop, shop, shop)].map do |it|
           { stats: it.stats, top: it.top(limit: 0), samples: it.samples.map(&:to_h), meta: it.meta }
         end
@@ -38,17 +38,17 @@ RSpec.describe "Profiler::Profile" do
       end
     end
 
-    it "is a profile like any other, also when garbage is collected meanwhile" do
+    it "returns an ordinary profile, also when garbage is collected meanwhile" do
       code = "GC.stress = true; it = Profiler::Profile.merge(shop, shop.merge(shop)); GC.stress = false"
-      expect(said("#{code}; [it.report.include?('merged from 3 profiles'), it.dump(:folded) == shop.merge(shop, shop).dump(:folded)]"))
+      expect(evaluate("#{code}; [it.report.include?('merged from 3 profiles'), it.dump(:folded) == shop.merge(shop, shop).dump(:folded)]"))
         .to eq [true, true]
     end
 
-    it "of one alone is that one" do
-      expect(said("Profiler::Profile.merge(shop).to_pprof == shop.to_pprof")).to be true
+    it "returns an equal profile for a single one" do
+      expect(evaluate("Profiler::Profile.merge(shop).to_pprof == shop.to_pprof")).to be true
     end
 
-    it "refuses an empty list, and what is not a profile" do
+    it "refuses an empty list, and objects that are not profiles" do
       expect(raised("Profiler::Profile.merge")).to eq ["ArgumentError", "no profile to merge"]
       expect(raised("shop.merge")).to eq ["ArgumentError", "no profile to merge with"]
       ["[shop]", "nil", "'a.pb.gz'"].each do |what|
@@ -60,17 +60,17 @@ RSpec.describe "Profiler::Profile" do
 
   describe "by" do
     it "sums up each value of a label, and the samples without it" do
-      none, index = said("shop.by(:endpoint)")
+      none, index = evaluate("shop.by(:endpoint)")
       expect(none).to include("value" => "(none)", "weight" => 807_000_000,
                               "heaviest" => { "name" => "Shop::Order#<=>", "path" => "/app/lib/shop.rb",
                                               "first_line" => 20, "self" => 401_234_000 })
       expect(index).to include("value" => "orders#index", "weight" => 40_000_000)
-      expect(said("shop.by('endpoint', limit: 1)")).to eq [none]
+      expect(evaluate("shop.by('endpoint', limit: 1)")).to eq [none]
     end
 
     it "knows threads and states without labels" do
-      expect(said("shop.by(:thread).map { |it| it[:value] }")).to eq ["main (4711)", "worker; 1 (4712)"]
-      expect(said("shop.by('state').to_h { |it| it.values_at(:value, :weight) }")).to eq("running" => 838_984_000, "gc" => 8_016_000)
+      expect(evaluate("shop.by(:thread).map { |it| it[:value] }")).to eq ["main (4711)", "worker; 1 (4712)"]
+      expect(evaluate("shop.by('state').to_h { |it| it.values_at(:value, :weight) }")).to eq("running" => 838_984_000, "gc" => 8_016_000)
     end
 
     it "works on a profile that was just recorded" do
@@ -79,18 +79,18 @@ RSpec.describe "Profiler::Profile" do
         profile = Profiler.run(interval: 100) { Thread.new { Thread.current.name = "helper"; work.call }.join; work.call }
         [profile.by(:thread, limit: 0), profile.stats]
       RUBY
-      groups, stats = said(code.tr("\n", ";"))
+      groups, stats = evaluate(code.tr("\n", ";"))
       expect(groups.sum { |it| it["weight"] }).to eq stats["cpu_ns"]
       expect(groups.map { |it| it["value"] }).to include(/\Ahelper \(\d+\)\z/)
     end
 
     it "is a table in the report" do
-      report = said("shop.report(by: :endpoint)")
+      report = evaluate("shop.report(by: :endpoint)")
       expect(report).to include("ENDPOINT").and match(/^ *807 ms +95\.3% +\(none\) +401 ms +49\.7% +Shop::Order#<=> /)
       expect(report).not_to include "FUNCTION"
     end
 
-    it "names a label that is not there, and those that are" do
+    it "reports an unknown label with the known ones" do
       expected = ["ArgumentError", "no sample has a label \"job\" (there are thread, state, endpoint)"]
       expect(raised("shop.by(:job)")).to eq expected
       expect(raised("shop.report(by: :job)")).to eq expected

@@ -33,12 +33,12 @@ RSpec.describe "profiler convert" do
   end
 
   it "describes its output with --json, as merge and view do" do
-    said = ->(result) { JSON.parse(result.out, symbolize_names: true) }
+    parse = ->(result) { JSON.parse(result.out, symbolize_names: true) }
     written = { format: "folded", bytes: dump("folded").bytesize, samples: 211, totals: { samples: 211, cpu: 847_000_000 } }
-    expect(said[convert("shop.pb.gz", "it.folded", "--json")]).to eq({ file: "it.folded", **written })
-    viewed = said[profiler_child("view", "shop.pb.gz", "--print", "--json", chdir: box)]
+    expect(parse[convert("shop.pb.gz", "it.folded", "--json")]).to eq({ file: "it.folded", **written })
+    viewed = parse[profiler_child("view", "shop.pb.gz", "--print", "--json", chdir: box)]
     expect(viewed).to include(format: "svg", bytes: File.size(viewed[:file]))
-    merged = said[profiler_child("merge", "shop.pb.gz", "shop.pb.gz", "--json", chdir: box)]
+    merged = parse[profiler_child("merge", "shop.pb.gz", "shop.pb.gz", "--json", chdir: box)]
     expect(merged).to include(file: /\Amerged-.*\.pb\.gz\z/, format: "pprof", bytes: File.size(in_box(merged[:file])))
     expect(merged[:totals]).to include(cpu: 2 * 847_000_000)
     result = convert("shop.pb.gz", "-", "--format", "folded", "--json")

@@ -5,7 +5,7 @@ RSpec.describe "profiler diff and check" do
   include_context "with a box"
 
   # A run of a program with 20 methods as folded stacks, the first with a fifth of the samples, times +slower+.
-  def made(name, seed, samples: 20_000, slower: 1.0)
+  def write_run(name, seed, samples: 20_000, slower: 1.0)
     random = Random.new(seed)
     weights = Array.new(20) { |it| it.zero? ? 0.2 * slower : 0.8 / 19 }
     ends = weights.each_with_object([]) { |it, sums| sums << ((sums.last || 0) + it) }
@@ -16,7 +16,7 @@ RSpec.describe "profiler diff and check" do
     "#{name}.folded"
   end
 
-  def side(name, seed, **options) = (0..2).map { |it| made("#{name}#{it}", seed + it, **options) }.join(",")
+  def side(name, seed, **options) = (0..2).map { |it| write_run("#{name}#{it}", seed + it, **options) }.join(",")
 
   def run(*arguments)
     result = profiler_child(*arguments, chdir: box)
@@ -54,7 +54,7 @@ RSpec.describe "profiler diff and check" do
   end
 
   it "fail when a limit is exceeded, not when it is kept" do
-    made("a", 1)
+    write_run("a", 1)
     expect(run("check", "a.folded", "--max", "Shop#m0: 25%", "--max", "/m1\\d/: 10%", "--max", "Gone#gone: 1%").first).to eq 0
     status, out = run("check", "a.folded", "--max", "Shop#m0: 15%", "--max", "Shop#serve: 100%")
     expect([status, out]).to match [1, /^over +(19|20)\.\d+% of 15%  Shop#m0\nok +100\.00% of 100%  Shop#serve\n\nFAILED$/]
@@ -63,8 +63,8 @@ RSpec.describe "profiler diff and check" do
     expect(json).to include("ok" => false, "limits" => [include("name" => "Shop#m0", "limit" => "15%", "ok" => false)])
   end
 
-  it "exit with 3 for what cannot be found out, and with 2 for wrong usage" do
-    made("a", 1)
+  it "exit with 3 when profiles cannot be compared, and with 2 for wrong usage" do
+    write_run("a", 1)
     {
       %w[a.folded] => [2, /nothing to check: give --max or --baseline/],
       ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],

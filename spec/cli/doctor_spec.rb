@@ -44,27 +44,27 @@ RSpec.describe "profiler doctor" do
   end
 
   it "prints JSON of a stable shape" do
-    said = facts
-    expect(said.keys).to eq keys
-    expect(said).to include(ok: true, problems: [], signal: "nobody", profiler: String)
-    expect(said[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
-    expect(said[:waits]).to eq(seen: RUBY_VERSION < "3.3" ? "sampled" : "measured", reason: nil)
-    expect(said[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String), note: be_nil | be_a(String))
-    expect(said[:engines].map { |it| it[:name] }).to include("perf", "thread_timer", "ticker", "setitimer", "safepoint")
-    expect(said[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,
+    json = facts
+    expect(json.keys).to eq keys
+    expect(json).to include(ok: true, problems: [], signal: "nobody", profiler: String)
+    expect(json[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
+    expect(json[:waits]).to eq(seen: RUBY_VERSION < "3.3" ? "sampled" : "measured", reason: nil)
+    expect(json[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String), note: be_nil | be_a(String))
+    expect(json[:engines].map { |it| it[:name] }).to include("perf", "thread_timer", "ticker", "setitimer", "safepoint")
+    expect(json[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,
                                  effective_interval_ns: be_positive, samples: be_positive, frames: (be > 50))
     tick_ns = Process.clock_getres(Process::CLOCK_MONOTONIC_COARSE, :nanosecond)
-    expect(said[:kernel]).to include(tick_ns: tick_ns, hz: (1e9 / tick_ns).round)
-    expect(said[:intervals].first[:effective_ns]).to eq(%w[perf ticker].include?(said[:engine][:chosen]) ? 50_000 : tick_ns)
+    expect(json[:kernel]).to include(tick_ns: tick_ns, hz: (1e9 / tick_ns).round)
+    expect(json[:intervals].first[:effective_ns]).to eq(%w[perf ticker].include?(json[:engine][:chosen]) ? 50_000 : tick_ns)
     coarse = facts(env: { "PROFILER_ENGINE" => "thread_timer" })[:intervals].map { |it| it[:effective_ns] }
     expect(coarse).to eq([50_000, 1_000_000, 10_000_000].map { |it| [it, tick_ns].max })
   end
 
   it "names the engine that a session gets" do
     got = ruby_child("-e", "require 'profiler'; print Profiler.run { }.meta[:engine]").out
-    said = facts
-    expect(said[:engine]).to eq(chosen: got, asked: nil)
-    expect(said[:engines].find { |it| it[:name] == got }).to include(available: true)
+    json = facts
+    expect(json[:engine]).to eq(chosen: got, asked: nil)
+    expect(json[:engines].find { |it| it[:name] == got }).to include(available: true)
   end
 
   it "reports a foreign handler of SIGPROF" do
@@ -113,16 +113,16 @@ RSpec.describe "profiler doctor" do
   it "explains what a JIT means for the stacks" do
     jit = facts[:jits].find { |it| it[:name] == "YJIT" }
     skip "this Ruby has no YJIT" unless jit[:available]
-    said = facts(env: { "RUBYOPT" => "--yjit" })
-    expect(said[:jits].first).to eq(name: "YJIT", available: true, enabled: true)
-    expect(said).to include(ok: true)
+    json = facts(env: { "RUBYOPT" => "--yjit" })
+    expect(json[:jits].first).to eq(name: "YJIT", available: true, enabled: true)
+    expect(json).to include(ok: true)
     anywhere = (RUBY_VERSION.split(".").map(&:to_i) <=> [3, 3]) >= 0
-    expect(said[:walking][:anywhere]).to eq anywhere
-    expect(said[:engine][:chosen]).to anywhere ? match(/\A(perf|ticker|thread_timer)\z/) : eq("safepoint")
-    expect(said[:warnings]).to anywhere ? eq([]) : include(/Ruby checks its interrupts/)
+    expect(json[:walking][:anywhere]).to eq anywhere
+    expect(json[:engine][:chosen]).to anywhere ? match(/\A(perf|ticker|thread_timer)\z/) : eq("safepoint")
+    expect(json[:warnings]).to anywhere ? eq([]) : include(/Ruby checks its interrupts/)
   end
 
-  it "knows when the system gives no timer for a thread, and which engine is left" do
+  it "reports that the system gives no timer for a thread, and which engine is left" do
     result = other_user_child("EXE", "doctor", limits: ["--sigpending=0"])
     expect(line(result.out, "thread_timer")).to start_with("! ").and include("not available: the system gives no timer", "ulimit -i")
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
@@ -132,11 +132,11 @@ RSpec.describe "profiler doctor" do
     expect(result.code).to eq 0 # on stderr Ruby may complain that it got no timer either
   end
 
-  it "answers, with the same keys, where the profiler does not work" do
+  it "prints the same keys where the profiler does not work" do
     env = { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" }
-    said = facts(env: env)
-    expect(said.keys).to eq keys
-    expect(said).to include(ok: false, signal: nil, engines: [], cost: nil, problems: [/fastruby is not CRuby/])
+    json = facts(env: env)
+    expect(json.keys).to eq keys
+    expect(json).to include(ok: false, signal: nil, engines: [], cost: nil, problems: [/fastruby is not CRuby/])
     result = profiler_child("doctor", env: env)
     expect(line(result.out, "Ruby")).to start_with("x ").and end_with "not supported"
     expect([result.code, result.err]).to eq [1, ""]

@@ -46,7 +46,7 @@ RSpec.describe "profiler merge" do
     expect(all[:top].to_h { |row| [row.values_at(:name, :path, :first_line), row.values_at(:self, :total)] }).to eq sums
   end
 
-  it "says in what the profiles differ, and what they have in common" do
+  it "lists metadata that differs, and keeps what all have in common" do
     merge("alpha.pb.gz", "beta.pb.gz", "-o", "all.pb.gz")
     pids = %w[alpha beta].map { |name| report("#{name}.pb.gz")[:meta][:pid].to_s }.sort
     meta = report("all.pb.gz")[:meta]
@@ -95,7 +95,7 @@ RSpec.describe "profiler merge" do
     refuse(status: 2, saying: "which files? (profiler merge FILE... [-o OUT])")
   end
 
-  it "refuses to replace an input by a picture" do
+  it "refuses to overwrite an input with a picture" do
     File.rename(in_box("beta.pb.gz"), in_box("beta.svg"))
     refuse("alpha.pb.gz", "beta.svg", "-o", "./beta.svg", status: 2, saying: "./beta.svg is an input")
   end

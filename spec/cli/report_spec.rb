@@ -48,12 +48,12 @@ RSpec.describe "profiler report" do
   end
 
   it "prints JSON of a stable shape" do
-    said = JSON.parse(profiler_child("report", recorded, "--json").out)
-    expect(said.keys).to eq %w[file sort meta stats top]
-    expect(said["file"]).to eq recorded
-    expect(said["meta"]).to include("modes" => ["cpu"], "engine" => String)
-    expect(said["stats"]).to include("samples" => Integer, "cpu_ns" => Integer, "dropped" => Integer)
-    expect(said["top"]).to be_any.and all match("name" => String, "path" => String, "first_line" => Integer,
+    json = JSON.parse(profiler_child("report", recorded, "--json").out)
+    expect(json.keys).to eq %w[file sort meta stats top]
+    expect(json["file"]).to eq recorded
+    expect(json["meta"]).to include("modes" => ["cpu"], "engine" => String)
+    expect(json["stats"]).to include("samples" => Integer, "cpu_ns" => Integer, "dropped" => Integer)
+    expect(json["top"]).to be_any.and all match("name" => String, "path" => String, "first_line" => Integer,
                                                 "self" => Integer, "total" => Integer)
   end
 
@@ -68,10 +68,10 @@ RSpec.describe "profiler report" do
     end
 
     it "prints JSON of a stable shape" do
-      said = JSON.parse(profiler_child("report", shop, "--by", "endpoint", "--json").out)
-      expect(said.keys).to eq %w[file by meta stats values]
-      expect(said["values"].map { |row| row.values_at("value", "weight") }).to eq [["(none)", 807_000_000], ["orders#index", 40_000_000]]
-      expect(said["values"].map { |row| row["heaviest"] })
+      json = JSON.parse(profiler_child("report", shop, "--by", "endpoint", "--json").out)
+      expect(json.keys).to eq %w[file by meta stats values]
+      expect(json["values"].map { |row| row.values_at("value", "weight") }).to eq [["(none)", 807_000_000], ["orders#index", 40_000_000]]
+      expect(json["values"].map { |row| row["heaviest"] })
         .to all match("name" => String, "path" => String, "first_line" => Integer, "self" => Integer)
     end
 
@@ -90,7 +90,7 @@ RSpec.describe "profiler report" do
       terminal_child(RbConfig.ruby, Child::EXE, "report", recorded, *args, env: env).first
     end
 
-    it "is on on a terminal, unless NO_COLOR, TERM=dumb or --color=never turn it off" do
+    it "is used on a terminal, unless NO_COLOR, TERM=dumb or --color=never turn it off" do
       expect(on_terminal).to include "\e["
       expect(on_terminal(env: { "NO_COLOR" => "" })).to include "\e["
       expect(on_terminal(env: { "NO_COLOR" => "1" })).not_to include "\e["
@@ -98,7 +98,7 @@ RSpec.describe "profiler report" do
       expect(on_terminal("--color=never")).not_to include "\e["
     end
 
-    it "is on off a terminal only with --color or --color=always, which override NO_COLOR" do
+    it "is used elsewhere only with --color or --color=always, which override NO_COLOR" do
       expect(profiler_child("report", recorded, "--color").out).to include "\e["
       expect(profiler_child("report", recorded, "--color=always", env: { "NO_COLOR" => "1" }).out).to include "\e["
       expect(profiler_child("report", recorded, "--color=auto").out).not_to include "\e["

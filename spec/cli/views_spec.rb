@@ -59,7 +59,7 @@ RSpec.describe "Commands that show a profile" do
     expect(lines.values.sum { |it| it["self"] }).to eq 300_000_000
   end
 
-  it "take a file for a file, and report what is neither file nor method" do
+  it "prefer a file to a method, and report an argument that is neither" do
     File.write("#{box}/rb.speedscope.json", JSON.generate(
       "$schema" => "https://www.speedscope.app/file-format-schema.json",
       "shared" => { "frames" => [{ "name" => "Foo.bar", "file" => "/app/Foo.rb", "line" => 3 }] },

@@ -25,7 +25,7 @@ RSpec.describe "Compatibility::Comparison" do
       def test_skips = skip
     RUBY
     tests = { "SuiteTest#test_passes" => "passed", "SuiteTest#test_fails" => "failed", "SuiteTest#test_skips" => "skipped" }
-    expect(ways.values.map(&:first)).to all have_attributes(tests: include(tests), main: true, said: [])
+    expect(ways.values.map(&:first)).to all have_attributes(tests: include(tests), main: true, messages: [])
     expect(ways.values.map(&:last)).to all eq({})
   end
 

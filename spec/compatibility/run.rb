@@ -68,7 +68,7 @@ module Compatibility
     def compare(item, way, plain, line)
       ours = trial(item, way).run
       count(way, ours)
-      ours.said.map { |said| said.gsub(/\d+/, "N") }.tally.each { |said, times| say("#{item.name} #{way.name} said #{times} times: #{said}") }
+      ours.messages.map { |it| it.gsub(/\d+/, "N") }.tally.each { |message, times| say("#{item.name} #{way.name} said #{times} times: #{message}") }
       problem("#{item.name}: no profile of the process in #{way.name}") if way.profiled? && ours.ended == "ended" && !ours.main
       verdicts = Comparison.new(item) { |it, its| trial(it, its) }.verdicts(way, plain, ours)
       verdicts.each { |verdict| note(way, verdict) }

@@ -13,7 +13,7 @@ module Compatibility
   # How a process with tests ended.
   #
   # tests has each test's status; profiles counts the files that we wrote, main says whether the process itself wrote one.
-  Outcome = Struct.new(:tests, :ended, :profiles, :main, :said, keyword_init: true)
+  Outcome = Struct.new(:tests, :ended, :profiles, :main, :messages, keyword_init: true)
 
   # A run of an item in one way, in a process group and a temporary directory of its own.
   class Trial
@@ -97,8 +97,8 @@ module Compatibility
         tests[test] = status unless tests[test] == "failed"
       end
       profiles = Dir.children(File.join(directory, "profiles"))
-      said = File.binread(@log).scan(/\[profiler\] .*/)
-      Outcome.new(tests: tests, ended: ended, profiles: profiles.size, main: profiles.include?("profile.pb.gz"), said: said)
+      messages = File.binread(@log).scan(/\[profiler\] .*/)
+      Outcome.new(tests: tests, ended: ended, profiles: profiles.size, main: profiles.include?("profile.pb.gz"), messages: messages)
     end
   end
 end

@@ -3,7 +3,7 @@
 RSpec.describe "The footprint of a session" do
   include_context "with a program"
 
-  it "is an eighth of the file descriptors at most, and none of the last ones" do
+  it "includes at most an eighth of the file descriptors, and none of the highest" do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "there is no perf here" unless Perf.available?
     code = <<~RUBY

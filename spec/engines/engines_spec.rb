@@ -36,7 +36,7 @@ RSpec.describe "The engine" do
     end
   end
 
-  it "sees waits, whichever it is, also for a session that joins another", :timed do
+  it "samples waits, whichever it is, also for a session that joins another", :timed do
     engine_given
     engines = Perf.among("perf", "thread_timer", "ticker", "setitimer")
     naps = run_json(<<~RUBY)

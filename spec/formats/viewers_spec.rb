@@ -50,7 +50,7 @@ RSpec.describe "A written file" do
     expect(pprof("-sample_index=samples", "-lines", "-top", "-nodecount=1000")).to match(/Shop#sort .*-e:4/)
   end
 
-  it "is a message that protoc decodes by our own description of it" do
+  it "is decoded by protoc with the schema in spec/fixtures" do
     need "protoc"
     raw = File.join(@directory, "raw")
     File.binwrite(raw, Zlib::GzipReader.open(file("pb.gz"), &:read))
@@ -61,7 +61,7 @@ RSpec.describe "A written file" do
     expect(result.out.scan(/^mapping \{/).size).to eq(1)
   end
 
-  it "is a picture that a browser draws, with nothing in it that runs from a name" do
+  it "is rendered by a browser, which runs nothing from a name" do
     browser = need("chromium", "chromium-browser", "google-chrome")
     profile = File.join(@directory, "chromium")
     flags = %W[--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
@@ -80,7 +80,7 @@ RSpec.describe "A written file" do
     expect(result.status).to be_success, result.err
   end
 
-  it "is one stack a line, with the weight last" do
+  it "has one stack per line, with the weight last" do
     lines = File.read(file("folded")).lines(chomp: true)
     expect(lines).not_to be_empty
     expect(lines).to all(match(/\A[^;].* \d+\z/))
@@ -88,7 +88,7 @@ RSpec.describe "A written file" do
     expect(lines.grep(/Shop\.serve;.*Shop#sort/)).not_to be_empty
   end
 
-  it "is read again as what it was" do
+  it "is read back unchanged" do
     report, same, timeline, samples = run_json(<<~RUBY, chdir: @directory)
       profile = Profiler::Profile.load("cpu.pb.gz")
       print_json([profile.report, profile.dump(:pprof) == File.binread("cpu.pb.gz"), *[profile.timeline, profile.samples].map { |it| it.sum(&:cpu) }])

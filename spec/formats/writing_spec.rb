@@ -25,8 +25,8 @@ RSpec.describe "Profile#save" do
     run_json(code, chdir: in_box("out"), env: disk ? slow_disk(disk, began: began) : {})
   end
 
-  describe "to a place that is no regular file" do
-    it "writes to a pipe, and leaves it one" do
+  describe "to a path that is not a regular file" do
+    it "writes to a pipe, and does not replace it" do
       expect(program(<<~RUBY, disk: nil)).to eq(type: "fifo", same: true)
         File.mkfifo("p")
         reading = Thread.new { File.read("p") }
@@ -35,7 +35,7 @@ RSpec.describe "Profile#save" do
       RUBY
     end
 
-    it "writes to a device, and leaves it one" do
+    it "writes to a device, and does not replace it" do
       skip("only root makes devices") unless Process.uid.zero?
       expect(program(<<~RUBY, disk: nil)).to eq(type: "characterSpecial", files: ["d"])
         system("mknod", "d", "c", "1", "3") || abort
@@ -143,7 +143,7 @@ RSpec.describe "Profile#save" do
     ruby_child("-rprofiler/autoload", "-e", code, chdir: in_box("out"), env: env)
   end
 
-  it "does not keep exit! beyond its deadline" do
+  it "does not delay exit! beyond its deadline" do
     result = app("exit!(7)", SlowDisk::HANGS)
     expect([result.code, Dir.children(in_box("out"))]).to eq [7, []]
     expect(result.err).to eq "[profiler] the profile was not written to #{in_box("out/a.pb.gz")}: it took longer than 5 s\n"

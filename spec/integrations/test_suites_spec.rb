@@ -27,7 +27,7 @@ RSpec.describe "Tests of a suite" do
     RSpec.describe "A shop" do
       it("sells", :profile) { Work.burn(30) }
       it("counts", profile: { mode: %i[cpu allocations] }) { Work.burn(30) }
-      it("is not looked at") { Work.burn(30) }
+      it("is not profiled") { Work.burn(30) }
       it("fails", :profile) { Work.burn(30); raise "on purpose" }
     end
   RUBY

@@ -15,10 +15,10 @@ RSpec.describe "CPU time of processes that fork" do
         expect([result.code, result.err]).to eq([0, ""])
         wait_until { Dir["#{log}/*.daemon"].any? && Dir["#{box}/all.*.pb.gz"].size >= Dir["#{log}/*"].size - 1 }
 
-        told = Dir.children(log).to_h { |name| [name, File.read(File.join(log, name)).split.map { |it| Integer(it) }] }
+        clocks = Dir.children(log).to_h { |name| [name, File.read(File.join(log, name)).split.map { |it| Integer(it) }] }
         files = Dir["#{box}/all*.pb.gz"].to_h { |path| [path[/all\.(.*)pb\.gz/, 1].chomp("."), profile(path)] }
-        expect(told.keys.map { |name| name.split(".").last }.uniq.size).to be > 8
-        told.each do |name, (thread, process)|
+        expect(clocks.keys.map { |name| name.split(".").last }.uniq.size).to be > 8
+        clocks.each do |name, (thread, process)|
           pid, kind = name.split(".")
           file = files[kind == "main" ? "" : kind == "before_exec" ? "#{pid}.0" : pid]
           expect(file).not_to be_nil, "no file of #{name} among #{files.keys}"
@@ -36,7 +36,7 @@ RSpec.describe "CPU time of processes that fork" do
         expect(all.samples.sum(&:count)).to eq(files.values.sum { |it| it.samples.sum(&:count) })
         expect(all.samples.sum(&:cpu)).to eq(files.values.sum { |it| it.samples.sum(&:cpu) })
         # The program that was not Ruby, and the one that another Ruby replaced at once, have none.
-        expect(files.size).to be_between(told.size, told.size + 3)
+        expect(files.size).to be_between(clocks.size, clocks.size + 3)
       end
     end
   end

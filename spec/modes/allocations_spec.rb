@@ -208,8 +208,8 @@ RSpec.describe "mode: :allocations" do
       result = profiler_child("record", "--mode", "allocations", "--every", "5", "-o", "a.pb.gz", "--", RbConfig.ruby, "-e", "5_000.times { Object.new }",
                               chdir: box)
       expect(result.status).to be_success, result.err
-      said = run_json("it = Profiler::Profile.load('a.pb.gz'); print_json(it.stats.merge(it.meta))", chdir: box)
-      expect(said).to include(every: 5, objects: be >= 5_000, modes: ["allocations"])
+      output = run_json("it = Profiler::Profile.load('a.pb.gz'); print_json(it.stats.merge(it.meta))", chdir: box)
+      expect(output).to include(every: 5, objects: be >= 5_000, modes: ["allocations"])
       expect(profiler_child("record", "--every", "5", "--", "true", chdir: box).err).to include("--every 5 is for objects")
     end
   end

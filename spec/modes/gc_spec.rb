@@ -6,7 +6,7 @@ RSpec.describe "Garbage collection" do
   include_context "with a program"
 
   it "is shown under its cause, in one place, or nowhere, depending on gc:" do
-    said = run_json(<<~RUBY, chdir: box)
+    result = run_json(<<~RUBY, chdir: box)
       def collects = 30.times { GC.start }
       def stacks(profile) = profile.samples.select { |row| row.state == :gc }.map { |row| row.frames.map(&:name) }.uniq
       profile = Profiler.run { collects }
@@ -17,11 +17,11 @@ RSpec.describe "Garbage collection" do
     RUBY
     alone = [["(garbage collection)"]]
     below = RUBY_VERSION >= "3.3" ? include(include("Object#collects")) : alone # before, no hook tells what caused it
-    expect(said).to match(below: below, root: alone, cpu: [be_positive, said[:cpu][0]], recorded: alone, left: [], notes: include(/left out/))
+    expect(result).to match(below: below, root: alone, cpu: [be_positive, result[:cpu][0]], recorded: alone, left: [], notes: include(/left out/))
 
-    said = profiler_child("report", in_box("cpu.pb.gz"), "--gc", "ignore")
-    expect(said.out).to match(/^note      garbage collection is left out: /)
-    expect(said.out).not_to include("(garbage collection)")
+    result = profiler_child("report", in_box("cpu.pb.gz"), "--gc", "ignore")
+    expect(result.out).to match(/^note      garbage collection is left out: /)
+    expect(result.out).not_to include("(garbage collection)")
     wrong = profiler_child("report", in_box("cpu.pb.gz"), "--gc", "leaf")
     expect([wrong.code, wrong.err]).to eq([2, "profiler: --gc leaf is not a place (allowed: root, ignore)\n"])
   end

@@ -20,7 +20,7 @@ RSpec.describe "Profile#timeline" do
   RUBY
 
   it "has the phases of each thread in order", :timed do
-    said = run_json(<<~RUBY)
+    json = run_json(<<~RUBY)
       profile = Profiler.run(mode: MODE, timeline: true) do
         %w[one other].map { |name| Thread.new { Thread.current.name = name; phases } }.each(&:join)
       end
@@ -36,16 +36,16 @@ RSpec.describe "Profile#timeline" do
       )
     RUBY
     measured = RUBY_VERSION >= "3.3"
-    expect(said).to include(same: true, read: true, phases: %i[one other].to_h { |name| [name, %w[first_burn nap second_burn]] })
-    expect(said[:times]).to eq(said[:times].sort).and all(be_between(0, said[:stats][:duration_ns] + 5_000_000))
+    expect(json).to include(same: true, read: true, phases: %i[one other].to_h { |name| [name, %w[first_burn nap second_burn]] })
+    expect(json[:times]).to eq(json[:times].sort).and all(be_between(0, json[:stats][:duration_ns] + 5_000_000))
     # Where waits are sampled it has also been waiting until it had the GVL again.
-    expect(said[:naps]).to all(be_between(90, measured ? 140 : 400))
-    expect(said[:clocks]).to all(be_between(239, 290))
-    expect(said[:stats]).to include(timeline_kept: be > 100, timeline_dropped: 0)
+    expect(json[:naps]).to all(be_between(90, measured ? 140 : 400))
+    expect(json[:clocks]).to all(be_between(239, 290))
+    expect(json[:stats]).to include(timeline_kept: be > 100, timeline_dropped: 0)
   end
 
   it "gives frozen events with all that samples have, created on demand" do
-    said = run_json(<<~RUBY)
+    json = run_json(<<~RUBY)
       session = Profiler.start(raw: true, static_labels: { env: "test" })
       Profiler.label(job: "a") { burn }
       profile = session.snapshot
@@ -59,11 +59,11 @@ RSpec.describe "Profile#timeline" do
         firsts: [whole, profile].map { |it| it.timeline.first(5).map(&:to_h) }, cpu: [profile, whole].map { |it| it.timeline.sum(&:cpu) }
       )
     RUBY
-    expect(said).to include(timeline: "Enumerator", sizes: 1, frozen: [true] * 4, labels: { env: "test", job: "a" }, state: "running",
+    expect(json).to include(timeline: "Enumerator", sizes: 1, frozen: [true] * 4, labels: { env: "test", job: "a" }, state: "running",
                             frame: "Profiler::Frame", same_members: true, same: [true, true])
-    expect(said[:firsts][0]).to eq(said[:firsts][1])
-    expect(said[:firsts][0].size).to eq(5)
-    expect(said[:cpu]).to match([be_positive, be > said[:cpu][0]])
+    expect(json[:firsts][0]).to eq(json[:firsts][1])
+    expect(json[:firsts][0].size).to eq(5)
+    expect(json[:cpu]).to match([be_positive, be > json[:cpu][0]])
   end
 
   it "is nil by default" do
@@ -71,7 +71,7 @@ RSpec.describe "Profile#timeline" do
   end
 
   it "adds up to the samples after gc:, trim_path and merge" do
-    said = run_json(<<~RUBY)
+    json = run_json(<<~RUBY)
       collects = -> { 20.times { GC.start }; burn }
       one = Profiler.run(mode: MODE, timeline: true, &collects)
       sleep 0.05
@@ -82,9 +82,9 @@ RSpec.describe "Profile#timeline" do
       print_json(differ: views.reject { |_, it| same?(it) }.keys, sizes: views.transform_values { |it| it.timeline.size },
                  merged: merged.timeline.map(&:time), expected: (one.timeline.map(&:time) + other.timeline.map { |it| it.time + later }).sort)
     RUBY
-    expect(said[:differ]).to eq([])
-    expect(said[:sizes].values).to all(be > 5)
-    expect(said[:merged]).to eq(said[:expected])
+    expect(json[:differ]).to eq([])
+    expect(json[:sizes].values).to all(be > 5)
+    expect(json[:merged]).to eq(json[:expected])
   end
 
   it "excludes pauses, other labels, and what the parent of a forked child did", :timed do

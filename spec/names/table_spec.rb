@@ -15,7 +15,7 @@ RSpec.describe "Method names" do
     end)
   end
 
-  it "come with the kind of the function" do
+  it "include the kind of the function" do
     kinds = run_json(<<~RUBY)
       profile = Profiler.run do
         200.times { GC.start }

@@ -12,7 +12,7 @@ def clocks
    Process.clock_gettime(:GETRUSAGE_BASED_CLOCK_PROCESS_CPUTIME_ID, :nanosecond)]
 end
 
-def tell(kind)
+def log_clocks(kind)
   used = clocks.zip($before).map { |now, before| now - before }
   File.write(File.join(ENV.fetch("LOG"), "#{Process.pid}.#{kind}"), used.join(" "))
 end
@@ -22,14 +22,14 @@ def child(kind)
   Object.send(:define_method, :"as_#{kind}") { burn(50) }
   Object.new.send(:"as_#{kind}")
   yield if block_given?
-  tell(kind)
+  log_clocks(kind)
 end
 
 RUBY = RbConfig.ruby
 $before = clocks
 if ARGV.first == "other"
   burn(30)
-  tell("other_ruby")
+  log_clocks("other_ruby")
   exit
 end
 ended = []
@@ -55,7 +55,7 @@ wait.(fork { exec(RUBY, __FILE__, "other") })
 system("true") || abort
 IO.popen("cat", "r+") { |io| io.puts(1); io.close_write; io.read }
 wait.(spawn("sleep 0.01"))
-Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $before = [0, 0]; 50.times { |it| it.to_s }; tell("one_of_many") }) }
+Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $before = [0, 0]; 50.times { |it| it.to_s }; log_clocks("one_of_many") }) }
 burn(50)
-tell("main")
+log_clocks("main")
 abort ended.reject(&:success?).inspect unless ended.all?(&:success?)

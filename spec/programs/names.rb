@@ -252,13 +252,13 @@ profile = Profiler.run(threads: :current) do
 end
 seen = profile.samples.group_by { |sample| sample.labels[:case] || sample.labels["case"] }
 wrong = CASES.filter_map do |title, (name, class_name, run, method)|
-  said = []
+  found = []
   if run
     frames = seen.fetch(title, []).find { |sample| sample.frames.any? { |it| it.name == "Object#tick" } }&.frames || []
     frame = frames[frames.index { |it| it.name == "Object#tick" }.to_i + 1]
-    said << [frame&.name, frame&.class_name]
+    found << [frame&.name, frame&.class_name]
   end
-  said << [Profiler.name_of(method), class_name] if method
-  [title, [name, class_name], *said] unless said.all?([name, class_name]) && said.any?
+  found << [Profiler.name_of(method), class_name] if method
+  [title, [name, class_name], *found] unless found.all?([name, class_name]) && found.any?
 end
 puts JSON.generate(cases: CASES.size, wrong: wrong, ms: profile.stats[:names_ns] / 1e6)

@@ -70,7 +70,7 @@ profile = session.stop
 moving = false
 mover.join
 # Only the requested stacks: a timer's tick may come anywhere.
-asked = profile.samples.select { |row| row.frames.any? { |it| it.method_name == "tick" } }
-puts asked.flat_map { |row| row.frames.map { |it| [it.name, it.class_name, it.method_name, it.path].join("|") } }
+ticks = profile.samples.select { |row| row.frames.any? { |it| it.method_name == "tick" } }
+puts ticks.flat_map { |row| row.frames.map { |it| [it.name, it.class_name, it.method_name, it.path].join("|") } }
             .grep(/\|made\.rb\z|random_names/).uniq.sort
 profile.save(ARGV[0]) if ARGV[0]

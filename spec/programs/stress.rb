@@ -78,10 +78,10 @@ end
 
 # The samples add up to the VM's own count. On Ruby 3.4 that also counts what a compaction moves.
 def check_objects(profile)
-  made, vm, alive = profile.stats.values_at(:objects, :vm_objects, :alive_objects)
-  $objects += made
-  abort "#{made} objects, where the VM counted #{vm}" if vm.positive? && (RUBY_VERSION < "3.4" ? made != vm : made > vm)
-  abort "#{alive} objects are alive of #{made}" if alive > made
+  allocated, vm, alive = profile.stats.values_at(:objects, :vm_objects, :alive_objects)
+  $objects += allocated
+  abort "#{allocated} objects, where the VM counted #{vm}" if vm.positive? && (RUBY_VERSION < "3.4" ? allocated != vm : allocated > vm)
+  abort "#{alive} objects are alive of #{allocated}" if alive > allocated
 end
 
 def objects

@@ -23,7 +23,7 @@ RSpec.describe "A checkout" do
     expect([result.out[/\d+ examples, \d+ failures/], left_out - ["perf is for everybody here, or for nobody"]]).to eq(["3 examples, 0 failures", []]), result.out
   end
 
-  it "needs no pseudo-terminal: the examples that do are left out, and say why" do
+  it "needs no pseudo-terminal: examples that do are skipped with a reason" do
     hidden = ["unshare", "--mount", "sh", "-euc", 'mount -t tmpfs tmpfs /dev/pts; exec "$@"', "sh"]
     trial = command_child(*hidden, "true")
     skip "the terminals cannot be hidden here: #{trial.err.lines.first}" unless trial.status.success?

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Ruby delivers Thread#raise, Thread#kill, Timeout and what a trap raises wherever a method is called: also inside of ours.
-RSpec.describe "Exceptions raised into a call of ours" do
+RSpec.describe "Exceptions delivered while the profiler runs" do
   include_context "with a program"
 
   let(:prelude) { "require 'timeout'" }
@@ -56,7 +56,7 @@ RSpec.describe "Exceptions raised into a call of ours" do
     expect(raised).to eq(["Timeout::Error: execution expired"] * 20)
   end
 
-  it "end a thread that is killed inside of a label" do
+  it "end a thread that is killed inside a label" do
     ended = run_json(<<~RUBY)
       ended = 20.times.count do
         entered = Queue.new
@@ -150,7 +150,7 @@ RSpec.describe "Exceptions raised into a call of ours" do
     RUBY
   end
 
-  it "pass through the question whether this is development" do
+  it "propagate from the check for the development environment" do
     # Ruby rescues all that is raised while it evaluates defined?(receiver.method). Each exception may wait for a time slice or two.
     expect(run_json(<<~RUBY, timeout: 300)).to eq(400)
       require "profiler/middleware"
@@ -177,7 +177,7 @@ RSpec.describe "Exceptions raised into a call of ours" do
     RUBY
   end
 
-  it "do not stay as an answer" do
+  it "are not cached as a result" do
     # The very first questions are asked while exceptions arrive, on a thread of its own each time.
     expect(run_json(<<~RUBY, timeout: 120)).to eq([0] * 4)
       Thread.report_on_exception = false

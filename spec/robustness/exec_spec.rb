@@ -85,7 +85,7 @@ RSpec.describe "A profiled process that calls exec" do
   end
 
   it "survives exec in another Ractor, and if that fails notes that recording has ended" do
-    *alive, said = run(<<~RUBY, ruby_options: ["-W0"]).lines
+    *alive, output = run(<<~RUBY, ruby_options: ["-W0"]).lines
       def result_of(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
       session = Profiler.start(engine: :ticker, interval: 50)
       failed = result_of(Ractor.new { begin; exec("/no/such/program"); rescue SystemCallError => e; e.class.name; end })
@@ -95,6 +95,6 @@ RSpec.describe "A profiled process that calls exec" do
       print_json([failed, notes, ended])
     RUBY
     expect(alive).to eq(["alive\n"] * 3)
-    expect(JSON.parse(said)).to eq(["Errno::ENOENT", ["exec was called in a Ractor: nothing was recorded from then on"], [0, 0, 0]])
+    expect(JSON.parse(output)).to eq(["Errno::ENOENT", ["exec was called in a Ractor: nothing was recorded from then on"], [0, 0, 0]])
   end
 end

@@ -104,14 +104,14 @@ RSpec.describe "A running session" do
 
     it "chooses an engine that walks where it is safe, and notes it" do
       skip "the engine is given" if ENV["SPEC_ENGINE"]
-      said = run_json(<<~RUBY, ruby_options: ["--yjit"])
+      output = run_json(<<~RUBY, ruby_options: ["--yjit"])
         def fib(number) = number < 2 ? number : fib(number - 1) + fib(number - 2)
         profile = Profiler.run { fib(29) }
         print_json(engine: profile.meta[:engine], notes: profile.meta[:notes].size, found: samples_in(profile, "Object#fib").any?,
                    timer: error { Profiler.run(engine: :thread_timer) { } })
       RUBY
       anywhere = RUBY_VERSION >= "3.3"
-      expect(said).to match(engine: anywhere ? /perf|ticker|timer/ : "safepoint", notes: anywhere ? 0 : 1, found: true,
+      expect(output).to match(engine: anywhere ? /perf|ticker|timer/ : "safepoint", notes: anywhere ? 0 : 1, found: true,
                             timer: anywhere ? "none" : /\AArgumentError: .*not safe here/)
     end
 

@@ -120,7 +120,7 @@ RSpec.describe "A session" do
     end
   end
 
-  describe "with an app that redefines methods that have hooks" do
+  describe "with an app that redefines hooked methods" do
     # @return [Array] results of all the methods, and those where the app's own code ran; or a warning
     def redefined(*steps, **options)
       Dir.mktmpdir do |box|
@@ -145,7 +145,7 @@ RSpec.describe "A session" do
       [%w[start stub], %w[autoload stub], %w[stub autoload]].each { |steps| expect(redefined(*steps)).to eq([plain, []]), steps.inspect }
     end
 
-    it "keeps private what is private, and warns of nothing" do
+    it "keeps private methods private, and prints no warning" do
       expect(redefined("autoload", "start", ruby_options: ["-W2"])).to eq([plain, []])
     end
 
@@ -165,7 +165,7 @@ RSpec.describe "A session" do
       RUBY
     end
 
-    it "sets the hooks that it can" do
+    it "hooks the methods that it can" do
       expect(run_json(<<~RUBY)).to match(exec: /\AErrno::ENOENT: /, value: 7, trap: "ArgumentError: wrong number of arguments (given 0, expected 1..2)")
         Process.singleton_class.undef_method(:exec)
         Signal.freeze
@@ -205,7 +205,7 @@ RSpec.describe "A session" do
     end
   end
 
-  it "stops well from at_exit, and left running does no harm" do
+  it "can be stopped in at_exit, and does no harm if left running" do
     expect(run_json("at_exit { print_json(Profiler.stop.samples.any?) }; Profiler.start; burn")).to be(true)
     { "exit" => 0, "exit!(0)" => 0, "abort" => 1, "raise" => 1 }.each do |ending, status|
       result = ruby_child("-e", "require 'profiler'; Profiler.start(interval: 50); Thread.new { loop { 1.to_s } }; 100_000.times(&:to_s); #{ending}")

@@ -8,9 +8,9 @@ use crate::vm::{fibers, methods, modules, threads};
 ///
 /// # Errors
 /// The exception that Ruby raises: the extension cannot work then.
-pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
-    threads::ask_at_load(ruby)?;
-    methods::ask_at_load(ruby)?;
-    modules::ask_at_load(ruby)?;
-    fibers::ask_at_load(ruby)
+pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
+    threads::preload(ruby)?;
+    methods::preload(ruby)?;
+    modules::preload(ruby)?;
+    fibers::preload(ruby)
 }

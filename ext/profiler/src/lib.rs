@@ -38,7 +38,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
             "another copy of the profiler's extension is loaded already: a process can have only one";
         return Err(Error::new(ruby.exception_load_error(), message));
     }
-    boot::ask_at_load(ruby)?;
+    boot::preload(ruby)?;
     api::init(ruby, profiler)?;
     labels::init(ruby, profiler)?;
     Ok(())

@@ -49,7 +49,7 @@ pub(crate) static CAPTURE: Capture = Capture {
 
 impl Capture {
     /// Gives the handlers their hub. It is never taken back.
-    pub(crate) fn give_hub(&self, hub: &'static Hub) {
+    pub(crate) fn set_hub(&self, hub: &'static Hub) {
         // Release pairs with the Acquire in `hub`.
         self.hub.store(::core::ptr::from_ref(hub).cast_mut(), Ordering::Release);
     }
@@ -60,7 +60,7 @@ impl Capture {
     /// Reads it with one load.
     #[inline]
     pub(crate) fn hub(&self) -> Option<&'static Hub> {
-        // Acquire pairs with the Release in `give_hub`.
+        // Acquire pairs with the Release in `set_hub`.
         let hub = self.hub.load(Ordering::Acquire);
         // SAFETY: it is null or came from a `&'static Hub`.
         unsafe { hub.as_ref() }
@@ -70,7 +70,7 @@ impl Capture {
     ///
     /// # Safety
     /// The caller holds the GVL, and calls this once.
-    pub(crate) unsafe fn give_resync(&self, job: &'static Job) {
+    pub(crate) unsafe fn set_resync_job(&self, job: &'static Job) {
         // SAFETY: as promised.
         unsafe { job.register() };
         // Release pairs with the Acquire in `resync_labels`.
@@ -82,7 +82,7 @@ impl Capture {
     /// # Safety
     /// As for [`Job::trigger`].
     pub(crate) unsafe fn resync_labels(&self) {
-        // Acquire pairs with the Release in `give_resync`.
+        // Acquire pairs with the Release in `set_resync_job`.
         // SAFETY: it is null or came from a `&'static Job`.
         if let Some(job) = unsafe { self.resync.load(Ordering::Acquire).as_ref() } {
             // SAFETY: it was registered before it was stored; the rest is the caller's promise.

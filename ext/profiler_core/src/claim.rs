@@ -14,7 +14,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 const CLAIMED: u64 = 1 << 63;
 
-/// A number that threads claim to use. All functions but [`Claimable::give`] and [`Claimable::forget`] may meet each other
+/// A number that threads claim to use. All functions but [`Claimable::put`] and [`Claimable::forget`] may meet each other
 /// on several threads.
 #[derive(Debug)]
 pub struct Claimable(AtomicU64);
@@ -41,7 +41,7 @@ impl Claimable {
     }
 
     /// Puts one in, which is below 2^63 - 1. There is none, and nobody else puts one in meanwhile.
-    pub fn give(&self, number: u64) {
+    pub fn put(&self, number: u64) {
         // Release pairs with the Acquire in `claim` and `take`.
         self.0.store(number + 1, Ordering::Release);
     }
@@ -94,7 +94,7 @@ impl Claim<'_> {
 
     /// Puts the number back. Gives it if it was taken out meanwhile: then it is the caller's to delete.
     #[must_use]
-    pub fn give_back(self) -> Option<u64> {
+    pub fn release(self) -> Option<u64> {
         self.swap(self.word).then_some(self.word - 1)
     }
 
@@ -119,37 +119,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_takes_it_out_deletes_it_once() {
+    fn a_number_is_taken_out_once() {
         let timer = Claimable::new();
         assert!(!timer.is_there() && timer.take().is_none() && timer.claim().is_none());
-        timer.give(0);
+        timer.put(0);
         assert!(timer.is_there());
         assert_eq!((timer.take(), timer.take()), (Some(0), None));
     }
 
     #[test]
-    fn a_claim_is_for_one_and_is_given_back() {
+    fn a_claim_is_exclusive_and_can_be_released() {
         let timer = Claimable::new();
-        timer.give(7);
+        timer.put(7);
         let claim = timer.claim().unwrap();
         assert_eq!(claim.number(), 7);
         assert!(timer.is_there() && timer.claim().is_none());
-        assert_eq!(claim.give_back(), None);
+        assert_eq!(claim.release(), None);
         assert_eq!(timer.claim().unwrap().take(), 7);
         assert!(!timer.is_there());
     }
 
     #[test]
-    fn what_is_taken_out_of_a_claim_is_the_claimants_to_delete() {
+    fn the_claimant_deletes_a_number_taken_meanwhile() {
         let timer = Claimable::new();
-        timer.give(7);
+        timer.put(7);
         let claim = timer.claim().unwrap();
         assert_eq!(timer.take(), None);
-        timer.give(8); // that of a next life
-        assert_eq!(claim.give_back(), Some(7));
+        timer.put(8); // that of a next life
+        assert_eq!(claim.release(), Some(7));
         let claim = timer.claim().unwrap();
         assert_eq!(timer.take(), None);
-        timer.give(9);
+        timer.put(9);
         assert_eq!(claim.take(), 8);
         assert_eq!(timer.take(), Some(9));
     }

@@ -35,7 +35,7 @@ pub enum Error {
     /// Our own file, but its data contradicts itself.
     Malformed {
         /// The contradiction.
-        what: String,
+        reason: String,
     },
     /// A profile in a format that is only written.
     Unreadable {
@@ -52,7 +52,7 @@ pub enum Error {
     /// No format has this name.
     UnknownFormat {
         /// The name.
-        asked: String,
+        requested: String,
         /// The names of all formats.
         known: Vec<&'static str>,
     },
@@ -66,7 +66,7 @@ pub enum Error {
     /// The profile does not measure the requested quantity.
     NotMeasured {
         /// The name of the sample type.
-        asked: &'static str,
+        requested: &'static str,
         /// The names of those that it has, in order.
         has: Vec<&'static str>,
     },
@@ -75,15 +75,15 @@ pub enum Error {
     /// No sample has this label.
     UnknownLabel {
         /// The name.
-        asked: String,
+        requested: String,
         /// The names that there are.
         has: Vec<String>,
     },
 }
 
 impl Error {
-    pub(crate) fn malformed(what: impl Into<String>) -> Self {
-        Self::Malformed { what: what.into() }
+    pub(crate) fn malformed(reason: impl Into<String>) -> Self {
+        Self::Malformed { reason: reason.into() }
     }
 }
 
@@ -102,28 +102,28 @@ impl fmt::Display for Error {
                 bytes >> 20,
                 limit >> 20
             ),
-            Self::Malformed { what } => write!(to, "a damaged profile: {what}"),
+            Self::Malformed { reason } => write!(to, "a damaged profile: {reason}"),
             Self::Unreadable { format } => write!(to, "{format}, which cannot be read ({READABLE})"),
             Self::Newer { version, known } => write!(
                 to,
                 "written by a newer profiler (format version {version}; this one reads up to {known})"
             ),
-            Self::UnknownFormat { asked, known } => {
-                write!(to, "unknown format {asked:?} (known are {})", known.join(", "))
+            Self::UnknownFormat { requested, known } => {
+                write!(to, "unknown format {requested:?} (known are {})", known.join(", "))
             }
             Self::UnknownExtension { path, known } => {
                 write!(to, "the name {path:?} tells no format (known are {})", known.join(", "))
             }
-            Self::NotMeasured { asked, has } => {
-                write!(to, "the profile has no {asked} (it has {})", has.join(", "))
+            Self::NotMeasured { requested, has } => {
+                write!(to, "the profile has no {requested} (it has {})", has.join(", "))
             }
             Self::NoTimeline => {
                 to.write_str("the profile has no timeline (record it with --timeline, or timeline: true)")
             }
-            Self::UnknownLabel { asked, has } => {
+            Self::UnknownLabel { requested, has } => {
                 // The names come from the program that was profiled, so from anybody.
                 let has: Vec<_> = has.iter().map(|it| clean(it)).collect();
-                write!(to, "no sample has a label {asked:?} (there are {})", has.join(", "))
+                write!(to, "no sample has a label {requested:?} (there are {})", has.join(", "))
             }
         }
     }

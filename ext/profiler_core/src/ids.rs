@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_rows_have_one_id_however_many_there_are() {
+    fn equal_rows_share_one_id() {
         let mut interner: Interner<String, RowId> = Interner::default();
         for round in 0..2 {
             for place in 0..100 * FEW {

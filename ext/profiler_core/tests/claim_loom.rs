@@ -29,10 +29,10 @@ impl Kernel {
 
 /// Sets the timer of a thread that ends, while the app creates a timer of its own.
 #[test]
-fn nobody_sets_a_timer_of_somebody_else() {
+fn a_deleted_timer_is_never_set() {
     loom::model(|| {
         let shared = Arc::new((Kernel::default(), Claimable::new()));
-        shared.1.give(shared.0.create("ours"));
+        shared.1.put(shared.0.create("ours"));
         let ends = {
             let shared = shared.clone();
             loom::thread::spawn(move || {
@@ -46,7 +46,7 @@ fn nobody_sets_a_timer_of_somebody_else() {
         let (kernel, timer) = &*shared;
         if let Some(claim) = timer.claim() {
             assert_eq!(kernel.owner(claim.number()), Some("ours"));
-            if let Some(number) = claim.give_back() {
+            if let Some(number) = claim.release() {
                 kernel.delete(number, "ours");
             }
         }
@@ -58,10 +58,10 @@ fn nobody_sets_a_timer_of_somebody_else() {
 
 /// Deletes a timer that is unused, while its thread ends and another one starts in its place.
 #[test]
-fn the_timer_of_a_next_life_stays() {
+fn a_reused_slot_keeps_its_new_timer() {
     loom::model(|| {
         let shared = Arc::new((Kernel::default(), Claimable::new(), AtomicU64::new(1)));
-        shared.1.give(shared.0.create("first"));
+        shared.1.put(shared.0.create("first"));
         let lives = {
             let shared = shared.clone();
             loom::thread::spawn(move || {
@@ -70,15 +70,15 @@ fn the_timer_of_a_next_life_stays() {
                     kernel.delete(number, "first");
                 }
                 life.store(2, Ordering::Release);
-                timer.give(kernel.create("second"));
+                timer.put(kernel.create("second"));
             })
         };
         let (kernel, timer, life) = &*shared;
         if let Some(claim) = timer.claim() {
             // Only that of the first life is unused.
             let unused = life.load(Ordering::Acquire) == 1;
-            let gone = if unused { Some(claim.take()) } else { claim.give_back() };
-            if let Some(number) = gone {
+            let deleted = if unused { Some(claim.take()) } else { claim.release() };
+            if let Some(number) = deleted {
                 kernel.delete(number, "first");
             }
         }

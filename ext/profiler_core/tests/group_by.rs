@@ -13,7 +13,7 @@ use profiler_core::format::{self, Format, Options, TextOptions};
 use profiler_core::profile::{Profile, SampleType};
 
 /// Value, milliseconds, and name and milliseconds of the heaviest function.
-fn told(profile: &Profile, label: &str) -> Vec<(String, u64, String, u64)> {
+fn groups(profile: &Profile, label: &str) -> Vec<(String, u64, String, u64)> {
     let by = group_by(profile, label, SampleType::Cpu).unwrap();
     assert_eq!(by.rows.iter().map(|it| it.weight).sum::<u64>(), by.total);
     assert_eq!(by.total, profile.total().get(SampleType::Cpu));
@@ -34,22 +34,22 @@ fn each_value_has_its_sum_and_its_heaviest_function() {
     let anonymous = "#<anonymous subclass of Shop::Order>#total";
     let (compare, none) = ("Shop::Order#<=>", "(none)");
     let expected = [row(none, 807, compare, 401), row("orders#index", 40, anonymous, 40)];
-    assert_eq!(told(&example::example(), "endpoint"), expected);
+    assert_eq!(groups(&example::example(), "endpoint"), expected);
 }
 
 #[test]
-fn thread_and_state_need_no_label_and_win_over_one() {
+fn thread_and_state_take_precedence_over_labels() {
     let anonymous = "#<anonymous subclass of Shop::Order>#total";
     let profile = example::example(); // which has a user's label called "state"
     let expected =
         [row("main (4711)", 782, "Shop::Order#<=>", 401), row("worker; 1 (4712)", 64, anonymous, 40)];
-    assert_eq!(told(&profile, "thread"), expected);
+    assert_eq!(groups(&profile, "thread"), expected);
     let expected = [row("running", 838, "Shop::Order#<=>", 401), row("gc", 8, "(garbage collection)", 8)];
-    assert_eq!(told(&profile, "state"), expected);
+    assert_eq!(groups(&profile, "state"), expected);
 }
 
 #[test]
-fn equal_weights_are_in_order_and_what_weighs_nothing_is_left_out() {
+fn ties_are_ordered_and_zero_weights_omitted() {
     let mut profile = example::example();
     profile.samples.truncate(4);
     for (sample, value) in profile.samples.iter_mut().zip(["b", "a", "c", "a"]) {
@@ -58,23 +58,23 @@ fn equal_weights_are_in_order_and_what_weighs_nothing_is_left_out() {
     }
     profile.samples[0].weights.set(SampleType::Cpu, 2_000_000);
     let expected = [row("a", 2, "Shop::Order#save", 1), row("b", 2, "Shop::Order#<=>", 2)];
-    assert_eq!(told(&profile, "job"), expected);
+    assert_eq!(groups(&profile, "job"), expected);
     profile.samples.reverse();
-    assert_eq!(told(&profile, "job"), expected);
+    assert_eq!(groups(&profile, "job"), expected);
 }
 
 #[test]
-fn an_unknown_label_is_named_with_those_there_are() {
+fn an_unknown_label_is_reported_with_the_known_ones() {
     let mut profile = example::example();
-    let asked = |profile: &Profile| group_by(profile, "job\n", SampleType::Cpu).unwrap_err().to_string();
+    let error = |profile: &Profile| group_by(profile, "job\n", SampleType::Cpu).unwrap_err().to_string();
     let expected = "no sample has a label \"job\\n\" (there are thread, state, endpoint)";
-    assert_eq!(asked(&profile), expected);
+    assert_eq!(error(&profile), expected);
     profile.samples[0].labels.push(("a\u{1b}[31m".into(), String::new()));
-    assert!(asked(&profile).ends_with("(there are thread, state, a [31m, endpoint)"));
+    assert!(error(&profile).ends_with("(there are thread, state, a [31m, endpoint)"));
 }
 
 #[test]
-fn the_report_can_be_by_a_label() {
+fn the_report_can_be_grouped_by_a_label() {
     let text = |text: TextOptions| {
         let mut bytes = Vec::new();
         let options = Options { text, ..Options::default() };

@@ -70,7 +70,7 @@ fn profile() -> impl Strategy<Value = Profile> {
     })
 }
 
-type Told = (Vec<(Function, u32)>, Thread, State, Vec<(String, String)>);
+type RowKey = (Vec<(Function, u32)>, Thread, State, Vec<(String, String)>);
 
 /// The weights of each aggregated sample, by a text that has names instead of ids, whatever the order.
 fn rows(profiles: &[&Profile]) -> BTreeMap<String, [u64; 9]> {
@@ -78,8 +78,8 @@ fn rows(profiles: &[&Profile]) -> BTreeMap<String, [u64; 9]> {
     for (profile, row) in profiles.iter().flat_map(|it| it.samples.iter().map(move |row| (it, row))) {
         let named = |it: Frame| (profile.function(it.function).unwrap().clone(), it.line);
         let frames = profile.frames_of(row.stack).map(named).collect();
-        let told: Told = (frames, profile.threads[row.thread].clone(), row.state, row.labels.clone());
-        let sum: &mut [u64; 9] = rows.entry(format!("{told:?}")).or_default();
+        let key: RowKey = (frames, profile.threads[row.thread].clone(), row.state, row.labels.clone());
+        let sum: &mut [u64; 9] = rows.entry(format!("{key:?}")).or_default();
         SampleType::ALL.iter().zip(sum).for_each(|(of, sum)| *sum += row.weights.get(*of));
     }
     rows
@@ -105,7 +105,7 @@ fn total(profiles: &[&Profile]) -> Weights {
 }
 
 /// All that counts of a merge, without the order of its tables.
-fn what_counts(it: &Profile) -> (Vec<SampleType>, BTreeMap<String, [u64; 9]>, Stats, Meta) {
+fn comparable(it: &Profile) -> (Vec<SampleType>, BTreeMap<String, [u64; 9]>, Stats, Meta) {
     let mut meta = it.meta.clone();
     meta.notes.sort();
     // Whether there was a gap is not the same question for the whole and for a part.
@@ -133,17 +133,17 @@ proptest! {
     }
 
     #[test]
-    fn neither_order_nor_grouping_matters(a in profile(), b in profile(), c in profile()) {
-        let expected = what_counts(&merge(&[&a, &b, &c]));
-        prop_assert_eq!(&what_counts(&merge(&[&c, &a, &b])), &expected);
+    fn merging_is_commutative_and_associative(a in profile(), b in profile(), c in profile()) {
+        let expected = comparable(&merge(&[&a, &b, &c]));
+        prop_assert_eq!(&comparable(&merge(&[&c, &a, &b])), &expected);
         let grouped = [merge(&[&merge(&[&a, &b]), &c]), merge(&[&a, &merge(&[&b, &c])])];
         for grouped in grouped {
-            prop_assert_eq!(&what_counts(&grouped), &expected);
+            prop_assert_eq!(&comparable(&grouped), &expected);
         }
     }
 
     #[test]
-    fn one_alone_is_itself(profile in profile()) {
+    fn merging_one_profile_changes_nothing(profile in profile()) {
         prop_assert_eq!(merge(&[&profile]), profile);
     }
 
@@ -154,17 +154,17 @@ proptest! {
         pprof::write(&merged, &mut bytes).unwrap();
         let mut weighing = merged.clone();
         weighing.samples.retain(|it| it.weights != Weights::default());
-        prop_assert_eq!(what_counts(&profiler_core::format::read(&bytes).unwrap()), what_counts(&weighing));
+        prop_assert_eq!(comparable(&profiler_core::format::read(&bytes).unwrap()), comparable(&weighing));
     }
 }
 
 #[test]
-fn nothing_merged_is_nothing() {
+fn merging_no_profile_gives_an_empty_one() {
     assert_eq!(merge(&[]).samples, []);
 }
 
 #[test]
-fn rows_of_the_same_stack_become_one_and_threads_alike_are_one() {
+fn equal_stacks_and_threads_are_combined() {
     let main = Function {
         name: "<main>".into(),
         class_name: String::new(),

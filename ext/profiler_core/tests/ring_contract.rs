@@ -17,7 +17,7 @@ fn pop(ring: &Ring) -> Option<Vec<u64>> {
 }
 
 #[test]
-fn gives_back_what_went_in_in_order() {
+fn pops_in_push_order() {
     let ring = Ring::with_capacity(16);
     push(&ring, &[1, 2]).unwrap();
     push(&ring, &[]).unwrap();
@@ -31,7 +31,7 @@ fn gives_back_what_went_in_in_order() {
 }
 
 #[test]
-fn says_full_and_writes_nothing() {
+fn a_full_ring_rejects_without_writing() {
     let ring = Ring::with_capacity(4);
     push(&ring, &[1, 2]).unwrap();
     assert_eq!(push(&ring, &[3]), Err(Full));
@@ -41,7 +41,7 @@ fn says_full_and_writes_nothing() {
 }
 
 #[test]
-fn a_producer_that_interrupts_another_neither_waits_nor_mixes() {
+fn nested_producers_neither_wait_nor_interleave() {
     let ring = Ring::with_capacity(32);
     ring.try_push(3, |slot| {
         slot.write(1);
@@ -56,7 +56,7 @@ fn a_producer_that_interrupts_another_neither_waits_nor_mixes() {
 }
 
 #[test]
-fn words_left_out_are_zero_and_words_too_many_are_left_out() {
+fn missing_words_are_zero_and_excess_words_dropped() {
     let ring = Ring::with_capacity(16);
     ring.try_push(2, |slot| slot.write(5)).unwrap();
     ring.try_push(1, |slot| {
@@ -69,7 +69,7 @@ fn words_left_out_are_zero_and_words_too_many_are_left_out() {
 }
 
 #[test]
-fn peeking_sees_every_record_and_takes_none() {
+fn peeking_visits_every_record_and_removes_none() {
     let ring = Ring::with_capacity(8);
     push(&ring, &[1, 2, 3]).unwrap();
     push(&ring, &[4, 5, 6]).unwrap();
@@ -83,7 +83,7 @@ fn peeking_sees_every_record_and_takes_none() {
 }
 
 #[test]
-fn many_producers_lose_nothing_that_was_taken_in() {
+fn concurrent_producers_lose_no_accepted_record() {
     let ring = Ring::with_capacity(256);
     let per_thread = if cfg!(miri) { 50 } else { 20_000 };
     let (mut scratch, mut next, mut taken) = (Vec::new(), [0u64; 3], 0);
@@ -102,7 +102,7 @@ fn many_producers_lose_nothing_that_was_taken_in() {
                 })
             })
             .collect();
-        let mut look = |ring: &Ring| {
+        let mut peek = |ring: &Ring| {
             while ring.pop(&mut scratch) {
                 let (thread, number) = (scratch[0] as usize, scratch[1]);
                 assert_eq!(number, next[thread], "a thread's records stay in order, none twice");
@@ -111,9 +111,9 @@ fn many_producers_lose_nothing_that_was_taken_in() {
             }
         };
         while workers.iter().any(|worker| !worker.is_finished()) {
-            look(&ring);
+            peek(&ring);
         }
-        look(&ring);
+        peek(&ring);
         let accepted: u64 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
         assert_eq!(taken, accepted);
     });
@@ -122,7 +122,7 @@ fn many_producers_lose_nothing_that_was_taken_in() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: if cfg!(miri) { 4 } else { 256 }, ..ProptestConfig::default() })]
     #[test]
-    fn behaves_like_a_queue_with_a_bound(ops in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u64>(), 0..9)), 0..400)) {
+    fn behaves_like_a_bounded_queue(ops in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u64>(), 0..9)), 0..400)) {
         let ring = Ring::with_capacity(32);
         let mut model: VecDeque<Vec<u64>> = VecDeque::new();
         for op in ops {

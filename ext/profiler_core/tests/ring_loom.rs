@@ -7,7 +7,7 @@ use profiler_core::record::ring::Ring;
 
 /// Two producers and a consumer: a record is seen whole or not at all, and none twice.
 #[test]
-fn publish_is_seen_whole() {
+fn a_published_record_is_seen_complete() {
     loom::model(|| {
         let ring = Arc::new(Ring::with_capacity(8));
         let producers: Vec<_> = [10u64, 20]
@@ -40,7 +40,7 @@ fn publish_is_seen_whole() {
 
 /// Space is returned only after it was zeroed: the next lap never reads an old head.
 #[test]
-fn the_next_lap_finds_zeros() {
+fn words_are_zero_for_the_next_lap() {
     loom::model(|| {
         let ring = Arc::new(Ring::with_capacity(4));
         ring.try_push(2, |slot| {

@@ -25,7 +25,7 @@ module Profiler
       # Handles Process.daemon: the process ends, and a child of it continues.
       module Daemon
         def self.call(original, receiver, ...)
-          Autoload.write_so_far unless Platform.ractor_reason
+          Autoload.write_partial unless Platform.ractor_reason
           original.bind_call(receiver, ...)
         end
       end

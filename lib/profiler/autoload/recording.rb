@@ -71,7 +71,7 @@ module Profiler
       #
       # @yield (see #finish)
       # @return (see #finish)
-      def write_so_far(&problem)
+      def write_partial(&problem)
         write(@session.snapshot, &problem) if @session.running?
       end
 
@@ -87,7 +87,7 @@ module Profiler
           "recording"
         else
           @session.pause
-          write_so_far(&problem)
+          write_partial(&problem)
         end
       end
 

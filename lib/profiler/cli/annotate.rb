@@ -31,7 +31,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
         parser.on("--json", "print JSON: file, type, total and files, by path and line, with self and total") { @json = true }
         color_option(parser)
@@ -43,16 +43,16 @@ module Profiler
         raise UsageError, "one path or method, not #{arguments.size - 1} (profiler #{USAGE})" if more.any?
 
         choose_color
-        profile = read_part(path)
+        profile = read_filtered(path)
         @shown = type_of(profile)
-        files = asking(path) { chosen(profile, what) }
-        whole = profile.totals.fetch(@shown, 0)
-        return print_json(file: path, type: @shown, total: whole, files: files) || 0 if @json
+        files = with_file_in_errors(path) { chosen(profile, what) }
+        total = profile.totals.fetch(@shown, 0)
+        return print_json(file: path, type: @shown, total: total, files: files) || 0 if @json
 
-        puts bold("#{@shown}: #{amount(@shown, whole)} in all")
+        puts bold("#{@shown}: #{amount(@shown, total)} in all")
         files.each do |it, weights|
           puts
-          print_source(it, weights, whole)
+          print_source(it, weights, total)
         end
         0
       end

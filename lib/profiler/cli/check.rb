@@ -39,7 +39,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--max LIMIT", "'METHOD: 5%', 'METHOD: 200ms', '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
         parser.on("--baseline FILES", "comma-separated profiles that nothing may be slower than") { |text| @baseline = text }
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
@@ -58,10 +58,10 @@ module Profiler
         choose_color
         profiles = runs(arguments.first)
         @shown = type_of(profiles.first)
-        limits = asking(arguments.first) { @limits.flat_map { |it| it.check(profiles, @type) } }
-        @found = asking(arguments.first) { compare(profiles) } if @baseline
+        limits = with_file_in_errors(arguments.first) { @limits.flat_map { |it| it.check(profiles, @type) } }
+        @found = with_file_in_errors(arguments.first) { compare(profiles) } if @baseline
         slower = @found ? regressions(@found, tolerance) : []
-        tell(limits, slower)
+        print_result(limits, slower)
         limits.all? { |it| it[:ok] } && slower.empty? ? 0 : 1
       rescue Failure => e
         raise Failure.new(e.message, status: 3)
@@ -75,7 +75,7 @@ module Profiler
         found[:changes].select { |it| it[:significant] && it[:after] > it[:before] * (1 + tolerance) }
       end
 
-      def tell(limits, slower)
+      def print_result(limits, slower)
         ok = limits.all? { |it| it[:ok] } && slower.empty?
         return print_json(ok: ok, type: @shown, limits: limits, regressions: slower) if @json
         return puts(markdown(limits, slower, ok)) if @md
@@ -91,10 +91,10 @@ module Profiler
 
       def limit_line(it)
         mark = it[:ok] ? paint("ok  ", 32) : paint("over", 31)
-        "#{mark}  #{said(it).rjust(10)} of #{it[:limit]}  #{clean(it[:name])}"
+        "#{mark}  #{taken_text(it).rjust(10)} of #{it[:limit]}  #{clean(it[:name])}"
       end
 
-      def said(it)
+      def taken_text(it)
         it[:share] ? format("%.2f%%", it[:share] * 100) : amount(@shown, it[:weight].round)
       end
 
@@ -102,7 +102,7 @@ module Profiler
         lines = ["### Profile: #{ok ? "passed" : "**failed**"}", ""]
         if limits.any?
           lines += ["| | takes | allowed | function |", "|---|--:|--:|---|"]
-          lines += limits.map { |it| "| #{it[:ok] ? "ok" : "**over**"} | #{said(it)} | #{it[:limit]} | #{code(it[:name])} |" } << ""
+          lines += limits.map { |it| "| #{it[:ok] ? "ok" : "**over**"} | #{taken_text(it)} | #{it[:limit]} | #{code(it[:name])} |" } << ""
         end
         lines += [summary(@found), "", *(slower.empty? ? ["Nothing is slower than in the baseline."] : markdown_changes(@found, slower, 0))] if @found
         lines

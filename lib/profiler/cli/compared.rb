@@ -8,7 +8,7 @@ module Profiler
 
       # @return [Array<Profile>] of comma-separated files, each a run of one side
       def runs(text)
-        Progress.new.each("reading", text.split(",").reject(&:empty?)) { |path| read_part(path) }
+        Progress.new.each("reading", text.split(",").reject(&:empty?)) { |path| read_filtered(path) }
       end
 
       def print_changes(found, rows, limit)

@@ -27,7 +27,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, svg, folded,",
                   "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
         parser.on("--style STYLE", "of a picture: icicle, flame, reverse (callers of the heaviest) or flamechart (in the",
@@ -46,7 +46,7 @@ module Profiler
         input, out = arguments
         raise UsageError, "which format? (profiler convert IN - --format FORMAT)" if out == TO_STDOUT && !@format
 
-        write(out, @format, inputs: [input], type: @type, **options) { read_part(input) }
+        write(out, @format, inputs: [input], type: @type, **options) { read_filtered(input) }
         0
       end
 

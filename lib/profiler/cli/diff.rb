@@ -35,7 +35,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
         parser.on("--all", "list also changes that are not significant") { @all = true }
@@ -53,17 +53,17 @@ module Profiler
         choose_color
         out = picture_file if @out
         before, after = arguments.map { |it| runs(it) }
-        found = asking(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
+        found = with_file_in_errors(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
         checked(@out) { out.replace { |path| File.binwrite(path, picture(before, after)) } } if out
         rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
-        if @json then print_json(said(arguments, found, rows, limit))
+        if @json then print_json(json_report(arguments, found, rows, limit))
         elsif @md then puts "#{summary(found)}\n\n", markdown_changes(found, rows, limit)
         else print_changes(found, rows, limit)
         end
         0
       end
 
-      def said(arguments, found, rows, limit)
+      def json_report(arguments, found, rows, limit)
         rows = rows.first(limit) unless limit.zero?
         { before_files: arguments[0].split(","), after_files: arguments[1].split(","), sort: @sort, absolute: @absolute ? true : false,
           **found, changes: rows }

@@ -115,9 +115,9 @@ module Profiler
       def intervals(all)
         return UNKNOWN unless all.all? { |it| it[:effective_ns] }
 
-        said = all.map { |it| "#{time(it[:asked_ns])} gives #{time(it[:effective_ns])}" }
+        texts = all.map { |it| "#{time(it[:asked_ns])} gives #{time(it[:effective_ns])}" }
         coarse = all.any? { |it| it[:effective_ns] > it[:asked_ns] }
-        "#{said.join(", ")} of CPU#{": no timer fires between two ticks" if coarse}"
+        "#{texts.join(", ")} of CPU#{": no timer fires between two ticks" if coarse}"
       end
 
       def engines(facts)

@@ -27,10 +27,10 @@ module Profiler
       def check(profiles, type)
         sums = Hash.new(0.0)
         profiles.each do |profile|
-          whole = [profile.totals.fetch(type || Native.default_type(profile), 0), 1].max
+          total = [profile.totals.fetch(type || Native.default_type(profile), 0), 1].max
           profile.top(limit: 0, type: type).select { |it| it[:name].match?(@pattern) }.group_by { |it| it[:name] }.each do |name, rows|
             weight = rows.sum { |it| it[:total] }
-            sums[name] += (@share ? weight.to_f / whole : weight.to_f) / profiles.size
+            sums[name] += (@share ? weight.to_f / total : weight.to_f) / profiles.size
           end
         end
         sums[@name] = 0.0 if sums.empty? && @name

@@ -10,13 +10,13 @@ module Profiler
 
       private
 
-      def part_options(parser)
+      def filter_options(parser)
         type_option(parser)
-        parser.on("--thread RE", "only threads with such a name") { |text| part[:thread] = pattern("--thread", text) }
-        parser.on("--focus RE", "only stacks with such a function (of such a path, if RE has a / in it)") { |text| part[:focus] = pattern("--focus", text) }
-        parser.on("--ignore RE", "only stacks without such a function") { |text| part[:ignore] = pattern("--ignore", text) }
-        parser.on("--hide RE", "remove such functions; their weight is attributed to their callers") { |text| part[:hide] = pattern("--hide", text) }
-        parser.on("--app-only", "remove functions of gems, of Ruby and in C") { part[:app_only] = true }
+        parser.on("--thread RE", "only threads with such a name") { |text| filters[:thread] = pattern("--thread", text) }
+        parser.on("--focus RE", "only stacks with such a function (of such a path, if RE has a / in it)") { |text| filters[:focus] = pattern("--focus", text) }
+        parser.on("--ignore RE", "only stacks without such a function") { |text| filters[:ignore] = pattern("--ignore", text) }
+        parser.on("--hide RE", "remove such functions; their weight is attributed to their callers") { |text| filters[:hide] = pattern("--hide", text) }
+        parser.on("--app-only", "remove functions of gems, of Ruby and in C") { filters[:app_only] = true }
         trim_option(parser)
         gc_option(parser)
       end
@@ -25,8 +25,8 @@ module Profiler
         parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
       end
 
-      def part
-        @part ||= {}
+      def filters
+        @filters ||= {}
       end
 
       def pattern(option, text)
@@ -36,17 +36,17 @@ module Profiler
       end
 
       # @return [Profile] the selected part of the file
-      def read_part(path)
+      def read_filtered(path)
         profile = read(path)
         begin
-          @part ? profile.filter(**@part) : profile
+          @filters ? profile.filter(**@filters) : profile
         rescue ArgumentError => e
           raise Failure, "#{path}: #{e.message}"
         end
       end
 
       # Runs the block, and adds the file's name to errors about the profile.
-      def asking(path)
+      def with_file_in_errors(path)
         yield
       rescue ArgumentError => e
         raise Failure, "#{path}: #{e.message}"

@@ -62,7 +62,7 @@ module Profiler
         parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
                   "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
         VARIABLES.each do |option, (variable, text)|
-          parser.on(option, text) { |value| @env[variable] = given(option, value) }
+          parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
@@ -71,12 +71,12 @@ module Profiler
           @env[Settings::TIMELINE] = "1"
         end
         parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
-        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << given("--label", label) }
+        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << non_empty("--label", label) }
         parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
       end
 
       # Refuses empty values: an empty variable counts as none, so the option would be ignored.
-      def given(option, value)
+      def non_empty(option, value)
         return value unless value.empty?
 
         raise UsageError, "#{option[/\S+/]} \"\" is empty (see profiler record --help)"
@@ -96,7 +96,7 @@ module Profiler
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
-          path = File.expand_path(given("--out", file))
+          path = File.expand_path(non_empty("--out", file))
           raise UsageError, "--out #{path.inspect} contains a line break, which is not supported" if path.include?("\n")
 
           path
@@ -114,7 +114,7 @@ module Profiler
       def record(command)
         ledger = new_ledger
         status = ChildProcess.new(environment(ledger), command).run
-        tell(command.first, status, Autoload::Claim.written(ledger))
+        print_summary(command.first, status, Autoload::Claim.written(ledger))
         ChildProcess.exit_status(status)
       ensure
         File.delete(ledger) if ledger && File.exist?(ledger)
@@ -138,7 +138,7 @@ module Profiler
       end
 
       # Prints where the files of further processes are. The first process has named its own.
-      def tell(program, status, written)
+      def print_summary(program, status, written)
         return nothing_written(program, status) if written.empty?
 
         others = written.uniq.size - @outs.size.clamp(1, nil)

@@ -37,7 +37,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--sort-total", "order by total time, which includes callees") { @sort = :total }
         parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions") { |label| @by = label }
@@ -53,22 +53,22 @@ module Profiler
         limit = limit_of(@limit)
         choose_color
         refuse
-        profile = read_part(path)
-        asking(path) { show(path, profile, limit) }
+        profile = read_filtered(path)
+        with_file_in_errors(path) { show(path, profile, limit) }
         0
       end
 
       def refuse
         raise UsageError, "--sort-total orders functions, but --by lists values: give one of them" if @by && @sort == :total
 
-        given = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
-        raise UsageError, "#{given.join(" and ")} exclude each other" if given.size > 1
+        selected = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
+        raise UsageError, "#{selected.join(" and ")} exclude each other" if selected.size > 1
         raise UsageError, "--md and --json exclude each other" if @md && @json
       end
 
       def show(path, profile, limit)
         if @method then show_methods(path, profile, limit)
-        elsif @json then print_json(said(path, profile, limit))
+        elsif @json then print_json(json_report(path, profile, limit))
         elsif @md then puts profile.dump(:markdown, limit: limit, type: @type)
         else puts profile.report(limit: limit, sort: @sort, color: @colored, by: @by, type: @type)
         end
@@ -77,18 +77,18 @@ module Profiler
       def show_methods(path, profile, limit)
         found = profile.find_methods(@method, type: @type)
         @shown = type_of(profile)
-        whole = profile.totals.fetch(@shown, 0)
-        return print_json(file: path, type: @shown, total: whole, methods: found) if @json
+        total = profile.totals.fetch(@shown, 0)
+        return print_json(file: path, type: @shown, total: total, methods: found) if @json
 
         found = found.first(limit) unless limit.zero?
-        print_methods(found, whole, limit)
+        print_methods(found, total, limit)
       end
 
-      def said(path, profile, limit)
-        taken = { meta: profile.meta, stats: profile.stats }
-        return { file: path, by: @by, **taken, values: profile.by(@by, limit: limit, type: @type) } if @by
+      def json_report(path, profile, limit)
+        header = { meta: profile.meta, stats: profile.stats }
+        return { file: path, by: @by, **header, values: profile.by(@by, limit: limit, type: @type) } if @by
 
-        { file: path, sort: @sort, **taken, top: profile.top(limit: limit, sort: @sort, type: @type) }
+        { file: path, sort: @sort, **header, top: profile.top(limit: limit, sort: @sort, type: @type) }
       end
     end
   end

@@ -27,9 +27,9 @@ module Profiler
       # Numbers of lines to show: those in +weighed+ with their context, with nil for gaps.
       #
       # @return [Array<Integer, nil>]
-      def shown(weighed, last)
-        near = weighed.flat_map { |it| ((it - AROUND)..(it + AROUND)).to_a }.uniq.sort.select { |it| it.between?(1, last) }
-        near.slice_when { |one, other| other > one + 1 }.flat_map { |run| [nil, *run] }.drop(1)
+      def numbers_with_context(weighed, last)
+        context = weighed.flat_map { |it| ((it - AROUND)..(it + AROUND)).to_a }.uniq.sort.select { |it| it.between?(1, last) }
+        context.slice_when { |one, other| other > one + 1 }.flat_map { |run| [nil, *run] }.drop(1)
       end
     end
   end

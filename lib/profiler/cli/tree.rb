@@ -33,7 +33,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--min SHARE", "omit functions below this share of the whole (default 1%)") { |text| @min = text }
         parser.on("--all", "open everything") { @all = true }
         parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
@@ -44,14 +44,14 @@ module Profiler
         path = one_file(arguments)
         min = share("--min", @min)
         choose_color
-        profile = read_part(path)
+        profile = read_filtered(path)
         @shown = type_of(profile)
-        roots = asking(path) { profile.tree(type: @type) }
-        @whole = profile.totals.fetch(@shown, 0)
-        return print_json(file: path, type: @shown, total: @whole, tree: roots) || 0 if @json
+        roots = with_file_in_errors(path) { profile.tree(type: @type) }
+        @total = profile.totals.fetch(@shown, 0)
+        return print_json(file: path, type: @shown, total: @total, tree: roots) || 0 if @json
 
-        @min = @all ? 0 : min * @whole
-        puts bold("#{@shown}: #{amount(@shown, @whole)} in all")
+        @min = @all ? 0 : min * @total
+        puts bold("#{@shown}: #{amount(@shown, @total)} in all")
         puts
         puts bold("#{"TOTAL".rjust(16)}  #{"SELF".rjust(9)}  FUNCTION")
         print_tree(roots)
@@ -65,7 +65,7 @@ module Profiler
           node, depth, hot = todo.shift
           next puts("#{" " * 29}#{"  " * depth}#{dim(node)}") if node.is_a?(String)
 
-          open = @all || hot || node[:total] >= OPEN * @whole
+          open = @all || hot || node[:total] >= OPEN * @total
           puts line(node, depth, open)
           inner = node[:children].size > 1 ? depth + 1 : depth
           todo.unshift(*entries(node[:children], inner, hot)) if open
@@ -79,13 +79,13 @@ module Profiler
         return rows if light.empty?
 
         sum = light.sum { |it| it[:total] }
-        rows << ["#{light.size} more: #{amount(@shown, sum)} #{percent(sum, @whole)}", depth, false]
+        rows << ["#{light.size} more: #{amount(@shown, sum)} #{percent(sum, @total)}", depth, false]
       end
 
       def line(node, depth, open)
         closed = " [+#{node[:children].size}]" unless open || node[:children].empty?
         total = amount(@shown, node[:total]).rjust(9)
-        part = warm(percent(node[:total], @whole).rjust(6), node[:total].to_f / [@whole, 1].max)
+        part = warm(percent(node[:total], @total).rjust(6), node[:total].to_f / [@total, 1].max)
         "#{total} #{part}  #{amount(@shown, node[:self]).rjust(9)}  #{"  " * depth}#{clean(node[:name])}#{closed}  #{dim(place(node))}"
       end
     end

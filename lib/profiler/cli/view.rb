@@ -35,7 +35,7 @@ module Profiler
       private
 
       def define(parser)
-        part_options(parser)
+        filter_options(parser)
         parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
         parser.on("--style STYLE", "of the flame graph: icicle, flame, reverse or flamechart") { |style| @style = style }
         parser.on("--print", "print the file's name and open nothing") { @print = true }
@@ -51,7 +51,7 @@ module Profiler
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
         # Not removed at the end, as the browser reads it later.
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
-        write(file, nil, inputs: [path], **options) { read_part(path) }
+        write(file, nil, inputs: [path], **options) { read_filtered(path) }
         puts file unless @json
         open_in_browser(PAGES.fetch(@viewer, file)) unless @print
         0

@@ -36,7 +36,7 @@ module Profiler
       def to_ary
         parts = @recording.inside { @body.to_ary }
         @pending = parts.is_a?(Enumerator)
-        @pending ? to_its_end(parts) : parts
+        @pending ? finish_after(parts) : parts
       ensure
         @finish.call unless @pending
       end
@@ -65,7 +65,7 @@ module Profiler
       private
 
       # Ends the recording after the first pass. A second one, as by Rack::ETag and the server, repeats the same work.
-      def to_its_end(parts)
+      def finish_after(parts)
         Enumerator.new do |out|
           @recording.inside { parts.each { |it| out << it } }
         ensure

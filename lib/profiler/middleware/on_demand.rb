@@ -11,7 +11,7 @@ module Profiler
       # A request for a profile, passed inwards from the +middleware+ further out: its +words+, and +outer+, the recording of a
       # middleware that observes all requests, which makes way for the requested one. +failed+ goes outwards: the recording of
       # an app that raised.
-      Question = Struct.new(:middleware, :words, :outer, :failed)
+      Question = Struct.new(:middleware, :options_text, :outer, :failed)
 
       def initialize(app)
         @app = app

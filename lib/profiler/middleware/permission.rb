@@ -36,11 +36,11 @@ module Profiler
 
       # Whether a variable says development, and none says otherwise.
       def self.development?
-        said = ENV.values_at(*VARIABLES).compact
+        environments = ENV.values_at(*VARIABLES).compact
         # Not defined?(::Rails.env), within which Ruby rescues what arrives from outside.
         return false if defined?(::Rails) && ::Rails.respond_to?(:env) && !::Rails.env.development?
 
-        said.any? && said.all?("development")
+        environments.any? && environments.all?("development")
       end
 
       private
@@ -58,8 +58,8 @@ module Profiler
 
       # Compares digests, which have one length, in constant time.
       def right?(token)
-        given = Digest::SHA256.digest(token.to_s)
-        @digest.each_byte.zip(given.each_byte).sum { |ours, theirs| ours ^ theirs }.zero?
+        digest = Digest::SHA256.digest(token.to_s)
+        @digest.each_byte.zip(digest.each_byte).sum { |ours, theirs| ours ^ theirs }.zero?
       end
     end
   end

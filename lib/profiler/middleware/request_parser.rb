@@ -19,7 +19,7 @@ module Profiler
       # Finds the options of a request cheaply, without parsing them; nil if there are none.
       #
       # @return [String, nil]
-      def in(env)
+      def find_in(env)
         header = env[HEADER]
         return header if header
         return unless @prefix
@@ -29,18 +29,18 @@ module Profiler
 
         query = query.b # a client can send any bytes
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
-        words = decode(pair.delete_prefix(@prefix))
+        options_text = decode(pair.delete_prefix(@prefix))
         # Otherwise the parameter is the app's own.
-        words if MODES.include?(words[/\A(?:mode=)?(\w+)/, 1]) || Shown.name?(words)
+        options_text if MODES.include?(options_text[/\A(?:mode=)?(\w+)/, 1]) || Shown.name?(options_text)
       end
 
-      # @param words [String]
+      # @param options_text [String]
       # @return [Hash] options of a session
       # @raise [ArgumentError]
-      def parse(words)
-        raise ArgumentError, "the request is longer than #{LONGEST} bytes" if words.bytesize > LONGEST
+      def parse(options_text)
+        raise ArgumentError, "the request is longer than #{LONGEST} bytes" if options_text.bytesize > LONGEST
 
-        words.scrub("?").split(";").to_h do |word|
+        options_text.scrub("?").split(";").to_h do |word|
           name, value = word.strip.split("=", 2)
           name, value = "mode", name unless value
           option(name, value)

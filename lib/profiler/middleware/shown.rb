@@ -12,8 +12,8 @@ module Profiler
       private_constant :POLICY, :HEADERS
 
       # Whether the value of a query can be the name of a profile.
-      def self.name?(words)
-        words == LAST || Recording::Directory::OURS.match?(words)
+      def self.name?(options_text)
+        options_text == LAST || Recording::Directory::OURS.match?(options_text)
       end
 
       # @param policy [Recording::Policy]

@@ -24,7 +24,7 @@ module Profiler
           catch(:warden) { return yield }
           nil
         ensure
-          put_back(env, before) if before
+          restore(env, before) if before
         end
 
         private
@@ -39,7 +39,7 @@ module Profiler
           end
         end
 
-        def put_back(env, before)
+        def restore(env, before)
           env.delete_if { |key, _value| ABOUT.match?(key) && !before.key?(key) }
           env.update(before)
         end

@@ -16,10 +16,10 @@ module Profiler
         def filter(profile, patterns, thread, app_only)
           ids = patterns.to_h { |name, pattern| [name, functions_like(profile, pattern, none: name != :focus)] }
           threads = thread && threads_like(profile, thread)
-          said = patterns.merge({ thread: thread, app_only: app_only || nil }.compact)
-          return profile if said.empty?
+          criteria = patterns.merge({ thread: thread, app_only: app_only || nil }.compact)
+          return profile if criteria.empty?
 
-          note = said.map { |name, value| value == true ? name.to_s.tr("_", " ") : "#{name} #{value.inspect}" }.join(", ")
+          note = criteria.map { |name, value| value == true ? name.to_s.tr("_", " ") : "#{name} #{value.inspect}" }.join(", ")
           Native.filter(profile, { **ids, threads: threads, app_only: app_only ? true : false, note: "only a part, #{note}" })
         end
 
@@ -27,23 +27,23 @@ module Profiler
         def tree(profile, type)
           nodes, roots = Native.tree(profile, type)
           functions = Native.functions(profile)
-          made = Array.new(nodes.size)
+          built = Array.new(nodes.size)
           # Backwards, as callers come before their callees. There can be a hundred thousand nodes.
           (nodes.size - 1).downto(0) do |place|
             function, own, total, children = nodes[place]
             name, path, first_line = functions[function]
-            made[place] = { name: name, path: path, first_line: first_line, self: own, total: total, children: made.values_at(*children) }
+            built[place] = { name: name, path: path, first_line: first_line, self: own, total: total, children: built.values_at(*children) }
           end
-          made.values_at(*roots)
+          built.values_at(*roots)
         end
 
         # See {Profile#find_methods}.
         def find_methods(profile, pattern, type)
           functions = Native.functions(profile)
-          near = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
+          related = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
           found = functions_like(profile, pattern).map do |id|
             total, own, callers, callees, lines = Native.method_details(profile, id, type)
-            { **named(functions[id]), self: own, total: total, callers: callers.map(&near), callees: callees.map(&near),
+            { **named(functions[id]), self: own, total: total, callers: callers.map(&related), callees: callees.map(&related),
               lines: lines.map { |line, all, self_| { line: line, self: self_, total: all } } }
           end
           found.select { |it| it[:total].positive? }.sort_by { |it| [-it[:total], -it[:self], it[:name], it[:path]] }

@@ -45,7 +45,7 @@ module Profiler
           due.each(&:expire)
           break if over?
         end
-        Native.let_go
+        Native.release_idle
       end
 
       # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.

@@ -25,9 +25,9 @@ module Profiler
       # Runs the block, an example.
       #
       # @param name [String]
-      # @param asked [Hash] options for this one
-      def run(name, asked = {}, &example)
-        policy = @policies[asked] ||= Policy.new(**@options, **asked)
+      # @param requested [Hash] options for this one
+      def run(name, requested = {}, &example)
+        policy = @policies[requested] ||= Policy.new(**@options, **requested)
         # Without a recording, as on an unsupported Ruby or with too many at once, the example runs all the same.
         recording = policy.quietly { policy.on_demand }
         return yield unless recording

@@ -24,7 +24,7 @@ module Profiler
         @mutex.synchronize do
           @inside.delete_if { |it, _| it.over? }
           return "#{@concurrency} profiles are running already" if @inside.size >= @concurrency
-          return "#{@rate} profiles were taken within a minute" unless room?
+          return "#{@rate} profiles were taken within a minute" unless below_rate?
 
           @times << now
           @inside[holder] = true
@@ -48,7 +48,7 @@ module Profiler
 
       private
 
-      def room?
+      def below_rate?
         till = now - WINDOW
         @times.shift while @times.any? && @times.first < till
         @times.size < @rate

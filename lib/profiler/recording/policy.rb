@@ -55,21 +55,21 @@ module Profiler
         @guarded = {}.compare_by_identity
         @forking = Mutex.new
         @pid = Process.pid
-        @told = {}
-        @asked_options = session_options(nil)
+        @reported = {}
+        @on_demand_options = session_options(nil)
         return unless defined?(Session)
 
-        Session.check(**@asked_options.except(:threads))
+        Session.check(**@on_demand_options.except(:threads))
         @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
       end
 
       # Begins a requested recording.
       #
-      # @param asked [Hash] requested options, in place of those of the policy
+      # @param requested [Hash] requested options, in place of those of the policy
       # @return [Recording]
       # @raise [Refused]
-      def on_demand(asked = {})
-        begin_limited(:asked, asked)
+      def on_demand(requested = {})
+        begin_limited(:asked, requested)
       end
 
       # Begins a recording of work that did not request one, if it is sampled or may be slow.
@@ -84,7 +84,7 @@ module Profiler
       rescue Refused
         nil # and the next one will do
       rescue *OWN_TROUBLE => e
-        lost(e)
+        report_loss(e)
       end
 
       # Runs the block, which begins recordings, and ends each or hands it over. A recording that an exception (as of Timeout)
@@ -131,7 +131,7 @@ module Profiler
       #
       # @return [Boolean]
       # @api private
-      def ends?(recording)
+      def claim_end?(recording)
         @deadlines.delete(recording) ? true : false
       end
 
@@ -146,7 +146,7 @@ module Profiler
       #
       # @return [nil]
       # @api private
-      def leaves(recording)
+      def release(recording)
         @limits.leave(recording)
         nil
       end
@@ -186,7 +186,7 @@ module Profiler
       def quietly
         yield
       rescue *OWN_TROUBLE => e
-        lost(e)
+        report_loss(e)
       end
 
       # Runs the app's own callbacks, which may raise anything. Exceptions from other threads are deferred until their end.
@@ -194,14 +194,14 @@ module Profiler
         Thread.handle_interrupt(StandardError => :never) do
           yield
         rescue StandardError, ScriptError, SystemStackError => e # NotImplementedError and LoadError are of the second kind
-          lost(e)
+          report_loss(e)
         end
       end
 
       private
 
-      def begin_limited(reason, asked)
-        begin_one(reason, @asked_options.merge(asked)) do |recording|
+      def begin_limited(reason, requested)
+        begin_one(reason, @on_demand_options.merge(requested)) do |recording|
           why = Platform.unsupported_reason || @limits.enter(recording)
           raise Refused, why if why
         end
@@ -259,11 +259,11 @@ module Profiler
       end
 
       # @return [nil]
-      def lost(error)
+      def report_loss(error)
         message = "#{error.class}: #{error.message}"
-        return if @told.size >= 20 || @told[message]
+        return if @reported.size >= 20 || @reported[message]
 
-        @told[message] = true
+        @reported[message] = true
         warn "[profiler] a profile was lost: #{message}"
         nil
       end

@@ -169,8 +169,8 @@ RSpec.describe "Profiler::Middleware" do
       'format: "png"' => 'the name "x.png" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)',
       "route: 1" => "route: 1 does not respond to call"
     }
-    said = run_json("print_json([#{refused.keys.map { |it| "error { Profiler::Middleware.new(APP, #{it}) }" }.join(", ")}])")
-    expect(refused.keys.zip(said).to_h).to eq(refused.transform_values { |it| "ArgumentError: #{it}" })
+    output = run_json("print_json([#{refused.keys.map { |it| "error { Profiler::Middleware.new(APP, #{it}) }" }.join(", ")}])")
+    expect(refused.keys.zip(output).to_h).to eq(refused.transform_values { |it| "ArgumentError: #{it}" })
   end
 
   it "passes Rack::Lint" do

@@ -46,10 +46,10 @@ RSpec.describe "Profiler::Middleware without permission" do
   it "requires both token and permit where both are set, and denies on an error" do
     lost = eq("[profiler] a profile was lost: RuntimeError: in permit\n")
     untouched, profiles = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
-      said = nil
-      app = middleware(token: TOKEN, permit: ->(env) { said == :raise ? raise("in permit") : said })
-      untouched = [false, :raise, nil].map { |it| said = it; untouched?(get(app, HTTP_X_PROFILER_TOKEN: TOKEN)) }
-      said = true
+      permission = nil
+      app = middleware(token: TOKEN, permit: ->(env) { permission == :raise ? raise("in permit") : permission })
+      untouched = [false, :raise, nil].map { |it| permission = it; untouched?(get(app, HTTP_X_PROFILER_TOKEN: TOKEN)) }
+      permission = true
       untouched << untouched?(get(app))
       get(app, HTTP_X_PROFILER_TOKEN: TOKEN)
       print_json([untouched, RESULTS.size])
@@ -103,7 +103,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     expect(Dir.children(in_box("elsewhere")) + Dir.children(in_box("open"))).to be_empty
   end
 
-  it "keeps what a client can name inert in every format" do
+  it "escapes names that a client can choose, in every format" do
     evil = "</script><script>alert(1)</script>\"';\n\t\0\xff`$(id)` %s & <b>"
     method = run_json(<<~RUBY, env: { "RACK_ENV" => "development" })
       app = Profiler::Middleware.new(->(env) { burn(20); [200, {}, ["x"]] }, out: ->(it) { RESULTS << it }, route: ->(env) { env["PATH_INFO"] })

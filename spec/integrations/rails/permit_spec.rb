@@ -44,9 +44,9 @@ RSpec.describe "config.profiler.permit" do
       member.get("/login?role=member")
       same = [member, Browser.new, Browser.new("_members_app_session=forged; role=admin")].map do |browser|
         plain = browser.get("/page")
-        asked = ["/page?profile=cpu", "/page?profile=last", "/page?profile=cpu;nonsense=1"].map { |it| browser.get(it) }
-        asked << browser.get("/page", "HTTP_X_PROFILE" => "cpu")
-        [asked.count(plain), plain[1].key?("set-cookie")]
+        responses = ["/page?profile=cpu", "/page?profile=last", "/page?profile=cpu;nonsense=1"].map { |it| browser.get(it) }
+        responses << browser.get("/page", "HTTP_X_PROFILE" => "cpu")
+        [responses.count(plain), plain[1].key?("set-cookie")]
       end
       print_json(same: same, counts: COUNTS.map { |it| member.get(it)[2] }, echo: member.get("/echo?profile=cpu", method: "POST", params: { said: "heard" })[2],
                  stored: stored, sessions: ObjectSpace.each_object(Profiler::Session).count)
@@ -90,7 +90,7 @@ RSpec.describe "config.profiler.permit" do
     RUBY
   end
 
-  it "gives a request only the requested profile where all are watched" do
+  it "leaves a request only the requested profile where all requests are recorded" do
     stored, named, burns = members(<<~'RUBY', prepare: "config.profiler.slower_than = 0.01")
       admin = Browser.new
       admin.get("/login?role=admin")

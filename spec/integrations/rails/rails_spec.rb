@@ -45,14 +45,14 @@ RSpec.describe "profiler/rails" do
   it "profiles 404, 500, streamed bodies and ActionController::Live", :timed do
     out = rails(<<~RUBY).transform_keys(&:to_s)
       ask = { "HTTP_X_PROFILE" => "cpu" }
-      said = %w[/gone /broken /parts /live /nowhere].to_h do |path|
+      results = %w[/gone /broken /parts /live /nowhere].to_h do |path|
         Work.used = 0
         status, headers, text = get(path, ask)
         profile = profile_of(headers)
         labels = %w[status endpoint].map { |name| profile.samples.map { |it| it.labels[name] }.uniq.compact }
         [path, [status, *labels, text, samples_in(profile, "Work.burn").sum(&:cpu) / 1_000_000 - Work.used]]
       end
-      print_json(said)
+      print_json(results)
     RUBY
     expect(out.transform_values { |it| it.first(3) }).to eq(
       "/gone" => [404, ["404"], ["orders#gone"]], "/broken" => [500, ["500"], ["orders#broken"]], "/nowhere" => [404, ["404"], []],

@@ -74,9 +74,9 @@ RSpec.describe "Sanitized SQL" do
       %q(SELECT E'it\'s secret' FROM t) => "SELECT E ...",
     },
   }
-  of.each do |dialect, its|
-    everywhere.merge(its).each do |sql, want|
-      it("of #{sql.b.inspect} in #{dialect} is #{want}") { expect(shown(sql, dialect)).to eq(want) }
+  of.each do |dialect, own_cases|
+    everywhere.merge(own_cases).each do |sql, expected|
+      it("of #{sql.b.inspect} in #{dialect} is #{expected}") { expect(shown(sql, dialect)).to eq(expected) }
     end
   end
 
@@ -88,7 +88,7 @@ RSpec.describe "Sanitized SQL" do
   seed = Integer(ENV.fetch("SQL_SEED") { Random.new_seed % (1 << 32) })
 
   RandomSql::DIALECTS.each do |dialect|
-    it "has nothing of the values of random #{dialect} statements, in whatever form (SQL_SEED=#{seed})" do
+    it "contains no value of random #{dialect} statements, in any form (SQL_SEED=#{seed})" do
       random = RandomSql.new(dialect, Random.new(seed))
       whole = 0
       2_000.times do
@@ -101,7 +101,7 @@ RSpec.describe "Sanitized SQL" do
     end
   end
 
-  it "ends somewhere, whatever it is given (SQL_SEED=#{seed})" do
+  it "terminates on any input (SQL_SEED=#{seed})" do
     random = Random.new(seed)
     pieces = ["'", '"', "`", "\\", "$", "$$", "$a$", "--", "/*", "*/", "#", "[", "]", "\n", "\r", "\0", " ", "a", "E", "7", ".", "\u00e9", "\xff", "SET", "INTO", "(", ")", ","]
     Profiler::InRails::Sql.then do |it|

@@ -52,10 +52,10 @@ RSpec.describe "Redmine" do
         report: profile.filter(app_only: true).report(limit: 25, sort: :total)
       )
     RUBY
-    said = ruby_child("-e", code, file)
-    raise said.err unless said.status.success?
+    result = ruby_child("-e", code, file)
+    raise result.err unless result.status.success?
 
-    [response, JSON.parse(said.out, symbolize_names: true)]
+    [response, JSON.parse(result.out, symbolize_names: true)]
   end
 
   it "has a profile of the request that asks: its action, its SQL, and a hot path that makes sense" do

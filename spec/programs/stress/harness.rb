@@ -166,7 +166,7 @@ module Stress
         session.discard
         count(:held)
       end
-      Profiler::Native.let_go
+      Profiler::Native.release_idle
       left = nil
       none = wait_for(3) { collect; (left = Profiler::Testing.sessions).zero? }
       wrong("leaked sessions", "#{left} run that no object owns") unless none

@@ -17,7 +17,7 @@ use profiler_core::profile::{Profile as CoreProfile, SampleType};
 use crate::errors::{argument_error, core_error};
 use crate::naming;
 use crate::options::gc_place;
-use crate::vm::asked::define_class;
+use crate::vm::cached::define_class;
 use crate::vm::memory::External;
 use crate::vm::strings::named;
 use crate::vm::without_gvl::check_interrupts;
@@ -185,33 +185,33 @@ impl Profile {
     fn stats(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
         let profile = &rb_self.core;
         let stats = ruby.hash_new();
-        let put = |name: &str, value: u64| stats.aset(ruby.to_symbol(name), value);
-        put("interval_ns", profile.meta.interval_ns)?;
-        put("effective_interval_ns", profile.effective_interval_ns())?;
-        put("duration_ns", profile.meta.duration_ns)?;
-        put("threads", profile.threads.len() as u64)?;
-        put("samples", profile.total().get(SampleType::Samples))?;
-        put("cpu_ns", profile.total().get(SampleType::Cpu))?;
-        put("every", profile.meta.every)?;
-        put("every_bytes", profile.meta.every_bytes)?;
-        put("objects", profile.total().get(SampleType::AllocObjects))?;
-        put("object_bytes", profile.total().get(SampleType::AllocSpace))?;
-        put("alive_objects", profile.total().get(SampleType::InuseObjects))?;
-        put("alive_bytes", profile.total().get(SampleType::InuseSpace))?;
-        put("vm_objects", profile.stats.vm_objects)?;
-        put("wall_ns", profile.total().get(SampleType::Wall))?;
+        let set = |name: &str, value: u64| stats.aset(ruby.to_symbol(name), value);
+        set("interval_ns", profile.meta.interval_ns)?;
+        set("effective_interval_ns", profile.effective_interval_ns())?;
+        set("duration_ns", profile.meta.duration_ns)?;
+        set("threads", profile.threads.len() as u64)?;
+        set("samples", profile.total().get(SampleType::Samples))?;
+        set("cpu_ns", profile.total().get(SampleType::Cpu))?;
+        set("every", profile.meta.every)?;
+        set("every_bytes", profile.meta.every_bytes)?;
+        set("objects", profile.total().get(SampleType::AllocObjects))?;
+        set("object_bytes", profile.total().get(SampleType::AllocSpace))?;
+        set("alive_objects", profile.total().get(SampleType::InuseObjects))?;
+        set("alive_bytes", profile.total().get(SampleType::InuseSpace))?;
+        set("vm_objects", profile.stats.vm_objects)?;
+        set("wall_ns", profile.total().get(SampleType::Wall))?;
         for (name, count) in profile.stats.counts.each() {
-            put(name, count)?;
+            set(name, count)?;
         }
-        put("dropped", profile.stats.counts.dropped())?;
-        put("timeline_kept", profile.timeline.as_ref().map_or(0, |it| it.len() as u64))?;
-        put("timeline_bytes", profile.timeline.as_ref().map_or(0, |it| it.bytes() as u64))?;
-        put("timeline_dropped", profile.timeline.as_ref().map_or(0, Timeline::dropped))?;
-        put("handler_ns", profile.stats.handler_ns)?;
-        put("collector_ns", profile.stats.collector_ns)?;
-        put("unseen_cpu_ns", profile.stats.unseen_cpu_ns)?;
-        put("stop_ns", profile.stats.stop_ns)?;
-        put("names_ns", profile.stats.names_ns)?;
+        set("dropped", profile.stats.counts.dropped())?;
+        set("timeline_kept", profile.timeline.as_ref().map_or(0, |it| it.len() as u64))?;
+        set("timeline_bytes", profile.timeline.as_ref().map_or(0, |it| it.bytes() as u64))?;
+        set("timeline_dropped", profile.timeline.as_ref().map_or(0, Timeline::dropped))?;
+        set("handler_ns", profile.stats.handler_ns)?;
+        set("collector_ns", profile.stats.collector_ns)?;
+        set("unseen_cpu_ns", profile.stats.unseen_cpu_ns)?;
+        set("stop_ns", profile.stats.stop_ns)?;
+        set("names_ns", profile.stats.names_ns)?;
         Ok(stats)
     }
 
@@ -219,11 +219,11 @@ impl Profile {
     fn meta(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
         let it = &rb_self.core.meta;
         let meta = ruby.hash_new();
-        let put = |name: &str, value: &str| meta.aset(ruby.to_symbol(name), value);
-        put("engine", &it.engine)?;
-        put("ruby", &it.ruby)?;
-        put("program", &it.program)?;
-        put("profiler_version", &it.profiler_version)?;
+        let set = |name: &str, value: &str| meta.aset(ruby.to_symbol(name), value);
+        set("engine", &it.engine)?;
+        set("ruby", &it.ruby)?;
+        set("program", &it.program)?;
+        set("profiler_version", &it.profiler_version)?;
         meta.aset(
             ruby.to_symbol("modes"),
             ruby.ary_from_iter(it.modes.iter().map(|mode| ruby.to_symbol(mode))),

@@ -13,7 +13,7 @@ use crate::api::profile::Profile;
 use crate::options::{Bounds, Config, Prepared};
 use crate::sampler;
 use crate::sys::clock;
-use crate::vm::asked::define_class;
+use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
 use crate::vm::threads::RubyThread;
 use crate::vm::{self, door};
@@ -25,7 +25,7 @@ mod result;
 mod results;
 use app::{give_up, give_up_objects, give_up_to_callcc, mark};
 use life::{Life, Running};
-use refusal::{gone, over, refusal};
+use refusal::{orphaned_error, refusal, stopped_error};
 use result::Stopped;
 use results::Results;
 
@@ -95,12 +95,12 @@ impl Session {
         door::demand_stack(ruby)?;
         if let Some(running) = session.running() {
             session.collect(ruby);
-            let threads = sampler::named(ruby, running.id)?;
+            let threads = sampler::result_threads(ruby, running.id)?;
             // From here on nothing is asked of Ruby until the session is closed.
             let was_here = session.close(&threads.list, received);
             threads.release();
             if !was_here {
-                return Err(gone(ruby));
+                return Err(orphaned_error(ruby));
             }
         }
         session.finish(ruby)
@@ -110,11 +110,11 @@ impl Session {
     fn close(&self, named: &[RubyThread], received: u64) -> bool {
         let mut life = self.lock();
         let Life::Running(running, results) = &mut *life else { return true };
-        let asked_ns = clock::monotonic_ns();
-        let taken = sampler::stop(running.id, named);
+        let requested_ns = clock::monotonic_ns();
+        let result = sampler::stop(running.id, named);
         let (config, mut results) = (Arc::clone(&running.config), results.take());
-        *life = taken.map_or(Life::Over, |taken| {
-            results.push(Stopped::new(taken, config, asked_ns), received);
+        *life = result.map_or(Life::Over, |result| {
+            results.push(Stopped::new(result, config, requested_ns), received);
             Life::Stopped(results)
         });
         !matches!(*life, Life::Over)
@@ -128,13 +128,13 @@ impl Session {
                 Life::Finished(profile) => return Ok(ruby.get_inner(*profile)),
                 Life::Stopped(_) => match std::mem::replace(&mut *life, Life::Over) {
                     Life::Stopped(results) => results,
-                    _ => return Err(over(ruby)),
+                    _ => return Err(stopped_error(ruby)),
                 },
-                Life::New | Life::Running(..) | Life::Over => return Err(over(ruby)),
+                Life::New | Life::Running(..) | Life::Over => return Err(stopped_error(ruby)),
             }
         };
         if !results.are_of_this_process() {
-            return Err(gone(ruby));
+            return Err(orphaned_error(ruby));
         }
         match results.profile(ruby) {
             Ok(profile) => {
@@ -157,14 +157,14 @@ impl Session {
     /// `session.snapshot`: a Profile of what was recorded so far.
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         door::demand_stack(ruby)?;
-        let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
+        let Running { id, config } = session.running().ok_or_else(|| stopped_error(ruby))?;
         session.collect(ruby);
-        let threads = sampler::named(ruby, id)?;
-        let asked_ns = clock::monotonic_ns();
-        let taken = sampler::snapshot(id, &threads.list).ok_or_else(|| gone(ruby))?;
+        let threads = sampler::result_threads(ruby, id)?;
+        let requested_ns = clock::monotonic_ns();
+        let result = sampler::snapshot(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
         threads.release();
         let mut results = Results::default();
-        results.push(Stopped::new(taken, config, asked_ns), 0);
+        results.push(Stopped::new(result, config, requested_ns), 0);
         results.profile(ruby).map(Profile::new).map_err(|(results, arrived)| {
             results.abandon();
             arrived
@@ -175,12 +175,12 @@ impl Session {
     /// reached the caller is in the next Profile.
     fn rotate(ruby: &Ruby, session: &Self, received: u64) -> Result<Profile, Error> {
         door::demand_stack(ruby)?;
-        let Running { id, config } = session.running().ok_or_else(|| over(ruby))?;
+        let Running { id, config } = session.running().ok_or_else(|| stopped_error(ruby))?;
         session.collect(ruby);
-        let threads = sampler::named(ruby, id)?;
-        let asked_ns = clock::monotonic_ns();
-        let taken = sampler::rotate(id, &threads.list).ok_or_else(|| gone(ruby))?;
-        let results = session.lock().rotated(Stopped::new(taken, config, asked_ns), received);
+        let threads = sampler::result_threads(ruby, id)?;
+        let requested_ns = clock::monotonic_ns();
+        let result = sampler::rotate(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
+        let results = session.lock().rotated(Stopped::new(result, config, requested_ns), received);
         threads.release();
         match results.profile(ruby) {
             Ok(profile) => {
@@ -249,7 +249,7 @@ impl Session {
     }
 
     fn id(&self, ruby: &Ruby) -> Result<SessionId, Error> {
-        self.running().map(|it| it.id).ok_or_else(|| over(ruby))
+        self.running().map(|it| it.id).ok_or_else(|| stopped_error(ruby))
     }
 
     fn lock(&self) -> MutexGuard<'_, Life> {
@@ -280,7 +280,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("give_up_to_callcc", function!(give_up_to_callcc, 0))?;
     native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
-    native.define_singleton_method("let_go", function!(sampler::let_go, 0))?;
+    native.define_singleton_method("release_idle", function!(sampler::release_idle, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
     native.define_singleton_method("start", function!(Session::start, 4))?;
     class.define_private_method("_stop", method!(Session::stop, 1))?;

@@ -65,7 +65,7 @@ fn hammer(interval_us: u64) {
 /// median nanoseconds of a call. What it records is drained between the rounds and not timed.
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
-    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return 0 };
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return 0 };
     let mut info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
     // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
     let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };

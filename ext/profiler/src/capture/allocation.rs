@@ -18,14 +18,14 @@ use ::profiler_core::record::{Allocation, ObjectId};
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 use self::heap::Tables;
-pub(crate) use self::heap::{alive, follows, has_table, relocate};
+pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
 use self::site::{send, Site};
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads;
-use crate::vm::allocations::{self, MadeHook};
+use crate::vm::allocations::{self, AllocationHook};
 use crate::vm::{self};
 
 mod countdown;
@@ -55,14 +55,14 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     handles: [0; WALK_LIMIT],
     lines: [0; WALK_LIMIT],
     sums: Sums::new(),
-    looks: 0,
+    sample_count: 0,
 }));
 
 struct Objects {
     sampler: AllocationSampler,
     open: Option<Open>,
     /// The installed hook.
-    hooked: Option<MadeHook>,
+    hooked: Option<AllocationHook>,
     /// Whether bytes are counted, not objects.
     by_bytes: bool,
     /// The part of an object that no sample has yet, in 2^16ths, as bytes are no whole objects.
@@ -76,7 +76,7 @@ struct Objects {
     lines: [c_int; WALK_LIMIT],
     sums: Sums,
     /// The number of samples so far, to time some of them.
-    looks: u32,
+    sample_count: u32,
 }
 
 /// A sampled object whose weight is not known yet.
@@ -95,7 +95,7 @@ struct Open {
 
 /// The demand of all sessions for samples of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct Demand {
     /// The sampling window; nothing if no session samples objects.
     pub(crate) every: Option<Window>,
     /// Whether each sample has a time.
@@ -105,21 +105,21 @@ pub(crate) struct Wanted {
 }
 
 /// Flushes pending samples to the current sessions, then applies the new settings. With the GVL, outside of the hook.
-pub(crate) fn apply(wanted: Wanted) {
-    cut(wanted.every);
-    let hook = wanted.every.map(countdown::hook);
+pub(crate) fn apply(demand: Demand) {
+    close_window(demand.every);
+    let hook = demand.every.map(countdown::hook);
     // SAFETY: the GVL is held, and we are not in a hook.
     let it = unsafe { &mut *OBJECTS.0.get() };
-    it.timed = wanted.timed;
+    it.timed = demand.timed;
     let before = ::core::mem::replace(&mut it.hooked, hook);
     if before.map(|it| it as usize) != hook.map(|it| it as usize) {
         // SAFETY: the GVL is held; the hooks make no objects and raise nothing.
         unsafe {
-            before.into_iter().for_each(|it| allocations::off_made(it));
-            hook.into_iter().for_each(|it| allocations::on_made(it));
+            before.into_iter().for_each(|it| allocations::remove_hook(it));
+            hook.into_iter().for_each(|it| allocations::add_hook(it));
         }
     }
-    it.tables.follow(wanted.heap);
+    it.tables.track(demand.heap);
 }
 
 /// Whether objects are sampled. With the GVL, outside of the hook.
@@ -130,22 +130,22 @@ pub(crate) fn is_on() -> bool {
 
 /// Sends all that was counted up to here to the ring. The next sample is for the sessions from here on. With the GVL, outside
 /// of the hook.
-pub(crate) fn settle() {
-    cut(None);
+pub(crate) fn flush() {
+    close_window(None);
 }
 
-fn cut(every: Option<Window>) {
+fn close_window(every: Option<Window>) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
     let it = unsafe { &mut *OBJECTS.0.get() };
     let now = it.now();
     let rest = it.sampler.close_window(now, every.map_or(it.sampler.window(), Window::size));
     if let Some(open) = it.open.take() {
-        it.give(hub, &open, rest);
+        it.send_sample(hub, &open, rest);
     } else if rest > 0 {
-        it.give_to_nobody(hub, rest);
+        it.send_unsampled(hub, rest);
     }
-    it.sums.flush(|site, frames, made| send(hub, site, frames, made, 0));
+    it.sums.flush(|site, frames, allocation| send(hub, site, frames, allocation, 0));
     it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Window::Bytes(_)));
     it.wait_for_next(now);
 }
@@ -185,28 +185,28 @@ pub(crate) fn end() {
 /// an object or raises.
 ///
 /// # Safety
-/// `what` is what the hook was called with.
+/// `trace_arg` is what the hook was called with.
 #[cold]
 #[inline(never)]
-unsafe fn look(what: *mut ::core::ffi::c_void) {
+unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the hook is not entered twice, as it makes no object; who else touches this has the GVL.
     let it = unsafe { &mut *OBJECTS.0.get() };
-    it.looks = it.looks.wrapping_add(1);
-    let begun_ns = (u64::from(it.looks) % TIMED == 0).then(clock::monotonic_ns);
+    it.sample_count = it.sample_count.wrapping_add(1);
+    let begun_ns = (u64::from(it.sample_count) % TIMED == 0).then(clock::monotonic_ns);
     let now = it.now();
     let before = it.sampler.next_sample();
     if let Some(open) = it.open.take() {
-        it.give(hub, &open, before);
+        it.send_sample(hub, &open, before);
     }
     // SAFETY: as promised.
-    let mut open = unsafe { it.opened(hub, allocations::made(what)) };
+    let mut open = unsafe { it.open_sample(hub, allocations::allocated_object(trace_arg)) };
     while it.sampler.due() <= now {
         open.known += it.sampler.next_sample();
     }
     it.open = Some(open);
     it.wait_for_next(now);
-    if let (Some(begun_ns), Some(state)) = (begun_ns, threads::here()) {
+    if let (Some(begun_ns), Some(state)) = (begun_ns, threads::current_native()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);
         state.add_handler_ns(took_ns * TIMED);
     }
@@ -225,21 +225,22 @@ impl Objects {
     /// # Safety
     /// It is the object of a hook that runs.
     #[inline]
-    unsafe fn opened(&mut self, hub: &Hub, object: u64) -> Open {
+    unsafe fn open_sample(&mut self, hub: &Hub, object: u64) -> Open {
         // SAFETY: no garbage is being collected where objects are made; the buffers are ours.
         let frames = unsafe {
             vm::frames::walk(addr_of_mut!(self.handles).cast(), addr_of_mut!(self.lines).cast(), WALK_LIMIT)
         };
         // SAFETY: as promised.
-        let (class, size) = unsafe { (allocations::class_of_made(object), allocations::slot_size(object)) };
+        let (class, size) =
+            unsafe { (allocations::class_of_allocated(object), allocations::slot_size(object)) };
         let site = Site::here(class);
         let tracked = self.tables.used.as_mut().and_then(|it| it.insert(object, allocations::collections()));
         let place = if self.timed || tracked.is_some() {
             None
         } else {
             let (handles, lines) = (&self.handles, &self.lines);
-            self.sums.place(&site, handles.get(..frames), lines.get(..frames), |site, frames, made| {
-                send(hub, site, frames, made, 0);
+            self.sums.place(&site, handles.get(..frames), lines.get(..frames), |site, frames, allocation| {
+                send(hub, site, frames, allocation, 0);
             })
         };
         let monotonic_ns = if self.timed { clock::monotonic_ns() } else { 0 };
@@ -259,14 +260,15 @@ impl Objects {
 
     /// Sends the sample of the open window with its weight, which is the known part and `counted`.
     #[inline]
-    fn give(&mut self, hub: &Hub, open: &Open, counted: u64) {
+    fn send_sample(&mut self, hub: &Hub, open: &Open, counted: u64) {
         let (objects, bytes) = self.weight(open.known + counted, open.size);
-        let made = Allocation { class: open.site.class, samples: 1, objects, bytes, object: open.tracked };
+        let allocation =
+            Allocation { class: open.site.class, samples: 1, objects, bytes, object: open.tracked };
         if let (Some(tracked), Some(id)) = (&mut self.tables.used, open.tracked) {
-            tracked.set_weight(id, objects, made.bytes);
+            tracked.set_weight(id, objects, allocation.bytes);
         }
         if let Some((place, false)) = open.place {
-            return self.sums.add(place, &made);
+            return self.sums.add(place, &allocation);
         }
         // SAFETY: the walk wrote the first `frames` of both, which stay ours.
         let (handles, lines) = unsafe {
@@ -275,15 +277,15 @@ impl Objects {
                 ::core::slice::from_raw_parts(addr_of!(self.lines).cast(), open.frames),
             )
         };
-        send(hub, &open.site, (handles, lines), &made, open.monotonic_ns);
+        send(hub, &open.site, (handles, lines), &allocation, open.monotonic_ns);
     }
 
     /// Records the window without a stack, as it has no sample.
-    fn give_to_nobody(&mut self, hub: &Hub, counted: u64) {
+    fn send_unsampled(&mut self, hub: &Hub, counted: u64) {
         let site = Site::here(Class::internal(0));
         let (objects, bytes) =
             if self.by_bytes { self.weight(counted, allocations::ONE_SIZE) } else { (counted, 0) };
-        let made = Allocation { class: site.class, samples: 0, objects, bytes, object: None };
-        send(hub, &site, (&[], &[]), &made, clock::monotonic_ns());
+        let allocation = Allocation { class: site.class, samples: 0, objects, bytes, object: None };
+        send(hub, &site, (&[], &[]), &allocation, clock::monotonic_ns());
     }
 }

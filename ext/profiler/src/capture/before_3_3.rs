@@ -16,47 +16,47 @@ use crate::vm;
 
 /// Takes the record of a tick on a thread whose wall clock is sampled: that it runs, or that it waits.
 #[inline]
-pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &Header, in_call: bool) {
-    let it = state.sampled.classify(&stamp.walls, in_call);
+pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, header: &Header, in_call: bool) {
+    let it = state.sampled.classify(&header.walls, in_call);
     if it.waits {
         count(&hub.counters.waits_interrupted);
     }
-    close(hub, stamp, it.before_ns);
-    let waiting = Header { state: State::Waiting, ..*stamp };
-    let taken = if it.waits {
+    close(hub, header, it.before_ns);
+    let waiting = Header { state: State::Waiting, ..*header };
+    let recorded = if it.waits {
         scratch.record(hub, Kind::Wait, &waiting)
     } else {
-        (!it.starved || scratch.record(hub, Kind::Wait, &waiting)) && scratch.record(hub, Kind::Tick, stamp)
+        (!it.starved || scratch.record(hub, Kind::Wait, &waiting)) && scratch.record(hub, Kind::Tick, header)
     };
-    if taken {
-        state.sampled.commit(&stamp.walls, it, clock::thread_cpu_ns(), clock::sleeps());
+    if recorded {
+        state.sampled.commit(&header.walls, it, clock::thread_cpu_ns(), clock::sleeps());
     }
 }
 
 /// Takes the record of a tick on a thread that collects garbage, without the stack that is to blame.
 #[inline]
-pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch, stamp: &mut Header) {
+pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch, header: &mut Header) {
     // SAFETY: it is this thread that collects.
     let kind = Kind::Gc { ticked: true, cause: unsafe { vm::gc::latest_cause() } };
     if !CAPTURE.walls.load(Ordering::Relaxed) || !state.sampled.is_on() {
-        scratch.record_empty(hub, kind, stamp);
+        scratch.record_empty(hub, kind, header);
         return;
     }
-    let it = Classification { waits: false, ..state.sampled.classify(&stamp.walls, false) };
-    state.sampled.fold(&mut stamp.walls);
-    close(hub, stamp, it.before_ns);
-    if scratch.record_empty(hub, kind, stamp) {
-        state.sampled.commit(&stamp.walls, it, stamp.cpu_ns, 0);
+    let it = Classification { waits: false, ..state.sampled.classify(&header.walls, false) };
+    state.sampled.fold(&mut header.walls);
+    close(hub, header, it.before_ns);
+    if scratch.record_empty(hub, kind, header) {
+        state.sampled.commit(&header.walls, it, header.cpu_ns, 0);
     }
 }
 
 /// The wait before this record is over, and lasted up to there on the waiting clock.
 #[inline]
-fn close(hub: &Hub, stamp: &Header, before_ns: Option<u64>) {
+fn close(hub: &Hub, header: &Header, before_ns: Option<u64>) {
     if let Some(waiting_ns) = before_ns {
-        let still = Header { walls: WallTimes { waiting_ns, ..stamp.walls }, ..*stamp };
+        let extension = Header { walls: WallTimes { waiting_ns, ..header.walls }, ..*header };
         // Without room the next wait has that time.
-        let _ = push_wait_extension(&hub.ring, &still);
+        let _ = push_wait_extension(&hub.ring, &extension);
     }
 }
 

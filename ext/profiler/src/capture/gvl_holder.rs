@@ -27,7 +27,7 @@ pub(crate) struct Holder {
 /// Notes that `state` has the GVL from now on, and gives the holder before, if that is known.
 ///
 /// *Runs on:* the thread of `state`, with the GVL.
-pub(crate) fn pass_to(state: &'static ThreadState) -> Option<Holder> {
+pub(crate) fn set_holder(state: &'static ThreadState) -> Option<Holder> {
     // The thread that has the GVL is alone here, so no exchange needs to be atomic.
     let (id, before) = (ThreadId(ID.load(Relaxed)), STATE.load(Relaxed));
     ID.store(state.id().0, Relaxed);
@@ -37,28 +37,28 @@ pub(crate) fn pass_to(state: &'static ThreadState) -> Option<Holder> {
 }
 
 /// Notes that a thread of which nothing is known has the GVL, or will have.
-pub(crate) fn pass_to_nobody() {
+pub(crate) fn clear_holder() {
     STATE.store(null_mut(), Relaxed);
 }
 
 impl Holder {
-    /// Takes a record of what the holder did while the thread of `stamp`, which has the GVL now, waited for it.
+    /// Takes a record of what the holder did while the thread of `header`, which has the GVL now, waited for it.
     ///
     /// # Safety
     /// The caller has the GVL.
-    pub(crate) unsafe fn record(self, hub: &Hub, stamp: &Header) {
+    pub(crate) unsafe fn record(self, hub: &Hub, header: &Header) {
         let Self { state, id } = self;
         let Some(scratch) = Scratch::take() else { return count(&hub.counters.dropped_busy) };
         let alive = state.is_live() && state.id() == id;
-        if id == stamp.thread || !alive {
+        if id == header.thread || !alive {
             // No other thread had it; or the holder is no more, and neither are its stack and its labels.
             let kind = Kind::Blame { holder: id, labels: LabelSetId::NONE };
-            scratch.record_empty(hub, kind, stamp);
+            scratch.record_empty(hub, kind, header);
             return;
         }
         let kind = Kind::Blame { holder: id, labels: LabelSetId(state.labels.load(Relaxed)) };
         // SAFETY: a thread without the GVL changes nothing of its stack; the Thread of a live state is alive, and the VM finds
         // no frame where it has just ended.
-        unsafe { scratch.record_of(hub, state.object(), kind, stamp) };
+        unsafe { scratch.record_of(hub, state.object(), kind, header) };
     }
 }

@@ -40,13 +40,13 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         FROM_TIMER => threads::at(info.value),
         FROM_DESCRIPTOR if !enabled => return count(&hub.counters.late),
         // Here the kernel puts the descriptor where timers have their value.
-        FROM_DESCRIPTOR => threads::here().filter(|state| perf::has(state, info.value as i32)),
+        FROM_DESCRIPTOR => threads::current_native().filter(|state| perf::has(state, info.value as i32)),
         FROM_PROCESS if enabled && info.timer == 0 && CAPTURE.aimed.load(Ordering::Relaxed) => {
-            threads::here().filter(|state| state.interval_ns.load(Ordering::Relaxed) > 0)
+            threads::current_native().filter(|state| state.interval_ns.load(Ordering::Relaxed) > 0)
         }
         FROM_KERNEL if !enabled => return count(&hub.counters.late),
         // The timer of the process knows neither the state of the thread nor whether any session profiles it.
-        FROM_KERNEL if CAPTURE.process_wide.load(Ordering::Relaxed) => match threads::here() {
+        FROM_KERNEL if CAPTURE.process_wide.load(Ordering::Relaxed) => match threads::current_native() {
             Some(state) if state.interval_ns.load(Ordering::Relaxed) > 0 => Some(state),
             _ => return,
         },
@@ -72,11 +72,11 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         capture(hub, state, begun_ns, in_call);
     }
     let now_ns = clock::monotonic_ns();
-    let took_ns = state.took_ns(begun_ns, now_ns);
+    let took_ns = state.add_handler_span(begun_ns, now_ns);
     // Where the kernel checks its timers only once in a while, there is time enough between two ticks.
     if CAPTURE.aimed.load(Ordering::Relaxed) {
         let at_random = ticker::IS_ENGINE.load(Ordering::Relaxed);
-        if let Some(run_ns) = state.has_to_run(begun_ns, now_ns, took_ns, at_random) {
+        if let Some(run_ns) = state.min_run_ns(begun_ns, now_ns, took_ns, at_random) {
             let swallowed = progress::ensure_progress(state, run_ns);
             add(&hub.counters.overrun, u64::from(swallowed));
         }
@@ -91,7 +91,7 @@ pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 /// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler.
 /// *Never:* raises.
 unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
-    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::mine()) else { return };
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return };
     if CAPTURE.enabled.load(Ordering::Acquire) {
         capture(hub, state, clock::monotonic_ns(), false);
     }

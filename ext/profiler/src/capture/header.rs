@@ -14,7 +14,7 @@ use crate::threads::ThreadState;
 #[inline]
 pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
     let cpu_ns = clock::thread_cpu_ns();
-    state.stamped_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+    state.recorded_cpu_ns.store(cpu_ns, Ordering::Relaxed);
     header_at(state, doing, monotonic_ns, cpu_ns)
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cp
         scope: ScopeId(state.scope.load(Ordering::Relaxed)),
         cpu_ns,
         monotonic_ns,
-        born_cpu_ns: state.born_cpu_ns.load(Ordering::Relaxed),
+        start_cpu_ns: state.start_cpu_ns.load(Ordering::Relaxed),
         walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },
     }
 }

@@ -33,10 +33,10 @@ pub(crate) fn hook(measures: Measures) {
     // SAFETY: the GVL is held, and no session starts inside such a hook; they call what they may.
     unsafe {
         if vm::events::GC_HOOKS && measures.timed() && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
-            vm::events::on_gc(on_gc);
+            vm::events::hook_gc(on_gc);
         }
         if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {
-            gvl::on_events(on_gvl);
+            gvl::hook_events(on_gvl);
         }
     }
 }
@@ -52,16 +52,16 @@ pub(crate) fn unhook() {
     // SAFETY: the GVL is held, and no session stops inside such a hook.
     unsafe {
         if CAPTURE.gc_hooked.swap(false, Ordering::Relaxed) {
-            vm::events::off(on_gc);
+            vm::events::unhook(on_gc);
         }
         if !GVL_HOOK_INHERITED.load(Ordering::Relaxed) && GVL_HOOKED.swap(false, Ordering::Relaxed) {
-            gvl::off_events();
+            gvl::unhook_events();
         }
     }
 }
 
 /// Notes, in a forked child, that hooks which are there are the parent's.
-pub(crate) fn keep_hooks() {
+pub(crate) fn inherit_hooks() {
     GVL_HOOK_INHERITED.store(GVL_HOOKED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
@@ -73,7 +73,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
     if event == GvlEvent::Exited {
         threads::recent_exits::note(thread);
-        known.into_iter().for_each(threads::exits);
+        known.into_iter().for_each(threads::end_current);
         return;
     }
     if !CAPTURE.walls.load(Ordering::Relaxed) {
@@ -81,10 +81,10 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     }
     let Some(state) = known else {
         // SAFETY: the VM says that there is such a thread.
-        return unsafe { of_a_stranger(event, thread, tag) };
+        return unsafe { on_unregistered(event, thread, tag) };
     };
     let before = match event {
-        GvlEvent::Resumed => gvl_holder::pass_to(state),
+        GvlEvent::Resumed => gvl_holder::set_holder(state),
         GvlEvent::Suspended | GvlEvent::Ready | GvlEvent::Exited => None,
     };
     if !state.walls.is_on() {
@@ -95,8 +95,8 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         GvlEvent::Suspended => state.walls.block(now_ns),
         GvlEvent::Ready => state.walls.ready(now_ns),
         GvlEvent::Resumed => {
-            let due = state.walls.go_on(now_ns);
-            ticker::somebody_runs();
+            let due = state.walls.resume(now_ns);
+            ticker::wake_if_idle();
             // The stack is that of the wait, as nothing has run since.
             record_wait(state, due, before, now_ns);
         }
@@ -109,22 +109,22 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
 ///
 /// # Safety
 /// `thread` is a live Thread.
-unsafe fn of_a_stranger(event: GvlEvent, thread: u64, tag: *mut c_void) {
+unsafe fn on_unregistered(event: GvlEvent, thread: u64, tag: *mut c_void) {
     match event {
-        GvlEvent::Ready if !Birth::is(tag) => {
+        GvlEvent::Ready if !FirstReady::is(tag) => {
             // SAFETY: as promised; nobody follows such a tag.
-            unsafe { gvl::tag(thread, Birth::now().as_tag()) };
+            unsafe { gvl::tag(thread, FirstReady::now().as_tag()) };
         }
         // A thread that is about to register itself notes itself as the holder then.
-        GvlEvent::Resumed if !Birth::is(tag) => gvl_holder::pass_to_nobody(),
+        GvlEvent::Resumed if !FirstReady::is(tag) => gvl_holder::clear_holder(),
         _ => {}
     }
 }
 
 /// The instant at which a thread first became ready. As a tag it is odd, which no address is.
-struct Birth(u64);
+struct FirstReady(u64);
 
-impl Birth {
+impl FirstReady {
     fn now() -> Self {
         Self(clock::monotonic_ns())
     }
@@ -157,22 +157,22 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     }
     // SAFETY: it is the thread that runs.
     let tag = unsafe { gvl::tag_of(state.object()) };
-    follow(state); // also where nothing is measured now, as that may begin while it lives
+    tag_thread(state); // also where nothing is measured now, as that may begin while it lives
     if !measured {
         return;
     }
-    let before = gvl_holder::pass_to(state);
+    let before = gvl_holder::set_holder(state);
     if interval_ns > 0 {
         let now_ns = clock::monotonic_ns();
-        let born_ns = Birth::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
-        let due = state.walls.turn_on_at_birth(born_ns, now_ns, interval_ns);
-        ticker::somebody_runs();
+        let start_ns = FirstReady::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
+        let due = state.walls.turn_on_at_start(start_ns, now_ns, interval_ns);
+        ticker::wake_if_idle();
         record_wait(state, due, before, now_ns);
     }
 }
 
 /// Tags the Thread, so that hooks on the GVL find its state from now on.
-pub(crate) fn follow(state: &'static ThreadState) {
+pub(crate) fn tag_thread(state: &'static ThreadState) {
     let tag = ::core::ptr::from_ref(state).cast_mut().cast();
     // SAFETY: the GVL is held; the Thread of a live state is alive; states stay for ever.
     unsafe { gvl::tag(state.object(), tag) };
@@ -189,7 +189,7 @@ fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u6
         // SAFETY: whose wait is over has the GVL.
         unsafe { before.record(hub, &header) };
     }
-    state.took_ns(now_ns, clock::monotonic_ns());
+    state.add_handler_span(now_ns, clock::monotonic_ns());
 }
 
 thread_hook!(on_gc, |event, _thread| {
@@ -201,7 +201,7 @@ thread_hook!(on_gc, |event, _thread| {
 });
 
 fn gc_begins() {
-    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) {
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
         // Ticks that came while another thread collected, or just after the end of the last GC, are not of this one.
         add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));
         if state.walls.is_on() {
@@ -211,7 +211,7 @@ fn gc_begins() {
 }
 
 fn gc_ends() {
-    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::here()) else { return };
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) else { return };
     let ticks = state.ticks_in_gc.swap(0, Ordering::Relaxed);
     let measured = state.walls.is_on();
     if ticks == 0 && !measured {
@@ -225,7 +225,7 @@ fn gc_ends() {
         // SAFETY: it is this thread that collects.
         let cause = unsafe { vm::gc::latest_cause() };
         record(hub, state, Kind::Gc { ticked: ticks > 0, cause }, State::Gc, now_ns);
-        state.took_ns(now_ns, clock::monotonic_ns());
+        state.add_handler_span(now_ns, clock::monotonic_ns());
     }
 }
 

@@ -108,14 +108,14 @@ pub(crate) fn free_all() {
 }
 
 impl Scratch {
-    /// Walks the stack of the calling thread and publishes it under `stamp`, or counts why not and says false.
+    /// Walks the stack of the calling thread and publishes it under `header`, or counts why not and says false.
     ///
     /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
     /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.
     #[inline]
-    pub(crate) fn record(&self, hub: &Hub, kind: Kind, stamp: &Header) -> bool {
+    pub(crate) fn record(&self, hub: &Hub, kind: Kind, header: &Header) -> bool {
         // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
-        self.publish(hub, kind, stamp, |handles, lines| unsafe {
+        self.publish(hub, kind, header, |handles, lines| unsafe {
             vm::frames::walk(handles, lines, WALK_LIMIT)
         })
     }
@@ -124,16 +124,16 @@ impl Scratch {
     ///
     /// # Safety
     /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
-    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, stamp: &Header) {
+    pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, header: &Header) {
         // SAFETY: the buffers are ours until we are dropped; as promised.
-        self.publish(hub, kind, stamp, |handles, lines| unsafe {
+        self.publish(hub, kind, header, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
         });
     }
 
     /// Publishes a record without a walk: of what has no stack.
-    pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, stamp: &Header) -> bool {
-        self.publish(hub, kind, stamp, |_, _| 0)
+    pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, header: &Header) -> bool {
+        self.publish(hub, kind, header, |_, _| 0)
     }
 
     /// Publishes the frames that `walk` leaves in the buffers, and gives the length of, as a record.
@@ -142,7 +142,7 @@ impl Scratch {
         &self,
         hub: &Hub,
         kind: Kind,
-        stamp: &Header,
+        header: &Header,
         walk: impl FnOnce(*mut u64, *mut c_int) -> usize,
     ) -> bool {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
@@ -158,7 +158,7 @@ impl Scratch {
         };
         let depth = CAPTURE.depth.load(Ordering::Relaxed);
         let rootless = frames >= WALK_LIMIT;
-        if push(&hub.ring, kind, stamp, Walk { handles, lines, rootless }, depth).is_err() {
+        if push(&hub.ring, kind, header, Walk { handles, lines, rootless }, depth).is_err() {
             count(&hub.counters.dropped_full);
             return false;
         }

@@ -58,7 +58,7 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
         return set_period(fd, interval_ns);
     }
-    if !has_room() {
+    if !has_spare_descriptors() {
         REFUSED_NS.store(clock::monotonic_ns(), Ordering::Relaxed);
         return Err(::libc::EMFILE);
     }
@@ -92,12 +92,12 @@ static REFUSED_NS: AtomicU64 = AtomicU64::new(0);
 /// The share of counters: at most one in so many of the descriptors that a process may have.
 const SHARE: u64 = 8;
 /// The number of the highest descriptors that have to be free, at most.
-const SPARE: u64 = 16;
+const RESERVED: u64 = 16;
 
 /// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`). Counters together take an eighth
 /// of them, and none where few are left. The system gives the lowest one that is free, so the highest are the last to go, and
 /// these are checked. To open a descriptor and see its number could take the one that the app needs at that instant.
-fn has_room() -> bool {
+fn has_spare_descriptors() -> bool {
     let mut limit = ::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills what it is handed.
     let known = unsafe { ::libc::getrlimit(::libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
@@ -106,14 +106,14 @@ fn has_room() -> bool {
     if !known || i32::try_from(most).is_err() {
         return true;
     }
-    let spare = SPARE.min(u64::div_ceil(most, SHARE));
+    let reserved = RESERVED.min(u64::div_ceil(most, SHARE));
     // SAFETY: asks about a number.
     let is_free = |fd: u64| unsafe { ::libc::fcntl(fd as ::libc::c_int, ::libc::F_GETFD) } < 0;
-    OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(spare)..most).all(is_free)
+    OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(reserved)..most).all(is_free)
 }
 
 /// Whether a thread was left without a counter since then, as descriptors are few.
-pub(crate) fn was_short_since(monotonic_ns: u64) -> bool {
+pub(crate) fn lacked_descriptors_since(monotonic_ns: u64) -> bool {
     REFUSED_NS.load(Ordering::Relaxed) > monotonic_ns
 }
 
@@ -147,7 +147,7 @@ pub(crate) enum Counted {
 /// The answer of [`probe`] before its first call.
 const UNKNOWN: i32 = -1;
 /// The answer where counters leave out time in the kernel.
-const BLIND: i32 = -2;
+const OUTSIDE_KERNEL: i32 = -2;
 
 /// The counters that the kernel gives, if any. It is asked once; a refusal for want of a file descriptor does not count.
 ///
@@ -157,20 +157,20 @@ pub(crate) fn probe() -> Result<Counted, i32> {
     static ANSWER: AtomicI32 = AtomicI32::new(UNKNOWN);
     match ANSWER.load(Ordering::Relaxed) {
         0 => return Ok(Counted::All),
-        BLIND => return Ok(Counted::OutsideKernel),
+        OUTSIDE_KERNEL => return Ok(Counted::OutsideKernel),
         known @ 1.. => return Err(known),
         _ => {}
     }
-    let tried = |counted| {
-        let fd = open_one(native_thread::native_id(), 1_000_000_000, counted)?;
+    let try_open = |counted| {
+        let fd = open_counter(native_thread::native_id(), 1_000_000_000, counted)?;
         // SAFETY: it was just opened.
         unsafe { ::libc::close(fd) };
         Ok(counted)
     };
-    let answer = tried(Counted::All).or_else(|_| tried(Counted::OutsideKernel));
+    let answer = try_open(Counted::All).or_else(|_| try_open(Counted::OutsideKernel));
     let known = match answer {
         Ok(Counted::All) => 0,
-        Ok(Counted::OutsideKernel) => BLIND,
+        Ok(Counted::OutsideKernel) => OUTSIDE_KERNEL,
         Err(::libc::EMFILE | ::libc::ENFILE | ::libc::ENOMEM) => UNKNOWN,
         Err(errno) => errno,
     };
@@ -179,10 +179,10 @@ pub(crate) fn probe() -> Result<Counted, i32> {
 }
 
 fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
-    open_one(native_id, interval_ns, probe()?)
+    open_counter(native_id, interval_ns, probe()?)
 }
 
-fn open_one(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
+fn open_counter(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
     let excluded = if counted == Counted::All { 0 } else { EXCLUDE_KERNEL };
     let attributes = Attributes {
         kind: SOFTWARE,
@@ -195,8 +195,8 @@ fn open_one(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i
     };
     // SAFETY: the kernel reads as much as `size` says; -1 is any CPU and no group.
     let fd = unsafe {
-        let asked = &raw const attributes;
-        ::libc::syscall(::libc::SYS_perf_event_open, asked, native_id, -1, -1, CLOSE_ON_EXEC)
+        let attributes_ptr = &raw const attributes;
+        ::libc::syscall(::libc::SYS_perf_event_open, attributes_ptr, native_id, -1, -1, CLOSE_ON_EXEC)
     };
     match i32::try_from(fd) {
         Ok(fd) if fd >= 0 => Ok(fd),

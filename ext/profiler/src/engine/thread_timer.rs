@@ -34,7 +34,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         if armed.is_ok() {
             state.timer_ns.store(interval_ns, Ordering::Relaxed);
         }
-        posix_timer::delete(claim.give_back());
+        posix_timer::delete(claim.release());
         return armed;
     }
     let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
@@ -43,7 +43,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         return Err(failure);
     }
     state.timer_ns.store(interval_ns, Ordering::Relaxed);
-    state.timer.give(timer as u64);
+    state.timer.put(timer as u64);
     Ok(())
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn pause(state: &ThreadState) {
             ::libc::timer_settime(native(claim.number()), 0, &raw const zero, ::core::ptr::null_mut())
         };
     }
-    posix_timer::delete(claim.give_back());
+    posix_timer::delete(claim.release());
 }
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
@@ -107,7 +107,7 @@ pub(crate) fn disarm(state: &ThreadState) {
 /// Does the same for a caller without the GVL, if the timer is `unused`. That is asked once nobody else can end the timer.
 pub(crate) fn disarm_unused(state: &ThreadState, unused: impl FnOnce() -> bool) {
     if let Some(claim) = state.timer.claim() {
-        posix_timer::delete(if unused() { Some(claim.take()) } else { claim.give_back() });
+        posix_timer::delete(if unused() { Some(claim.take()) } else { claim.release() });
     }
 }
 

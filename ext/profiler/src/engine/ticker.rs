@@ -28,15 +28,15 @@ use crate::vm::gvl::HOOKS;
 
 /// The least CPU time between two ticks of a thread, ns, unless an eighth of the interval is more. It is far more than it takes
 /// to be interrupted and to block again, or a thread that blocks with the GVL would be interrupted for ever.
-const RAN_NS: u64 = 20_000;
+const MIN_CPU_NS: u64 = 20_000;
 
-fn enough_ns(interval_ns: u64) -> u64 {
-    RAN_NS.max(interval_ns / 8)
+fn min_cpu_ns(interval_ns: u64) -> u64 {
+    MIN_CPU_NS.max(interval_ns / 8)
 }
 
 /// The limit below which the ticker sleeps in a way that nobody can end. That takes 3 us less than a sleep that can be ended, of
 /// the 40 that a round takes. At the default interval all sleeps are shorter than this.
-const NOT_FAR_NS: u64 = 2_000_000;
+const SHORT_SLEEP_NS: u64 = 2_000_000;
 
 /// The interval of its rounds, ns; 0 while it rests.
 static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
@@ -123,7 +123,7 @@ pub(crate) fn wait_for_round() {
 ///
 /// *Runs on:* that thread, in hooks on the GVL. *Calls:* a futex, if so. *Never:* waits.
 #[inline]
-pub(crate) fn somebody_runs() {
+pub(crate) fn wake_if_idle() {
     if IDLE.load(Ordering::Relaxed) && IDLE.swap(false, Ordering::Relaxed) {
         if let Some(thread) = thread() {
             thread.unpark();
@@ -155,7 +155,7 @@ fn work() {
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
-    let (mut busy_ns, mut went_ns) = (slot_ns, 0);
+    let (mut busy_ns, mut last_round_ns) = (slot_ns, 0);
     loop {
         let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
         if interval_ns == 0 {
@@ -164,13 +164,13 @@ fn work() {
             busy_ns = slot_ns;
             continue;
         }
-        let idle = nobody_runs();
+        let idle = all_blocked();
         if !idle {
             busy_ns = slot_ns;
         } else if slot_ns.saturating_sub(busy_ns) > PATIENCE_NS {
             IDLE.store(true, Ordering::SeqCst);
             // Asked again, as a thread that began to run in between did not see that the ticker sleeps.
-            if nobody_runs() {
+            if all_blocked() {
                 park_timeout(LONGEST_IDLE);
             }
             IDLE.store(false, Ordering::Relaxed);
@@ -179,11 +179,11 @@ fn work() {
         }
         chance = rng::after(chance);
         // No sooner than a thread can have run enough since the last round: to wake up is most of the cost of a tick.
-        let first_ns = slot_ns.max(went_ns + enough_ns(interval_ns));
-        let room_ns = (slot_ns + interval_ns).saturating_sub(first_ns).max(1);
-        sleep_until(first_ns + chance % room_ns, interval_ns);
+        let first_ns = slot_ns.max(last_round_ns + min_cpu_ns(interval_ns));
+        let span_ns = (slot_ns + interval_ns).saturating_sub(first_ns).max(1);
+        sleep_until(first_ns + chance % span_ns, interval_ns);
         let now_ns = clock::monotonic_ns();
-        went_ns = now_ns;
+        last_round_ns = now_ns;
         let round = Round::begin();
         if CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0 {
             threads::live().for_each(|state| visit(state, slot_ns, now_ns));
@@ -200,12 +200,12 @@ fn work() {
 
 /// Whether all waits are measured, and all threads wait. A thread whose CPU time is measured has to be visited all the same. So
 /// has any thread where no hook reports waits, nor that a thread runs again.
-fn nobody_runs() -> bool {
+fn all_blocked() -> bool {
     HOOKS
         && CAPTURE.walls.load(Ordering::Relaxed)
         && threads::live()
             .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0)
-            .all(|it| it.walls.is_blocked() && !it.cpu_wanted.load(Ordering::Relaxed))
+            .all(|it| it.walls.is_blocked() && !it.measures_cpu.load(Ordering::Relaxed))
 }
 
 /// Sleeps until `then_ns`, or until the interval is another one. A short sleep does not notice the latter.
@@ -215,7 +215,7 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
         if left_ns == 0 || INTERVAL_NS.load(Ordering::Relaxed) != interval_ns {
             return;
         }
-        if left_ns < NOT_FAR_NS {
+        if left_ns < SHORT_SLEEP_NS {
             clock::sleep_until(then_ns);
         } else {
             park_timeout(Duration::from_nanos(left_ns));
@@ -242,14 +242,14 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
         return;
     }
     // Its waits are measured, so a tick would say nothing new, unless a session measures its CPU time.
-    if state.walls.is_blocked() && !state.cpu_wanted.load(Ordering::Relaxed) {
+    if state.walls.is_blocked() && !state.measures_cpu.load(Ordering::Relaxed) {
         return;
     }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
     if state.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
         return; // it has not run since the last round
     }
-    if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < enough_ns(interval_ns) {
+    if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < min_cpu_ns(interval_ns) {
         return;
     }
     // A thread that has run and is asleep by now is caught another time: its next sample includes what it ran.

@@ -13,21 +13,21 @@ use crate::labels::object::Labels;
 use crate::vm::{self, fibers};
 
 /// The number of sessions that record fibers.
-static WANTED: AtomicUsize = AtomicUsize::new(0);
+static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 /// The number that was given last. It goes on from session to session, as fibers keep their numbers.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// Whether a session records fibers.
-pub(super) fn wanted() -> bool {
-    WANTED.load(Ordering::Relaxed) > 0
+pub(super) fn is_on() -> bool {
+    SESSIONS.load(Ordering::Relaxed) > 0
 }
 
 /// Counts a session that records fibers in, or out.
-pub(super) fn want(more: bool) {
+pub(super) fn count_session(more: bool) {
     if more {
-        WANTED.fetch_add(1, Ordering::Relaxed);
+        SESSIONS.fetch_add(1, Ordering::Relaxed);
     } else {
-        WANTED.fetch_sub(1, Ordering::Relaxed);
+        SESSIONS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn numbered(
     labels: Option<Obj<Labels>>,
     before: Option<Obj<Labels>>,
 ) -> Option<Obj<Labels>> {
-    if !wanted() {
+    if !is_on() {
         return labels;
     }
     let running = vm::state::current_fiber();

@@ -21,7 +21,7 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
-use crate::vm::asked::define_class;
+use crate::vm::cached::define_class;
 use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
 use crate::vm::jobs::Job;
@@ -68,7 +68,7 @@ fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
 }
 
 /// The labels that the fiber on `thread` is known to carry. Asks Ruby nothing, so inherited labels that were never read are missing.
-fn known(thread: u64) -> Option<Obj<Labels>> {
+fn stored(thread: u64) -> Option<Obj<Labels>> {
     // SAFETY: the callers have the GVL, and a Thread that is alive.
     match unsafe { fibers::local(thread) } {
         Local::Some(value) => labels_of(value),
@@ -80,7 +80,7 @@ fn known(thread: u64) -> Option<Obj<Labels>> {
 ///
 /// # Errors
 /// As [`current`].
-pub(crate) fn settle_own(ruby: &Ruby) -> Result<(), Error> {
+pub(crate) fn adopt_inherited(ruby: &Ruby) -> Result<(), Error> {
     if USED.load(Ordering::Relaxed) {
         fiber_ids::number_own(ruby, current(ruby)?);
     }
@@ -93,12 +93,12 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     if !USED.load(Ordering::Relaxed) {
         return;
     }
-    let labels = known(thread.object);
+    let labels = stored(thread.object);
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
     state
         .labels
-        .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::wanted())).0, Ordering::Relaxed);
+        .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on())).0, Ordering::Relaxed);
     if thread.current {
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
@@ -114,13 +114,13 @@ fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), 
         return Err(argument_error(ruby, message));
     }
     let scope = before.map_or(ScopeId::NONE, |it| it.scope);
-    use_from_now(ruby, Labels::wrap(ruby, set, scope))
+    make_current(ruby, Labels::wrap(ruby, set, scope))
 }
 
 /// `Labels.enter_scope(before, scope)`: makes that scope current and keeps the labels. As `Labels.enter`.
 fn enter_scope(ruby: &Ruby, before: Option<Obj<Labels>>, scope: u32) -> Result<(), Error> {
     let set = before.map(|it| it.set.clone()).unwrap_or_default();
-    use_from_now(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
+    make_current(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
 }
 
 /// `Labels.new_scope`: a scope that no request of the last four billion had.
@@ -131,15 +131,15 @@ fn new_scope() -> u32 {
     }
 }
 
-fn use_from_now(ruby: &Ruby, labels: Obj<Labels>) -> Result<(), Error> {
+fn make_current(ruby: &Ruby, labels: Obj<Labels>) -> Result<(), Error> {
     USED.store(true, Ordering::Relaxed);
     hook(); // each time, as the first may have been another Ractor's
-    put(ruby, Some(labels))
+    set_current(ruby, Some(labels))
 }
 
 /// `Labels.leave(before)`: restores the state before `enter` or `enter_scope`, also if it raises an exception that arrives.
 fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) -> Result<(), Error> {
-    put(ruby, before)
+    set_current(ruby, before)
 }
 
 /// `Labels.to_h`: the labels that are current here.
@@ -154,16 +154,16 @@ fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
 }
 
 /// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
-fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
+fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
-    let labels = if fiber_ids::wanted() { fiber_ids::numbered(ruby, labels, known(thread)) } else { labels };
+    let labels = if fiber_ids::is_on() { fiber_ids::numbered(ruby, labels, stored(thread)) } else { labels };
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
     unsafe { fibers::set_local(thread, value) };
     let running = RUNNING.load(Ordering::Relaxed) && vm::process::on_main_ractor(); // others are not in the registry
     if let (true, Some(hub)) = (running, CAPTURE.hub()) {
         if let Some(state) = threads::current() {
-            set_on(hub, state, labels);
+            publish(hub, state, labels);
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
     }
@@ -172,10 +172,10 @@ fn put(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
 }
 
 /// Gives the calling thread these labels from now on.
-fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
+fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
-    let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::wanted()));
+    let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on()));
     if VIEWS.load(Ordering::Relaxed) == 0 {
         state.scope.store(scope.0, Ordering::Relaxed);
         return state.labels.store(labels.0, Ordering::Relaxed);
@@ -198,10 +198,10 @@ fn set_on(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
 thread_hook!(on_fiber_switch, |_event, thread| {
     // SAFETY: a hook on fibers runs with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
-    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) else { return };
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native_cached()) else { return };
     match switched_to(&ruby, state, thread) {
         Ok(labels) => {
-            set_on(hub, state, fiber_ids::number_own(&ruby, labels));
+            publish(hub, state, fiber_ids::number_own(&ruby, labels));
             // Only now: a tick before this finds that it does not know whose labels these are.
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
@@ -220,9 +220,9 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
     if !HOOKED.load(Ordering::Relaxed) {
         return;
     }
-    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::own()) {
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native_cached()) {
         // The VM drops an exception in a job, so Ruby is asked nothing that could bring one.
-        set_on(hub, state, fiber_ids::number_own(&ruby, known(vm::state::current_thread())));
+        publish(hub, state, fiber_ids::number_own(&ruby, stored(vm::state::current_thread())));
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
@@ -231,7 +231,7 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
 fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Result<Option<Obj<Labels>>, Error> {
     // SAFETY: a `Ruby` proves that the GVL is held; `thread` is the one that we are on.
     let inherits =
-        unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::newborn() };
+        unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::is_new() };
     if !inherits {
         return current(ruby);
     }
@@ -256,7 +256,7 @@ fn hook() {
         threads::live().for_each(|state| state.fiber.store(0, Ordering::Relaxed));
         CAPTURE.fibers_watched.store(true, Ordering::Relaxed);
         // SAFETY: sessions start and labels are set with the GVL.
-        unsafe { fibers::on_switch(on_fiber_switch) };
+        unsafe { fibers::hook_switch(on_fiber_switch) };
     }
 }
 
@@ -266,13 +266,13 @@ pub(crate) fn sessions_end() {
     if vm::process::on_main_ractor() && HOOKED.swap(false, Ordering::Relaxed) {
         CAPTURE.fibers_watched.store(false, Ordering::Relaxed);
         // SAFETY: sessions stop with the GVL, and never inside the hook.
-        unsafe { fibers::off_switch(on_fiber_switch) };
+        unsafe { fibers::unhook_switch(on_fiber_switch) };
     }
 }
 
 /// Counts a session that records the fiber of each sample in, before it begins, or out.
 pub(crate) fn number_fibers(more: bool) {
-    fiber_ids::want(more);
+    fiber_ids::count_session(more);
     if more {
         USED.store(true, Ordering::Relaxed);
     }

@@ -57,11 +57,11 @@ impl Labels {
         self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
     }
 
-    /// The id of the set in this epoch. `wanted` says whether a session tells fibers apart.
-    pub(super) fn id(&self, hub: &Hub, wanted: bool) -> LabelSetId {
-        let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(wanted);
+    /// The id of the set in this epoch. `numbered` says whether a session tells fibers apart.
+    pub(super) fn id(&self, hub: &Hub, numbered: bool) -> LabelSetId {
+        let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(numbered);
         if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {
-            let number = self.fiber.filter(|_| wanted).map_or(0, |(_, number)| number);
+            let number = self.fiber.filter(|_| numbered).map_or(0, |(_, number)| number);
             let (epoch, id) = hub.intern_labels(&self.set, number);
             self.id.store(id.0, Ordering::Relaxed);
             self.interned_in.store(interned_in(epoch), Ordering::Relaxed);

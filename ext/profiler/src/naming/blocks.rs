@@ -78,8 +78,8 @@ pub(super) unsafe fn name(
 fn kept(places: &[Place]) -> Option<Vec<Answer>> {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let (kept, now) = (kept.as_ref()?, Instant::now());
-    let good = |place| kept.get(place).filter(|(_, until)| now < *until).map(|(answer, _)| answer.clone());
-    places.iter().map(good).collect()
+    let fresh = |place| kept.get(place).filter(|(_, until)| now < *until).map(|(answer, _)| answer.clone());
+    places.iter().map(fresh).collect()
 }
 
 /// Remembers the answers. Blocks that stand at one place and are different methods are searched for again.
@@ -131,7 +131,7 @@ unsafe fn lineage(block: u64, buffer: &mut Vec<u64>) -> Vec<u64> {
 
 /// A method that a block became.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Made {
+struct DefinedMethod {
     owner: Owner,
     method: String,
 }
@@ -145,27 +145,29 @@ unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
     // others are in `pinned` before Ruby can make an object.
     unsafe {
         let modules = modules::all(ruby)?;
-        let mut pinned = Pinned::with_room_for(handles.len() * DEEPEST + modules.len() * 2);
+        let mut pinned = Pinned::with_capacity_for(handles.len() * DEEPEST + modules.len() * 2);
         let mut buffer = Vec::new();
         let lineages: Vec<Vec<u64>> = handles.iter().map(|it| lineage(*it, &mut buffer)).collect();
-        let wanted: HashSet<u64> = lineages.iter().flatten().copied().filter(|it| pinned.push(*it)).collect();
-        let mut hosts = hosts(modules, &wanted);
+        let targets: HashSet<u64> =
+            lineages.iter().flatten().copied().filter(|it| pinned.push(*it)).collect();
+        let mut hosts = hosts(modules, &targets);
         hosts.retain(|host| pinned.push(*host));
-        let mut made: HashMap<u64, BTreeSet<Made>> = HashMap::new();
+        let mut definitions: HashMap<u64, BTreeSet<DefinedMethod>> = HashMap::new();
         for host in hosts {
-            add_methods(ruby, host, &wanted, &mut made)?;
+            add_methods(ruby, host, &targets, &mut definitions)?;
         }
-        let answer = |lineage: &Vec<u64>| lineage.iter().find_map(|it| Some(together(*it, made.get(it)?)));
+        let answer =
+            |lineage: &Vec<u64>| lineage.iter().find_map(|it| Some(function_of(*it, definitions.get(it)?)));
         Ok(lineages.iter().map(answer).collect())
     }
 }
 
-/// The modules among `modules`, and among their singleton classes, that have a method made of one of `wanted`.
+/// The modules among `modules`, and among their singleton classes, that have a method made of one of `targets`.
 /// Allocates no Ruby object.
 ///
 /// # Safety
 /// The caller holds the GVL, and the Array is on the machine's stack.
-unsafe fn hosts(modules: RArray, wanted: &HashSet<u64>) -> Vec<u64> {
+unsafe fn hosts(modules: RArray, targets: &HashSet<u64>) -> Vec<u64> {
     let mut buffers = Default::default();
     let mut hosts = Vec::new();
     // SAFETY: nothing changes the Array meanwhile, and what is in it is alive.
@@ -175,7 +177,7 @@ unsafe fn hosts(modules: RArray, wanted: &HashSet<u64>) -> Vec<u64> {
             let meta = (kind(module) == Kind::Class).then(|| modules::metaclass(module)).flatten();
             for candidate in meta.into_iter().chain([module]) {
                 let mut any = false;
-                let wants = |block: u64| wanted.contains(&block);
+                let wants = |block: u64| targets.contains(&block);
                 methods::each_own(candidate, &mut buffers, |it| any |= it.block.is_some_and(wants));
                 if any {
                     hosts.push(candidate);
@@ -188,15 +190,15 @@ unsafe fn hosts(modules: RArray, wanted: &HashSet<u64>) -> Vec<u64> {
     hosts
 }
 
-/// Adds the methods of `host` that were made of one of `wanted`.
+/// Adds the methods of `host` that were made of one of `targets`.
 ///
 /// # Safety
 /// The caller holds the GVL, and keeps all of these in their places.
 unsafe fn add_methods(
     ruby: &Ruby,
     host: u64,
-    wanted: &HashSet<u64>,
-    made: &mut HashMap<u64, BTreeSet<Made>>,
+    targets: &HashSet<u64>,
+    definitions: &mut HashMap<u64, BTreeSet<DefinedMethod>>,
 ) -> Result<(), Error> {
     let mut buffer = Vec::new();
     // SAFETY: as promised; the list's elements are alive with it.
@@ -208,11 +210,11 @@ unsafe fn add_methods(
             if let (None, Some(original)) = (method.block, method.original) {
                 method = methods::method(original, &mut buffer);
             }
-            let Some(block) = method.block.filter(|it| wanted.contains(it)) else { continue };
+            let Some(block) = method.block.filter(|it| targets.contains(it)) else { continue };
             if method.owner == Some(host) {
                 let Some(name) = methods::original_name(ruby, object)? else { continue };
                 let method = without_ids(&name).to_owned();
-                made.entry(block).or_default().insert(Made { owner: owner.clone(), method });
+                definitions.entry(block).or_default().insert(DefinedMethod { owner: owner.clone(), method });
             }
         }
     }
@@ -223,13 +225,13 @@ unsafe fn add_methods(
 ///
 /// # Safety
 /// The caller holds the GVL; the iseq is alive.
-unsafe fn together(iseq: u64, made: &BTreeSet<Made>) -> Function {
+unsafe fn function_of(iseq: u64, definitions: &BTreeSet<DefinedMethod>) -> Function {
     // SAFETY: as promised.
     let it = unsafe { frames::describe(iseq) }.unwrap_or_default();
-    let set = |of: fn(&Made) -> &str| made.iter().map(of).collect::<BTreeSet<_>>();
+    let set = |of: fn(&DefinedMethod) -> &str| definitions.iter().map(of).collect::<BTreeSet<_>>();
     let (classes, methods) = (brace(set(|it| &it.owner.class_name)), brace(set(|it| &it.method)));
     let receivers = set(|it| it.owner.receiver());
-    let separators: BTreeSet<char> = made.iter().map(|it| it.owner.separator()).collect();
+    let separators: BTreeSet<char> = definitions.iter().map(|it| it.owner.separator()).collect();
     let name = match separators.first() {
         Some(separator)
             if separators.len() == 1 && (receivers.len() == 1 || set(|it| &it.method).len() == 1) =>
@@ -237,7 +239,7 @@ unsafe fn together(iseq: u64, made: &BTreeSet<Made>) -> Function {
             format!("{}{separator}{methods}", brace(receivers))
         }
         _ => {
-            let names: BTreeSet<String> = made.iter().map(|it| it.owner.qualify(&it.method)).collect();
+            let names: BTreeSet<String> = definitions.iter().map(|it| it.owner.qualify(&it.method)).collect();
             brace(names.iter().map(String::as_str))
         }
     };

@@ -2,7 +2,7 @@
 
 use profiler_core::pipeline::name_cache::without_addresses;
 
-use crate::vm::modules::{anatomy, class_of, Anatomy};
+use crate::vm::modules::{class_of, module_kind, ModuleKind};
 use crate::vm::objects::{kind, Kind};
 
 /// The depth to which an owner without a name is named by the owner that it hangs on.
@@ -28,8 +28,8 @@ impl Owner {
         // SAFETY: as promised. What it hangs on, it holds.
         unsafe {
             let class_name = spell(module, 0);
-            let (of, singleton) = match anatomy(module) {
-                Anatomy::SingletonOf(object) => (spell_object(object, 1), true),
+            let (of, singleton) = match module_kind(module) {
+                ModuleKind::SingletonOf(object) => (spell_object(object, 1), true),
                 _ => (class_name.clone(), false),
             };
             Self { class_name, of, singleton }
@@ -63,15 +63,15 @@ unsafe fn spell(module: u64, depth: usize) -> String {
     // SAFETY: as in `Owner::of`.
     unsafe {
         let other = |it: Option<u64>| it.map_or("?".into(), |it| spell(it, depth + 1));
-        match anatomy(module) {
-            Anatomy::Named(name) => without_addresses(&name),
-            Anatomy::SingletonOf(object) => format!("#<singleton of {}>", spell_object(object, depth + 1)),
-            Anatomy::Refinement { of, by } => format!("#<refinement {} of {}>", other(by), other(of)),
-            Anatomy::Class { superclass: None } => "#<anonymous class>".into(),
-            Anatomy::Class { superclass } => {
+        match module_kind(module) {
+            ModuleKind::Named(name) => without_addresses(&name),
+            ModuleKind::SingletonOf(object) => format!("#<singleton of {}>", spell_object(object, depth + 1)),
+            ModuleKind::Refinement { of, by } => format!("#<refinement {} of {}>", other(by), other(of)),
+            ModuleKind::Class { superclass: None } => "#<anonymous class>".into(),
+            ModuleKind::Class { superclass } => {
                 format!("#<anonymous subclass of {}>", other(superclass))
             }
-            Anatomy::Module => "#<anonymous module>".into(),
+            ModuleKind::Module => "#<anonymous module>".into(),
         }
     }
 }

@@ -13,8 +13,8 @@ use profiler_core::session::spec::Measures;
 
 use crate::engine::perf;
 use crate::errors::{argument_error, wrong_value};
-use crate::options::given::{either, flag, Given};
 use crate::options::integer::integer;
+use crate::options::keywords::{either, flag, Keywords};
 use crate::options::{mode, trim_path, wall};
 use crate::sys::clock;
 use crate::vm;
@@ -73,7 +73,7 @@ pub(crate) struct Config {
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
     /// Whether the engine was requested by name, so that no other will do.
-    pub(crate) engine_asked: bool,
+    pub(crate) engine_requested: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// Notes about these choices for the reader of the profile.
     pub(crate) notes: Vec<Note>,
@@ -85,40 +85,40 @@ impl Config {
     /// # Errors
     /// ArgumentError for an unknown one or a wrong value, Unsupported for what cannot be measured here.
     pub(crate) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
-        let given = Given::from_ruby(ruby, options)?;
+        let keywords = Keywords::from_ruby(ruby, options)?;
         let mut notes = Vec::new();
-        let measures = mode::measures(ruby, given.mode)?;
-        let every = mode::every(ruby, measures, given.every, given.every_bytes)?;
+        let measures = mode::measures(ruby, keywords.mode)?;
+        let every = mode::every(ruby, measures, keywords.every, keywords.every_bytes)?;
         if !measures.timed() {
             let of_time = [
-                ("interval", given.interval),
-                ("frequency", given.frequency),
-                ("engine", given.engine),
-                ("gc", given.gc),
-                ("ignore_gc", given.ignore_gc),
+                ("interval", keywords.interval),
+                ("frequency", keywords.frequency),
+                ("engine", keywords.engine),
+                ("gc", keywords.gc),
+                ("ignore_gc", keywords.ignore_gc),
             ];
             mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
         }
         let interval_ns = match measures.timed() {
-            true => interval_ns(ruby, given.interval, given.frequency)?,
+            true => interval_ns(ruby, keywords.interval, keywords.frequency)?,
             false => 0,
         };
-        let asked = if measures.timed() { asked_engine(ruby, given.engine)? } else { None };
+        let requested = if measures.timed() { requested_engine(ruby, keywords.engine)? } else { None };
         Ok(Self {
             measures,
             interval_ns,
             every,
-            depth: integer(ruby, "depth", given.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
-            threads: threads(ruby, given.threads)?,
-            labels: labels(ruby, "labels", given.labels)?,
-            static_labels: labels(ruby, "static_labels", given.static_labels)?,
-            engine: engine(ruby, measures, interval_ns, asked, &mut notes)?,
-            engine_asked: asked.is_some(),
-            metadata: metadata(ruby, given.metadata, given.name)?,
-            gc: gc(ruby, given.gc, given.ignore_gc)?,
-            trim_path: trim_path::roots(ruby, given.trim_path)?,
-            timeline: timeline(ruby, given.timeline, given.raw)?,
-            fibers: flag(ruby, "fibers", given.fibers)?,
+            depth: integer(ruby, "depth", keywords.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
+            threads: threads(ruby, keywords.threads)?,
+            labels: labels(ruby, "labels", keywords.labels)?,
+            static_labels: labels(ruby, "static_labels", keywords.static_labels)?,
+            engine: engine(ruby, measures, interval_ns, requested, &mut notes)?,
+            engine_requested: requested.is_some(),
+            metadata: metadata(ruby, keywords.metadata, keywords.name)?,
+            gc: gc(ruby, keywords.gc, keywords.ignore_gc)?,
+            trim_path: trim_path::roots(ruby, keywords.trim_path)?,
+            timeline: timeline(ruby, keywords.timeline, keywords.raw)?,
+            fibers: flag(ruby, "fibers", keywords.fibers)?,
             notes,
         })
     }
@@ -182,7 +182,7 @@ fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Err
 }
 
 /// The engine that was named, by the option or else by PROFILER_ENGINE.
-fn asked_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Error> {
+fn requested_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Error> {
     let named = |name: &str| Engine::ALL.into_iter().find(|engine| engine.name() == name);
     let wrong = |what: String, sign: &str| {
         let allowed = Engine::ALL.map(|engine| format!("{sign}{}", engine.name())).join(", ");
@@ -206,16 +206,17 @@ fn engine(
     ruby: &Ruby,
     measures: Measures,
     interval_ns: u64,
-    asked: Option<Engine>,
+    requested: Option<Engine>,
     notes: &mut Vec<Note>,
 ) -> Result<Engine, Error> {
     if !measures.timed() {
         return Ok(Engine::ThreadTimer); // which is not used
     }
     let danger = vm::process::unsafe_to_walk(ruby)?;
-    let engine = match (asked, &danger) {
-        (Some(asked), Some(why)) if asked != Engine::Safepoint => {
-            let message = format!("engine: :{} is not safe here: {why} (allowed: :safepoint)", asked.name());
+    let engine = match (requested, &danger) {
+        (Some(requested), Some(why)) if requested != Engine::Safepoint => {
+            let message =
+                format!("engine: :{} is not safe here: {why} (allowed: :safepoint)", requested.name());
             return Err(argument_error(ruby, message));
         }
         (Some(engine), _) => engine,

@@ -1,8 +1,8 @@
 //! From Ruby's values to the definition of a session.
 
 mod config;
-mod given;
 mod integer;
+mod keywords;
 pub(crate) mod mode;
 mod prepared;
 mod trim_path;

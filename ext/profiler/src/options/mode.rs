@@ -7,8 +7,8 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
 use crate::errors::wrong_value;
-use crate::options::given::either;
 use crate::options::integer::integer;
+use crate::options::keywords::either;
 use crate::options::wall;
 use crate::vm;
 use crate::vm::door::inspect;
@@ -42,11 +42,11 @@ fn with(measures: Measures, mode: Value) -> Option<Measures> {
 
 pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Error> {
     let Some(value) = value else { return Ok(Measures::default()) };
-    let asked = match RArray::from_value(value) {
+    let requested = match RArray::from_value(value) {
         Some(modes) => modes.into_iter().try_fold(Measures::NONE, with),
         None => with(Measures::NONE, value),
     };
-    let Some(measures) = asked.filter(|it| *it != Measures::NONE) else {
+    let Some(measures) = requested.filter(|it| *it != Measures::NONE) else {
         let allowed = MODES.map(|name| format!(":{name}")).join(", ");
         return Err(wrong_value(ruby, value, |it| {
             format!("mode: {it} is not a mode (allowed: {allowed}, an Array of these)")
@@ -86,12 +86,12 @@ pub(super) fn every(
     objects: Option<Value>,
     bytes: Option<Value>,
 ) -> Result<Window, Error> {
-    let given = [("every", objects), ("every_bytes", bytes)];
+    let named = [("every", objects), ("every_bytes", bytes)];
     if !measures.objects() {
-        only_with(ruby, given, "objects, which need mode: :allocations or :heap")?;
+        only_with(ruby, named, "objects, which need mode: :allocations or :heap")?;
         return Ok(Window::Objects(0));
     }
-    either(ruby, given)?;
+    either(ruby, named)?;
     if let Some(bytes) = integer(ruby, "every_bytes", bytes, &EVERY_BYTES)? {
         return Ok(Window::Bytes(bytes as u64));
     }

@@ -21,7 +21,7 @@ pub(crate) struct Active {
     /// The scope that it is limited to; everywhere if `None`.
     pub(super) scope: Option<ScopeId>,
     /// Whether it selects samples by labels or by a scope.
-    pub(super) looks_at_labels: bool,
+    pub(super) is_selective: bool,
     pub(super) fibers: bool,
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Active {
     /// The reason why it samples no objects any more, if there is one.
     pub(super) no_objects: Option<&'static str>,
     /// Sampled objects that did not fit into the table of live ones.
-    pub(super) unfollowed: u64,
+    pub(super) untracked: u64,
     pub(crate) paused: bool,
     /// The native thread inside the block whose end stops the session, if it is bound to one.
     pub(super) bound_to: Option<i32>,
@@ -54,19 +54,19 @@ impl Active {
     }
 
     /// Whether it profiles that thread.
-    pub(crate) fn looks_at(&self, thread: ThreadId) -> bool {
+    pub(crate) fn profiles(&self, thread: ThreadId) -> bool {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
     }
 
     /// Whether its result may name that thread. Where waits for the GVL are measured, any thread may be blamed for one.
-    pub(super) fn names(&self, thread: ThreadId) -> bool {
-        self.measures.wall || self.looks_at(thread)
+    pub(super) fn may_name(&self, thread: ThreadId) -> bool {
+        self.measures.wall || self.profiles(thread)
     }
 
     /// The live threads that its result may name, with their clocks. `named` are the threads as Ruby lists them.
-    pub(super) fn lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
+    pub(super) fn thread_lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
         threads::live()
-            .filter(|state| self.names(state.id()))
+            .filter(|state| self.may_name(state.id()))
             .map(|state| {
                 let ruby = named.iter().find(|it| it.object == state.object());
                 let info = threads::info(state, ruby.and_then(|it| it.name.clone()));

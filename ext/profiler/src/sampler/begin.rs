@@ -14,10 +14,10 @@ use crate::engine::perf;
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::active::Active;
 use crate::sampler::fork::enter;
-use crate::sampler::install::{install_for_good, prepare};
+use crate::sampler::install::{install_once, prepare};
 use crate::sampler::readings::Start;
 use crate::sampler::refusal::{NotStarted, Refusal};
-use crate::sampler::running::now;
+use crate::sampler::running::thread_readings;
 use crate::sampler::state::Sampler;
 use crate::sampler::{thread_hooks, timers};
 use crate::shared::CAPTURE;
@@ -35,27 +35,27 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // Exceptions are created only after the lock is released, as creating one runs Ruby.
     let ready = {
         let mut sampler = enter();
-        if sampler.lingers() && !config.measures.timed() {
-            sampler.settle_down(); // or the VM would check the hook on threads for each object
+        if sampler.is_idle() && !config.measures.timed() {
+            sampler.reconcile(); // or the VM would check the hook on threads for each object
         }
-        sampler.ready(hub, config).map(|()| sampler.starting += 1)
+        sampler.check_startable(hub, config).map(|()| sampler.starting += 1)
     };
     ready?;
     // SAFETY: the GVL is held.
-    unsafe { install_for_good() };
+    unsafe { install_once() };
     // Hooks come first: a thread that starts while Ruby lists its threads then registers itself.
-    let seen = thread_hooks::look_at_threads(ruby, config.measures.timed());
+    let seen = thread_hooks::prepare_threads(ruby, config.measures.timed());
     wait::hook(config.measures);
     if config.fibers {
         labels::number_fibers(true);
     }
     labels::sessions_begin();
-    let asked = seen.and_then(|()| labels::settle_own(ruby)).and_then(|()| threads_for(ruby, config));
+    let prepared = seen.and_then(|()| labels::adopt_inherited(ruby)).and_then(|()| threads_for(ruby, config));
     // From here on nothing is asked of Ruby, so no other thread runs and no exception arrives.
     let begun = {
         let mut sampler = enter();
         sampler.starting -= 1;
-        let begun = asked.map(|threads| {
+        let begun = prepared.map(|threads| {
             let begun = sampler.begin(hub, config, bounds, &threads.list);
             threads.release();
             begun
@@ -64,7 +64,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
             if config.fibers {
                 labels::number_fibers(false);
             }
-            sampler.settle_down();
+            sampler.reconcile();
         }
         begun
     };
@@ -77,31 +77,31 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
     const TRIES: usize = 10;
     // A thread that the session does not profile may be blamed for a wait for the GVL.
     if matches!(config.threads, Threads::Current) && !config.measures.wall {
-        return vm::threads::only_current(ruby, Names::Unwanted);
+        return vm::threads::only_current(ruby, Names::Omitted);
     }
     for last in (0..TRIES).rev() {
         let (next_id, exits) = (threads::next_id(), threads::recent_exits::count());
         let is_known = |object| threads::live().any(|state| state.object() == object);
-        let mut found = vm::threads::begun(ruby, is_known)?;
+        let mut found = vm::threads::list_started(ruby, is_known)?;
         let (ended, complete) = threads::recent_exits::since(exits);
         if !complete && last > 0 {
             continue;
         }
         found.list.retain(|it| !ended.contains(&it.object));
         let alive: Vec<u64> = found.list.iter().map(|it| it.object).collect();
-        thread_hooks::bury_all_but(&alive, next_id);
+        thread_hooks::retire_all_but(&alive, next_id);
         return Ok(found);
     }
-    vm::threads::only_current(ruby, Names::Unwanted)
+    vm::threads::only_current(ruby, Names::Omitted)
 }
 
 /// Has a session with a scope profile the calling thread too, from now on.
 pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
-    let me = vm::threads::current(ruby, Names::Unwanted)?;
-    labels::settle_own(ruby)?;
+    let me = vm::threads::current(ruby, Names::Omitted)?;
+    labels::adopt_inherited(ruby)?;
     let mut sampler = enter();
-    let Some(now) = meet(hub, &me) else { return Ok(()) };
+    let Some(now) = register_thread(hub, &me) else { return Ok(()) };
     let Some(active) = sampler.find(session) else { return Ok(()) };
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
         threads.push(now.thread);
@@ -112,7 +112,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 }
 
 /// Registers a thread, with its labels. Nothing if it has ended, or the registry is full.
-fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
+fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
     if thread.current && !threads::hooked() {
         threads::current(); // retires the thread that was on this native thread before
@@ -127,15 +127,15 @@ fn meet(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     };
     if thread.current {
         state.reported.store(true, Ordering::Relaxed);
-        threads::remember_own(state);
+        threads::store_native(state);
     }
-    wait::follow(state);
+    wait::tag_thread(state);
     labels::refresh(hub, state, thread);
     Some(state.now(cpu_ns))
 }
 
 impl Sampler {
-    fn ready(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
+    fn check_startable(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
         if config.measures.heap && !allocation::has_table() {
             return Err(Refusal::NoMemory);
         }
@@ -145,7 +145,7 @@ impl Sampler {
         let first = !self.sessions.iter().any(|it| it.measures.timed());
         if first && self.starting == 0 {
             self.engine = config.engine;
-        } else if self.engine != config.engine && config.engine_asked {
+        } else if self.engine != config.engine && config.engine_requested {
             return Err(Refusal::EngineTaken(self.engine));
         }
         if config.measures.wall && !HOOKS && self.engine == Engine::Safepoint {
@@ -174,14 +174,14 @@ impl Sampler {
             sigprof::Owner::Nobody => sigprof::install(handler::on_sigprof),
             sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
         }
-        let wanted = |it: &RubyThread| match &config.threads {
+        let selected = |it: &RubyThread| match &config.threads {
             Threads::All => true,
             Threads::Current => it.current,
             Threads::These(objects) => objects.contains(&it.object),
         };
         let mut found = Vec::new();
-        for thread in all.iter().filter(|it| config.measures.wall || wanted(it)) {
-            if let Some(now) = meet(hub, thread).filter(|_| wanted(thread)) {
+        for thread in all.iter().filter(|it| config.measures.wall || selected(it)) {
+            if let Some(now) = register_thread(hub, thread).filter(|_| selected(thread)) {
                 found.push(now);
             }
         }
@@ -191,7 +191,7 @@ impl Sampler {
         let threads = match config.threads {
             Threads::All => {
                 // These include the threads that started while Ruby listed its threads.
-                found = now();
+                found = thread_readings();
                 None
             }
             _ => Some(found.iter().map(|it| it.thread).collect()),
@@ -208,7 +208,7 @@ impl Sampler {
             fibers: config.fibers,
             timeline: config.timeline,
         };
-        let looks_at_labels = !spec.is_whole();
+        let is_selective = !spec.is_unrestricted();
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
                 config.depth
@@ -217,26 +217,27 @@ impl Sampler {
             },
             Ordering::Relaxed,
         );
-        let sees_all = threads.is_none() && !looks_at_labels;
+        let covers_process = threads.is_none() && !is_selective;
         // SAFETY: sessions start with the GVL held.
-        let vm_objects = (sees_all && measures.objects()).then(|| unsafe { vm::allocations::made_so_far() });
+        let vm_objects =
+            (covers_process && measures.objects()).then(|| unsafe { vm::allocations::total_allocated() });
         // Objects allocated up to here are not of this session, nor are the Symbols that the first such count allocates.
-        allocation::settle();
-        let process_cpu_ns = (sees_all && measures.cpu).then(clock::process_cpu_ns);
+        allocation::flush();
+        let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
         let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
         let id = hub.open(spec, &Registry, start.monotonic_ns, &found);
         self.sessions.push(Active {
             id,
             threads,
             scope: bounds.scope,
-            looks_at_labels,
+            is_selective,
             fibers: config.fibers,
             measures,
             timeline: config.timeline,
             interval_ns: config.interval_ns,
             every: config.every,
             no_objects: None,
-            unfollowed: 0,
+            untracked: 0,
             paused: false,
             bound_to: bounds.block.then(native_thread::cached_native_id),
             start,
@@ -244,10 +245,10 @@ impl Sampler {
             markers: Vec::new(),
             markers_refused: 0,
         });
-        if looks_at_labels {
+        if is_selective {
             labels::views(true);
         }
-        threads::look_again();
+        threads::repoll_all();
         self.wake();
         let armed = self.apply_timers().or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
@@ -257,14 +258,14 @@ impl Sampler {
             self.remove(id);
             return Err(Refusal::NoTimer(errno));
         }
-        self.look_at_objects();
+        self.apply_object_demand();
         Ok(id)
     }
 
     /// Falls back to the timer of the process where the kernel gives no timer for a thread, and to the ticker where it
     /// gives no counter.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
-        if config.engine_asked || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
+        if config.engine_requested || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
             return Err(errno);
         }
         self.engine = match self.engine {

@@ -33,13 +33,13 @@ impl Sampler {
         for session in &mut self.sessions {
             session.bound_to = session.bound_to.map(|_| native_thread::native_id());
             let Some(ids) = &mut session.threads else { continue };
-            let looked_at = before.is_some_and(|before| ids.contains(&before));
-            *ids = me.filter(|_| looked_at).into_iter().collect();
+            let profiled = before.is_some_and(|before| ids.contains(&before));
+            *ids = me.filter(|_| profiled).into_iter().collect();
         }
     }
 
     /// Continues the sessions in a forked child, with a collector and timers of the child's own.
-    pub(crate) fn go_on(&mut self, hub: &'static Hub) {
+    pub(crate) fn continue_sessions(&mut self, hub: &'static Hub) {
         let start = Start::now(hub);
         for session in &mut self.sessions {
             // A new process has used no CPU time.
@@ -49,7 +49,7 @@ impl Sampler {
             session.markers_refused = 0;
         }
         if self.sessions.is_empty() {
-            return self.settle_down();
+            return self.reconcile();
         }
         if self.collector(hub).is_err() || self.apply_timers().is_err() {
             // A child that gets no thread or no timer reports its time, but no stacks.

@@ -7,7 +7,7 @@ use magnus::{Error, Ruby};
 use crate::engine::progress;
 use crate::engine::{self, ticker};
 use crate::sampler::fork::enter;
-use crate::sampler::settle::{give_up, quiet};
+use crate::sampler::reconcile::{give_up, stop_ticks};
 use crate::sampler::state::lock;
 use crate::sys::sigprof;
 use crate::vm;
@@ -29,7 +29,7 @@ fn in_exec() -> MutexGuard<'static, Vec<u64>> {
 ///
 /// 1. `engine::halt`: no engine can be armed any more, whatever other Ruby threads do meanwhile (begin, or start or stop a
 ///    session). They may get a turn before the system call.
-/// 2. `quiet`: all timers and counters are ended. The kernel waits for a counter's signal that is on its way before it closes
+/// 2. `stop_ticks`: all timers and counters are ended. The kernel waits for a counter's signal that is on its way before it closes
 ///    the counter. It delivers a signal for this thread at the end of that system call at the latest. At exec it discards
 ///    the signals of POSIX timers, but it recognizes them by the data that they carry. They lose that data where the quota
 ///    of pending signals is used up (`ulimit -i`).
@@ -55,7 +55,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
         in_exec.push(me);
     }
     engine::halt(true);
-    quiet();
+    stop_ticks();
     ticker::wait_for_round();
     if sigprof::owner() == sigprof::Owner::Us {
         while progress::take_pending() {}
@@ -94,8 +94,8 @@ pub(crate) fn rearm_after_exec() {
         !in_exec.is_empty()
     };
     engine::halt(others);
-    let looking = sampler.sessions.iter().any(|it| it.given_up.is_none());
-    if looking && !others {
+    let any_active = sampler.sessions.iter().any(|it| it.given_up.is_none());
+    if any_active && !others {
         // A thread that gets no timer is counted, and the others go on.
         let _ = sampler.apply_timers();
         sampler.wake();

@@ -28,7 +28,7 @@ use crate::vm::jobs::Job;
 static PENDING: AtomicBool = AtomicBool::new(false);
 
 /// The job that continues the sessions of a forked child.
-pub(crate) static GO_ON: Job = Job::new(go_on);
+pub(crate) static CONTINUE_SESSIONS: Job = Job::new(continue_sessions);
 
 /// The id of this process; 0 until it is read.
 static PID: AtomicU32 = AtomicU32::new(0);
@@ -59,7 +59,7 @@ pub(crate) fn install() {
 unsafe extern "C" fn before() {
     let sampler = lock();
     let drain = CAPTURE.hub().map(|hub| hub.before_fork());
-    let held = Held { sampler, drain, me: threads::mine(), native_id: native_thread::native_id() };
+    let held = Held { sampler, drain, me: threads::find_native(), native_id: native_thread::native_id() };
     // SAFETY: only the forking thread is here.
     unsafe { *FORKING.0.get() = Some(held) };
 }
@@ -85,7 +85,7 @@ unsafe extern "C" fn in_child() {
     let me = threads::start_over(held.me);
     timers::forget_timers();
     ticker::forget();
-    wait::keep_hooks();
+    wait::inherit_hooks();
     allocation::start_over();
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
@@ -103,12 +103,12 @@ unsafe extern "C" fn in_child() {
     if !held.sampler.sessions.is_empty() || !orphans.is_empty() || threads::hooked() {
         PENDING.store(true, Ordering::Relaxed);
         // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
-        unsafe { GO_ON.trigger() };
+        unsafe { CONTINUE_SESSIONS.trigger() };
     }
 }
 
-unsafe extern "C" fn go_on(_data: *mut std::ffi::c_void) {
-    catch_up();
+unsafe extern "C" fn continue_sessions(_data: *mut std::ffi::c_void) {
+    continue_after_fork();
 }
 
 /// The id of this process, read once: libc no longer caches it, and a session is short. Valid only after [`install`].
@@ -127,13 +127,13 @@ pub(crate) fn pid() -> u32 {
 pub(crate) fn enter() -> MutexGuard<'static, Sampler> {
     let mut sampler = lock();
     if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
-        sampler.go_on(hub);
+        sampler.continue_sessions(hub);
     }
     sampler
 }
 
 /// Continues the sessions of a forked child now, for calls that read what is captured before they lock. Needs the GVL.
-pub(crate) fn catch_up() {
+pub(crate) fn continue_after_fork() {
     if PENDING.load(Ordering::Relaxed) {
         drop(enter());
     }

@@ -17,27 +17,27 @@ use profiler_core::session::engine::Engine;
 impl Sampler {
     /// Settles down after `ended`, and changes as little as possible if it was the session of a request and no other runs.
     /// Hooks on waits and on objects are not free, and other engines have no timers that could be paused.
-    pub(super) fn settle_after(&mut self, ended: &Active) {
-        let last_of_requests = ended.scope.is_some() && self.lingers();
+    pub(super) fn reconcile_after(&mut self, ended: &Active) {
+        let last_of_requests = ended.scope.is_some() && self.is_idle();
         let of_cpu = !ended.measures.wall && !ended.measures.objects() && !wait::on_gvl_hooked();
         if last_of_requests && of_cpu && self.engine == Engine::ThreadTimer {
             CAPTURE.enabled.store(false, Ordering::Release);
             timers::pause_all();
         } else {
-            self.settle_down();
+            self.reconcile();
         }
     }
 
     /// Whether idle resources are still held.
-    pub(super) fn lingers(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.sessions.is_empty() && self.starting == 0 && threads::hooked()
     }
 }
 
 /// Releases the idle resources, as no request is expected any more. Needs the GVL, and must not run inside a hook.
-pub(crate) fn let_go() {
+pub(crate) fn release_idle() {
     let mut sampler = lock();
-    if sampler.lingers() {
-        sampler.settle_down();
+    if sampler.is_idle() {
+        sampler.reconcile();
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use profiler_core::pipeline::hub::Hub;
 
 use crate::capture::{allocation, handler};
-use crate::sampler::settle::quiet;
+use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::{fork, mark, running, thread_hooks};
 use crate::shared::CAPTURE;
 use crate::vm::events::exit_hook;
@@ -13,7 +13,7 @@ use crate::{labels, vm};
 
 /// 512 KiB: some 1,100 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
-static PREPARED: AtomicBool = AtomicBool::new(false);
+static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// The hub, which the first call creates. Needs the GVL.
 pub(super) fn prepare() -> &'static Hub {
@@ -21,7 +21,7 @@ pub(super) fn prepare() -> &'static Hub {
         return hub;
     }
     let hub: &'static Hub = Box::leak(Box::new(Hub::new(RING_WORDS)));
-    CAPTURE.give_hub(hub);
+    CAPTURE.set_hub(hub);
     hub
 }
 
@@ -29,17 +29,17 @@ pub(super) fn prepare() -> &'static Hub {
 ///
 /// # Safety
 /// The caller holds the GVL.
-pub(super) unsafe fn install_for_good() {
-    if PREPARED.swap(true, Ordering::Relaxed) {
+pub(super) unsafe fn install_once() {
+    if INSTALLED.swap(true, Ordering::Relaxed) {
         return;
     }
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
         vm::root::install(mark::mark, mark::compact);
         handler::AT_SAFEPOINT.register();
-        vm::gc::learn();
-        fork::GO_ON.register();
-        CAPTURE.give_resync(&labels::RESYNC);
+        vm::gc::load_symbols();
+        fork::CONTINUE_SESSIONS.register();
+        CAPTURE.set_resync_job(&labels::RESYNC);
         running::DISCARD_ABANDONED.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
@@ -51,6 +51,6 @@ pub(super) unsafe fn install_for_good() {
 
 // The VM shuts down: from here on its functions must not be called.
 exit_hook!(at_vm_exit, {
-    quiet();
+    stop_ticks();
     allocation::end();
 });

@@ -13,25 +13,25 @@ mod idle;
 mod install;
 mod mark;
 mod readings;
+mod reconcile;
 mod refusal;
 mod running;
-mod settle;
+mod session_result;
 mod state;
-mod taken;
 mod thread_hooks;
 pub(crate) mod timers;
 
 pub(crate) use begin::{join, start};
 pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
-pub(crate) use idle::let_go;
+pub(crate) use idle::release_idle;
+pub(crate) use reconcile::{collector_failed, give_up};
 pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, discard, give_up_objects, is_paused, is_running, mark, named, pause, resume, rotate,
-    snapshot, stop,
+    abandon, any, discard, give_up_objects, is_paused, is_running, mark, pause, result_threads, resume,
+    rotate, snapshot, stop,
 };
-pub(crate) use settle::{collector_failed, give_up};
+pub(crate) use session_result::SessionResult;
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
-pub(crate) use taken::Taken;

@@ -43,7 +43,7 @@ impl Start {
         Self {
             process_cpu_ns: self.process_cpu_ns.map(|_| clock::process_cpu_ns()),
             // SAFETY: the GVL is held.
-            vm_objects: self.vm_objects.map(|_| unsafe { vm::allocations::made_so_far() }),
+            vm_objects: self.vm_objects.map(|_| unsafe { vm::allocations::total_allocated() }),
             ..*now
         }
     }

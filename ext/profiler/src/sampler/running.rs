@@ -15,8 +15,8 @@ use crate::capture::{allocation, wait};
 use crate::sampler::active::Active;
 use crate::sampler::fork::enter;
 use crate::sampler::readings::Start;
-use crate::sampler::settle::quiet;
-use crate::sampler::taken::Taken;
+use crate::sampler::reconcile::stop_ticks;
+use crate::sampler::session_result::SessionResult;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry};
@@ -26,44 +26,44 @@ use crate::vm::threads::{Names, RubyThread};
 use profiler_core::session::engine::Engine;
 
 /// Stops a session and takes its result. `named` are the threads as Ruby lists them.
-pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
     let mut active = sampler.remove(session)?;
     active.record_open_waits(hub, named);
-    active.look_at_heap(hub);
-    let lives = active.lives(named);
+    active.record_live_objects(hub);
+    let lives = active.thread_lives(named);
     if sampler.sessions.is_empty() {
-        quiet();
+        stop_ticks();
     }
     let engine = sampler.engine;
-    let closed = hub.close(session, &Registry, &lives);
-    sampler.settle_down();
-    Some(active.taken(closed?, engine, hub))
+    let unresolved = hub.close(session, &Registry, &lives);
+    sampler.reconcile();
+    Some(active.result(unresolved?, engine, hub))
 }
 
 /// Takes the result of a session so far.
-pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
-    active.look_at_heap(hub);
-    let closed = hub.snapshot(session, &Registry, &active.lives(named))?;
-    Some(active.taken(closed, engine, hub))
+    active.record_live_objects(hub);
+    let unresolved = hub.snapshot(session, &Registry, &active.thread_lives(named))?;
+    Some(active.result(unresolved, engine, hub))
 }
 
 /// Takes the result of a session since its start or its last rotation. It goes on from the same clocks.
-pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<Taken> {
+pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
-    active.look_at_heap(hub);
-    let closed = hub.rotate(session, &Registry, &active.lives(named), clock::monotonic_ns())?;
-    let taken = active.taken(closed, engine, hub);
+    active.record_live_objects(hub);
+    let unresolved = hub.rotate(session, &Registry, &active.thread_lives(named), clock::monotonic_ns())?;
+    let taken = active.result(unresolved, engine, hub);
     active.start = active.start.next(&taken.end);
     active.markers.clear();
     active.markers_refused = 0;
@@ -76,7 +76,7 @@ impl Active {
         if !self.measures.wall || self.paused {
             return;
         }
-        for state in threads::live().filter(|it| it.walls.is_blocked() && self.looks_at(it.id())) {
+        for state in threads::live().filter(|it| it.walls.is_blocked() && self.profiles(it.id())) {
             if named.iter().any(|it| it.object == state.object()) {
                 // SAFETY: Ruby has just listed the thread as alive, and the GVL was not let go of since.
                 unsafe { wait::record_open(hub, state) };
@@ -86,24 +86,24 @@ impl Active {
     }
 
     /// Flushes the objects that were allocated up to here, and notes which of them are live.
-    fn look_at_heap(&mut self, hub: &Hub) {
-        allocation::settle();
+    fn record_live_objects(&mut self, hub: &Hub) {
+        allocation::flush();
         if self.measures.heap && self.no_objects.is_none() {
-            let (alive, refused) = allocation::alive();
-            self.unfollowed = refused;
-            hub.note_live(self.id, &Registry, &alive, vm::allocations::collections());
+            let (live, refused) = allocation::live_objects();
+            self.untracked = refused;
+            hub.note_live(self.id, &Registry, &live, vm::allocations::collections());
         }
     }
 
-    fn taken(&self, closed: Unresolved, engine: Engine, hub: &Hub) -> Taken {
-        Taken {
-            closed,
+    fn result(&self, unresolved: Unresolved, engine: Engine, hub: &Hub) -> SessionResult {
+        SessionResult {
+            unresolved,
             start: self.start,
             end: Start::now(hub),
             engine,
             given_up: self.given_up,
             no_objects: self.no_objects,
-            unfollowed: self.unfollowed,
+            untracked: self.untracked,
             // Its epoch goes on until it is resolved.
             labels_refused: hub.labels_refused(),
             stacks_refused: hub.stacks_refused(),
@@ -113,7 +113,7 @@ impl Active {
     }
 }
 
-impl Taken {
+impl SessionResult {
     /// The fate and the cost of the ticks, from the session's start to its end. Where the session covers the whole process,
     /// `unseen_cpu_ns` is all CPU time that the process used besides our own threads.
     pub(crate) fn cost(&self) -> Stats {
@@ -127,7 +127,7 @@ impl Taken {
             unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
             vm_objects: start.vm_objects.map_or(0, |then| {
                 // SAFETY: a session that is taken is taken with the GVL, and nothing of Ruby has run since.
-                unsafe { vm::allocations::made_so_far() }.saturating_sub(then)
+                unsafe { vm::allocations::total_allocated() }.saturating_sub(then)
             }),
             ..Stats::default()
         }
@@ -151,8 +151,10 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };
-    let looks = |it: &&mut Active| !it.paused && it.looks_at(me) && it.scope.is_none_or(|its| its == scope);
-    for session in sampler.sessions.iter_mut().filter(looks) {
+    let is_concerned = |it: &&mut Active| {
+        !it.paused && it.profiles(me) && it.scope.is_none_or(|own_scope| own_scope == scope)
+    };
+    for session in sampler.sessions.iter_mut().filter(is_concerned) {
         if session.markers.len() >= MAX_MARKERS {
             session.markers_refused += 1;
             continue;
@@ -193,9 +195,9 @@ unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = enter();
     if let (Some(active), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
-        allocation::settle();
+        allocation::flush();
         hub.discard(session);
-        sampler.settle_after(&active);
+        sampler.reconcile_after(&active);
     }
 }
 
@@ -207,12 +209,12 @@ pub(crate) fn pause(session: SessionId) {
     // Readings of the whole process would include the pause.
     active.start.process_cpu_ns = None;
     active.start.vm_objects = None;
-    allocation::settle();
-    let lives = active.lives(&[]);
+    allocation::flush();
+    let lives = active.thread_lives(&[]);
     if let Some(hub) = CAPTURE.hub() {
         hub.pause(session, &Registry, &lives);
     }
-    sampler.settle_down();
+    sampler.reconcile();
 }
 
 /// Resumes the session. The error is the reason why it cannot, if it was given up.
@@ -223,12 +225,12 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
         return Err(why);
     }
     active.paused = false;
-    threads::look_again();
-    allocation::settle();
+    threads::repoll_all();
+    allocation::flush();
     if let Some(hub) = CAPTURE.hub() {
-        hub.resume(session, &Registry, clock::monotonic_ns(), &now());
+        hub.resume(session, &Registry, clock::monotonic_ns(), &thread_readings());
     }
-    sampler.settle_down();
+    sampler.reconcile();
     Ok(())
 }
 
@@ -254,12 +256,12 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
     let Some(hub) = CAPTURE.hub() else { return };
     for session in sampler.sessions.iter_mut().filter(|it| it.no_objects.is_none()) {
         if session.measures.heap || session.measures.objects() && !heap_alone {
-            session.look_at_heap(hub);
+            session.record_live_objects(hub);
             session.no_objects = Some(why);
             session.start.vm_objects = None;
         }
     }
-    sampler.look_at_objects();
+    sampler.apply_object_demand();
 }
 
 /// Holds the collector while a session runs, or lets it run again.
@@ -275,18 +277,18 @@ pub(crate) fn hold_collector(hold: bool) {
 }
 
 /// The threads that a session's result may name, as Ruby lists them with their names.
-pub(crate) fn named(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
-    let own = threads::own().map(|state| state.id());
+pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
+    let own = threads::current_native_cached().map(|state| state.id());
     let is_own = |id: &ThreadId| Some(*id) == own;
-    let speaks_of_own_only =
+    let names_only_caller =
         |it: &mut Active| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
-    if enter().find(session).is_some_and(speaks_of_own_only) {
-        return vm::threads::only_current(ruby, Names::Wanted);
+    if enter().find(session).is_some_and(names_only_caller) {
+        return vm::threads::only_current(ruby, Names::Included);
     }
-    vm::threads::list(ruby, Names::Wanted)
+    vm::threads::list(ruby, Names::Included)
 }
 
 /// The live threads, with their clocks and labels.
-pub(super) fn now() -> Vec<ThreadNow> {
+pub(super) fn thread_readings() -> Vec<ThreadNow> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }

@@ -24,26 +24,26 @@ use crate::vm::events::thread_hook;
 ///
 /// # Errors
 /// The exception that Ruby raises while it lists its threads. Nothing has changed then.
-pub(crate) fn look_at_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
+pub(crate) fn prepare_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
     if threads::hooked() {
         return Ok(());
     }
     if threads::live().next().is_some() && !vm::process::shares_native_threads() {
         let next_id = threads::next_id();
         let alive = vm::threads::identities(ruby)?;
-        bury_all_but(&alive, next_id);
+        retire_all_but(&alive, next_id);
     }
     if timed {
         threads::set_hooked(true);
         // SAFETY: sessions start with the GVL held, and never from within a hook.
-        unsafe { vm::events::on_threads(on_thread) };
+        unsafe { vm::events::hook_threads(on_thread) };
     }
     Ok(())
 }
 
 /// Retires the threads that are not in `alive`, a list that was requested from Ruby when ids had come to `next_id`. Threads
 /// that started while Ruby answered are younger, and stay.
-pub(crate) fn bury_all_but(alive: &[u64], next_id: u32) {
+pub(crate) fn retire_all_but(alive: &[u64], next_id: u32) {
     if vm::process::shares_native_threads() {
         return;
     }
@@ -57,13 +57,13 @@ pub(crate) fn hooks_off() {
     timers::keep_for_new_threads(ThreadPlan::default());
     if threads::set_hooked(false) {
         // SAFETY: sessions stop with the GVL held, and never from within a hook.
-        unsafe { vm::events::off(on_thread) };
+        unsafe { vm::events::unhook(on_thread) };
     }
 }
 
 /// Has the registry call us when it meets a thread that no hook reported, and when such a thread exits.
 pub(super) fn watch_registry() {
-    threads::call_when(Lifecycle { begins: thread_begins, ends: end });
+    threads::set_lifecycle(Lifecycle { begins: thread_begins, ends: end });
     threads::call_at_native_end(native_thread_ends);
 }
 
@@ -79,7 +79,7 @@ thread_hook!(on_thread, |event, thread| {
 
 fn thread_begins(thread: u64) {
     let cpu_ns = clock::thread_cpu_ns();
-    let here = threads::mine();
+    let here = threads::find_native();
     if here.is_some() && vm::process::shares_native_threads() {
         return; // there the native threads are profiled
     }
@@ -90,7 +90,7 @@ fn thread_begins(thread: u64) {
     let me = threads::register(thread, native_thread::native_id(), native_thread::pthread_self(), cpu_ns);
     let armed = me.is_some_and(|state| {
         state.reported.store(true, Ordering::Relaxed);
-        threads::remember_own(state);
+        threads::store_native(state);
         threads::keep_name(state);
         // SAFETY: the VM calls this first of all on a thread that begins, with the GVL. A thread is met later only while no
         // session measures time, and then this does nothing.
@@ -104,7 +104,7 @@ fn thread_begins(thread: u64) {
 
 fn thread_ends() {
     // A native thread that goes on to other Ruby threads ends when libc reports its exit.
-    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::mine()) {
+    if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::find_native()) {
         end(state);
     }
 }
@@ -115,7 +115,7 @@ fn end(state: &ThreadState) {
 }
 
 fn close(state: &ThreadState, cpu_ns: u64) {
-    state.refine_no_more();
+    state.close_upgrades();
     disarm(state);
     threads::retire(state, cpu_ns);
 }

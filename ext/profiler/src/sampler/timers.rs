@@ -57,10 +57,10 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
 fn apply_to(state: &'static ThreadState, plan: &Plan<'_>, any_ticks: bool) -> Result<(), i32> {
     let ThreadPlan { interval_ns, cpu, .. } = plan.of_thread(state.id());
     let own_timer = plan.has_thread_timers();
-    state.cpu_wanted.store(cpu, Ordering::Relaxed);
-    let has_what_it_needs = has_timer(state) == (interval_ns > 0 && own_timer);
+    state.measures_cpu.store(cpu, Ordering::Relaxed);
+    let has_right_timer = has_timer(state) == (interval_ns > 0 && own_timer);
     let before_ns = state.interval_ns.swap(interval_ns, Ordering::Relaxed);
-    if before_ns == interval_ns && has_what_it_needs {
+    if before_ns == interval_ns && has_right_timer {
         return Ok(());
     }
     if own_timer && interval_ns == 0 && any_ticks && !perf::is_armed(state) {
@@ -74,7 +74,7 @@ fn apply_to(state: &'static ThreadState, plan: &Plan<'_>, any_ticks: bool) -> Re
         return Ok(());
     }
     let armed = arm(state, interval_ns);
-    if armed.is_err() && is_gone(state) {
+    if armed.is_err() && has_exited(state) {
         threads::retire(state, threads::cpu_ns(state));
         return Ok(());
     }
@@ -88,14 +88,14 @@ fn apply_to(state: &'static ThreadState, plan: &Plan<'_>, any_ticks: bool) -> Re
 fn measure_walls(plan: &Plan<'_>) {
     let measured = plan.measures_walls();
     for state in threads::live() {
-        if state.sampled.is_on() && is_gone(state) {
+        if state.sampled.is_on() && has_exited(state) {
             threads::retire(state, threads::cpu_ns(state));
             continue;
         }
         let here = state.pthread.load(Ordering::Relaxed) == native_thread::pthread_self();
         if HOOKS && measured && here {
-            wait::follow(state); // in a forked child its state is another one
-            gvl_holder::pass_to(state);
+            wait::tag_thread(state); // in a forked child its state is another one
+            gvl_holder::set_holder(state);
         }
         match plan.of_thread(state.id()).wall_interval_ns {
             0 => state.walls_off(),
@@ -127,7 +127,7 @@ pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
 pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
     let ThreadPlan { interval_ns, cpu, .. } = of_new_threads();
     state.interval_ns.store(interval_ns, Ordering::Relaxed);
-    state.cpu_wanted.store(cpu, Ordering::Relaxed);
+    state.measures_cpu.store(cpu, Ordering::Relaxed);
     if !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0 {
         return Ok(());
     }
@@ -140,7 +140,7 @@ pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
 }
 
 /// Whether the native thread has ended unreported: Ruby 3.1 can leave out the end of a thread that started before the hooks.
-fn is_gone(state: &ThreadState) -> bool {
+fn has_exited(state: &ThreadState) -> bool {
     clock::cpu_ns_of(state.native_id()).is_none()
 }
 
@@ -175,19 +175,19 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
 
 /// Gives counters to the threads that have had a timer for a while. The collector calls this now and then. The result says
 /// how soon to call it again.
-pub(crate) fn refine() -> Duration {
+pub(crate) fn upgrade_timers() -> Duration {
     /// The age at which a timer is replaced. A counter costs a percent of that.
     const WHILE_NS: u64 = 5_000_000;
     /// The pause while some threads have to wait for their counters.
     const SOON: Duration = Duration::from_millis(5);
     /// The pause otherwise: the collector is not notified of threads that start.
-    const BORN: Duration = Duration::from_millis(25);
+    const LONG: Duration = Duration::from_millis(25);
     if !PERF.load(Ordering::Relaxed) {
         return Duration::MAX;
     }
     // Held, so that no session starts or stops meanwhile, and no process forks.
     let Some(_sampler) = try_lock() else { return SOON };
-    let (mut again, mut room) = (BORN, true);
+    let (mut next_pause, mut has_descriptors) = (LONG, true);
     let now_ns = clock::monotonic_ns();
     for state in threads::live().filter(|it| it.timer.is_there()) {
         let interval_ns = state.interval_ns.load(Ordering::Relaxed);
@@ -195,23 +195,23 @@ pub(crate) fn refine() -> Duration {
             continue;
         }
         if now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed)) < WHILE_NS {
-            again = SOON;
+            next_pause = SOON;
             continue;
         }
-        if !room {
+        if !has_descriptors {
             continue;
         }
-        state.refine(|| {
+        state.upgrade(|| {
             let armed = if state.is_live() { perf::arm(state, interval_ns) } else { Err(libc::ESRCH) };
-            room = armed != Err(libc::EMFILE);
+            has_descriptors = armed != Err(libc::EMFILE);
             if armed.is_ok() {
                 thread_timer::disarm(state);
             }
             // Without a descriptor to spare the thread keeps its timer, and is tried again later.
-            armed.is_ok() || !room
+            armed.is_ok() || !has_descriptors
         });
     }
-    again
+    next_pause
 }
 
 /// Ends timers that were kept for long enough. While sessions profile other threads, one that is no longer profiled keeps its
@@ -237,7 +237,7 @@ pub(crate) fn pause_all() {
     let now_ns = clock::monotonic_ns();
     for state in threads::live() {
         state.interval_ns.store(0, Ordering::Relaxed);
-        state.cpu_wanted.store(false, Ordering::Relaxed);
+        state.measures_cpu.store(false, Ordering::Relaxed);
         state.armed_ns.store(now_ns, Ordering::Relaxed);
         thread_timer::pause(state);
     }

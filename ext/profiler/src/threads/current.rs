@@ -23,7 +23,7 @@ pub(crate) fn call_at_native_end(at_end: unsafe extern "C" fn(*mut std::ffi::c_v
 }
 
 /// Notes that `state` is that of the native thread that we are on.
-pub(crate) fn remember_own(state: &'static ThreadState) {
+pub(crate) fn store_native(state: &'static ThreadState) {
     if let Some(key) = KEY.get() {
         // SAFETY: the key was made; the value is an address that stays good.
         unsafe { libc::pthread_setspecific(*key, std::ptr::from_ref(state).cast()) };
@@ -34,29 +34,29 @@ pub(crate) fn remember_own(state: &'static ThreadState) {
 ///
 /// # Signal safety
 /// Reads, and asks the kernel who we are where the thread has not said so itself.
-pub(crate) fn here() -> Option<&'static ThreadState> {
-    known().or_else(mine)
+pub(crate) fn current_native() -> Option<&'static ThreadState> {
+    stored_native().or_else(find_native)
 }
 
-fn known() -> Option<&'static ThreadState> {
+fn stored_native() -> Option<&'static ThreadState> {
     // SAFETY: the key was made. A key among the first 32 is a plain read in glibc.
     let state = KEY.get().and_then(|key| at(unsafe { libc::pthread_getspecific(*key) } as usize));
     state.filter(|it| it.is_live() && it.pthread.load(Relaxed) == native_thread::pthread_self())
 }
 
 /// The live state of the native thread that we are on; quick from the second time on. Not for handlers.
-pub(crate) fn own() -> Option<&'static ThreadState> {
-    known().or_else(|| {
-        let state = mine()?;
+pub(crate) fn current_native_cached() -> Option<&'static ThreadState> {
+    stored_native().or_else(|| {
+        let state = find_native()?;
         state.pthread.store(native_thread::pthread_self(), Relaxed);
-        remember_own(state);
+        store_native(state);
         Some(state)
     })
 }
 
 /// The live state of the native thread that we are on. Asks the kernel who that is, since a thread
 /// that was registered by another has not said so itself before its first tick.
-pub(crate) fn mine() -> Option<&'static ThreadState> {
+pub(crate) fn find_native() -> Option<&'static ThreadState> {
     let me = native_thread::native_id();
     live().find(|state| state.native_id() == me)
 }
@@ -79,13 +79,13 @@ pub(crate) struct Lifecycle {
 static LIFECYCLE: OnceLock<Lifecycle> = OnceLock::new();
 
 /// Installs the calls of [`Lifecycle`], once for the process.
-pub(crate) fn call_when(lifecycle: Lifecycle) {
+pub(crate) fn set_lifecycle(lifecycle: Lifecycle) {
     LIFECYCLE.get_or_init(|| lifecycle);
 }
 
 /// Ends the calling thread, whose state this is: Ruby reports an exception that ends a thread after its hook was
 /// called, and a session that began meanwhile has registered it again.
-pub(crate) fn exits(state: &ThreadState) {
+pub(crate) fn end_current(state: &ThreadState) {
     if let Some(lifecycle) = LIFECYCLE.get() {
         (lifecycle.ends)(state);
     }
@@ -118,7 +118,7 @@ pub(crate) fn current() -> Option<&'static ThreadState> {
         Some(last) => last,
     };
     if !hooked() {
-        meet_untold(state);
+        note_unreported(state);
     }
     Some(state)
 }
@@ -127,21 +127,21 @@ pub(crate) fn current() -> Option<&'static ThreadState> {
 fn find_current(thread: u64) -> Option<&'static ThreadState> {
     let is_current =
         |it: &&ThreadState| hooked() || it.object() == thread || vm::process::shares_native_threads();
-    let known = own().filter(is_current);
+    let known = current_native_cached().filter(is_current);
     if let (None, false, Some(lifecycle)) = (known, hooked(), LIFECYCLE.get()) {
         (lifecycle.begins)(thread);
     }
-    let found = known.or_else(own)?;
+    let found = known.or_else(current_native_cached)?;
     LAST.store(std::ptr::from_ref(found).cast_mut(), Relaxed);
     Some(found)
 }
 
 /// Notes that the calling thread was met, as no hook will report its exit. Keeps its name now and then: a thread gets one when it
 /// has begun. libc may not report its exit either, as Ruby 3.1 goes on with the native thread.
-pub(crate) fn meet_untold(state: &ThreadState) {
-    let met = state.met.load(Relaxed).saturating_add(1);
-    state.met.store(met, Relaxed);
-    if met.is_power_of_two() {
+pub(crate) fn note_unreported(state: &ThreadState) {
+    let sightings = state.sightings.load(Relaxed).saturating_add(1);
+    state.sightings.store(sightings, Relaxed);
+    if sightings.is_power_of_two() {
         keep_name(state);
     }
 }

@@ -31,14 +31,14 @@ mod slab;
 mod state;
 mod walls;
 pub(crate) use current::{
-    call_at_native_end, call_when, current, exits, here, hooked, keep_name, mine, own, remember_own,
-    set_hooked, Lifecycle,
+    call_at_native_end, current, current_native, current_native_cached, end_current, find_native, hooked,
+    keep_name, set_hooked, set_lifecycle, store_native, Lifecycle,
 };
 #[cfg(feature = "testing")]
 pub(crate) use slab::in_use;
 pub(crate) use slab::{at, handler_ns, live};
 pub(crate) use state::{cpu_ns, ThreadState};
-pub(crate) use walls::look_again;
+pub(crate) use walls::repoll_all;
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
 
@@ -72,15 +72,15 @@ pub(crate) fn register(
     state.native_id.store(native_id, Relaxed);
     state.reported.store(false, Relaxed);
     state.pthread.store(pthread, Relaxed);
-    state.born_cpu_ns.store(cpu_ns, Relaxed);
+    state.start_cpu_ns.store(cpu_ns, Relaxed);
     posix_timer::delete(state.timer.take()); // of the life before, had it been armed just as its thread ended
     state.perf.store(0, Relaxed);
-    state.reset_refining();
+    state.reset_upgrade();
     state.interval_ns.store(0, Relaxed);
-    state.cpu_wanted.store(false, Relaxed);
+    state.measures_cpu.store(false, Relaxed);
     state.handled_ns.store(0, Relaxed);
     state.run_ns.store(0, Relaxed);
-    state.stamped_cpu_ns.store(cpu_ns, Relaxed);
+    state.recorded_cpu_ns.store(cpu_ns, Relaxed);
     state.ticked_cpu_ns.store(0, Relaxed);
     state.visited_cpu_ns.store(0, Relaxed);
     state.next_tick_ns.store(0, Relaxed);
@@ -89,7 +89,7 @@ pub(crate) fn register(
     state.labels_object.store(0, Relaxed);
     state.scope.store(0, Relaxed);
     state.ticks_in_gc.store(0, Relaxed);
-    state.met.store(0, Relaxed);
+    state.sightings.store(0, Relaxed);
     state.reset_walls();
     state.name.iter().for_each(|word| word.store(0, Relaxed));
     // Release pairs with the Acquire in `is_live`.
@@ -124,7 +124,7 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
     state.fiber.store(fiber, Relaxed);
     state.labels_object.store(labels_object, Relaxed);
     state.scope.store(scope, Relaxed);
-    remember_own(state);
+    store_native(state);
     Some(state)
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife
 }
 
 fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
-    let (born_cpu_ns, walls) = (state.born_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
-    ThreadLife { last: Last { thread: state.id(), born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+    let (start_cpu_ns, walls) = (state.start_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
+    ThreadLife { last: Last { thread: state.id(), start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
 /// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.

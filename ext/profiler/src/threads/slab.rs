@@ -24,7 +24,7 @@ static IN_USE: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 /// The index from which on the words of [`IN_USE`] never had a bit.
 static USED_WORDS: AtomicUsize = AtomicUsize::new(0);
 /// The time of handlers on threads that are gone, ns.
-static GONE_HANDLER_NS: AtomicU64 = AtomicU64::new(0);
+static RETIRED_HANDLER_NS: AtomicU64 = AtomicU64::new(0);
 
 /// The state at an address that a signal brought, if it is one of ours.
 ///
@@ -78,9 +78,9 @@ pub(super) fn claim() -> Option<&'static ThreadState> {
 /// Frees a state that only the caller uses.
 pub(super) fn free(state: &ThreadState) {
     // Before its bit is cleared: see `handler_ns`.
-    let (all_ns, counted_ns) = (state.handler_ns.load(Relaxed), state.gone_handler_ns.load(Relaxed));
-    GONE_HANDLER_NS.fetch_add(all_ns.wrapping_sub(counted_ns), Relaxed);
-    state.gone_handler_ns.store(all_ns, Relaxed);
+    let (all_ns, counted_ns) = (state.handler_ns.load(Relaxed), state.retired_handler_ns.load(Relaxed));
+    RETIRED_HANDLER_NS.fetch_add(all_ns.wrapping_sub(counted_ns), Relaxed);
+    state.retired_handler_ns.store(all_ns, Relaxed);
     if let Some(place) = place(std::ptr::from_ref(state) as usize) {
         if let Some(word) = IN_USE.get(place / BITS) {
             word.fetch_and(!(1 << (place % BITS)), AcqRel);
@@ -93,11 +93,11 @@ pub(super) fn free(state: &ThreadState) {
 /// Time spent in signal handlers since the process began, all threads, ns.
 pub(crate) fn handler_ns() -> u64 {
     let own = |state: &ThreadState| {
-        state.handler_ns.load(Relaxed).wrapping_sub(state.gone_handler_ns.load(Relaxed))
+        state.handler_ns.load(Relaxed).wrapping_sub(state.retired_handler_ns.load(Relaxed))
     };
     // In this order a state that is freed meanwhile counts twice. In the other order it would not count at all.
     let in_use_ns = in_use().map(own).fold(0, u64::wrapping_add);
-    in_use_ns.wrapping_add(GONE_HANDLER_NS.load(Relaxed))
+    in_use_ns.wrapping_add(RETIRED_HANDLER_NS.load(Relaxed))
 }
 
 /// All live threads. Visits states in use alone, however many there once were.

@@ -31,7 +31,7 @@ const RUN_FOR_HANDLER: u64 = 4;
 /// The phase in which nobody works on its counter.
 const IDLE: u8 = 0;
 /// The phase in which the collector does.
-const AT_WORK: u8 = 1;
+const UPGRADING: u8 = 1;
 /// The phase in which it gets no counter any more.
 const CLOSED: u8 = 2;
 
@@ -49,7 +49,7 @@ pub(crate) struct ThreadState {
     /// `pthread_self()` of the thread; 0 until it is known.
     pub(crate) pthread: AtomicUsize,
     /// CPU clock when the thread started or was first seen, ns.
-    pub(crate) born_cpu_ns: AtomicU64,
+    pub(crate) start_cpu_ns: AtomicU64,
     pub(super) ended_cpu_ns: AtomicU64,
     /// When it ended, on the monotonic clock, ns.
     pub(super) ended_ns: AtomicU64,
@@ -59,14 +59,14 @@ pub(crate) struct ThreadState {
     pub(crate) timer_ns: AtomicU64,
     /// The descriptor of its perf counter plus one; 0 when there is none.
     pub(crate) perf: AtomicI32,
-    /// The phase of its perf counter: see [`ThreadState::refine`].
-    refining: AtomicU8,
+    /// The phase of its perf counter: see [`ThreadState::upgrade`].
+    upgrade_phase: AtomicU8,
     /// Since when its timer ticks for a session, or is kept for the next one, on the monotonic clock, ns.
     pub(crate) armed_ns: AtomicU64,
     /// The finest interval that a session wants of this thread, ns; 0 when none profiles it.
     pub(crate) interval_ns: AtomicU64,
     /// Whether a session measures its CPU clock.
-    pub(crate) cpu_wanted: AtomicBool,
+    pub(crate) measures_cpu: AtomicBool,
     /// When its handler last ended, on the monotonic clock, ns.
     pub(super) handled_ns: AtomicU64,
     /// The time that it is to run before its next tick, ns, where that is not the interval; else 0.
@@ -88,13 +88,13 @@ pub(crate) struct ThreadState {
     /// states only grows.
     pub(super) handler_ns: AtomicU64,
     /// The part of that which was counted when its former lives ended, ns.
-    pub(super) gone_handler_ns: AtomicU64,
+    pub(super) retired_handler_ns: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
-    pub(crate) stamped_cpu_ns: AtomicU64,
+    pub(crate) recorded_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
     /// The number of times that it was met while no hook reported threads.
-    pub(super) met: AtomicU32,
+    pub(super) sightings: AtomicU32,
     /// Its wall clock time by what it does, where the VM's hooks report waits.
     pub(crate) walls: WallClock,
     /// The same where they do not.
@@ -113,16 +113,16 @@ impl ThreadState {
             native_id: AtomicI32::new(0),
             reported: AtomicBool::new(false),
             pthread: AtomicUsize::new(0),
-            born_cpu_ns: AtomicU64::new(0),
+            start_cpu_ns: AtomicU64::new(0),
             ended_cpu_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             timer: Claimable::new(),
             timer_ns: AtomicU64::new(0),
             perf: AtomicI32::new(0),
-            refining: AtomicU8::new(IDLE),
+            upgrade_phase: AtomicU8::new(IDLE),
             armed_ns: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
-            cpu_wanted: AtomicBool::new(false),
+            measures_cpu: AtomicBool::new(false),
             handled_ns: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),
             ticked_cpu_ns: AtomicU64::new(0),
@@ -133,10 +133,10 @@ impl ThreadState {
             labels_object: AtomicU64::new(0),
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
-            gone_handler_ns: AtomicU64::new(0),
-            stamped_cpu_ns: AtomicU64::new(0),
+            retired_handler_ns: AtomicU64::new(0),
+            recorded_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
-            met: AtomicU32::new(0),
+            sightings: AtomicU32::new(0),
             walls: WallClock::new(),
             sampled: EstimatedWallClock::new(),
             name: [const { AtomicU64::new(0) }; 2],
@@ -180,24 +180,24 @@ impl ThreadState {
     }
 
     /// Has `arm` give it a counter, unless it is ending. `arm` says whether to try again. For the collector.
-    pub(crate) fn refine(&self, arm: impl FnOnce() -> bool) {
-        if self.refining.compare_exchange(IDLE, AT_WORK, Acquire, Relaxed).is_ok() {
+    pub(crate) fn upgrade(&self, arm: impl FnOnce() -> bool) {
+        if self.upgrade_phase.compare_exchange(IDLE, UPGRADING, Acquire, Relaxed).is_ok() {
             let again = arm();
-            self.refining.store(if again { IDLE } else { CLOSED }, Release);
+            self.upgrade_phase.store(if again { IDLE } else { CLOSED }, Release);
         }
     }
 
     /// Keeps it from getting a counter from now on, at the exit of the thread. Waits, some microseconds at most, for one that
     /// is on its way.
-    pub(crate) fn refine_no_more(&self) {
-        while self.refining.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(AT_WORK) {
+    pub(crate) fn close_upgrades(&self) {
+        while self.upgrade_phase.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(UPGRADING) {
             native_thread::yield_now();
         }
     }
 
     /// Lets it get a counter again, in a new life.
-    pub(super) fn reset_refining(&self) {
-        self.refining.store(IDLE, Relaxed);
+    pub(super) fn reset_upgrade(&self) {
+        self.upgrade_phase.store(IDLE, Relaxed);
     }
 
     /// Adds the time of a handler or hook that began at `begun_ns` and ends at `now_ns`, on the monotonic clock, and gives it,
@@ -207,17 +207,17 @@ impl ThreadState {
     /// # Signal safety
     /// Loads and stores; a reading of the thread's CPU clock if it was long.
     #[inline]
-    pub(crate) fn took_ns(&self, begun_ns: u64, now_ns: u64) -> u64 {
+    pub(crate) fn add_handler_span(&self, begun_ns: u64, now_ns: u64) -> u64 {
         let mut took_ns = now_ns.wrapping_sub(begun_ns);
         if took_ns > LONG_HANDLER_NS {
-            let used_ns = clock::thread_cpu_ns().saturating_sub(self.stamped_cpu_ns.load(Relaxed));
+            let used_ns = clock::thread_cpu_ns().saturating_sub(self.recorded_cpu_ns.load(Relaxed));
             took_ns = took_ns.min(used_ns);
         }
         self.add_handler_ns(took_ns);
         took_ns
     }
 
-    /// Adds to the time spent in handlers and hooks. As for [`ThreadState::took_ns`].
+    /// Adds to the time spent in handlers and hooks. As for [`ThreadState::add_handler_span`].
     #[inline]
     pub(crate) fn add_handler_ns(&self, ns: u64) {
         self.handler_ns.store(self.handler_ns.load(Relaxed).wrapping_add(ns), Relaxed);
@@ -231,7 +231,7 @@ impl ThreadState {
     /// # Signal safety
     /// Loads and stores.
     #[inline]
-    pub(crate) fn has_to_run(
+    pub(crate) fn min_run_ns(
         &self,
         begun_ns: u64,
         now_ns: u64,
@@ -246,8 +246,8 @@ impl ThreadState {
             return (least_ns > interval_ns / 2).then_some(least_ns);
         }
         let run_ns = interval_ns.max(least_ns);
-        let as_ever = run_ns == interval_ns && self.run_ns.load(Relaxed) == 0;
-        if as_ever && ran_ns >= interval_ns / 4 * 3 {
+        let unchanged = run_ns == interval_ns && self.run_ns.load(Relaxed) == 0;
+        if unchanged && ran_ns >= interval_ns / 4 * 3 {
             return None;
         }
         self.run_ns.store(if run_ns == interval_ns { 0 } else { run_ns }, Relaxed);
@@ -276,5 +276,5 @@ pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
     if state.pthread.load(Relaxed) == native_thread::pthread_self() {
         return clock::thread_cpu_ns();
     }
-    clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.born_cpu_ns.load(Relaxed))
+    clock::cpu_ns_of(state.native_id()).unwrap_or_else(|| state.start_cpu_ns.load(Relaxed))
 }

@@ -51,6 +51,6 @@ impl ThreadState {
 }
 
 /// Has all threads polled anew, for a session that has no sample yet of what they wait in.
-pub(crate) fn look_again() {
+pub(crate) fn repoll_all() {
     super::live().for_each(|state| state.sampled.poll_anew());
 }

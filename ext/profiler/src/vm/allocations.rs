@@ -7,17 +7,17 @@ use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
 /// A hook that is called for each object that the main Ractor allocates, when it has its class and its slot but no contents.
-pub(crate) type MadeHook = unsafe extern "C" fn(VALUE, *mut c_void);
+pub(crate) type AllocationHook = unsafe extern "C" fn(VALUE, *mut c_void);
 
-/// A [`MadeHook`] whose body is `$body`, with what [`made`] needs as `$what`.
-macro_rules! made_hook {
-    ($name:ident, |$what:ident| $body:expr) => {
-        unsafe extern "C" fn $name(_data: ::rb_sys::VALUE, $what: *mut ::core::ffi::c_void) {
+/// An [`AllocationHook`] whose body is `$body`, with what [`allocated_object`] needs as `$trace_arg`.
+macro_rules! allocation_hook {
+    ($name:ident, |$trace_arg:ident| $body:expr) => {
+        unsafe extern "C" fn $name(_data: ::rb_sys::VALUE, $trace_arg: *mut ::core::ffi::c_void) {
             $body
         }
     };
 }
-pub(crate) use made_hook;
+pub(crate) use allocation_hook;
 
 extern "C" {
     // Which bindings have it depends on the headers; every libruby has it.
@@ -37,10 +37,12 @@ pub(crate) const ONE_SIZE: u64 = 40;
 /// The size of the largest slot of any Ruby; bytes.
 pub(crate) const LARGEST_SLOT: u64 = 640;
 
-fn as_hook(hook: MadeHook) -> rb_event_hook_func_t {
+fn as_hook(hook: AllocationHook) -> rb_event_hook_func_t {
     // SAFETY: with the flag RAW the VM calls it with these two arguments.
     Some(unsafe {
-        core::mem::transmute::<MadeHook, unsafe extern "C" fn(u32, VALUE, VALUE, rb_sys::ID, VALUE)>(hook)
+        core::mem::transmute::<AllocationHook, unsafe extern "C" fn(u32, VALUE, VALUE, rb_sys::ID, VALUE)>(
+            hook,
+        )
     })
 }
 
@@ -48,7 +50,7 @@ fn as_hook(hook: MadeHook) -> rb_event_hook_func_t {
 ///
 /// # Safety
 /// The caller holds the GVL; the hook neither raises nor allocates objects.
-pub(crate) unsafe fn on_made(hook: MadeHook) {
+pub(crate) unsafe fn add_hook(hook: AllocationHook) {
     // SAFETY: looks a name up among those that are loaded.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
     SLOT_SIZE.store(found as usize, Relaxed);
@@ -57,11 +59,11 @@ pub(crate) unsafe fn on_made(hook: MadeHook) {
     unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
 }
 
-/// Undoes [`on_made`] or [`on_freed`].
+/// Undoes [`add_hook`] or [`add_free_hook`].
 ///
 /// # Safety
 /// The caller holds the GVL.
-pub(crate) unsafe fn off_made(hook: MadeHook) {
+pub(crate) unsafe fn remove_hook(hook: AllocationHook) {
     // SAFETY: removing what is not there does nothing.
     let _: c_int = unsafe { rb_sys::rb_remove_event_hook(as_hook(hook)) };
 }
@@ -69,8 +71,8 @@ pub(crate) unsafe fn off_made(hook: MadeHook) {
 /// Calls `hook` for each object that is freed, while garbage is being collected.
 ///
 /// # Safety
-/// As for [`on_made`]; the hook calls nothing of the VM but [`made`].
-pub(crate) unsafe fn on_freed(hook: MadeHook) {
+/// As for [`add_hook`]; the hook calls nothing of the VM but [`allocated_object`].
+pub(crate) unsafe fn add_free_hook(hook: AllocationHook) {
     let event = rb_sys::RUBY_INTERNAL_EVENT_FREEOBJ as rb_event_flag_t;
     // SAFETY: a plain function that lives as long as the process.
     unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
@@ -82,17 +84,17 @@ pub(crate) fn collections() -> u64 {
     unsafe { rb_sys::rb_gc_count() as u64 }
 }
 
-/// The object that a [`MadeHook`] was called for.
+/// The object that an [`AllocationHook`] was called for.
 ///
 /// # Signal safety
 /// A read.
 ///
 /// # Safety
-/// `what` is the argument of the hook.
+/// `trace_arg` is the argument of the hook.
 #[inline]
-pub(crate) unsafe fn made(what: *mut c_void) -> u64 {
+pub(crate) unsafe fn allocated_object(trace_arg: *mut c_void) -> u64 {
     // SAFETY: as promised; raises for other events only.
-    unsafe { rb_sys::rb_tracearg_object(what.cast::<rb_trace_arg_t>()) as u64 }
+    unsafe { rb_sys::rb_tracearg_object(trace_arg.cast::<rb_trace_arg_t>()) as u64 }
 }
 
 /// The class of an object that has just been allocated. It can still get another one: a class gets its metaclass, and an
@@ -104,7 +106,7 @@ pub(crate) unsafe fn made(what: *mut c_void) -> u64 {
 /// # Safety
 /// It is the object of a hook that runs.
 #[inline]
-pub(crate) unsafe fn class_of_made(object: u64) -> Class {
+pub(crate) unsafe fn class_of_allocated(object: u64) -> Class {
     // SAFETY: every object begins with its flags and its class.
     let [flags, class] = unsafe { *(object as *const [u64; 2]) };
     let of_type = (flags & 0x1f) as u8;
@@ -147,7 +149,7 @@ pub(crate) unsafe fn slot_size(object: u64) -> u64 {
 ///
 /// # Safety
 /// The caller holds the GVL.
-pub(crate) unsafe fn made_so_far() -> u64 {
+pub(crate) unsafe fn total_allocated() -> u64 {
     // SAFETY: as promised; a Symbol that was interned stays.
     unsafe {
         let word = "total_allocated_objects";

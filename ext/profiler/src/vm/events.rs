@@ -44,7 +44,7 @@ pub(crate) use exit_hook;
 ///
 /// # Safety
 /// The caller holds the GVL; the hook neither raises nor lets go of it.
-pub(crate) unsafe fn on_threads(hook: ThreadHook) {
+pub(crate) unsafe fn hook_threads(hook: ThreadHook) {
     let events = rb_sys::RUBY_EVENT_THREAD_BEGIN | rb_sys::RUBY_EVENT_THREAD_END;
     // SAFETY: a plain function that lives as long as the process.
     unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };
@@ -57,11 +57,11 @@ pub(crate) fn begins(event: rb_event_flag_t) -> bool {
     event & beginnings as rb_event_flag_t != 0
 }
 
-/// Undoes [`on_threads`] or [`on_gc`].
+/// Undoes [`hook_threads`] or [`hook_gc`].
 ///
 /// # Safety
 /// The caller holds the GVL and is not inside the hook.
-pub(crate) unsafe fn off(hook: ThreadHook) {
+pub(crate) unsafe fn unhook(hook: ThreadHook) {
     // SAFETY: removing what is not there does nothing.
     let _: c_int = unsafe { rb_sys::rb_remove_event_hook(Some(hook)) };
 }
@@ -75,7 +75,7 @@ pub(crate) const GC_HOOKS: bool = cfg!(ruby_gte_3_3);
 ///
 /// # Safety
 /// The caller holds the GVL; the hook calls nothing of the VM but a walk.
-pub(crate) unsafe fn on_gc(hook: ThreadHook) {
+pub(crate) unsafe fn hook_gc(hook: ThreadHook) {
     let events = rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER | rb_sys::RUBY_INTERNAL_EVENT_GC_EXIT;
     // SAFETY: a plain function that lives as long as the process.
     unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };

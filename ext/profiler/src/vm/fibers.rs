@@ -11,7 +11,7 @@ use magnus::{Error, Ruby};
 use rb_sys::{rb_event_flag_t, VALUE};
 
 #[cfg(ruby_gte_3_2)]
-use crate::vm::asked::Object;
+use crate::vm::cached::CachedObject;
 use crate::vm::door::{quietly, Name};
 use crate::vm::events::ThreadHook;
 
@@ -99,7 +99,7 @@ pub(crate) unsafe fn store(_ruby: &Ruby, _value: Option<u64>) -> Result<(), Erro
 }
 
 #[cfg(ruby_gte_3_2)]
-static FIBER: Object = Object::new(|ruby| ruby.class_object().const_get("Fiber"));
+static FIBER: CachedObject = CachedObject::new(|ruby| ruby.class_object().const_get("Fiber"));
 
 #[cfg(ruby_gte_3_2)]
 fn key() -> Value {
@@ -107,8 +107,8 @@ fn key() -> Value {
     unsafe { Value::from_raw(rb_sys::rb_id2sym(KEY.id())) }
 }
 
-/// See [`crate::boot::ask_at_load`].
-pub(crate) fn ask_at_load(_ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::preload`].
+pub(crate) fn preload(_ruby: &Ruby) -> Result<(), Error> {
     #[cfg(ruby_gte_3_2)]
     FIBER.value(_ruby)?;
     Ok(())
@@ -118,7 +118,7 @@ pub(crate) fn ask_at_load(_ruby: &Ruby) -> Result<(), Error> {
 ///
 /// # Safety
 /// The caller holds the GVL and runs Ruby.
-pub(crate) unsafe fn newborn() -> bool {
+pub(crate) unsafe fn is_new() -> bool {
     let (mut handle, mut line) = (0, 0);
     // SAFETY: room for the one frame that is asked for.
     unsafe { super::frames::walk(&raw mut handle, &raw mut line, 1) == 0 }
@@ -128,16 +128,16 @@ pub(crate) unsafe fn newborn() -> bool {
 ///
 /// # Safety
 /// The caller holds the GVL; the hook neither raises nor lets go of it.
-pub(crate) unsafe fn on_switch(hook: ThreadHook) {
+pub(crate) unsafe fn hook_switch(hook: ThreadHook) {
     // SAFETY: a plain function that lives as long as the process.
     unsafe { rb_sys::rb_add_event_hook(Some(hook), rb_sys::RUBY_EVENT_FIBER_SWITCH as rb_event_flag_t, 0) };
 }
 
-/// Undoes [`on_switch`].
+/// Undoes [`hook_switch`].
 ///
 /// # Safety
 /// The caller holds the GVL and is not inside the hook.
-pub(crate) unsafe fn off_switch(hook: ThreadHook) {
+pub(crate) unsafe fn unhook_switch(hook: ThreadHook) {
     // SAFETY: removing what is not there does nothing.
     let _: c_int = unsafe { rb_sys::rb_remove_event_hook(Some(hook)) };
 }

@@ -94,13 +94,13 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     if !matches!(kind, Kind::Method | Kind::Iseq) {
         return None;
     }
-    type Ask = unsafe extern "C" fn(VALUE) -> VALUE;
-    let ask = |question: Ask| {
+    type Getter = unsafe extern "C" fn(VALUE) -> VALUE;
+    let get = |getter: Getter| {
         // SAFETY: the GVL is held, `frame` is an iseq or a method entry, and a VALUE has no destructor.
-        unsafe { super::door::quietly(|| question(frame)) }
+        unsafe { super::door::quietly(|| getter(frame)) }
     };
-    let string = |question: Ask| {
-        let answer = ask(question)?;
+    let string = |getter: Getter| {
+        let answer = get(getter)?;
         // SAFETY: the GVL is held; a String that was just returned is live.
         unsafe { rb_sys::RB_TYPE_P(answer, ruby_value_type::RUBY_T_STRING).then(|| super::text(answer)) }
     };
@@ -113,7 +113,7 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
         method_name: string(rb_sys::rb_profile_frame_method_name),
         // For a C function the absolute path is the word "<cfunc>", and there is no path.
         path: path.map(|path| string(rb_sys::rb_profile_frame_absolute_path).unwrap_or(path)),
-        first_line: ask(rb_sys::rb_profile_frame_first_lineno).map_or(0, fixnum),
+        first_line: get(rb_sys::rb_profile_frame_first_lineno).map_or(0, fixnum),
     })
 }
 

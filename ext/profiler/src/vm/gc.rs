@@ -6,14 +6,14 @@ use profiler_core::record::detail::GcCause;
 use rb_sys::VALUE;
 
 /// The VM's words for what is asked, and for the answers, as static Symbols; 0 until they are learned.
-struct Words {
+struct Symbols {
     gc_by: AtomicU64,
     major_by: AtomicU64,
     minor: [AtomicU64; GcCause::MINOR.len()],
     major: [AtomicU64; GcCause::MAJOR.len()],
 }
 
-static WORDS: Words = Words {
+static SYMBOLS: Symbols = Symbols {
     gc_by: AtomicU64::new(0),
     major_by: AtomicU64::new(0),
     minor: [const { AtomicU64::new(0) }; GcCause::MINOR.len()],
@@ -24,23 +24,23 @@ static WORDS: Words = Words {
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC.
-pub(crate) unsafe fn learn() {
+pub(crate) unsafe fn load_symbols() {
     // SAFETY: as promised; such a Symbol is no object, and stays for ever.
     let symbol = |word: &str| unsafe {
         rb_sys::rb_id2sym(rb_sys::rb_intern2(word.as_ptr().cast(), word.len() as _)) as u64
     };
-    let minor = WORDS.minor.iter().zip(GcCause::MINOR);
+    let minor = SYMBOLS.minor.iter().zip(GcCause::MINOR);
     minor
-        .chain(WORDS.major.iter().zip(GcCause::MAJOR))
+        .chain(SYMBOLS.major.iter().zip(GcCause::MAJOR))
         .for_each(|(it, word)| it.store(symbol(word), Relaxed));
-    WORDS.gc_by.store(symbol("gc_by"), Relaxed);
-    WORDS.major_by.store(symbol("major_by"), Relaxed);
+    SYMBOLS.gc_by.store(symbol("gc_by"), Relaxed);
+    SYMBOLS.major_by.store(symbol("major_by"), Relaxed);
     // The first time it is asked the VM makes Symbols of its own.
     // SAFETY: as promised.
     let _ = unsafe { latest_cause() };
 }
 
-/// Why the GC that runs, or the last one, began. Unknown before [`learn`].
+/// Why the GC that runs, or the last one, began. Unknown before [`load_symbols`].
 ///
 /// # Signal safety
 /// The VM reads a few bits and gives a Symbol that it has.
@@ -48,15 +48,15 @@ pub(crate) unsafe fn learn() {
 /// # Safety
 /// The caller is on a thread that collects, or holds the GVL.
 pub(crate) unsafe fn latest_cause() -> GcCause {
-    let ask = |question: &AtomicU64| match question.load(Relaxed) {
+    let info = |question: &AtomicU64| match question.load(Relaxed) {
         0 => 0,
         // SAFETY: as promised; the VM knows the question, and raises for others only.
         question => unsafe { rb_sys::rb_gc_latest_gc_info(question as VALUE) as u64 },
     };
     let place = |words: &[AtomicU64], answer| words.iter().position(|it| it.load(Relaxed) == answer);
-    let major = ask(&WORDS.major_by);
-    if let Some(place) = place(&WORDS.major, major) {
+    let major = info(&SYMBOLS.major_by);
+    if let Some(place) = place(&SYMBOLS.major, major) {
         return GcCause::major(place);
     }
-    place(&WORDS.minor, ask(&WORDS.gc_by)).map_or(GcCause::UNKNOWN, GcCause::minor)
+    place(&SYMBOLS.minor, info(&SYMBOLS.gc_by)).map_or(GcCause::UNKNOWN, GcCause::minor)
 }

@@ -75,7 +75,7 @@ mod raw {
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_EXITED => GvlEvent::Exited,
             _ => return,
         };
-        // SAFETY: the VM hands over a Thread, the one field of the data, and the hook that `on_events` gave it; to read
+        // SAFETY: the VM hands over a Thread, the one field of the data, and the hook that `hook_events` gave it; to read
         // a tag is safe on any thread.
         unsafe {
             let thread = *data.cast::<rb_sys::VALUE>();
@@ -90,7 +90,7 @@ mod raw {
 /// # Safety
 /// The caller holds the GVL and is not inside such a hook, nor in a forked child whose parent had it.
 #[cfg(ruby_gte_3_3)]
-pub(crate) unsafe fn on_events(hook: GvlHook) {
+pub(crate) unsafe fn hook_events(hook: GvlHook) {
     let events = rb_sys::RUBY_INTERNAL_THREAD_EVENT_SUSPENDED
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED
@@ -102,12 +102,12 @@ pub(crate) unsafe fn on_events(hook: GvlHook) {
     raw::HOOK.store(added, Ordering::Relaxed);
 }
 
-/// Undoes [`on_events`].
+/// Undoes [`hook_events`].
 ///
 /// # Safety
-/// As for [`on_events`].
+/// As for [`hook_events`].
 #[cfg(ruby_gte_3_3)]
-pub(crate) unsafe fn off_events() {
+pub(crate) unsafe fn unhook_events() {
     let hook = raw::HOOK.swap(core::ptr::null_mut(), Ordering::Relaxed);
     if !hook.is_null() {
         // SAFETY: as promised; the VM gave it.
@@ -163,10 +163,10 @@ pub(crate) unsafe fn tag_of(thread: u64) -> *mut c_void {
 }
 
 #[cfg(not(ruby_gte_3_3))]
-pub(crate) unsafe fn on_events(_hook: GvlHook) {}
+pub(crate) unsafe fn hook_events(_hook: GvlHook) {}
 
 #[cfg(not(ruby_gte_3_3))]
-pub(crate) unsafe fn off_events() {}
+pub(crate) unsafe fn unhook_events() {}
 
 #[cfg(not(ruby_gte_3_3))]
 pub(crate) unsafe fn unavailable() -> Option<&'static str> {

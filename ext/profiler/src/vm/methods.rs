@@ -3,7 +3,7 @@
 use magnus::{prelude::*, rb_sys::AsRawValue, rb_sys::FromRawValue, Error, RArray, Ruby, Symbol, Value};
 use rb_sys::VALUE;
 
-use crate::vm::asked::Object;
+use crate::vm::cached::CachedObject;
 use crate::vm::door::{bind_call, call, quietly, unless_undefined, Name};
 use crate::vm::objects::{is_proc, kind, references, Kind};
 
@@ -26,7 +26,7 @@ pub(crate) struct Method {
 /// The caller holds the GVL and is not in a GC; the entry is live.
 pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
     let mut it = Method::default();
-    let mut made_of = None;
+    let mut proc_object = None;
     // SAFETY: as promised; what a live object refers to is alive.
     unsafe {
         references(entry, buffer);
@@ -36,12 +36,12 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
                 Kind::Class | Kind::Module if it.owner.is_none() => it.owner = Some(object),
                 Kind::Method if object != entry => it.original = Some(object),
                 Kind::Iseq => it.code = true,
-                Kind::Data if is_proc(object) => made_of = Some(object),
+                Kind::Data if is_proc(object) => proc_object = Some(object),
                 _ => {}
             }
         }
-        if let Some(made_of) = made_of {
-            references(made_of, buffer);
+        if let Some(proc_object) = proc_object {
+            references(proc_object, buffer);
             it.block = buffer.iter().copied().find(|object| kind(*object) == Kind::Iseq);
         }
     }
@@ -86,10 +86,11 @@ pub(crate) unsafe fn each_own(
 }
 
 /// Ruby's own methods, also where an app has replaced them since.
-static INSTANCE_METHOD: Object = Object::new(|ruby| unbound(ruby, "Module", "instance_method"));
-static SUPER_METHOD: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
-static ORIGINAL_NAME: Object = Object::new(|ruby| unbound(ruby, "UnboundMethod", "original_name"));
-static NAME_OF_BOUND: Object = Object::new(|ruby| unbound(ruby, "Method", "original_name"));
+static INSTANCE_METHOD: CachedObject = CachedObject::new(|ruby| unbound(ruby, "Module", "instance_method"));
+static SUPER_METHOD: CachedObject = CachedObject::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
+static ORIGINAL_NAME: CachedObject =
+    CachedObject::new(|ruby| unbound(ruby, "UnboundMethod", "original_name"));
+static NAME_OF_BOUND: CachedObject = CachedObject::new(|ruby| unbound(ruby, "Method", "original_name"));
 
 fn unbound(ruby: &Ruby, class: &str, name: &str) -> Result<Value, Error> {
     instance_method(ruby, ruby.class_object().const_get(class)?, name)
@@ -100,12 +101,12 @@ fn unbound(ruby: &Ruby, class: &str, name: &str) -> Result<Value, Error> {
 /// # Errors
 /// The exception that Ruby raises.
 pub(super) fn instance_method(ruby: &Ruby, class: Value, name: &str) -> Result<Value, Error> {
-    static ASK: Name = Name::new(c"instance_method");
-    call(class, &ASK, [ruby.to_symbol(name).as_value()])
+    static INSTANCE_METHOD_NAME: Name = Name::new(c"instance_method");
+    call(class, &INSTANCE_METHOD_NAME, [ruby.to_symbol(name).as_value()])
 }
 
-/// See [`crate::boot::ask_at_load`].
-pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::preload`].
+pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     [&INSTANCE_METHOD, &SUPER_METHOD, &ORIGINAL_NAME, &NAME_OF_BOUND]
         .into_iter()
         .try_for_each(|it| it.value(ruby).map(drop))
@@ -131,8 +132,8 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
         };
         for name in names.into_iter().flat_map(RArray::into_iter) {
             // It may have been taken away since it was listed.
-            let ask = || bind_call(INSTANCE_METHOD.value(ruby)?, [module, name]);
-            let Some(method) = unless_undefined(ruby, ask)? else { continue };
+            let fetch = || bind_call(INSTANCE_METHOD.value(ruby)?, [module, name]);
+            let Some(method) = unless_undefined(ruby, fetch)? else { continue };
             methods.push(method)?;
             // The method that a prepended module overrides.
             let hidden = bind_call(SUPER_METHOD.value(ruby)?, [method])?;
@@ -172,8 +173,8 @@ fn is_method(object: Value) -> bool {
 pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     // SAFETY: both are alive; no method is called.
     let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };
-    let ask = if bound == rb_sys::Qtrue as VALUE { &NAME_OF_BOUND } else { &ORIGINAL_NAME };
-    let name = Symbol::from_value(bind_call(ask.value(ruby)?, [object])?);
+    let original_name_of = if bound == rb_sys::Qtrue as VALUE { &NAME_OF_BOUND } else { &ORIGINAL_NAME };
+    let name = Symbol::from_value(bind_call(original_name_of.value(ruby)?, [object])?);
     // SAFETY: the GVL is held; a Symbol's String is alive with it.
     Ok(name.map(|name| unsafe { super::text(rb_sys::rb_sym2str(name.as_raw())) }))
 }

@@ -4,7 +4,7 @@
 //! aborts the process when it is asked the wrong thing.
 
 pub(crate) mod allocations;
-pub(crate) mod asked;
+pub(crate) mod cached;
 pub(crate) mod door;
 pub(crate) mod events;
 pub(crate) mod exceptions;

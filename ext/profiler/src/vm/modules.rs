@@ -4,13 +4,13 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RArray, Ruby, Value};
 use rb_sys::{ruby_value_type, VALUE};
 
-use crate::vm::asked::Object;
+use crate::vm::cached::CachedObject;
 use crate::vm::door::{call, protect, Name};
 use crate::vm::objects::{kind, Kind};
 
 /// The kind of a class or module, with what its name needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Anatomy {
+pub(crate) enum ModuleKind {
     /// It has a name: that of a constant, or one that the app gave it. The name of a constant in a module without a name has
     /// an address in it, which the VM puts there.
     Named(String),
@@ -28,25 +28,25 @@ pub(crate) enum Anatomy {
 ///
 /// # Safety
 /// The caller holds the GVL; it is a live class or module, and on the machine's stack.
-pub(crate) unsafe fn anatomy(module: u64) -> Anatomy {
+pub(crate) unsafe fn module_kind(module: u64) -> ModuleKind {
     let value = module as VALUE;
     // SAFETY: as promised. None of these calls methods; those that raise are caught.
     unsafe {
         let is_class = kind(module) == Kind::Class;
         if is_class && rb_sys::rb_class_real(value) != value {
-            return attached(value).map_or(Anatomy::Module, Anatomy::SingletonOf);
+            return attached(value).map_or(ModuleKind::Module, ModuleKind::SingletonOf);
         }
         if rb_sys::rb_obj_is_kind_of(value, rb_sys::rb_cRefinement) == rb_sys::Qtrue as VALUE {
-            return Anatomy::Refinement {
+            return ModuleKind::Refinement {
                 of: hidden(value, c"__refined_class__"),
                 by: hidden(value, c"__defined_at__"),
             };
         }
         let name = super::door::quietly(|| rb_sys::rb_mod_name(value));
         match name.filter(|name| rb_sys::RB_TYPE_P(*name, ruby_value_type::RUBY_T_STRING)) {
-            Some(name) => Anatomy::Named(super::text(name)),
-            None if is_class => Anatomy::Class { superclass: superclass(value) },
-            None => Anatomy::Module,
+            Some(name) => ModuleKind::Named(super::text(name)),
+            None if is_class => ModuleKind::Class { superclass: superclass(value) },
+            None => ModuleKind::Module,
         }
     }
 }
@@ -112,14 +112,14 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
 }
 
 /// `ObjectSpace.each_object`, also where an app has replaced it since.
-static EACH_OBJECT: Object = Object::new(|ruby| {
+static EACH_OBJECT: CachedObject = CachedObject::new(|ruby| {
     static METHOD: Name = Name::new(c"method");
     let space = ruby.class_object().const_get("ObjectSpace")?;
     call(space, &METHOD, [ruby.to_symbol("each_object").as_value()])
 });
 
-/// See [`crate::boot::ask_at_load`].
-pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::preload`].
+pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     EACH_OBJECT.value(ruby).map(drop)
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn all(ruby: &Ruby) -> Result<RArray, Error> {
 /// # Errors
 /// As [`all`].
 pub(super) fn objects_of(ruby: &Ruby, class: Value) -> Result<RArray, Error> {
-    unsafe extern "C" fn note(
+    unsafe extern "C" fn push_object(
         object: VALUE,
         list: VALUE,
         _argc: core::ffi::c_int,
@@ -153,7 +153,14 @@ pub(super) fn objects_of(ruby: &Ruby, class: Value) -> Result<RArray, Error> {
     let argument = [class.as_raw()];
     // SAFETY: the GVL is held; all values are on the stack.
     protect(|| unsafe {
-        rb_sys::rb_block_call(method.as_raw(), CALL.id(), 1, argument.as_ptr(), Some(note), list.as_raw())
+        rb_sys::rb_block_call(
+            method.as_raw(),
+            CALL.id(),
+            1,
+            argument.as_ptr(),
+            Some(push_object),
+            list.as_raw(),
+        )
     })?;
     Ok(list)
 }

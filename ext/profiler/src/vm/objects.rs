@@ -92,7 +92,7 @@ pub(crate) unsafe fn is_proc(object: u64) -> bool {
 /// Objects that stay live and in their places as long as this is on the machine's stack.
 pub(crate) struct Pinned {
     holder: VALUE,
-    room: *mut u64,
+    slots: *mut u64,
     capacity: usize,
     objects: usize,
 }
@@ -102,16 +102,16 @@ impl Pinned {
     ///
     /// # Safety
     /// The caller holds the GVL, and keeps the result on the machine's stack.
-    pub(crate) unsafe fn with_room_for(capacity: usize) -> Self {
+    pub(crate) unsafe fn with_capacity_for(capacity: usize) -> Self {
         let bytes = capacity.max(1).saturating_mul(8);
         let mut holder: VALUE = 0;
         // SAFETY: the VM scans this buffer as it does the stack: what looks like an object is pinned.
-        let room = unsafe {
-            let room = rb_sys::rb_alloc_tmp_buffer(&raw mut holder, bytes as c_long).cast::<u64>();
-            core::ptr::write_bytes(room, 0, capacity.max(1));
-            room
+        let slots = unsafe {
+            let slots = rb_sys::rb_alloc_tmp_buffer(&raw mut holder, bytes as c_long).cast::<u64>();
+            core::ptr::write_bytes(slots, 0, capacity.max(1));
+            slots
         };
-        Self { holder, room, capacity, objects: 0 }
+        Self { holder, slots, capacity, objects: 0 }
     }
 
     /// Adds an object, if it is not full.
@@ -120,7 +120,7 @@ impl Pinned {
             return false;
         }
         // SAFETY: inside the buffer.
-        unsafe { *self.room.add(self.objects) = object };
+        unsafe { *self.slots.add(self.objects) = object };
         self.objects += 1;
         true
     }

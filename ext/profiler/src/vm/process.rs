@@ -8,7 +8,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
-use crate::vm::asked::Asked;
+use crate::vm::cached::Cached;
 use crate::vm::door::{call, quietly, Name};
 
 /// Whether walking from a signal handler is unsafe here, and why. The VM is asked once where the answer cannot change.
@@ -16,8 +16,8 @@ use crate::vm::door::{call, quietly, Name};
 /// # Errors
 /// Exceptions that were delivered meanwhile.
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
-    static ANSWER: Asked<(bool, Option<String>)> =
-        Asked::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
+    static ANSWER: Cached<(bool, Option<String>)> =
+        Cached::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
     // `callcc` copies a stack over the one that runs, and a walk in the middle of that dies. It comes with a library.
     if constant(ruby, &[c"Continuation"]).is_some() {
         return Ok(Some("a continuation (callcc) replaces the stack while it may be walked".into()));
@@ -48,8 +48,8 @@ fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
 /// Whether several Ruby threads of the main Ractor share one native thread (`RUBY_MN_THREADS=1`).
 pub(crate) fn shares_native_threads() -> bool {
     static MN_THREADS: OnceLock<bool> = OnceLock::new();
-    let asked = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
-    *MN_THREADS.get_or_init(asked)
+    let is_set = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
+    *MN_THREADS.get_or_init(is_set)
 }
 
 /// Whether there are Ractors besides the main one.

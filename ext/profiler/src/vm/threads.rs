@@ -4,7 +4,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, IntoValue, RArray, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
-use crate::vm::asked::Object;
+use crate::vm::cached::CachedObject;
 use crate::vm::door::{bind_call, call, protect, Name};
 use crate::vm::methods::instance_method;
 use crate::vm::modules::objects_of;
@@ -43,9 +43,9 @@ impl Threads {
 /// # Errors
 /// Exceptions that were delivered meanwhile.
 pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
-    let holder = alive(ruby)?;
-    let ask = Ask::new(ruby, names)?;
-    let list = holder.into_iter().map(|thread| ask.about(thread)).collect::<Result<_, Error>>()?;
+    let holder = all_threads(ruby)?;
+    let query = ThreadQuery::new(ruby, names)?;
+    let list = holder.into_iter().map(|thread| query.describe(thread)).collect::<Result<_, Error>>()?;
     Ok(Threads { list, holder })
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
-pub(crate) fn begun(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Result<Threads, Error> {
-    let Threads { list, holder } = list(ruby, Names::Unwanted)?;
+pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Result<Threads, Error> {
+    let Threads { list, holder } = list(ruby, Names::Omitted)?;
     let backtrace = BACKTRACE.value(ruby)?;
     let mut begun = Vec::with_capacity(list.len());
     for thread in list {
@@ -80,7 +80,7 @@ fn has_frames(backtrace: Value, object: u64) -> Result<bool, Error> {
 /// # Errors
 /// Exceptions that were delivered meanwhile.
 pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
-    Ok(alive(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
+    Ok(all_threads(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
 }
 
 /// The thread that runs, alone.
@@ -96,14 +96,14 @@ pub(crate) fn only_current(ruby: &Ruby, names: Names) -> Result<Threads, Error> 
 /// # Errors
 /// As [`list`].
 pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
-    Ask::new(ruby, names)?.about(ruby.thread_current().as_value())
+    ThreadQuery::new(ruby, names)?.describe(ruby.thread_current().as_value())
 }
 
 /// Whether names of threads are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    Wanted,
-    Unwanted,
+    Included,
+    Omitted,
 }
 
 /// The thread's identity, if `value` is one.
@@ -112,11 +112,11 @@ pub(crate) fn identity(value: Value) -> Option<u64> {
 }
 
 /// Methods of Thread, also where a class of the app has replaced them.
-static NATIVE_ID: Object = Object::new(|ruby| method(ruby, "native_thread_id"));
-static NAME: Object = Object::new(|ruby| method(ruby, "name"));
-static BACKTRACE: Object = Object::new(|ruby| method(ruby, "backtrace"));
+static NATIVE_ID: CachedObject = CachedObject::new(|ruby| method(ruby, "native_thread_id"));
+static NAME: CachedObject = CachedObject::new(|ruby| method(ruby, "name"));
+static BACKTRACE: CachedObject = CachedObject::new(|ruby| method(ruby, "backtrace"));
 /// `Thread.list` as Ruby defines it; nil if an app replaced it before we were loaded.
-static LIST: Object = Object::new(own_list);
+static LIST: CachedObject = CachedObject::new(own_list);
 
 fn method(ruby: &Ruby, name: &str) -> Result<Value, Error> {
     instance_method(ruby, ruby.class_thread().as_value(), name)
@@ -134,12 +134,12 @@ fn own_list(ruby: &Ruby) -> Result<Value, Error> {
     Ok(list)
 }
 
-/// See [`crate::boot::ask_at_load`].
-pub(crate) fn ask_at_load(ruby: &Ruby) -> Result<(), Error> {
+/// See [`crate::boot::preload`].
+pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     [&NATIVE_ID, &NAME, &BACKTRACE, &LIST].into_iter().try_for_each(|it| it.value(ruby).map(drop))
 }
 
-fn alive(ruby: &Ruby) -> Result<RArray, Error> {
+fn all_threads(ruby: &Ruby) -> Result<RArray, Error> {
     let list = LIST.value(ruby)?;
     if list.is_nil() {
         // With those that have ended, which have no native id.
@@ -153,7 +153,7 @@ fn alive(ruby: &Ruby) -> Result<RArray, Error> {
 }
 
 /// The questions about a thread.
-struct Ask {
+struct ThreadQuery {
     native_id: Value,
     name: Value,
     names: Names,
@@ -161,7 +161,7 @@ struct Ask {
     current: VALUE,
 }
 
-impl Ask {
+impl ThreadQuery {
     fn new(ruby: &Ruby, names: Names) -> Result<Self, Error> {
         Ok(Self {
             native_id: NATIVE_ID.value(ruby)?,
@@ -173,7 +173,7 @@ impl Ask {
         })
     }
 
-    fn about(&self, thread: Value) -> Result<RubyThread, Error> {
+    fn describe(&self, thread: Value) -> Result<RubyThread, Error> {
         // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
         let current = thread.as_raw() == self.current;
         Ok(RubyThread {
@@ -183,8 +183,8 @@ impl Ask {
                 false => <Option<i32>>::try_convert(bind_call(self.native_id, [thread])?)?,
             },
             name: match self.names {
-                Names::Wanted => self.name_of(thread)?,
-                Names::Unwanted => None,
+                Names::Included => self.name_of(thread)?,
+                Names::Omitted => None,
             },
             current,
         })

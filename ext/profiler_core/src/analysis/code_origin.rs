@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_whose_it_is() {
+    fn classifies_paths_by_origin() {
         for (path, origin) in [
             ("/srv/app/models/user.rb", Origin::App),
             ("app/models/user.rb", Origin::App),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_root_it_is_one_row() {
+    fn gc_at_the_root_is_one_row() {
         let moved = place(&example(), Place::Root);
         let expected = [("(garbage collection)", 7_000_000), ("a", 5_000_000)];
         assert_eq!(rows(&moved), expected.map(|(stack, ns)| (stack.to_owned(), ns)));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn left_out_it_is_told() {
+    fn ignored_gc_is_noted() {
         let rest = place(&example(), Place::Ignore);
         assert_eq!(rows(&rest), [("a".to_owned(), 5_000_000)]);
         assert_eq!(rest.meta.sentences(), ["garbage collection is left out: 7.00 ms"]);

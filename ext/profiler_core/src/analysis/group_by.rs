@@ -60,7 +60,7 @@ pub fn group_by(profile: &Profile, label: &str, of: SampleType) -> Result<Groups
     let labels = labels(profile);
     if !labels.contains(&label) {
         return Err(Error::UnknownLabel {
-            asked: label.into(),
+            requested: label.into(),
             has: labels.into_iter().map(String::from).collect(),
         });
     }

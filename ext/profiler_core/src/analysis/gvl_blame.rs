@@ -39,7 +39,7 @@ mod tests {
     use crate::record::State;
 
     #[test]
-    fn the_innermost_ruby_function_is_to_blame() {
+    fn blames_the_innermost_ruby_function() {
         let function = |(name, path): (&str, &str)| Function {
             name: name.into(),
             class_name: String::new(),

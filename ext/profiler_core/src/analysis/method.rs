@@ -79,14 +79,14 @@ pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> Method
 #[must_use]
 pub fn lines(profile: &Profile, of: SampleType) -> BTreeMap<(&str, u32), Both> {
     let mut lines: BTreeMap<(&str, u32), Both> = BTreeMap::new();
-    let mut met = HashSet::new();
+    let mut seen = HashSet::new();
     for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
         let more = sample.weights.get(of);
-        met.clear();
+        seen.clear();
         for (depth, frame) in profile.frames_of(sample.stack).enumerate() {
             let Some(function) = profile.functions.get(frame.function.index()) else { continue };
             let place = (function.path.as_str(), frame.line);
-            let first = met.insert(place);
+            let first = seen.insert(place);
             if first || depth == 0 {
                 let sum = lines.entry(place).or_default();
                 sum.total += if first { more } else { 0 };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn recursion_counts_once_a_stack() {
+    fn recursion_counts_once_per_stack() {
         let profile = read(b"main;a;b;a;b 10\nmain;a 5\nb 1\n").unwrap();
         let (main, a, b) = (id(&profile, "main"), id(&profile, "a"), id(&profile, "b"));
         let seen = method(&profile, a, SampleType::Samples);

@@ -44,7 +44,7 @@ pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
     let row = |place| Row { function: FunctionId::from_index(place), self_weight: 0, total_weight: 0 };
     let mut rows: Vec<Row> = (0..profile.functions.len()).map(row).collect();
     // The turn at which a function was last met: a set that is emptied by counting on.
-    let mut met = vec![0; rows.len()];
+    let mut seen = vec![0; rows.len()];
 
     let mut total: u64 = 0;
     for (turn, sample) in (1_usize..).zip(&profile.samples) {
@@ -52,11 +52,11 @@ pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
         total = total.saturating_add(weight);
         for (depth, frame) in profile.frames_of(sample.stack).enumerate() {
             let place = frame.function.index();
-            let (Some(row), Some(met)) = (rows.get_mut(place), met.get_mut(place)) else { continue };
+            let (Some(row), Some(seen)) = (rows.get_mut(place), seen.get_mut(place)) else { continue };
             if depth == 0 {
                 row.self_weight = row.self_weight.saturating_add(weight);
             }
-            if std::mem::replace(met, turn) != turn {
+            if std::mem::replace(seen, turn) != turn {
                 row.total_weight = row.total_weight.saturating_add(weight);
             }
         }
@@ -128,21 +128,21 @@ mod tests {
     }
 
     #[test]
-    fn recursion_counts_once_a_stack() {
+    fn recursion_counts_once_per_stack() {
         let stacks = [("abab", 10), ("aa", 5)];
         assert_eq!(rows(&stacks, Order::SelfWeight), [row("b", 10, 10), row("a", 5, 15)]);
         assert_eq!(rows(&stacks, Order::TotalWeight), [row("a", 5, 15), row("b", 10, 10)]);
     }
 
     #[test]
-    fn the_order_of_rows_does_not_matter_and_what_weighs_nothing_is_left_out() {
+    fn ignores_row_order_and_omits_zero_weights() {
         let expected = [row("a", 7, 14), row("b", 7, 7)];
         assert_eq!(rows(&[("a", 7), ("ab", 7), ("ac", 0)], Order::SelfWeight), expected);
         assert_eq!(rows(&[("ac", 0), ("ab", 7), ("a", 7)], Order::SelfWeight), expected);
     }
 
     #[test]
-    fn the_total_is_that_of_the_profile() {
+    fn total_equals_that_of_the_profile() {
         assert_eq!(top(&profile(&[("a", 1), ("bc", 2)]), SampleType::Cpu, Order::default()).total, 3);
         assert_eq!(rows(&[("a", 1)], Order::default()).len(), 1);
         assert_eq!(top(&profile(&[("a", 1)]), SampleType::Wall, Order::default()).rows, []);

@@ -57,7 +57,7 @@ mod tests {
     use super::path;
 
     #[test]
-    fn paths_lose_what_a_deployment_has_of_its_own() {
+    fn trims_deployment_specific_prefixes() {
         let roots = ["/srv/app".to_owned(), "/srv/app/current/".to_owned()];
         for (long, short) in [
             ("/srv/app/current/app/models/user.rb", "app/models/user.rb"),

@@ -81,15 +81,15 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 fn costs(profile: &Profile) -> Vec<Costs> {
     let mut costs: Vec<Costs> =
         std::iter::repeat_with(Costs::default).take(profile.functions.len()).collect();
-    let mut met = std::collections::HashSet::new();
+    let mut seen = std::collections::HashSet::new();
     for sample in &profile.samples {
-        met.clear();
+        seen.clear();
         let mut callee = None;
         for frame in profile.frames_of(sample.stack) {
             let Some(costs) = costs.get_mut(frame.function.index()) else { continue };
             match callee.replace(frame.function) {
                 None => costs.own.entry(frame.line).or_default().add(&sample.weights),
-                Some(callee) if met.insert((frame, callee)) => {
+                Some(callee) if seen.insert((frame, callee)) => {
                     costs.calls.entry((frame.line, callee)).or_default().add(&sample.weights);
                 }
                 Some(_) => {}

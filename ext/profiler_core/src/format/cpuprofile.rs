@@ -39,7 +39,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let mut tree = Tree::new(profile);
     let several = shares.iter().filter(|it| !it.is_empty()).count() > 1;
     let mut samples: Vec<(usize, u64)> = Vec::new();
-    let (mut total_ns, mut told_us) = (0_u64, 0_u64);
+    let (mut total_ns, mut emitted_us) = (0_u64, 0_u64);
     for (name, shares) in names.iter().zip(shares) {
         if shares.is_empty() {
             continue;
@@ -48,8 +48,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         for (stack, weight) in shares {
             let node = tree.stack(root, stack);
             total_ns = total_ns.saturating_add(weight);
-            let length_us = total_ns / 1_000 - told_us;
-            told_us += length_us;
+            let length_us = total_ns / 1_000 - emitted_us;
+            emitted_us += length_us;
             tree.hit(node);
             samples.push((node, length_us));
         }
@@ -58,7 +58,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let mut out = BufWriter::with_capacity(1 << 16, out);
     write!(out, r#"{{"nodes":["#)?;
     tree.write(&mut out)?;
-    write!(out, r#"],"startTime":{start_us},"endTime":{},"samples":["#, start_us.saturating_add(told_us))?;
+    write!(out, r#"],"startTime":{start_us},"endTime":{},"samples":["#, start_us.saturating_add(emitted_us))?;
     // A sample lasts until the next, so the last one stands twice.
     let ends = samples.last().copied();
     numbers(&mut out, samples.iter().chain(&ends).map(|(node, _)| *node as u64 + 1))?;

@@ -6,17 +6,17 @@ use crate::text::units::{count, counted, duration, percent, round_duration};
 
 /// Asked and effective interval; nothing for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
-    let asked = profile.meta.interval_ns;
-    let got = profile.effective_interval_ns();
-    if asked == 0 || got == 0 {
+    let requested = profile.meta.interval_ns;
+    let effective = profile.effective_interval_ns();
+    if requested == 0 || effective == 0 {
         return None;
     }
-    let (asked_text, got_text) = (round_duration(asked), duration(got));
+    let (requested_text, effective_text) = (round_duration(requested), duration(effective));
     let of = if profile.sample_types.contains(&SampleType::Cpu) { "CPU" } else { "running" };
-    let sentence = if got as f64 > asked as f64 * 1.5 {
-        format!("asked {asked_text}, got one per {got_text} of {of}: {}", why_coarse(profile))
+    let sentence = if effective as f64 > requested as f64 * 1.5 {
+        format!("asked {requested_text}, got one per {effective_text} of {of}: {}", why_coarse(profile))
     } else {
-        format!("asked {asked_text}, got one per {got_text} of {of}")
+        format!("asked {requested_text}, got one per {effective_text} of {of}")
     };
     Some(sentence)
 }
@@ -94,7 +94,7 @@ pub(super) fn dropped(profile: &Profile) -> u64 {
 }
 
 /// The losses and irregularities: a sentence for each kind that occurred.
-pub(super) fn oddities(profile: &Profile) -> Vec<String> {
+pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
     let kinds = [
         (counts.overrun, "tick", "coalesced with the one before"),

@@ -62,9 +62,9 @@ pub(super) fn in_time(
         (place, *it)
     });
     let placed: Vec<((usize, u64), Entry)> = placed.collect();
-    let mut room = Slot::new(&calls);
+    let mut scratch = Slot::new(&calls);
     let slots = placed.chunk_by(|one, other| one.0 == other.0);
-    let slots: Vec<_> = slots.map(|slot| room.wide(slot.iter().map(|it| it.1), least)).collect();
+    let slots: Vec<_> = slots.map(|slot| scratch.wide(slot.iter().map(|it| it.1), least)).collect();
     lengths.check(slots.iter().flatten().map(|it| it.call), length::IN_MEMORY)?;
     let mut stacks = Vec::new();
     for slot in slots {
@@ -97,13 +97,13 @@ struct Slot<'calls> {
     /// By place: alone, and with all they called.
     weights: Vec<(u64, u64)>,
     seen: Vec<bool>,
-    met: Vec<usize>,
+    touched: Vec<usize>,
 }
 
 impl<'calls> Slot<'calls> {
     fn new(calls: &'calls Calls) -> Self {
         let places = calls.all.len();
-        Self { calls, weights: vec![(0, 0); places], seen: vec![false; places], met: Vec::new() }
+        Self { calls, weights: vec![(0, 0); places], seen: vec![false; places], touched: Vec::new() }
     }
 
     /// The entries of a thread, each call once, without calls of less than `least`: these go to their callers.
@@ -115,9 +115,9 @@ impl<'calls> Slot<'calls> {
             self.add(it.call, it.weight, it.weight);
         }
         // Callers have smaller places.
-        self.met.sort_unstable_by_key(|it| Reverse(*it));
+        self.touched.sort_unstable_by_key(|it| Reverse(*it));
         let mut kept = Vec::new();
-        for call in std::mem::take(&mut self.met) {
+        for call in std::mem::take(&mut self.touched) {
             let (own, total) = self.weights.get_mut(call).map(std::mem::take).unwrap_or_default();
             self.seen.get_mut(call).into_iter().for_each(|it| *it = false);
             let caller = self.caller(call);
@@ -140,7 +140,7 @@ impl<'calls> Slot<'calls> {
                 Some(seen) if !*seen => *seen = true,
                 _ => return,
             }
-            self.met.push(place);
+            self.touched.push(place);
             next = self.caller(place);
         }
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn few_stacks_are_drawn_as_they_are() {
+    fn few_stacks_are_not_merged() {
         let drawn = drawn(MOST);
         assert_eq!(drawn.len(), MOST);
         assert!(drawn.iter().all(|it| it.1 == 7));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_those_that_can_be_seen_are_as_wide_as_they_were() {
+    fn visible_frames_keep_their_width() {
         let events = 400_000;
         let drawn = drawn(events);
         assert!(drawn.len() as u64 <= 2 * SLOTS, "{}", drawn.len());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_of_something_wide_keeps_its_own() {
+    fn callers_of_wide_frames_keep_their_self_weight() {
         let calls = Calls::of(&profile(2));
         let entry = |call, weight| Entry { thread: 0, call, weight };
         let entries = [entry(0, 1), entry(1, 50), entry(2, 4), entry(3, 10)];

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_in_its_cell() {
+    fn names_are_escaped_in_table_cells() {
         assert_eq!(code("Array#each"), "`Array#each`");
         assert_eq!(code("a|b\nc"), "`a\\|b c`");
         assert_eq!(code("Kernel#`"), "`` Kernel#` ``");

@@ -50,7 +50,7 @@ impl Options {
     pub(crate) fn time_of(&self, profile: &Profile) -> Result<SampleType, Error> {
         let missing = || {
             let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();
-            Error::NotMeasured { asked: "time", has }
+            Error::NotMeasured { requested: "time", has }
         };
         match self.sample_type {
             None if profile.sample_types.is_empty() => Ok(SampleType::Cpu),
@@ -69,7 +69,7 @@ impl Options {
             Some(it) if profile.sample_types.contains(&it) => Ok(it),
             Some(it) => {
                 let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();
-                Err(Error::NotMeasured { asked: it.name_and_unit().0, has })
+                Err(Error::NotMeasured { requested: it.name_and_unit().0, has })
             }
         }
     }

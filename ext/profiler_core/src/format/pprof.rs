@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn label_names_come_back() {
+    fn label_names_round_trip() {
         for name in ["", "_", "__", "state", "_state", "thread id", "endpoint", "_x", "state_"] {
             let escaped = label_names::escape(name);
             assert!(!escaped.is_empty() && !label_names::is_ours(&escaped));

@@ -79,7 +79,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_stack_may_begin_with_a_brace() {
+    fn folded_stacks_may_begin_with_a_brace() {
         let profile = read(b"{Bar, Foo}#baz;Array#each 3\n").unwrap();
         assert_eq!(profile.functions.first().map(|it| it.name.as_str()), Some("{Bar, Foo}#baz"));
         for cut in ["{", " {\n", "{\"shared\"", "{ \"a\": 12"] {

@@ -82,7 +82,7 @@ impl Format {
     /// # Errors
     /// [`Error::UnknownFormat`], which lists those there are.
     pub fn from_name(name: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownFormat { asked: name.into(), known: Self::names().collect() };
+        let unknown = || Error::UnknownFormat { requested: name.into(), known: Self::names().collect() };
         Self::all().find(|it| it.name() == name).ok_or_else(unknown)
     }
 
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_its_format() {
+    fn infers_the_format_from_a_path() {
         let of = |path: &str| Format::from_path(Path::new(path));
         for (path, format) in [
             ("tmp/cpu.pb.gz", Format::Pprof),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_its_format() {
+    fn parses_format_names() {
         Format::all().for_each(|it| assert_eq!(Format::from_name(it.name()).unwrap(), it));
         assert_eq!(
             Format::from_name("png").unwrap_err().to_string(),

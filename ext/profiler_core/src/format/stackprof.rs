@@ -122,14 +122,14 @@ struct Row {
 /// The sums of each function, by its number; a stack that has it more than once counts once.
 fn frames(profile: &Profile, ticks: &[u64]) -> Map<String, Value> {
     let mut rows: Vec<Row> = vec![Row::default(); profile.functions.len()];
-    let mut met = HashSet::new();
+    let mut seen = HashSet::new();
     for (place, number) in ticks.iter().enumerate().filter(|(_, number)| **number > 0) {
-        met.clear();
+        seen.clear();
         let mut callee = None;
         for frame in profile.frames_of(StackId::from_index(place)) {
             let Some(row) = rows.get_mut(frame.function.index()) else { continue };
             let line = row.lines.entry(frame.line).or_default();
-            if met.insert(frame.function) {
+            if seen.insert(frame.function) {
                 row.total += number;
                 line.0 += number;
             }

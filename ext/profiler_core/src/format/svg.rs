@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_no_number_and_no_remark() {
+    fn escapes_frames_that_read_as_counts_or_comments() {
         assert_eq!(unambiguous("block 12"), "block \u{2060}12");
         assert_eq!(unambiguous("1.5"), "1.5");
         assert_eq!(unambiguous("# x 2."), "\u{2060}# x \u{2060}2.");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_goes_first() {
+    fn shortens_names_in_the_middle() {
         assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
         assert_eq!(shorten("abcdefghijk", 10), "abc...hijk");
         assert_eq!(shorten("äöüß", 2), "..");

@@ -33,12 +33,12 @@ pub(super) fn names(profile: &Profile) -> Vec<String> {
         .collect();
     let mut uses: HashMap<&str, usize> = HashMap::new();
     plain.iter().for_each(|it| *uses.entry(it).or_default() += 1);
-    let mut given: HashMap<String, usize> = HashMap::new();
+    let mut used: HashMap<String, usize> = HashMap::new();
     let mut names = Vec::new();
     for (name, thread) in plain.iter().zip(&profile.threads) {
         let alone = uses.get(name.as_str()).is_none_or(|it| *it == 1);
         let mut shown = if alone { name.clone() } else { format!("{name} ({})", thread.native_id) };
-        let before = given.entry(shown.clone()).or_default();
+        let before = used.entry(shown.clone()).or_default();
         *before += 1;
         if *before > 1 {
             shown = format!("{shown} #{before}");

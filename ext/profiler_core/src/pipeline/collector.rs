@@ -24,9 +24,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 
 /// The state that both ends share.
 #[derive(Debug, Default)]
-struct Needs {
+struct Shared {
     /// Whether records may come.
-    wanted: AtomicBool,
+    active: AtomicBool,
     /// Whether the thread sleeps until it is woken, however long that takes.
     resting: AtomicBool,
 }
@@ -37,14 +37,14 @@ pub struct Collector {
     /// Nothing once it is over.
     commands: Option<Sender<Command>>,
     thread: Thread,
-    needs: &'static Needs,
+    shared: &'static Shared,
 }
 
 /// The end that works: for the thread.
 #[derive(Debug)]
 pub struct Worker {
     commands: Receiver<Command>,
-    needs: &'static Needs,
+    shared: &'static Shared,
 }
 
 impl Collector {
@@ -55,34 +55,34 @@ impl Collector {
     /// Those of `spawn`.
     pub fn start<E>(spawn: impl FnOnce(Worker) -> Result<Thread, E>) -> Result<Self, E> {
         let (sender, receiver) = unbounded();
-        let needs: &'static Needs = Box::leak(Box::default());
-        needs.resting.store(true, Ordering::SeqCst);
-        let thread = spawn(Worker { commands: receiver, needs })?;
-        Ok(Self { commands: Some(sender), thread, needs })
+        let shared: &'static Shared = Box::leak(Box::default());
+        shared.resting.store(true, Ordering::SeqCst);
+        let thread = spawn(Worker { commands: receiver, shared })?;
+        Ok(Self { commands: Some(sender), thread, shared })
     }
 
     /// Records may come from now on. Wakes the thread only if it rests, so that a session that follows
     /// another at once costs nothing here.
     pub fn run(&self) {
-        self.needs.wanted.store(true, Ordering::SeqCst);
-        // SeqCst pairs with the SeqCst in `Worker::rests`: one of us sees what the other wrote.
-        if self.needs.resting.swap(false, Ordering::SeqCst) {
-            self.tell(Command::Run);
+        self.shared.active.store(true, Ordering::SeqCst);
+        // SeqCst pairs with the SeqCst in `Worker::try_rest`: one of us sees what the other wrote.
+        if self.shared.resting.swap(false, Ordering::SeqCst) {
+            self.send(Command::Run);
         }
     }
 
     /// None will come. The thread finds out by itself at the end of its pause.
     pub fn rest(&self) {
-        self.needs.wanted.store(false, Ordering::SeqCst);
+        self.shared.active.store(false, Ordering::SeqCst);
     }
 
     /// Keeps the thread from draining until [`Collector::run`], whatever comes.
     pub fn hold(&self) {
         self.rest();
-        self.tell(Command::Hold);
+        self.send(Command::Hold);
     }
 
-    fn tell(&self, command: Command) {
+    fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
             let _ = commands.send(command);
         }
@@ -99,22 +99,22 @@ impl Drop for Collector {
 
 impl Worker {
     /// The body of the thread: drains, and sleeps just so long that the ring stays far from full. Ends
-    /// when the commanding end is gone. After each round it calls `look_after`, for the thread to report its
-    /// own cost and to do other work that is due now and then. `look_after` returns the longest pause before
+    /// when the commanding end is gone. After each round it calls `housekeeping`, for the thread to report its
+    /// own cost and to do other work that is due now and then. `housekeeping` returns the longest pause before
     /// its next call.
-    pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, look_after: &dyn Fn() -> Duration) {
+    pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, housekeeping: &dyn Fn() -> Duration) {
         let mut pause = PAUSE.0;
         while let Ok(command) = self.next(pause) {
             match command {
                 Some(Command::Run) => pause = PAUSE.0,
-                Some(Command::Hold) | None if self.rests() => continue,
+                Some(Command::Hold) | None if self.try_rest() => continue,
                 Some(Command::Hold) | None => {}
             }
             // An eighth of the ring a round is a good pace: eight times as much still fits.
             let fill = hub.fill() * 8;
             pause = if fill > hub.ring.capacity() { pause / 2 } else { pause * 2 }.clamp(PAUSE.0, PAUSE.1);
             while hub.drain_batch(registry) {}
-            pause = pause.min(look_after()).max(PAUSE.0);
+            pause = pause.min(housekeeping()).max(PAUSE.0);
         }
     }
 
@@ -125,9 +125,9 @@ impl Worker {
         loop {
             match self.commands.try_recv() {
                 Err(TryRecvError::Empty) => {}
-                told => return told.map(Some),
+                result => return result.map(Some),
             }
-            if self.needs.resting.load(Ordering::SeqCst) {
+            if self.shared.resting.load(Ordering::SeqCst) {
                 thread::park();
                 continue;
             }
@@ -139,14 +139,14 @@ impl Worker {
     }
 
     /// Lies down if nothing is wanted.
-    fn rests(&self) -> bool {
-        if self.needs.wanted.load(Ordering::SeqCst) {
+    fn try_rest(&self) -> bool {
+        if self.shared.active.load(Ordering::SeqCst) {
             return false;
         }
-        self.needs.resting.store(true, Ordering::SeqCst);
+        self.shared.resting.store(true, Ordering::SeqCst);
         // Wanted again meanwhile, by somebody who did not see us lie down?
         let woken =
-            self.needs.wanted.load(Ordering::SeqCst) && self.needs.resting.swap(false, Ordering::SeqCst);
+            self.shared.active.load(Ordering::SeqCst) && self.shared.resting.swap(false, Ordering::SeqCst);
         !woken
     }
 }

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_go_and_the_rest_stays() {
+    fn removes_addresses_from_names() {
         for (text, clean) in [
             ("Foo::Bar", "Foo::Bar"),
             ("#<Class:0x00007f1e5c0d8a28>", "#<anonymous class>"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_templates_go() {
+    fn removes_numbers_of_templates() {
         for (name, clean) in [
             ("_app_views_posts_show_html_erb__3094178233445674_23440", "_app_views_posts_show_html_erb"),
             ("_app_views_posts_show_html_erb___3094178233445674_23440", "_app_views_posts_show_html_erb"),
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn many_names_become_one() {
+    fn combines_names_in_braces() {
         assert_eq!(brace(["a"]), "a");
         assert_eq!(brace(["a", "b", "c"]), "{a, b, c}");
         assert_eq!(brace(["a", "b", "c", "d", "e"]), "{a, b, c, 2 more}");
     }
 
     #[test]
-    fn a_name_is_asked_for_once_and_never_for_what_we_made_up() {
+    fn requests_names_once_and_none_for_synthetic_frames() {
         let mut cache = NameCache::default();
         assert_eq!(cache.unknown(&[8, 64, 16, 72]), [64, 72]);
         cache.learn([(64, synthetic(Synthetic::Gc))]);

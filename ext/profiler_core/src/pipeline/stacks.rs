@@ -32,7 +32,7 @@ pub struct Stacks {
     classes: Interner<u64, FunctionId>,
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.
-    whole: HashTable<(u64, StackId)>,
+    by_hash: HashTable<(u64, StackId)>,
     /// The last stacks of some threads.
     recent: [RecentStack; RECENT],
     /// Records whose stacks came when there were too many.
@@ -75,14 +75,14 @@ impl Stacks {
             return self.walk(recent, shared, words);
         }
         let hash = hash_words(words);
-        let same = |&(its_hash, stack): &(u64, StackId)| its_hash == hash && self.is(stack, new, base);
-        if let Some(&(_, stack)) = self.whole.find(hash, same) {
+        let same = |&(other_hash, stack): &(u64, StackId)| other_hash == hash && self.is(stack, new, base);
+        if let Some(&(_, stack)) = self.by_hash.find(hash, same) {
             return Some(stack);
         }
         let refused = self.refused;
         let stack = self.walk(recent, shared, words)?;
         if self.refused == refused {
-            self.whole.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
+            self.by_hash.insert_unique(hash, (hash, stack), |&(hash, _)| hash);
         }
         Some(stack)
     }

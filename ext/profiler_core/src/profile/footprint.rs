@@ -95,7 +95,7 @@ mod tests {
     use crate::record::State;
 
     #[test]
-    fn what_rows_own_counts() {
+    fn memory_owned_by_rows_is_counted() {
         let empty = Profile::default().bytes();
         let mut profile = Profile::default();
         let text = |bytes| "x".repeat(bytes);

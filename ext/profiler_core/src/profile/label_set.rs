@@ -39,10 +39,10 @@ impl LabelSet {
         self.0.is_empty()
     }
 
-    /// Whether all labels of `wanted` are here, with the same values.
+    /// Whether all labels of `required` are here, with the same values.
     #[must_use]
-    pub fn has_all(&self, wanted: &Self) -> bool {
-        wanted.0.iter().all(|label| self.0.binary_search(label).is_ok())
+    pub fn has_all(&self, required: &Self) -> bool {
+        required.0.iter().all(|label| self.0.binary_search(label).is_ok())
     }
 
     /// The same names, each with the value [`OTHER`].

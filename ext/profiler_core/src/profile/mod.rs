@@ -124,9 +124,9 @@ impl Profile {
     pub fn effective_interval_ns(&self) -> u64 {
         let cpu = self.sample_types.contains(&SampleType::Cpu);
         // A wait measured at its end came with records of its own.
-        let made = |it: &Sample| it.weights.get(SampleType::AllocObjects) > 0;
+        let is_allocation = |it: &Sample| it.weights.get(SampleType::AllocObjects) > 0;
         let ticks_alone = |it: &&Sample| {
-            !made(it) && (it.state == State::Running || (cpu && it.weights.get(SampleType::Cpu) > 0))
+            !is_allocation(it) && (it.state == State::Running || (cpu && it.weights.get(SampleType::Cpu) > 0))
         };
         let mut total = Weights::default();
         self.samples.iter().filter(ticks_alone).for_each(|it| total.add(&it.weights));

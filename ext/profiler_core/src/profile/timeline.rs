@@ -207,13 +207,13 @@ impl Chunk {
         let back = time_ns < self.last_ns;
         let has = |of: &SampleType| weights.get(*of) > 0;
         let types = SampleType::ALL.into_iter().filter(has).fold(0, |bits, it| bits | 2 << it as u64);
-        put(&mut self.bytes, types | u64::from(back));
-        put(&mut self.bytes, time_ns.abs_diff(self.last_ns));
-        put(
+        write_varint(&mut self.bytes, types | u64::from(back));
+        write_varint(&mut self.bytes, time_ns.abs_diff(self.last_ns));
+        write_varint(
             &mut self.bytes,
             u64::from(row.0.abs_diff(self.last_row)) << 1 | u64::from(row.0 < self.last_row),
         );
-        SampleType::ALL.into_iter().filter(has).for_each(|it| put(&mut self.bytes, weights.get(it)));
+        SampleType::ALL.into_iter().filter(has).for_each(|it| write_varint(&mut self.bytes, weights.get(it)));
         self.earliest_ns = if self.events == 0 { time_ns } else { self.earliest_ns.min(time_ns) };
         self.events += 1;
         (self.last_ns, self.last_row) = (time_ns, row.0);
@@ -239,7 +239,7 @@ impl Chunk {
     }
 }
 
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
+fn write_varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number > 0x7f {
         bytes.push(number as u8 | 0x80);
         number >>= 7;

@@ -102,7 +102,7 @@ mod tests {
     use ::std::assert_eq;
 
     #[test]
-    fn ages_are_rough() {
+    fn ages_are_rounded_to_ranges() {
         for (collections, range) in
             [(0, (0, 0)), (1, (1, 1)), (3, (2, 3)), (4, (4, 7)), (u64::MAX, (1 << 63, u64::MAX))]
         {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_comes_back_from_its_bits() {
+    fn gc_causes_round_trip() {
         assert_eq!(GcCause::UNKNOWN.names(), None);
         assert_eq!(GcCause::minor(1).names(), Some(("minor", "malloc")));
         assert_eq!(GcCause::major(3).names(), Some(("major", "force")));

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_keeps_its_handle_and_its_line() {
+    fn handle_and_line_round_trip() {
         for handle in [8, 0x7fff_ffff_fff8, 0xffff_ffff_fff8, Synthetic::Gc as u64] {
             for line in [0, 1, 524_287] {
                 let frame = RawFrame::new(handle, line);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_does_not_fit_is_unknown_and_leaves_the_handle_alone() {
+    fn an_oversized_line_is_unknown_and_keeps_the_handle() {
         for line in [-1, i32::MIN, 524_288, i32::MAX] {
             let frame = RawFrame::new(0x7fff_ffff_fff8, line);
             assert_eq!((frame.handle(), frame.line()), (0x7fff_ffff_fff8, 0));

@@ -48,7 +48,7 @@ pub struct Header {
     /// Monotonic clock, ns.
     pub monotonic_ns: u64,
     /// The thread's CPU clock when it started or was first seen: its first record counts from there.
-    pub born_cpu_ns: u64,
+    pub start_cpu_ns: u64,
     /// Its wall clocks; all were 0 when it started.
     pub walls: WallTimes,
 }

@@ -62,7 +62,7 @@ mod tests {
     use ::std::assert_eq;
 
     #[test]
-    fn what_has_no_class_is_called_by_its_type() {
+    fn objects_without_class_are_named_by_type() {
         assert_eq!(Class::internal(0x1a).internal_type(), "imemo");
         assert_eq!(Class::internal(7).handle(), None);
         assert_eq!(Class::of_handle(0x7f00).handle(), Some(0x7f00));

@@ -52,11 +52,11 @@ pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usi
     // The synthetic leaf counts towards `depth`, and a count has 16 bits in the record.
     let depth = depth.clamp(3, usize::from(u16::MAX)) - usize::from(synthetic.is_some());
     let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
-        let room = depth - 1;
+        let kept = depth - 1;
         if walk.rootless {
-            (room, 0, true)
+            (kept, 0, true)
         } else {
-            (room - room / 2, room / 2, true)
+            (kept - kept / 2, kept / 2, true)
         }
     } else {
         (have, 0, walk.rootless)
@@ -111,7 +111,7 @@ fn write_header(slot: &mut Slot<'_>, header: &Header, kind: Kind, frames: usize)
     slot.write(u64::from(header.thread.0) | what << 32 | (frames as u64) << 48);
     slot.write(header.cpu_ns);
     slot.write(header.monotonic_ns);
-    slot.write(header.born_cpu_ns);
+    slot.write(header.start_cpu_ns);
     slot.write(u64::from(header.labels.0) | u64::from(header.scope.0) << 32);
     let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = header.walls;
     slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns].into_iter());
@@ -133,7 +133,7 @@ impl<'scratch> RawRecord<'scratch> {
     #[must_use]
     pub fn decode(words: &'scratch [u64]) -> Option<Self> {
         let (header, mut words) = words.split_at_checked(HEADER_WORDS)?;
-        let &[head, cpu_ns, monotonic_ns, born_cpu_ns, ids, running_ns, waiting_ns, gvl_ns, gc_ns] = header
+        let &[head, cpu_ns, monotonic_ns, start_cpu_ns, ids, running_ns, waiting_ns, gvl_ns, gc_ns] = header
         else {
             return None;
         };
@@ -148,7 +148,7 @@ impl<'scratch> RawRecord<'scratch> {
             scope: ScopeId((ids >> 32) as u32),
             cpu_ns,
             monotonic_ns,
-            born_cpu_ns,
+            start_cpu_ns,
             walls: WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns },
         };
         Some(Self { header, kind, words })

@@ -153,9 +153,9 @@ impl Ring {
     /// The words counted from `begin` to before `end`, in order: one piece of the ring, or two where it begins anew.
     fn pieces(&self, begin: u64, end: u64) -> [&[AtomicU64]; 2] {
         let first = begin as usize & (self.words.len() - 1);
-        let (len, room) = ((end - begin) as usize, self.words.len() - first);
+        let (len, space) = ((end - begin) as usize, self.words.len() - first);
         let piece = |range: ::core::ops::Range<usize>| self.words.get(range).unwrap_or(&[]);
-        [piece(first..first + len.min(room)), piece(0..len.saturating_sub(room))]
+        [piece(first..first + len.min(space)), piece(0..len.saturating_sub(space))]
     }
 
     #[inline]
@@ -181,10 +181,11 @@ impl Slot<'_> {
     pub fn extend(&mut self, mut words: impl ExactSizeIterator<Item = u64>) {
         while words.len() > 0 && self.next < self.end {
             let place = self.next as usize & (self.ring.words.len() - 1);
-            let room = self.ring.words.get(place..).unwrap_or(&[]);
-            let fits = room.len().min(words.len()).min((self.end - self.next) as usize);
+            let space = self.ring.words.get(place..).unwrap_or(&[]);
+            let fits = space.len().min(words.len()).min((self.end - self.next) as usize);
             // The words of the ring lead, so that the iterator loses no word when they end.
-            room.iter()
+            space
+                .iter()
                 .take(fits)
                 .zip(words.by_ref())
                 .for_each(|(to, word)| to.store(word, Ordering::Relaxed));

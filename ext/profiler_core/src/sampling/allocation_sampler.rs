@@ -116,7 +116,7 @@ mod tests {
     use ::std::{assert, assert_eq, vec, vec::Vec};
 
     /// The weight of each object of a cycle, over that many objects, and the sum.
-    fn given(every: u64, cycle: usize, objects: u64, seed: u64) -> (Vec<u64>, u64) {
+    fn sample_cycle(every: u64, cycle: usize, objects: u64, seed: u64) -> (Vec<u64>, u64) {
         let mut sampler = AllocationSampler::new(seed);
         sampler.close_window(0, every);
         let mut sums = vec![0; cycle];
@@ -140,25 +140,29 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_counted_is_attributed() {
+    fn every_counted_object_is_attributed() {
         for every in [1, 2, 7, 100, 1_000, 10_000] {
             for objects in [0, 1, 99, 1_000, 12_345] {
-                assert_eq!(given(every, 3, objects, 7 * every + objects).1, objects, "{every} {objects}");
+                assert_eq!(
+                    sample_cycle(every, 3, objects, 7 * every + objects).1,
+                    objects,
+                    "{every} {objects}"
+                );
             }
         }
     }
 
     #[test]
-    fn with_windows_of_1_every_object_is_a_sample() {
-        assert_eq!(given(1, 4, 4_000, 1).0, [1_000; 4]);
+    fn a_window_of_one_samples_every_object() {
+        assert_eq!(sample_cycle(1, 4, 4_000, 1).0, [1_000; 4]);
     }
 
     #[test]
-    fn no_cycle_falls_into_step() {
+    fn cyclic_allocations_are_sampled_without_bias() {
         let objects = 4_000_000;
         for (every, cycle) in [(100, 100), (100, 50), (600, 9), (64, 64), (1_000, 999), (100, 2)] {
             for seed in 1..=5 {
-                let (sums, _) = given(every, cycle, objects, seed << 20);
+                let (sums, _) = sample_cycle(every, cycle, objects, seed << 20);
                 let (share, samples) = (1.0 / cycle as f64, objects as f64 / every as f64);
                 // At most that of as many independent samples; five of them, as there are thousands of shares.
                 let limit = 5.0 * (share * (1.0 - share) / samples).sqrt();
@@ -171,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_attributed_to_the_objects_that_have_them() {
+    fn bytes_are_attributed_in_proportion_to_size() {
         let sizes = [40u64, 40, 80, 640, 160, 40, 320];
         for every in [1_024, 4_096, 10_000] {
             let mut sampler = AllocationSampler::new(every << 9);
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_share_samples_get_no_fewer() {
+    fn sharing_samples_costs_no_session_any() {
         use Window::{Bytes, Objects};
         assert_eq!(Objects(7).finest(Objects(5), 640), Objects(5));
         assert_eq!(Bytes(7_000).finest(Bytes(9_000), 640), Bytes(7_000));
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_varies_less_than_with_independent_samples() {
+    fn variance_is_below_that_of_independent_samples() {
         // Phases ten windows long, half and half.
         let (every, objects, phase) = (100, 200_000, 1_000);
         let mut squares = 0.0;

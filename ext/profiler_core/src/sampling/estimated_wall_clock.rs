@@ -48,20 +48,20 @@ pub struct EstimatedWallClock {
     /// Its CPU clock after that.
     committed_cpu_ns: AtomicU64,
     /// The number of its sleeps by then.
-    slept: AtomicU64,
+    sleeps: AtomicU64,
     /// Whether it was in the same call as at the tick before.
-    again: AtomicBool,
+    same_call: AtomicBool,
 
     /// Its CPU clock at the last poll.
     seen_cpu_ns: AtomicU64,
     /// Whether it was sent a tick then.
-    asked: AtomicBool,
+    tick_sent: AtomicBool,
     /// The distance that its CPU clock had moved since the tick before.
     sent_ns: AtomicU64,
     /// Whether it was sent one because it stood still. For the handler.
-    stands: AtomicBool,
+    idle: AtomicBool,
     /// The number of polls that found it standing still since its last tick, and the number after which it gets another.
-    stood: AtomicU32,
+    idle_polls: AtomicU32,
     patience: AtomicU32,
     /// Its waiting clock when it was last found standing still.
     still_ns: AtomicU64,
@@ -91,13 +91,13 @@ impl EstimatedWallClock {
             waits: AtomicBool::new(false),
             committed: AtomicBool::new(false),
             committed_cpu_ns: AtomicU64::new(0),
-            slept: AtomicU64::new(0),
-            again: AtomicBool::new(false),
+            sleeps: AtomicU64::new(0),
+            same_call: AtomicBool::new(false),
             seen_cpu_ns: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
+            tick_sent: AtomicBool::new(false),
             sent_ns: AtomicU64::new(0),
-            stands: AtomicBool::new(false),
-            stood: AtomicU32::new(0),
+            idle: AtomicBool::new(false),
+            idle_polls: AtomicU32::new(0),
             patience: AtomicU32::new(PATIENCE),
             still_ns: AtomicU64::new(0),
         }
@@ -109,8 +109,8 @@ impl EstimatedWallClock {
         for clock in [&self.gc_ns, &self.ran_ns, &self.waited_ns, &self.committed_cpu_ns, &self.still_ns] {
             clock.store(0, Relaxed);
         }
-        for said in [&self.waits, &self.committed, &self.again, &self.asked, &self.stands] {
-            said.store(false, Relaxed);
+        for flag in [&self.waits, &self.committed, &self.same_call, &self.tick_sent, &self.idle] {
+            flag.store(false, Relaxed);
         }
         self.poll_anew();
     }
@@ -119,7 +119,7 @@ impl EstimatedWallClock {
     #[inline]
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.clocks.go()
+        self.clocks.is_on()
     }
 
     /// Measures from `now_ns` on; the thread's CPU clock stands at `cpu_ns`. If it is measured already, only the interval
@@ -174,36 +174,36 @@ impl EstimatedWallClock {
     /// Polls the clocks; the ticker calls it once an interval. True when the thread is to be sent a tick.
     pub fn poll(&self, now_ns: u64, cpu_ns: u64) -> bool {
         let seen_ns = self.seen_cpu_ns.swap(cpu_ns, Relaxed);
-        let asked = self.asked.swap(false, Relaxed);
+        let tick_sent = self.tick_sent.swap(false, Relaxed);
         let moved_ns = cpu_ns.saturating_sub(self.committed_cpu_ns.load(Relaxed));
-        let mut stands = false;
-        if asked && seen_ns != UNKNOWN {
+        let mut idle = false;
+        if tick_sent && seen_ns != UNKNOWN {
             // What the tick before has cost it is known once two have found it in the same call.
-            let again = self.committed.load(Relaxed) && self.again.load(Relaxed);
-            if again && moved_ns <= 2 * self.sent_ns.load(Relaxed) {
-                return self.stands_still(now_ns, cpu_ns);
+            let same_call = self.committed.load(Relaxed) && self.same_call.load(Relaxed);
+            if same_call && moved_ns <= 2 * self.sent_ns.load(Relaxed) {
+                return self.note_idle(now_ns, cpu_ns);
             }
             self.patience.store(PATIENCE, Relaxed);
         } else if cpu_ns == seen_ns {
-            let (stood, patience) = (self.stood.load(Relaxed) + 1, self.patience.load(Relaxed));
-            if stood < patience {
-                self.stood.store(stood, Relaxed);
-                return self.stands_still(now_ns, cpu_ns);
+            let (idle_polls, patience) = (self.idle_polls.load(Relaxed) + 1, self.patience.load(Relaxed));
+            if idle_polls < patience {
+                self.idle_polls.store(idle_polls, Relaxed);
+                return self.note_idle(now_ns, cpu_ns);
             }
-            stands = true;
+            idle = true;
             self.patience.store(patience.saturating_mul(PATIENCE), Relaxed);
         } else {
             self.patience.store(PATIENCE, Relaxed);
         }
-        self.stood.store(0, Relaxed);
+        self.idle_polls.store(0, Relaxed);
         self.committed.store(false, Relaxed);
         self.sent_ns.store(moved_ns, Relaxed);
-        self.stands.store(stands, Relaxed);
-        self.asked.store(true, Relaxed);
+        self.idle.store(idle, Relaxed);
+        self.tick_sent.store(true, Relaxed);
         true
     }
 
-    fn stands_still(&self, now_ns: u64, cpu_ns: u64) -> bool {
+    fn note_idle(&self, now_ns: u64, cpu_ns: u64) -> bool {
         self.still_ns.store(self.read(now_ns, cpu_ns).waiting_ns, Relaxed);
         false
     }
@@ -216,21 +216,21 @@ impl EstimatedWallClock {
     pub fn classify(&self, walls: &WallTimes, in_call: bool) -> Classification {
         let now_ns = walls.waiting_ns;
         // It may be kept from running in other ways: by other processes, or by a disk.
-        let stands = self.stands.swap(false, Relaxed);
-        let waits = in_call || stands;
-        let given_ns = self.waited_ns.load(Relaxed);
+        let idle = self.idle.swap(false, Relaxed);
+        let waits = in_call || idle;
+        let attributed_ns = self.waited_ns.load(Relaxed);
         let before_ns = match (self.waits.load(Relaxed), waits) {
             (false, _) => None,
             (true, false) => Some(now_ns),
             // Since the last tick, so all of that is of the stack of now.
-            (true, true) if stands => None,
+            (true, true) if idle => None,
             // The one ended and the other began somewhere between.
             (true, true) => {
-                let still_ns = self.still_ns.load(Relaxed).clamp(given_ns.min(now_ns), now_ns);
+                let still_ns = self.still_ns.load(Relaxed).clamp(attributed_ns.min(now_ns), now_ns);
                 Some(still_ns + (now_ns - still_ns) / 2)
             }
         };
-        let unseen_ns = now_ns.saturating_sub(given_ns);
+        let unseen_ns = now_ns.saturating_sub(attributed_ns);
         let starved = !waits && before_ns.is_none() && unseen_ns > UNSEEN * self.interval_ns.load(Relaxed);
         Classification { waits, before_ns, starved }
     }
@@ -253,15 +253,16 @@ impl EstimatedWallClock {
         self.ran_ns.fetch_max(walls.running_ns, Relaxed);
     }
 
-    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `slept` times in
+    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `sleeps` times in
     /// its life.
     ///
     /// # Signal safety
     /// Stores.
     #[inline]
-    pub fn commit(&self, walls: &WallTimes, it: Classification, cpu_ns: u64, slept: u64) {
-        let again = it.waits && self.waits.load(Relaxed) && slept == self.slept.swap(slept, Relaxed) + 1;
-        self.again.store(again, Relaxed);
+    pub fn commit(&self, walls: &WallTimes, it: Classification, cpu_ns: u64, sleeps: u64) {
+        let same_call =
+            it.waits && self.waits.load(Relaxed) && sleeps == self.sleeps.swap(sleeps, Relaxed) + 1;
+        self.same_call.store(same_call, Relaxed);
         if it.waits || it.starved || it.before_ns.is_some() {
             self.waited_ns.store(walls.waiting_ns, Relaxed);
             self.still_ns.store(0, Relaxed);

@@ -22,7 +22,7 @@ pub struct LiveObject {
     /// Bytes.
     pub bytes: u64,
     /// The number of garbage collections before its allocation.
-    pub born: u64,
+    pub allocated_at: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,7 @@ struct Entry {
     address: u64,
     objects: u64,
     bytes: u64,
-    born: u64,
+    allocated_at: u64,
     generation: u32,
     /// The next free slot, plus one.
     next_free: u32,
@@ -104,9 +104,9 @@ impl LiveObjects {
         self.refused
     }
 
-    /// Adds the object at `address`, allocated after `born` garbage collections. An object that was there is gone, as an
+    /// Adds the object at `address`, allocated after `allocated_at` garbage collections. An object that was there is gone, as an
     /// address has one at a time. `None` if no slot is free.
-    pub fn insert(&mut self, address: u64, born: u64) -> Option<ObjectId> {
+    pub fn insert(&mut self, address: u64, allocated_at: u64) -> Option<ObjectId> {
         self.remove(address);
         let slot = match self.free.checked_sub(1) {
             Some(slot) => {
@@ -124,7 +124,7 @@ impl LiveObjects {
         };
         let entry = self.entries.get_mut(slot as usize)?;
         let generation = entry.generation.wrapping_add(1);
-        *entry = Entry { address, objects: 0, bytes: 0, born, generation, next_free: 0 };
+        *entry = Entry { address, objects: 0, bytes: 0, allocated_at, generation, next_free: 0 };
         self.live += 1;
         self.enter(address, slot);
         Some(ObjectId { slot, generation })
@@ -167,7 +167,7 @@ impl LiveObjects {
             id: ObjectId { slot: slot as u32, generation: it.generation },
             objects: it.objects,
             bytes: it.bytes,
-            born: it.born,
+            allocated_at: it.allocated_at,
         })
     }
 

@@ -108,18 +108,18 @@ mod tests {
         let (clock, intervals) = (PoissonSampler::new(), Intervals::new());
         intervals.set_mean(1_000_000);
         clock.draw(&intervals);
-        let (mut given_ns, mut before_ns) = ([0u64; 2], 0);
+        let (mut weights_ns, mut before_ns) = ([0u64; 2], 0);
         for turn in 0..80_000_000_000 / (segments_ns[0] + segments_ns[1]) as usize {
             if clock.end_segment(clock.ns() + segments_ns[turn % 2], &intervals) {
-                given_ns[turn % 2] += clock.attributed_ns() - before_ns;
+                weights_ns[turn % 2] += clock.attributed_ns() - before_ns;
                 before_ns = clock.attributed_ns();
             }
         }
-        given_ns.map(|it| it as f64 / clock.ns() as f64)
+        weights_ns.map(|it| it as f64 / clock.ns() as f64)
     }
 
     #[test]
-    fn segments_weigh_as_much_as_they_are_long() {
+    fn segments_weigh_in_proportion_to_their_length() {
         for segments_ns in
             [[600_000, 600_000], [5_000_000, 300_000], [20_000, 80_000], [40_000_000, 1_000_000]]
         {

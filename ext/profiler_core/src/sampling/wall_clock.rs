@@ -96,11 +96,11 @@ impl WallClock {
         self.samplers().for_each(|it| it.draw(&self.intervals));
     }
 
-    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `born_ns`. Says whether
+    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `start_ns`. Says whether
     /// that is to be recorded.
-    pub fn turn_on_at_birth(&self, born_ns: u64, now_ns: u64, interval_ns: u64) -> Due {
-        self.turn_on(born_ns, interval_ns, true);
-        Due { waiting: false, gvl: self.gvl.end_segment(now_ns - born_ns, &self.intervals) }
+    pub fn turn_on_at_start(&self, start_ns: u64, now_ns: u64, interval_ns: u64) -> Due {
+        self.turn_on(start_ns, interval_ns, true);
+        Due { waiting: false, gvl: self.gvl.end_segment(now_ns - start_ns, &self.intervals) }
     }
 
     /// Measures no longer. With the GVL, or on the thread itself.
@@ -167,7 +167,7 @@ impl WallClock {
 
     /// Notes that it goes on. Returns the parts of the wait ending here that are to be sampled.
     #[inline]
-    pub fn go_on(&self, now_ns: u64) -> Due {
+    pub fn resume(&self, now_ns: u64) -> Due {
         if !self.is_blocked() {
             return Due::default();
         }
@@ -231,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_add_up_at_every_instant() {
+    fn parts_always_add_up_to_the_total() {
         let clock = on(1_000_000);
         clock.block(110);
         assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);
         clock.ready(130);
         assert_eq!(parts(&clock, 135), [10, 20, 5, 0]);
-        clock.go_on(140);
+        clock.resume(140);
         assert_eq!(parts(&clock, 150), [20, 20, 10, 0]);
         clock.enter_gc(160);
         assert_eq!(parts(&clock, 165), [30, 20, 10, 5]);
@@ -249,20 +249,20 @@ mod tests {
     }
 
     #[test]
-    fn who_blocks_twice_has_been_running_in_between() {
+    fn blocking_twice_implies_running_in_between() {
         let clock = on(1);
         clock.block(110);
         clock.block(120);
         clock.ready(125);
-        clock.go_on(125);
+        clock.resume(125);
         assert_eq!(parts(&clock, 125), [20, 5, 0, 0]);
     }
 
     #[test]
-    fn who_was_never_told_to_be_ready_was_waiting() {
+    fn a_block_without_ready_event_was_a_wait() {
         let clock = WallClock::new();
         clock.turn_on(100, 1, false);
-        clock.go_on(150);
+        clock.resume(150);
         assert_eq!(parts(&clock, 150), [0, 50, 0, 0]);
     }
 }

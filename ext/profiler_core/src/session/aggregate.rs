@@ -31,7 +31,7 @@ pub struct Aggregate {
     measures: Measures,
     started_ns: u64,
     /// Whether the time of a thread that starts during the session counts from its start.
-    born_inside: bool,
+    starts_inside: bool,
     weights: HashMap<Key, Weight, FxBuildHasher>,
     accounts: HashMap<ThreadId, Account, FxBuildHasher>,
     /// Records the timeline, if the session keeps one.
@@ -43,18 +43,18 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// The aggregate of a session that starts at `started_ns` on the monotonic clock, with the threads that exist
-    /// then. Others count from their start if `born_inside`, else from where they enter the session's labels or scope.
+    /// then. Others count from their start if `starts_inside`, else from where they enter the session's labels or scope.
     pub fn new(
         measures: Measures,
         started_ns: u64,
-        born_inside: bool,
+        starts_inside: bool,
         threads: impl IntoIterator<Item = Beginning>,
     ) -> Self {
         let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
         let objects = Objects::default();
         let mut new =
-            Self { objects, measures, started_ns, born_inside, weights, accounts, recorder, now_ns };
+            Self { objects, measures, started_ns, starts_inside, weights, accounts, recorder, now_ns };
         new.resume(started_ns, threads);
         new
     }
@@ -74,7 +74,7 @@ impl Aggregate {
 
     /// Switches the thread of `header` into the session's labels and scope, or out of them.
     pub fn switch(&mut self, header: &Header, inside: bool) {
-        let stays_outside = !inside && !self.born_inside && !self.accounts.contains_key(&header.thread);
+        let stays_outside = !inside && !self.starts_inside && !self.accounts.contains_key(&header.thread);
         if header.monotonic_ns < self.started_ns || stays_outside {
             return;
         }
@@ -111,10 +111,10 @@ impl Aggregate {
             return;
         }
         self.now_ns = header.monotonic_ns;
-        let (thread, labels, born_inside) = (header.thread, header.labels, self.born_inside);
+        let (thread, labels, starts_inside) = (header.thread, header.labels, self.starts_inside);
         let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
         let account = self.account(&Last::of(header));
-        let (given, now) = (&mut account.walls, &header.walls);
+        let (attributed, now) = (&mut account.walls, &header.walls);
         match kind {
             Kind::LabelSwitch | Kind::Allocation(_) => {}
             Kind::Tick => {
@@ -124,14 +124,14 @@ impl Aggregate {
                 // Running alone is sampled; the other parts are measured, and come with records of their own.
                 let mut wall_ns = 0;
                 if header.state == State::Running {
-                    wall_ns = forward(&mut given.running_ns, now.running_ns);
+                    wall_ns = forward(&mut attributed.running_ns, now.running_ns);
                     account.last_ran = Some(key);
                 }
                 self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
             }
             Kind::Wait => {
-                let waiting_ns = forward(&mut given.waiting_ns, now.waiting_ns);
-                let gvl_ns = forward(&mut given.gvl_ns, now.gvl_ns);
+                let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
+                let gvl_ns = forward(&mut attributed.gvl_ns, now.gvl_ns);
                 account.last_wait = Some(key(State::Waiting));
                 // A record counts once, where most of it was.
                 let count = u64::from(waiting_ns >= gvl_ns);
@@ -144,14 +144,14 @@ impl Aggregate {
             Kind::WaitExtension => {
                 // Where no stack is known, or it is of other labels, the time waits for one.
                 let labels = account.labels;
-                if let Some(key) = account.last_wait.filter(|key| born_inside || key.labels == labels) {
-                    let wall_ns = forward(&mut given.waiting_ns, now.waiting_ns);
+                if let Some(key) = account.last_wait.filter(|key| starts_inside || key.labels == labels) {
+                    let wall_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
                     self.weigh(key, Weight { wall_ns, ..Weight::default() });
                 }
             }
             Kind::Gc { ticked, cause } => {
                 let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };
-                let wall_ns = forward(&mut given.gc_ns, now.gc_ns);
+                let wall_ns = forward(&mut attributed.gc_ns, now.gc_ns);
                 let mut cpu_ns = 0;
                 if ticked {
                     cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
@@ -186,7 +186,7 @@ impl Aggregate {
         if !self.measures.timed() {
             return;
         }
-        let (born_inside, wall) = (self.born_inside, self.measures.wall);
+        let (starts_inside, wall) = (self.starts_inside, self.measures.wall);
         self.now_ns = last.monotonic_ns;
         let thread = last.thread;
         let account = self.account(last);
@@ -195,21 +195,21 @@ impl Aggregate {
         }
         let labels = account.labels;
         // The rest under these labels does not go to a stack with other labels.
-        let fits = |key: &Key| born_inside || key.labels == labels;
+        let fits = |key: &Key| starts_inside || key.labels == labels;
         let nowhere = |state| Key { stack: None, thread, labels, state, detail: Detail::None };
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
-        let (given, now) = (&mut account.walls, &last.walls);
+        let (attributed, now) = (&mut account.walls, &last.walls);
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
         let cpu_ns = forward(&mut account.cpu_ns, last.cpu_ns);
-        let blamed = account.last_blamed.filter(|(_, waited)| born_inside || *waited == labels);
+        let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
         let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
         let parts = [
-            (like(account.last_ran, State::Running), forward(&mut given.running_ns, now.running_ns)),
-            (like(account.last_wait, State::Waiting), forward(&mut given.waiting_ns, now.waiting_ns)),
-            (like(account.last_wait, State::Gvl), forward(&mut given.gvl_ns, now.gvl_ns)),
-            (like(account.last_gc, State::Gc), forward(&mut given.gc_ns, now.gc_ns)),
+            (like(account.last_ran, State::Running), forward(&mut attributed.running_ns, now.running_ns)),
+            (like(account.last_wait, State::Waiting), forward(&mut attributed.waiting_ns, now.waiting_ns)),
+            (like(account.last_wait, State::Gvl), forward(&mut attributed.gvl_ns, now.gvl_ns)),
+            (like(account.last_gc, State::Gc), forward(&mut attributed.gc_ns, now.gc_ns)),
         ];
         self.weigh(ticked, Weight { cpu_ns, ..Weight::default() });
         if wall {
@@ -224,11 +224,11 @@ impl Aggregate {
     /// the monotonic clock.
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
-        let Self { measures, started_ns, born_inside, .. } = *self;
+        let Self { measures, started_ns, starts_inside, .. } = *self;
         Self {
             measures,
             started_ns,
-            born_inside,
+            starts_inside,
             weights: std::mem::take(&mut self.weights),
             accounts: HashMap::default(),
             recorder: self.recorder.as_mut().map(|it| Box::new(it.rotate(now_ns))),
@@ -272,7 +272,7 @@ impl Aggregate {
     }
 
     fn account(&mut self, now: &Last) -> &mut Account {
-        let (inside, started_ns) = (self.born_inside, self.started_ns);
+        let (inside, started_ns) = (self.starts_inside, self.started_ns);
         self.accounts
             .entry(now.thread)
             .or_insert_with(|| Account { inside, ..Account::at_start(now, started_ns) })

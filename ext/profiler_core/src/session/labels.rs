@@ -44,14 +44,14 @@ impl LabelSets {
     /// is dropped first, then the values become [`OTHER`]. When there are too many different names as well, it is the empty
     /// set. All of these are counted.
     pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
-        let wanted = (set.clone(), fiber);
-        if let Some(id) = self.sets.find(&wanted) {
+        let numbered_set = (set.clone(), fiber);
+        if let Some(id) = self.sets.find(&numbered_set) {
             return id;
         }
         let refused = self.refused;
         let plain = (fiber > 0).then(|| self.intern(set, 0));
         if self.sets.rows().len() < MAX_SETS {
-            let id = self.sets.intern(wanted);
+            let id = self.sets.intern(numbered_set);
             self.plain.push(plain.unwrap_or(id));
             return id;
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inner_label_wins_and_can_be_taken_away() {
+    fn inner_labels_override_and_can_be_removed() {
         let outer = set(&[("b", "1"), ("a", "1")]);
         assert_eq!(outer.pairs(), [("a".into(), "1".into()), ("b".into(), "1".into())]);
         let inner = outer.with([("a".to_owned(), Some("2".to_owned())), ("b".to_owned(), None)]);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_bounded_and_what_is_too_many_keeps_its_names() {
+    fn excess_label_sets_keep_only_names() {
         let mut sets = LabelSets::default();
         let number = |it: usize| set(&[("request", &it.to_string())]);
         for it in 0..100_000 {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn fibers_are_kept_apart_for_who_wants_to_know() {
+    fn fibers_are_distinguished_on_request() {
         let mut sets = LabelSets::default();
         let labels = set(&[("a", "1")]);
         let [first, second] = [1, 2].map(|fiber| sets.intern(&labels, fiber));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_fibers_lose_their_numbers_and_not_their_labels() {
+    fn a_full_table_drops_fiber_numbers_but_keeps_labels() {
         let mut sets = LabelSets::default();
         let labels = set(&[("a", "1")]);
         for fiber in 1..=2 * MAX_SETS as u32 {

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_alone_and_no_session_need_no_ticks() {
+    fn allocation_sessions_need_no_ticks() {
         for demands in [&[][..], &[demand(0, false, None)]] {
             let plan = plan(Engine::Setitimer, false, demands);
             assert_eq!(plan.of_thread(ONE), ThreadPlan::default());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ticker_goes_round_as_the_engine_or_for_waits_that_nobody_reports() {
+    fn the_ticker_runs_as_engine_or_for_unreported_waits() {
         let demands = [demand(100, false, None), demand(5_000, true, None)];
         assert_eq!(plan(Engine::Ticker, true, &demands).ticker_interval_ns(), 100);
         assert_eq!(plan(Engine::ThreadTimer, true, &demands).ticker_interval_ns(), 0);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_is_a_trigger_and_a_place_to_walk() {
+    fn an_engine_is_a_trigger_and_a_walk_location() {
         let of = |engine| {
             let plan = plan(engine, true, &[demand(100, false, None)]);
             (

@@ -117,7 +117,7 @@ impl SessionSpec {
 
     /// Whether the session profiles all of a thread's time, and not only the time under labels or in a scope.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_unrestricted(&self) -> bool {
         self.labels.is_empty() && self.scope.is_none()
     }
 }

@@ -66,7 +66,7 @@ impl SessionState {
             }
             return;
         }
-        if !self.spec.is_whole() {
+        if !self.spec.is_unrestricted() {
             let inside = self.inside(header.labels, header.scope, sets);
             // A tick switches as well: the switch that should have come before it may be missing.
             self.aggregate.switch(header, inside);
@@ -163,16 +163,17 @@ impl SessionState {
     }
 
     fn inside(&mut self, labels: LabelSetId, scope: ScopeId, sets: &LabelSets) -> bool {
-        if self.spec.scope.is_some_and(|wanted| wanted != scope) {
+        if self.spec.scope.is_some_and(|required| required != scope) {
             return false;
         }
-        let wanted = &self.spec.labels;
-        wanted.is_empty() || *self.matches.entry(labels).or_insert_with(|| sets.get(labels).has_all(wanted))
+        let required = &self.spec.labels;
+        required.is_empty()
+            || *self.matches.entry(labels).or_insert_with(|| sets.get(labels).has_all(required))
     }
 }
 
 fn aggregate(spec: &SessionSpec, started_ns: u64) -> Aggregate {
-    let mut aggregate = Aggregate::new(spec.measures, started_ns, spec.is_whole(), []);
+    let mut aggregate = Aggregate::new(spec.measures, started_ns, spec.is_unrestricted(), []);
     aggregate.recorder = spec.timeline.then(|| Box::new(Recorder::new(spec.measures, started_ns)));
     aggregate
 }

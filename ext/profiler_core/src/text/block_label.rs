@@ -22,7 +22,7 @@ mod tests {
     use super::block_depth;
 
     #[test]
-    fn labels_say_how_deep_they_are() {
+    fn parses_block_depth_from_labels() {
         for (label, is) in [
             ("<main>", (0, 0)),
             ("<class:Foo>", (0, 0)),

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_cut_between_two_characters() {
+    fn names_are_cut_at_character_boundaries() {
         assert_eq!(cut("short".to_owned()), "short");
         assert_eq!(cut("é".repeat(MAX_NAME_BYTES)).len(), MAX_NAME_BYTES);
         assert_eq!(cut(format!("x{}", "é".repeat(MAX_NAME_BYTES))).len(), MAX_NAME_BYTES - 1);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_durations_have_no_needless_digits() {
+    fn round_durations_have_no_trailing_digits() {
         let cases = [(1_000_000, "1 ms"), (1_500_000, "1.5 ms"), (250_000, "250 us"), (1_000_000_000, "1 s")];
         cases.into_iter().for_each(|(ns, text)| assert_eq!(round_duration(ns), text));
     }

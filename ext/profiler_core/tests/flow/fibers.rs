@@ -8,7 +8,7 @@ use profiler_core::session::spec::{Measures, SessionSpec};
 use super::world::*;
 
 #[test]
-fn fibers_are_told_apart_only_to_sessions_that_ask() {
+fn only_requesting_sessions_distinguish_fibers() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let measures = Measures { wall: true, ..Measures::default() };
     let spec = |fibers| SessionSpec { measures, fibers, ..SessionSpec::default() };
@@ -22,7 +22,7 @@ fn fibers_are_told_apart_only_to_sessions_that_ask() {
             scope: ScopeId::NONE,
             cpu_ns: 0,
             monotonic_ns: at,
-            born_cpu_ns: 0,
+            start_cpu_ns: 0,
             walls: WallTimes { gvl_ns: at, ..WallTimes::default() },
         };
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
@@ -31,7 +31,7 @@ fn fibers_are_told_apart_only_to_sessions_that_ask() {
             push(&hub.ring, kind, &header, walk, 2048).unwrap();
         }
     }
-    let [asked, plain] = sessions.map(|session| {
+    let [numbered, plain] = sessions.map(|session| {
         let profile = finish(&hub, session, &registry, &[]);
         let labels =
             profile.samples.iter().flat_map(|it| it.labels.clone()).filter(|(name, _)| name == "fiber");
@@ -39,6 +39,6 @@ fn fibers_are_told_apart_only_to_sessions_that_ask() {
         numbers.sort();
         numbers
     });
-    assert_eq!(asked, ["1", "2", "3", "4"]);
+    assert_eq!(numbered, ["1", "2", "3", "4"]);
     assert!(plain.is_empty(), "{plain:?}");
 }

@@ -16,7 +16,7 @@ mod world;
 use world::*;
 
 #[test]
-fn records_become_rows_and_every_nanosecond_has_one() {
+fn every_nanosecond_is_attributed_to_one_row() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 1_000)]);
     record(&hub, 1, State::Running, 1_300, &[32, 16]);
@@ -41,31 +41,31 @@ fn records_become_rows_and_every_nanosecond_has_one() {
 }
 
 #[test]
-fn what_was_dropped_is_carried_by_the_next_record() {
+fn the_next_record_carries_dropped_time() {
     let (hub, registry) = (Hub::new(32), Ended::default());
     let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.ring.try_push(1, |_| {}).is_ok() {}
-    let stamp_at = |cpu_ns| Header {
+    let header_at = |cpu_ns| Header {
         thread: ThreadId(1),
         state: State::Running,
         labels: LabelSetId::NONE,
         scope: ScopeId::NONE,
         cpu_ns,
         monotonic_ns: cpu_ns,
-        born_cpu_ns: 0,
+        start_cpu_ns: 0,
         walls: WallTimes::default(),
     };
     let walk = Walk { handles: &[handle(32)], lines: &[1], rootless: false };
-    assert!(push(&hub.ring, Kind::Tick, &stamp_at(20), walk, 2048).is_err(), "full");
+    assert!(push(&hub.ring, Kind::Tick, &header_at(20), walk, 2048).is_err(), "full");
     while hub.drain_batch(&registry) {}
-    push(&hub.ring, Kind::Tick, &stamp_at(30), walk, 2048).unwrap();
+    push(&hub.ring, Kind::Tick, &header_at(30), walk, 2048).unwrap();
     let profile = finish(&hub, session, &registry, &[life(1, 0, 30, "one")]);
     assert_eq!(rows(&profile), [("one: Foo#m16".to_owned(), 10), ("one: Foo#m32".to_owned(), 20)]);
 }
 
 #[test]
-fn sessions_overlap_and_each_counts_its_own_span() {
+fn overlapping_sessions_count_their_own_span() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let first = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
@@ -80,7 +80,7 @@ fn sessions_overlap_and_each_counts_its_own_span() {
 }
 
 #[test]
-fn handles_are_live_from_the_ring_to_the_last_name() {
+fn handles_stay_live_until_they_are_resolved() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let live = |hub: &Hub| {
         let mut handles = Vec::new();
@@ -120,7 +120,7 @@ fn deep_stacks_keep_both_ends() {
         scope: ScopeId::NONE,
         cpu_ns: 5,
         monotonic_ns: 5,
-        born_cpu_ns: 0,
+        start_cpu_ns: 0,
         walls: WallTimes::default(),
     };
     for (rootless, depth, frames, cut_at) in
@@ -142,7 +142,7 @@ fn deep_stacks_keep_both_ends() {
 }
 
 #[test]
-fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
+fn the_collector_drains_rests_and_wakes_until_dropped() {
     let hub: &'static Hub = Box::leak(Box::new(Hub::new(4096)));
     let mut thread = None;
     let collector = Collector::start(|worker| {
@@ -167,7 +167,7 @@ fn the_collector_thread_drains_rests_and_wakes_until_its_commander_is_gone() {
 }
 
 #[test]
-fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
+fn a_session_with_labels_has_exactly_the_time_under_them() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let of = |endpoint| hub.intern_labels(&labels(endpoint), 0).1;
     let header = |labels, cpu_ns| Header {
@@ -177,7 +177,7 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
         scope: ScopeId::NONE,
         cpu_ns,
         monotonic_ns: cpu_ns,
-        born_cpu_ns: 0,
+        start_cpu_ns: 0,
         walls: WallTimes::default(),
     };
     let tick = |labels, cpu_ns| {
@@ -200,7 +200,7 @@ fn a_session_that_looks_at_labels_has_exactly_the_time_under_them() {
 }
 
 #[test]
-fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
+fn a_session_with_a_scope_has_exactly_the_time_inside_it() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let header = |thread, scope, cpu_ns| Header {
         thread: ThreadId(thread),
@@ -209,7 +209,7 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
         scope: ScopeId(scope),
         cpu_ns,
         monotonic_ns: cpu_ns,
-        born_cpu_ns: 0,
+        start_cpu_ns: 0,
         walls: WallTimes::default(),
     };
     let spec = |scope| SessionSpec { scope: Some(ScopeId(scope)), ..SessionSpec::default() };
@@ -229,7 +229,7 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it_on_whatever_thread() {
 }
 
 #[test]
-fn a_thread_that_ended_before_a_session_is_not_for_it() {
+fn excludes_threads_that_ended_before_the_session() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let first = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     registry.0.lock().unwrap().push(life(1, 0, 50, "one"));
@@ -239,7 +239,7 @@ fn a_thread_that_ended_before_a_session_is_not_for_it() {
 }
 
 #[test]
-fn sessions_look_at_their_own_threads_pause_and_show_what_they_have_so_far() {
+fn sessions_select_threads_pause_and_take_snapshots() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let spec = SessionSpec { threads: Some(vec![ThreadId(2)]), ..SessionSpec::default() };
     let one = hub.open(spec, &registry, 0, &[now(1, 0), now(2, 0)]);
@@ -258,7 +258,7 @@ fn sessions_look_at_their_own_threads_pause_and_show_what_they_have_so_far() {
 }
 
 #[test]
-fn in_a_forked_child_sessions_go_on_with_the_thread_that_forked_and_nothing_is_counted_twice() {
+fn a_forked_child_continues_sessions_without_double_counting() {
     let (hub, registry) = (Hub::new(64), Ended::default());
     let all = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     let other = hub.open(

@@ -22,11 +22,11 @@ impl ThreadRegistry for Ended {
     }
 }
 
-pub(crate) fn life(thread: u32, born_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
+pub(crate) fn life(thread: u32, start_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
     let last = Last {
         thread: ThreadId(thread),
-        born_cpu_ns,
+        start_cpu_ns,
         cpu_ns,
         walls: WallTimes::default(),
         monotonic_ns: cpu_ns,
@@ -61,7 +61,7 @@ pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles:
         scope: ScopeId::NONE,
         cpu_ns,
         monotonic_ns: cpu_ns,
-        born_cpu_ns: 100,
+        start_cpu_ns: 100,
         walls: WallTimes::default(),
     };
     let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();

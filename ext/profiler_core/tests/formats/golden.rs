@@ -46,7 +46,7 @@ fn pprof() {
 /// A file of the past must stay readable, so it is read, not compared. The specs of the gem need one with
 /// labels in it.
 #[test]
-fn the_file_that_the_specs_read_is_the_example() {
+fn the_fixture_of_the_specs_is_the_example() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/fixtures/shop.pb.gz");
     let mut expected = example();
     expected.samples.retain(|it| it.weights != Weights::default());
@@ -67,7 +67,7 @@ fn folded() {
 }
 
 #[test]
-fn folded_stacks_begin_with_their_thread_only_when_there_are_several() {
+fn folded_stacks_name_threads_only_if_there_are_several() {
     let mut profile = example();
     profile.samples.truncate(1);
     let frames = "<main>;Array#each;Shop::Order#save;Shop::Order#<=> 401234000\n";
@@ -86,7 +86,7 @@ fn svg() {
 }
 
 #[test]
-fn a_method_is_drawn_once_even_when_a_namesake_with_a_mark_stands_beside_it() {
+fn frames_are_merged_around_names_that_share_a_prefix() {
     // In order of bytes, `save!;...` stands between `save 1` and `save;...`.
     let svg = written(Format::Svg, &example(), &Options::default());
     assert_eq!(svg.matches("<title>Shop::Order#save (701,234 us, 82.79%)</title>").count(), 1);
@@ -94,7 +94,7 @@ fn a_method_is_drawn_once_even_when_a_namesake_with_a_mark_stands_beside_it() {
 }
 
 #[test]
-fn an_empty_profile_gives_a_picture_and_a_report_that_say_so() {
+fn an_empty_profile_renders_a_notice() {
     let mut profile = example();
     profile.samples.clear();
     assert_golden("empty.svg", &written(Format::Svg, &profile, &Options::default()));
@@ -115,7 +115,7 @@ fn report() {
 }
 
 #[test]
-fn a_coloured_report_says_the_same() {
+fn colour_changes_no_text_of_the_report() {
     let plain = text(TextOptions::default());
     let mut coloured = text(TextOptions { color: true, ..TextOptions::default() });
     assert_ne!(plain, coloured);
@@ -127,7 +127,7 @@ fn a_coloured_report_says_the_same() {
 }
 
 #[test]
-fn what_was_not_measured_cannot_be_shown() {
+fn rejects_types_that_were_not_measured() {
     let options = Options { sample_type: Some(SampleType::Wall), ..Options::default() };
     for format in [Format::Folded, Format::Svg, Format::Text] {
         let refused = format::write_with(format, &example(), &options, &mut Vec::new()).unwrap_err();

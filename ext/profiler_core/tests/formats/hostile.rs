@@ -28,7 +28,7 @@ fn write_all(profile: &Profile) {
     for format in Format::all() {
         match format::write(format, profile, &mut Vec::new()) {
             // Which a profile of allocations has not.
-            Err(Error::NotMeasured { asked: "time", .. }) if format == Format::Cpuprofile => {}
+            Err(Error::NotMeasured { requested: "time", .. }) if format == Format::Cpuprofile => {}
             result => result.unwrap(),
         }
     }
@@ -40,7 +40,7 @@ fn is_xml(it: char) -> bool {
 }
 
 #[test]
-fn what_is_no_profile_is_told_apart() {
+fn rejects_other_files_with_a_reason() {
     let nothing = "not a profile (allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not)";
     for bytes in [&b""[..], b"\x1f", b"hello", b"{\"frames\": []}", &gzip(b""), &gzip(b"hello")] {
         assert_eq!(refusal(bytes), nothing);
@@ -58,7 +58,7 @@ fn what_is_no_profile_is_told_apart() {
 }
 
 #[test]
-fn wherever_the_file_is_cut_it_says_so() {
+fn detects_truncation_at_every_byte() {
     let bytes = packed(&example());
     for length in 2..bytes.len() {
         assert!(matches!(read(&bytes[..length]), Err(Error::Truncated)), "at {length}");
@@ -68,7 +68,7 @@ fn wherever_the_file_is_cut_it_says_so() {
 }
 
 #[test]
-fn a_bit_that_fell_over_is_noticed() {
+fn detects_flipped_bits() {
     let bytes = packed(&example());
     // The first ten are the header of gzip, of which not all matters.
     for place in 10..bytes.len() {
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(crate::config())]
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
+    fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
         // Bytes can be text, and text a folded stack.
         let folded = std::str::from_utf8(&bytes).is_ok_and(|it| it.contains(' '));
         prop_assert!(read(&bytes).is_err() || folded);
@@ -93,7 +93,7 @@ proptest! {
 
     /// Unpacked, so that no checksum stands before the checks.
     #[test]
-    fn a_file_with_changes_is_read_without_a_panic(
+    fn mutated_files_never_panic(
         (profile, _) in profiles(),
         changes in prop::collection::vec((any::<Index>(), any::<u8>()), 1..4),
     ) {
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn names_stay_names_in_every_format((profile, _) in profiles()) {
+    fn every_format_escapes_names((profile, _) in profiles()) {
         write_all(&profile);
         let mut svg = Vec::new();
         format::write(Format::Svg, &profile, &mut svg).unwrap();

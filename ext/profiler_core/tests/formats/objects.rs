@@ -50,12 +50,12 @@ fn text(of: Option<SampleType>) -> String {
 }
 
 #[test]
-fn the_report_has_how_many_and_of_which_class() {
+fn the_report_shows_counts_and_classes() {
     assert_golden("objects.txt", &format!("{}\n{}", text(None), text(Some(SampleType::AllocObjects))));
 }
 
 #[test]
-fn pprof_has_the_types_in_their_order_and_the_distance_as_period() {
+fn pprof_has_the_types_in_order_and_the_window_as_period() {
     let mut packed = Vec::new();
     format::write(Format::Pprof, &objects(), &mut packed).unwrap();
     assert_golden("objects_pprof.txt", &wire::dump(&wire::unpack(&packed)));

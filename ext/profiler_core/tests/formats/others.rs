@@ -45,7 +45,7 @@ fn pictures() {
 }
 
 #[test]
-fn a_picture_of_a_difference_tells_more_from_less() {
+fn a_differential_picture_distinguishes_more_from_less() {
     let mut later = example();
     later.samples[0].weights.set(SampleType::Cpu, 800_000_000);
     later.samples.remove(3);
@@ -64,7 +64,7 @@ fn speedscope_sum(text: &str, of: SampleType) -> u64 {
 }
 
 #[test]
-fn time_that_is_not_time_is_refused() {
+fn rejects_types_that_are_not_time() {
     let mut profile = example();
     profile.sample_types = vec![SampleType::AllocSpace];
     let refused = format::write(Format::Cpuprofile, &profile, &mut Vec::new()).unwrap_err();
@@ -79,7 +79,7 @@ proptest! {
     #![proptest_config(crate::config())]
 
     #[test]
-    fn no_weight_is_lost_on_the_way((profile, _) in profiles()) {
+    fn no_weight_is_lost_in_conversion((profile, _) in profiles()) {
         let total = profile.total();
         let options = Options::default();
         let text = written(Format::Speedscope, &profile, &options);

@@ -108,12 +108,12 @@ pub(crate) fn profiles() -> impl Strategy<Value = (Profile, Profile)> {
             let counts = Counts { captured, dropped_full, ..Counts::default() };
             let stats = Stats { counts, names_ns, ..Stats::default() };
             let kept: Vec<Row> = rows.iter().filter(|it| it.weighs()).cloned().collect();
-            let [given, expected] = [&rows, &kept].map(|rows| Profile {
+            let [written, expected] = [&rows, &kept].map(|rows| Profile {
                 meta: meta.clone(),
                 stats,
                 ..build(&types, &threads, rows)
             });
-            (given, expected)
+            (written, expected)
         })
     })
 }
@@ -122,8 +122,8 @@ proptest! {
     #![proptest_config(crate::config())]
 
     #[test]
-    fn what_was_written_comes_back((given, expected) in profiles()) {
-        let bytes = packed(&given);
+    fn written_profiles_round_trip((written, expected) in profiles()) {
+        let bytes = packed(&written);
         let back = read(&bytes).unwrap();
         prop_assert_eq!(&back, &expected);
         prop_assert_eq!(packed(&back), packed(&expected));
@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn the_example_comes_back_but_for_its_row_without_weight() {
+fn the_example_round_trips_without_its_empty_row() {
     let mut expected = example();
     expected.samples.retain(|it| it.weights != Default::default());
     expected.stacks.pop();
@@ -140,7 +140,7 @@ fn the_example_comes_back_but_for_its_row_without_weight() {
 }
 
 #[test]
-fn numbers_too_great_for_pprof_become_its_greatest() {
+fn oversized_numbers_saturate() {
     let mut profile = example();
     profile.samples.truncate(1);
     profile.samples[0].weights.set(SampleType::Cpu, u64::MAX);

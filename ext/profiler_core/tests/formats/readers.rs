@@ -103,9 +103,9 @@ fn stackprof() {
 }
 
 #[test]
-fn what_is_only_written_says_so() {
+fn rejects_formats_that_are_write_only() {
     let allowed = "(allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not)";
-    for (text, said) in [
+    for (text, message) in [
         (
             r#"{"meta":{},"threads":[]}"#,
             format!("a profile of the Firefox Profiler, which cannot be read {allowed}"),
@@ -115,7 +115,7 @@ fn what_is_only_written_says_so() {
         ("hello", format!("not a profile {allowed}")),
         ("{\"a\":", "a profile that was cut short: the end of the file is missing".to_owned()),
     ] {
-        assert_eq!(refusal(text), said);
+        assert_eq!(refusal(text), message);
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for field in ["a", "profiles", "frames"] {

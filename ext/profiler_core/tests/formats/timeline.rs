@@ -39,20 +39,20 @@ fn refusal(change: impl Fn(&mut Profile)) -> String {
 }
 
 #[test]
-fn it_comes_back_and_an_event_of_no_row_does_not() {
-    let mut given = timed();
-    let empty_row = u32::try_from(given.samples.len() - 1).unwrap();
-    let timeline = given.timeline.as_mut().unwrap();
+fn the_timeline_round_trips_without_orphan_events() {
+    let mut written = timed();
+    let empty_row = u32::try_from(written.samples.len() - 1).unwrap();
+    let timeline = written.timeline.as_mut().unwrap();
     timeline.push(&event(900_000_001, empty_row, 0, 1));
     timeline.push(&event(900_000_002, 99, 0, 1));
-    assert_eq!(read(&packed(&given)).unwrap().timeline, timed().timeline);
+    assert_eq!(read(&packed(&written)).unwrap().timeline, timed().timeline);
 
     let nothing = Profile { timeline: Some(Timeline::default()), ..example() };
     assert_eq!(read(&packed(&nothing)).unwrap().timeline, nothing.timeline, "on, but nothing happened");
 }
 
 #[test]
-fn it_stands_before_all_else() {
+fn the_timeline_precedes_all_other_fields() {
     let dump = wire::dump(&wire::unpack(&packed(&timed())));
     let (first, rest) = dump.split_once('\n').unwrap();
     assert_golden("timeline.txt", &format!("{first}\n"));
@@ -63,15 +63,15 @@ fn it_stands_before_all_else() {
 }
 
 #[test]
-fn wherever_the_file_is_cut_it_says_so() {
+fn detects_truncation_at_every_byte() {
     let plain = wire::unpack(&packed(&timed()));
     (0..plain.len()).for_each(|length| assert!(read(&plain[..length]).is_err(), "at {length}"));
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
-    let said = refusal(|it| it.timeline.as_mut().unwrap().push(&event(900_000_003, 0, 99, 5)));
-    assert_eq!(said, "a damaged profile: its timeline weighs more than sample 0 does");
+fn rejects_inconsistent_timelines() {
+    let error = refusal(|it| it.timeline.as_mut().unwrap().push(&event(900_000_003, 0, 99, 5)));
+    assert_eq!(error, "a damaged profile: its timeline weighs more than sample 0 does");
 
     let file = |timeline: &[u8]| {
         let mut bytes = [&[0xca, 0xc5, 0x02, timeline.len() as u8], timeline].concat();
@@ -99,7 +99,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn more_than_a_session_keeps_is_refused() {
+fn rejects_oversized_timelines() {
     let many = 1_000_001;
     let length =
         |number: usize| [number as u8 & 127 | 128, (number >> 7) as u8 & 127 | 128, (number >> 14) as u8];
@@ -107,15 +107,15 @@ fn more_than_a_session_keeps_is_refused() {
     let timeline = [&ones(0x12)[..], &ones(0x1a), &[0x22, 0, 0x22, 0]].concat();
     let mut bytes = [&[0xca, 0xc5, 0x02][..], &length(timeline.len()), &timeline].concat();
     bytes.extend(wire::unpack(&packed(&example())));
-    let said = read(&bytes).unwrap_err().to_string();
-    assert_eq!(said, "a damaged profile: its timeline has 1000001 events (allowed: up to 1000000)");
+    let error = read(&bytes).unwrap_err().to_string();
+    assert_eq!(error, "a damaged profile: its timeline has 1000001 events (allowed: up to 1000000)");
 }
 
 proptest! {
     #![proptest_config(crate::config())]
 
     #[test]
-    fn a_file_with_changes_is_read_without_a_panic(
+    fn mutated_files_never_panic(
         changes in prop::collection::vec((0..80_usize, any::<u8>()), 1..4),
         more in prop::collection::vec((any::<Index>(), any::<u8>()), 0..2),
     ) {

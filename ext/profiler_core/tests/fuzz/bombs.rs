@@ -62,13 +62,13 @@ fn opening(depth: usize) -> Vec<u8> {
 fn refusal(bytes: &[u8]) -> (String, usize) {
     MOST.store(NOW.load(Relaxed), Relaxed);
     let began = Instant::now();
-    let said = read(bytes).map(|it| it.samples.len()).unwrap_err().to_string();
-    assert!(began.elapsed() < LONGEST, "{said} took {:?}", began.elapsed());
-    (said, MOST.load(Relaxed))
+    let outcome = read(bytes).map(|it| it.samples.len()).unwrap_err().to_string();
+    assert!(began.elapsed() < LONGEST, "{outcome} took {:?}", began.elapsed());
+    (outcome, MOST.load(Relaxed))
 }
 
 #[test]
-fn what_is_named_again_and_again_is_counted() {
+fn repeated_names_count_against_the_budget() {
     let _turn = TURN.lock();
     let frames = "a damaged profile: its stacks have too many frames for";
     let texts = "a damaged profile: its names and labels are too long together for";
@@ -82,14 +82,14 @@ fn what_is_named_again_and_again_is_counted() {
         (sample_types(900, 1 << 20), texts),
         (sample_types(5_000, 1), "a damaged profile: it has more than 1000 sample types"),
     ] {
-        let (said, most) = refusal(&gzip(&bomb));
-        assert!(said.starts_with(expected), "{said}");
-        assert!(most < 512 << 20, "{said} took {most} bytes");
+        let (outcome, most) = refusal(&gzip(&bomb));
+        assert!(outcome.starts_with(expected), "{outcome}");
+        assert!(most < 512 << 20, "{outcome} took {most} bytes");
     }
 }
 
 #[test]
-fn what_is_inlined_or_labelled_in_earnest_is_read() {
+fn accepts_legitimate_inlining_and_labels() {
     let _turn = TURN.lock();
     let profile = read(&foreign(40, 1_000, 8, 200)).unwrap();
     assert_eq!((profile.stacks.len(), profile.samples.len()), (40, 1));
@@ -97,7 +97,7 @@ fn what_is_inlined_or_labelled_in_earnest_is_read() {
 
 /// A stack takes a byte for each frame, and a line of text its name.
 #[test]
-fn texts_are_bounded_before_they_are_made() {
+fn text_size_is_checked_before_rendering() {
     let _turn = TURN.lock();
     let (name, frames) = ("n".repeat(1 << 20), 90_000);
     let profile = read(&foreign(frames, 1, 0, name.len())).unwrap();
@@ -151,16 +151,16 @@ fn bombs() {
         let packed = gzip(&bomb);
         drop(bomb);
         MOST.store(NOW.load(Relaxed), Relaxed);
-        let said = read(&packed).map(|it| it.samples.len()).map_err(|it| it.to_string());
+        let outcome = read(&packed).map(|it| it.samples.len()).map_err(|it| it.to_string());
         let most = MOST.load(Relaxed);
         println!(
-            "{name}: {} KiB packed, {} MiB taken, {:?}: {said:?}",
+            "{name}: {} KiB packed, {} MiB taken, {:?}: {outcome:?}",
             packed.len() >> 10,
             most >> 20,
             began.elapsed()
         );
         assert!(most < MOST_BYTES, "{name} took {most} bytes");
         // Large, and profiles all the same: one stack millions of times, and few stacks on millions of lines.
-        assert_eq!(said.is_ok(), ["raw", "deep and wide"].contains(&name), "{name}");
+        assert_eq!(outcome.is_ok(), ["raw", "deep and wide"].contains(&name), "{name}");
     }
 }

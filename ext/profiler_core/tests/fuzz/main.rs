@@ -175,8 +175,8 @@ fn use_it(bytes: &[u8], random: &mut Random) {
 }
 
 fn seconds() -> u64 {
-    let said = std::env::var("FUZZ_SECONDS").ok().map(|it| it.parse().expect("FUZZ_SECONDS is no number"));
-    said.unwrap_or(if std::env::var_os("CI").is_some() { 60 } else { 10 })
+    let seconds = std::env::var("FUZZ_SECONDS").ok().map(|it| it.parse().expect("FUZZ_SECONDS is no number"));
+    seconds.unwrap_or(if std::env::var_os("CI").is_some() { 60 } else { 10 })
 }
 
 /// No input any more.
@@ -229,9 +229,9 @@ fn damaged_files() {
         }
         let number = INPUTS.fetch_add(1, Relaxed) + 1;
         MOST.store(NOW.load(Relaxed), Relaxed);
-        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| use_it(&bytes, &mut random)));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| use_it(&bytes, &mut random)));
         let most = MOST.load(Relaxed);
-        let fine = told.is_ok() && most < MOST_BYTES;
+        let fine = outcome.is_ok() && most < MOST_BYTES;
         if !fine {
             let kept = std::env::temp_dir().join(format!("profiler-fuzz-{seed}-{number}"));
             std::fs::write(&kept, &bytes).unwrap();

@@ -70,7 +70,7 @@ pub(crate) struct World {
     pub(crate) registry: Ended,
     pub(crate) threads: [Clocks; THREADS],
     pub(crate) now_ns: u64,
-    pub(crate) born: u32,
+    pub(crate) last_thread: u32,
     pub(crate) sets: [LabelSetId; 3],
 }
 
@@ -80,7 +80,7 @@ impl World {
         let set = |it: &str| hub.intern_labels(&labels(it), 0).1;
         let sets = [LabelSetId::NONE, set("a"), set("b")];
         let threads = [0, 1, 2].map(|id| Clocks { id, ..Clocks::default() });
-        Self { hub, registry: Ended::default(), threads, now_ns: 1_000, born: 2, sets }
+        Self { hub, registry: Ended::default(), threads, now_ns: 1_000, last_thread: 2, sets }
     }
 
     fn walls(&self, thread: usize) -> WallTimes {
@@ -97,16 +97,16 @@ impl World {
             scope: ScopeId::NONE,
             cpu_ns: it.cpu_ns,
             monotonic_ns: self.now_ns,
-            born_cpu_ns: 0,
+            start_cpu_ns: 0,
             walls: self.walls(thread),
         }
     }
 
     pub(crate) fn life(&self, thread: usize) -> ThreadLife {
-        let Header { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
+        let Header { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
             self.header(thread, State::Running);
         let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
-        ThreadLife { last: Last { thread: id, born_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+        ThreadLife { last: Last { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
     }
 
     pub(crate) fn lives(&self) -> Vec<ThreadLife> {
@@ -149,8 +149,8 @@ impl World {
             }
             Step::End { thread } => {
                 self.registry.0.lock().unwrap().push(self.life(thread));
-                self.born += 1;
-                self.threads[thread] = Clocks { id: self.born, ..Clocks::default() };
+                self.last_thread += 1;
+                self.threads[thread] = Clocks { id: self.last_thread, ..Clocks::default() };
             }
             Step::Pause => {}
         }
@@ -214,14 +214,14 @@ pub(crate) fn rows(profile: &Profile) -> Vec<Weights> {
 }
 
 /// Events with the words of their rows, in the order of time.
-pub(crate) fn told(profile: &Profile) -> Vec<(u64, String, Weights)> {
+pub(crate) fn timed_events(profile: &Profile) -> Vec<(u64, String, Weights)> {
     let name = |it: profiler_core::profile::Frame| profile.function(it.function).unwrap().name.clone();
-    let told = |row: RowId| {
+    let describe = |row: RowId| {
         let row = &profile.samples[row.index()];
         let stack: Vec<String> = profile.frames_of(row.stack).map(name).collect();
         format!("{stack:?} {:?} {:?} {:?}", profile.threads[row.thread], row.state, row.labels)
     };
-    profile.timeline.as_ref().unwrap().iter().map(|it| (it.time_ns, told(it.row), it.weights)).collect()
+    profile.timeline.as_ref().unwrap().iter().map(|it| (it.time_ns, describe(it.row), it.weights)).collect()
 }
 
 pub(crate) fn written_and_read(profile: &Profile) -> Profile {

@@ -70,7 +70,7 @@ impl Profile {
         let runs = (before.len().max(1) as f64, after.len().max(1) as f64);
         let before = Arc::new(work::on(ruby, before, merge)?);
         let after = Arc::new(work::on(ruby, after, merge)?);
-        let said = options::of_formats(ruby, &after, options)?;
+        let format_options = options::of_formats(ruby, &after, options)?;
         let of = options::sample_type(ruby, &after, options)?;
         let scale = if options::flag(ruby, options, "absolute")? {
             runs.1 / runs.0
@@ -79,7 +79,7 @@ impl Profile {
         };
         let picture = without_gvl(ruby, move |_| {
             let mut bytes = Vec::new();
-            write_difference(&before, &after, scale, &said, &mut bytes).map(|()| bytes)
+            write_difference(&before, &after, scale, &format_options, &mut bytes).map(|()| bytes)
         })?;
         picture.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
     }

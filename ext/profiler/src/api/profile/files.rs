@@ -67,9 +67,9 @@ struct Content {
 }
 
 impl Content {
-    fn new(ruby: &Ruby, profile: &Profile, format: Format, given: RHash) -> Result<Self, Error> {
-        let options = options::of_formats(ruby, &profile.core, given)?;
-        let gzip = options::flag(ruby, given, "gzip")?;
+    fn new(ruby: &Ruby, profile: &Profile, format: Format, hash: RHash) -> Result<Self, Error> {
+        let options = options::of_formats(ruby, &profile.core, hash)?;
+        let gzip = options::flag(ruby, hash, "gzip")?;
         Ok(Self { profile: Arc::clone(&profile.core), format, options, gzip })
     }
 
@@ -118,6 +118,6 @@ fn file_error(ruby: &Ruby, reason: &CoreError) -> Error {
     let CoreError::Io(io) = reason else { return core_error(ruby, reason) };
     let Some(number) = io.raw_os_error() else { return core_error(ruby, reason) };
     let class = ruby.class_object().const_get::<_, RClass>("SystemCallError");
-    let made = class.and_then(|it| it.funcall::<_, _, Exception>("new", (ruby.qnil(), number)));
-    made.map_or_else(|error| error, Error::from)
+    let created = class.and_then(|it| it.funcall::<_, _, Exception>("new", (ruby.qnil(), number)));
+    created.map_or_else(|error| error, Error::from)
 }

@@ -19,10 +19,10 @@ pub(super) fn flag(ruby: &Ruby, options: RHash, name: &str) -> Result<bool, Erro
 
 /// `type:`, the name of a sample type, or what the profile shows by itself.
 pub(super) fn sample_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<SampleType, Error> {
-    Ok(asked_type(ruby, profile, options)?.unwrap_or_else(|| profile.default_sample_type()))
+    Ok(requested_type(ruby, profile, options)?.unwrap_or_else(|| profile.default_sample_type()))
 }
 
-fn asked_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<Option<SampleType>, Error> {
+fn requested_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<Option<SampleType>, Error> {
     let Some(name) = option::<String>(ruby, options, "type")? else { return Ok(None) };
     let name_of = |it: &SampleType| it.name_and_unit().0;
     let found = profile.sample_types.iter().copied().find(|it| name_of(it) == name);
@@ -52,7 +52,7 @@ pub(super) fn of_formats(ruby: &Ruby, profile: &Profile, options: RHash) -> Resu
         style,
         text,
         title: option(ruby, options, "title")?,
-        sample_type: asked_type(ruby, profile, options)?,
+        sample_type: requested_type(ruby, profile, options)?,
         ..format::Options::default()
     })
 }

@@ -12,13 +12,13 @@ use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 /// `Native.mark(name, started_ns)`: see `Profiler.marker`.
 pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
-    fork::catch_up();
+    fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
     }
     // An app can have replaced the clock that gave it. The marker is an instant then.
     let started_ns = u64::try_convert(started_ns).unwrap_or(i64::MAX as u64);
-    let me = vm::threads::current(ruby, vm::threads::Names::Wanted)?;
+    let me = vm::threads::current(ruby, vm::threads::Names::Included)?;
     // SAFETY: nothing of Ruby runs while the slice is read.
     let name = unsafe { name.as_slice() };
     // Not all of a long one is copied: a character has 4 bytes at most.
@@ -30,9 +30,9 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), 
 
 /// `Native.give_up_objects`: the app creates a Ractor. True if that ends all sampling of objects.
 pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
-    fork::catch_up();
+    fork::continue_after_fork();
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
-    if allocation::follows() {
+    if allocation::is_tracking() {
         ruby.gc_start(); // so that unreachable objects do not count as live
     }
     if kills {
@@ -40,7 +40,7 @@ pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
             false,
             "a Ractor was created, which before Ruby 3.3 a hook on allocation kills",
         );
-    } else if allocation::follows() {
+    } else if allocation::is_tracking() {
         sampler::give_up_objects(
             true,
             "a Ractor was created, and one that collects garbage does not tell what it frees",
@@ -63,7 +63,7 @@ fn give_up_for(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
     if !vm::process::on_main_ractor() {
         return sampler::give_up_elsewhere(ruby, why);
     }
-    fork::catch_up();
+    fork::continue_after_fork();
     sampler::give_up(why);
     Ok(())
 }

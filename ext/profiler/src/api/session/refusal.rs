@@ -8,12 +8,12 @@ use crate::sys::sigprof;
 use crate::vm::exceptions::error;
 
 /// The exception for a session that was stopped or discarded.
-pub(super) fn over(ruby: &Ruby) -> Error {
+pub(super) fn stopped_error(ruby: &Ruby) -> Error {
     error(ruby, "NotRunning", "this session has been stopped already")
 }
 
 /// The exception for a session of another process.
-pub(super) fn gone(ruby: &Ruby) -> Error {
+pub(super) fn orphaned_error(ruby: &Ruby) -> Error {
     let message = "the session belongs to a block on a thread of the process that forked this one";
     error(ruby, "NotRunning", message)
 }

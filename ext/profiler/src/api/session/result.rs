@@ -11,7 +11,7 @@ use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::engine::perf;
 use crate::options::{self, Config, Threads};
-use crate::sampler::{self, fork, Taken};
+use crate::sampler::{self, fork, SessionResult};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::{naming, vm};
@@ -20,21 +20,21 @@ use profiler_core::session::engine::Engine;
 /// The result of a session, before names.
 #[derive(Debug)]
 pub(super) struct Stopped {
-    taken: Taken,
+    result: SessionResult,
     config: Arc<Config>,
     /// Its cost, up to when it was taken, as resolving names in Ruby allocates objects and takes time.
     cost: Stats,
     /// When it was requested, on the monotonic clock.
-    asked_ns: u64,
+    requested_ns: u64,
     /// The process that it is of, as nobody keeps its handles in a forked child.
     pid: u32,
 }
 
 impl Stopped {
-    /// The result that was taken just now, requested at `asked_ns`.
-    pub(super) fn new(taken: Taken, config: Arc<Config>, asked_ns: u64) -> Self {
-        let cost = taken.cost();
-        Self { taken, config, cost, asked_ns, pid: fork::pid() }
+    /// The result that was taken just now, requested at `requested_ns`.
+    pub(super) fn new(result: SessionResult, config: Arc<Config>, requested_ns: u64) -> Self {
+        let cost = result.cost();
+        Self { result, config, cost, requested_ns, pid: fork::pid() }
     }
 
     /// Whether its functions can be named here.
@@ -45,35 +45,36 @@ impl Stopped {
     /// Drops the result without names.
     pub(super) fn abandon(self) {
         if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
-            hub.forget(self.taken.closed);
+            hub.forget(self.result.unresolved);
         }
     }
 
     /// Ruby's answers to all that has to be asked. The epoch keeps the handles marked meanwhile.
-    pub(super) fn ask(&self, ruby: &Ruby) -> Result<Answers, Error> {
+    pub(super) fn query_ruby(&self, ruby: &Ruby) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
         // SAFETY: they are of this process, and of an epoch that this keeps.
-        let functions = unsafe { naming::functions(ruby, &self.taken.closed.unknown)? };
+        let functions = unsafe { naming::functions(ruby, &self.result.unresolved.unknown)? };
         Ok(Answers { functions, other_ractors, begun_ns })
     }
 
     /// The notes for the reader: what holds for any profile with these options, then what became of this one.
     fn notes(&self, other_ractors: bool) -> Vec<Note> {
-        let Self { taken, config, .. } = self;
+        let Self { result, config, .. } = self;
         let timed = config.measures.timed();
-        let engine = || taken.engine.name().into();
-        let is_other = timed && taken.engine != config.engine;
-        let is_setitimer = taken.engine == Engine::Setitimer;
-        let is_short = taken.engine == Engine::Perf && perf::was_short_since(taken.start.monotonic_ns);
-        let (objects, times, markers) = (taken.unfollowed, taken.labels_refused, taken.markers_refused);
-        let stacks = taken.stacks_refused;
+        let engine = || result.engine.name().into();
+        let is_other = timed && result.engine != config.engine;
+        let is_setitimer = result.engine == Engine::Setitimer;
+        let is_short =
+            result.engine == Engine::Perf && perf::lacked_descriptors_since(result.start.monotonic_ns);
+        let (objects, times, markers) = (result.untracked, result.labels_refused, result.markers_refused);
+        let stacks = result.stacks_refused;
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
-            taken.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
-            taken.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
+            result.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
+            result.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
             (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
             (is_other && !is_setitimer)
@@ -88,12 +89,12 @@ impl Stopped {
     }
 
     /// The profile of the result.
-    pub(super) fn answered(self, ruby: &Ruby, answers: Answers) -> CoreProfile {
+    pub(super) fn build_profile(self, ruby: &Ruby, answers: Answers) -> CoreProfile {
         let notes = self.notes(answers.other_ractors);
-        let Self { taken, config, cost, asked_ns, .. } = self;
-        let Taken { closed, start, engine, mut markers, .. } = taken;
-        let named = closed.unknown.iter().copied().zip(answers.functions).collect();
-        let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(closed, named));
+        let Self { result, config, cost, requested_ns, .. } = self;
+        let SessionResult { unresolved, start, engine, mut markers, .. } = result;
+        let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
+        let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
         if let Some(roots) = &config.trim_path {
             profile = trim_paths(&profile, roots);
@@ -102,7 +103,7 @@ impl Stopped {
         profile.markers = markers;
         profile.add_labels(&config.static_labels);
         profile.stats = Stats {
-            stop_ns: answers.begun_ns.saturating_sub(asked_ns),
+            stop_ns: answers.begun_ns.saturating_sub(requested_ns),
             names_ns: clock::monotonic_ns() - answers.begun_ns,
             unseen_cpu_ns: cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns),
             ..cost
@@ -118,7 +119,7 @@ impl Stopped {
             every: objects,
             every_bytes: bytes,
             started_at_ns: start.at_ns,
-            duration_ns: asked_ns.saturating_sub(start.monotonic_ns),
+            duration_ns: requested_ns.saturating_sub(start.monotonic_ns),
             ruby: vm::process::description(ruby).into(),
             program: vm::process::program(ruby),
             pid: fork::pid(),

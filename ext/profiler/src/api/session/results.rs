@@ -30,9 +30,9 @@ impl Results {
 
     /// Takes all of them out.
     pub(super) fn take(&mut self) -> Self {
-        let taken = std::mem::take(self);
-        self.rotations = taken.rotations;
-        taken
+        let result = std::mem::take(self);
+        self.rotations = result.rotations;
+        result
     }
 
     /// Puts earlier results in front of these.
@@ -63,12 +63,12 @@ impl Results {
     /// # Errors
     /// Exceptions that were delivered while Ruby resolved names. The results are given back then, and can be requested again.
     pub(super) fn profile(self, ruby: &Ruby) -> Result<CoreProfile, (Self, Error)> {
-        match self.unnamed.iter().map(|it| it.ask(ruby)).collect::<Result<Vec<_>, _>>() {
+        match self.unnamed.iter().map(|it| it.query_ruby(ruby)).collect::<Result<Vec<_>, _>>() {
             Err(arrived) => Err((self, arrived)),
             Ok(answers) => {
                 let mut parts: Vec<CoreProfile> = self.last.iter().map(|it| CoreProfile::clone(it)).collect();
                 let named = self.unnamed.into_iter().zip(answers);
-                parts.extend(named.map(|(it, answers)| it.answered(ruby, answers)));
+                parts.extend(named.map(|(it, answers)| it.build_profile(ruby, answers)));
                 Ok(in_turn(parts))
             }
         }

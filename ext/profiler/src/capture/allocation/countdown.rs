@@ -5,14 +5,14 @@ use ::core::sync::atomic::{AtomicI64, Ordering};
 
 use ::profiler_core::sampling::allocation_sampler::Window;
 
-use crate::capture::allocation::look;
-use crate::vm::allocations::{self, made_hook, MadeHook};
+use crate::capture::allocation::sample_object;
+use crate::vm::allocations::{self, allocation_hook, AllocationHook};
 
 /// Objects, or bytes, up to the next sample; not above 0 while one is taken. The hooks touch only this most of the time.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// The hook on allocations that counts down in the unit of `every`.
-pub(super) fn hook(every: Window) -> MadeHook {
+pub(super) fn hook(every: Window) -> AllocationHook {
     match every {
         Window::Objects(_) => on_object,
         Window::Bytes(_) => on_bytes,
@@ -31,24 +31,24 @@ pub(super) fn begin(left: i64) {
     LEFT.store(left, Ordering::Relaxed);
 }
 
-made_hook!(on_object, |what| {
+allocation_hook!(on_object, |trace_arg| {
     // SAFETY: the VM calls us with this.
-    unsafe { count(1, what) };
+    unsafe { count(1, trace_arg) };
 });
 
-made_hook!(on_bytes, |what| {
+allocation_hook!(on_bytes, |trace_arg| {
     // SAFETY: as above.
-    unsafe { count(allocations::slot_size(allocations::made(what)) as i64, what) };
+    unsafe { count(allocations::slot_size(allocations::allocated_object(trace_arg)) as i64, trace_arg) };
 });
 
 /// # Safety
-/// `what` is what the hook was called with.
+/// `trace_arg` is what the hook was called with.
 #[inline(always)]
-unsafe fn count(number: i64, what: *mut ::core::ffi::c_void) {
+unsafe fn count(number: i64, trace_arg: *mut ::core::ffi::c_void) {
     let left = left() - number;
     begin(left);
     if left <= 0 {
         // SAFETY: as promised.
-        unsafe { look(what) };
+        unsafe { sample_object(trace_arg) };
     }
 }

@@ -10,7 +10,7 @@ use ::std::vec::Vec;
 use ::profiler_core::sampling::live_objects::{LiveObject, LiveObjects};
 
 use crate::capture::allocation::OBJECTS;
-use crate::vm::allocations::{self, made_hook};
+use crate::vm::allocations::{self, allocation_hook};
 
 /// The most objects that are tracked at once. The table has 12 MiB, of which only the used part takes memory.
 pub(crate) const CAPACITY: usize = 1 << 18;
@@ -28,19 +28,19 @@ impl Tables {
     pub(super) const NONE: Self = Self { used: None, spare: None };
 
     /// Sets whether live objects are tracked from now on. With the GVL, outside of the hooks.
-    pub(super) fn follow(&mut self, wanted: bool) {
-        if wanted == HOOKED.swap(wanted, Ordering::Relaxed) {
+    pub(super) fn track(&mut self, enabled: bool) {
+        if enabled == HOOKED.swap(enabled, Ordering::Relaxed) {
             return;
         }
-        if wanted {
+        if enabled {
             let Some(table) = self.spare.take() else { return }; // no session begins without it
             table.clear();
             self.used = Some(table);
             // SAFETY: the GVL is held.
-            unsafe { allocations::on_freed(on_freed) };
+            unsafe { allocations::add_free_hook(on_freed) };
         } else {
             // SAFETY: the GVL is held.
-            unsafe { allocations::off_made(on_freed) };
+            unsafe { allocations::remove_hook(on_freed) };
             self.spare = self.used.take();
         }
     }
@@ -58,21 +58,21 @@ pub(crate) fn has_table() -> bool {
 }
 
 /// Whether live objects are tracked.
-pub(crate) fn follows() -> bool {
+pub(crate) fn is_tracking() -> bool {
     HOOKED.load(Ordering::Relaxed)
 }
 
-made_hook!(on_freed, |what| {
+allocation_hook!(on_freed, |trace_arg| {
     // SAFETY: garbage is being collected, so nobody is in the other hook.
     if let Some(tracked) = unsafe { &mut (*OBJECTS.0.get()).tables.used } {
         // SAFETY: the VM calls us with this.
-        tracked.remove(unsafe { allocations::made(what) });
+        tracked.remove(unsafe { allocations::allocated_object(trace_arg) });
     }
 });
 
 /// The sampled objects that are live, or at least not freed yet, and how many did not fit into the table.
 /// With the GVL, outside of the hooks.
-pub(crate) fn alive() -> (Vec<LiveObject>, u64) {
+pub(crate) fn live_objects() -> (Vec<LiveObject>, u64) {
     // SAFETY: the GVL is held, and no object is allocated here.
     let tracked = unsafe { &(*OBJECTS.0.get()).tables.used };
     match tracked {
@@ -85,7 +85,7 @@ pub(crate) fn alive() -> (Vec<LiveObject>, u64) {
 pub(crate) fn relocate(moved: impl FnMut(u64) -> u64) {
     // SAFETY: garbage is being collected, so nobody is in a hook.
     let tracked = unsafe { &mut (*OBJECTS.0.get()).tables.used };
-    if let (true, Some(tracked)) = (follows(), tracked) {
+    if let (true, Some(tracked)) = (is_tracking(), tracked) {
         tracked.relocate(moved);
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Site {
 }
 
 /// Handles and lines of the frames of a stack.
-pub(super) type Frames<'room> = (&'room [u64], &'room [c_int]);
+pub(super) type Frames<'slot> = (&'slot [u64], &'slot [c_int]);
 
 impl Site {
     /// The site of an allocation on the calling thread.
@@ -49,23 +49,23 @@ pub(super) fn send(
     hub: &Hub,
     site: &Site,
     (handles, lines): (&[u64], &[c_int]),
-    made: &Allocation,
+    allocation: &Allocation,
     monotonic_ns: u64,
 ) {
-    let stamp = Header {
+    let header = Header {
         thread: site.thread,
         state: State::Running,
         labels: site.labels,
         scope: site.scope,
         cpu_ns: 0,
         monotonic_ns,
-        born_cpu_ns: 0,
+        start_cpu_ns: 0,
         walls: WallTimes::default(),
     };
     let depth = CAPTURE.depth.load(Ordering::Relaxed);
     let rootless = handles.len() >= WALK_LIMIT;
     let walk = Walk { handles, lines, rootless };
-    while push(&hub.ring, Kind::Allocation(*made), &stamp, walk, depth).is_err() {
+    while push(&hub.ring, Kind::Allocation(*allocation), &header, walk, depth).is_err() {
         hub.drain_batch(&Registry);
     }
     if rootless || handles.len() > depth {

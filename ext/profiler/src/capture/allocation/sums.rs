@@ -14,14 +14,14 @@ use ::profiler_core::record::Allocation;
 use crate::capture::allocation::site::{Frames, Site};
 
 /// The number of slots. Each takes two kilobytes; slots that are not used take nothing.
-const ROOMS: usize = 512;
+const SLOTS: usize = 512;
 /// The frames that fit into a slot. Deeper stacks are sent at once.
 const FRAMES: usize = 124;
 
 #[derive(Clone, Copy)]
-struct Room {
+struct Slot {
     site: Site,
-    made: Allocation,
+    sum: Allocation,
     frames: usize,
     handles: [u64; FRAMES],
     lines: [c_int; FRAMES],
@@ -29,19 +29,19 @@ struct Room {
 
 /// The table of sums: see the module.
 pub(super) struct Sums {
-    rooms: [Room; ROOMS],
+    slots: [Slot; SLOTS],
     /// Whether some slot may be used, as to search all of them takes as long as half a session.
     any: bool,
 }
 
-const NOTHING: Allocation = Allocation { class: Class::NONE, samples: 0, objects: 0, bytes: 0, object: None };
+const EMPTY: Allocation = Allocation { class: Class::NONE, samples: 0, objects: 0, bytes: 0, object: None };
 
 impl Sums {
     pub(super) const fn new() -> Self {
         let site =
             Site { thread: ThreadId(0), labels: LabelSetId::NONE, scope: ScopeId::NONE, class: Class::NONE };
-        let room = Room { site, made: NOTHING, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] };
-        Self { rooms: [room; ROOMS], any: false }
+        let slot = Slot { site, sum: EMPTY, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] };
+        Self { slots: [slot; SLOTS], any: false }
     }
 
     /// The slot of these frames, and whether they are new there. `send` takes the sum of another site that was in it. Nothing
@@ -58,60 +58,60 @@ impl Sums {
         if handles.len() > FRAMES || handles.is_empty() {
             return None;
         }
-        let place = hash(site, handles, lines) as usize % ROOMS;
-        let room = self.rooms.get_mut(place)?;
-        if room.is(site, handles, lines) {
+        let place = hash(site, handles, lines) as usize % SLOTS;
+        let slot = self.slots.get_mut(place)?;
+        if slot.matches(site, handles, lines) {
             return Some((place, false));
         }
-        room.leave(send);
+        slot.evict(send);
         self.any = true;
-        room.site = *site;
-        room.frames = handles.len();
-        room.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
-        room.lines.iter_mut().zip(lines).for_each(|(to, from)| *to = *from);
-        room.made = Allocation { class: site.class, ..NOTHING };
+        slot.site = *site;
+        slot.frames = handles.len();
+        slot.handles.iter_mut().zip(handles).for_each(|(to, from)| *to = *from);
+        slot.lines.iter_mut().zip(lines).for_each(|(to, from)| *to = *from);
+        slot.sum = Allocation { class: site.class, ..EMPTY };
         Some((place, true))
     }
 
     /// Adds what else was allocated at the site.
     #[inline]
     pub(super) fn add(&mut self, place: usize, more: &Allocation) {
-        if let Some(Room { made, .. }) = self.rooms.get_mut(place) {
-            made.samples = made.samples.saturating_add(more.samples);
-            made.objects += more.objects;
-            made.bytes += more.bytes;
+        if let Some(Slot { sum, .. }) = self.slots.get_mut(place) {
+            sum.samples = sum.samples.saturating_add(more.samples);
+            sum.objects += more.objects;
+            sum.bytes += more.bytes;
         }
     }
 
     /// Empties the table: `send` takes all sums.
     pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Allocation)) {
         if ::core::mem::take(&mut self.any) {
-            self.rooms.iter_mut().for_each(|room| room.leave(&mut send));
+            self.slots.iter_mut().for_each(|slot| slot.evict(&mut send));
         }
     }
 
     /// Empties the table and drops all sums.
     pub(super) fn forget(&mut self) {
         self.any = false;
-        self.rooms.iter_mut().for_each(|room| room.frames = 0);
+        self.slots.iter_mut().for_each(|slot| slot.frames = 0);
     }
 }
 
-impl Room {
+impl Slot {
     #[inline]
     fn frames(&self) -> Frames<'_> {
-        let taken = self.handles.get(..self.frames).zip(self.lines.get(..self.frames));
-        taken.unwrap_or((&[], &[]))
+        let filled = self.handles.get(..self.frames).zip(self.lines.get(..self.frames));
+        filled.unwrap_or((&[], &[]))
     }
 
     #[inline]
-    fn is(&self, site: &Site, handles: &[u64], lines: &[c_int]) -> bool {
+    fn matches(&self, site: &Site, handles: &[u64], lines: &[c_int]) -> bool {
         self.site == *site && self.frames() == (handles, lines)
     }
 
-    fn leave(&mut self, send: impl FnOnce(&Site, Frames<'_>, &Allocation)) {
-        if self.made.samples > 0 && self.frames > 0 {
-            send(&self.site, self.frames(), &self.made);
+    fn evict(&mut self, send: impl FnOnce(&Site, Frames<'_>, &Allocation)) {
+        if self.sum.samples > 0 && self.frames > 0 {
+            send(&self.site, self.frames(), &self.sum);
         }
         self.frames = 0;
     }
@@ -132,10 +132,10 @@ fn hash(site: &Site, handles: &[u64], lines: &[c_int]) -> u64 {
         0xa076_1d64_78bd_642f,
     ];
     let class = site.class.handle().unwrap_or(1);
-    let begun =
+    let seed =
         (class ^ u64::from(site.thread.0) << 32 ^ handles.len() as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let frames = handles.iter().zip(lines).zip(FACTORS);
-    frames.fold(begun, |sum, ((handle, line), factor)| {
+    frames.fold(seed, |sum, ((handle, line), factor)| {
         sum.wrapping_add((*handle ^ (*line as u64) << 48).wrapping_mul(factor))
     }) >> 50
 }

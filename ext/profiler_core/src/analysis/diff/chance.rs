@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chances_are_those_of_the_tables() {
+    fn p_values_match_published_tables() {
         for (z, chance) in [(0.0, 1.0), (1.96, 0.05), (2.5758, 0.01), (3.2905, 0.001)] {
             assert!((of_normal(z) - chance).abs() < 1e-4, "{z}: {}", of_normal(z));
             assert_eq!(of_normal(z), of_normal(-z));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_that_of_the_tables() {
+    fn medians_match_published_tables() {
         assert_eq!([median(vec![]), median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0])], [0.0, 2.0, 2.5]);
         for (free, middle) in [(4.0, 3.357), (10.0, 9.342)] {
             assert!((median_of_squares(free) / middle - 1.0).abs() < 0.01);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn many_functions_need_more_than_one() {
+    fn corrects_for_multiple_comparisons() {
         assert_eq!(corrected(&[Some(0.01), None, Some(0.04), Some(0.03)]), [0.03, 1.0, 0.06, 0.06]);
     }
 }

@@ -42,14 +42,14 @@ impl Run {
         let mut all = Weighed::default();
         let mut own: Vec<Weighed> = vec![Weighed::default(); profile.functions.len()];
         // The turn at which a function was last met.
-        let mut met = vec![0; own.len()];
+        let mut seen = vec![0; own.len()];
         for (turn, sample) in (1_usize..).zip(&profile.samples) {
             all.add(sample, compare);
             let depth = if compare.total { usize::MAX } else { 1 };
             for frame in profile.frames_of(sample.stack).take(depth) {
                 let place = frame.function.index();
-                let (Some(row), Some(met)) = (own.get_mut(place), met.get_mut(place)) else { continue };
-                if std::mem::replace(met, turn) != turn {
+                let (Some(row), Some(seen)) = (own.get_mut(place), seen.get_mut(place)) else { continue };
+                if std::mem::replace(seen, turn) != turn {
                     row.add(sample, compare);
                 }
             }

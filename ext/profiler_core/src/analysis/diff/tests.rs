@@ -65,7 +65,7 @@ fn significant(diff: &Diff) -> usize {
 }
 
 #[test]
-fn of_equals_nothing_is_significant_but_once_in_twenty() {
+fn equal_profiles_rarely_differ_significantly() {
     for (lean, absolute) in [(0.0, false), (0.1, false), (0.0, true), (0.1, true)] {
         let compare = Compare { absolute, ..COMPARE };
         let wrong =
@@ -75,7 +75,7 @@ fn of_equals_nothing_is_significant_but_once_in_twenty() {
 }
 
 #[test]
-fn what_takes_a_fifth_and_a_tenth_longer_is_named_first() {
+fn lists_the_largest_slowdowns_first() {
     let named = |seed: &u64| {
         let diff = compared(*seed, 40_000, 1.1, 0.0, COMPARE);
         let first = &diff.changes[0];
@@ -87,7 +87,7 @@ fn what_takes_a_fifth_and_a_tenth_longer_is_named_first() {
 
 /// Something that falls into one run and not into the next neither counts as changed nor hides what has changed.
 #[test]
-fn a_restless_function_keeps_its_noise_to_itself() {
+fn a_noisy_function_does_not_affect_others() {
     let (mut named, mut wrong) = (0, 0);
     for seed in 0..40 {
         let mut bits = seed;
@@ -112,7 +112,7 @@ fn a_restless_function_keeps_its_noise_to_itself() {
 }
 
 #[test]
-fn one_run_a_side_is_compared_by_its_samples_alone() {
+fn single_runs_are_compared_by_sample_counts() {
     let (before, after) = (run(1, 20_000, 1.0, 0.0), run(2, 20_000, 1.5, 0.0));
     let diff = diff(&[&before], &[&after], COMPARE);
     assert_eq!((diff.compared, diff.spread), (50, 1.0));
@@ -121,7 +121,7 @@ fn one_run_a_side_is_compared_by_its_samples_alone() {
 }
 
 #[test]
-fn what_has_few_samples_is_not_compared() {
+fn functions_with_few_samples_are_not_tested() {
     let diff = compared(1, 20, 1.0, 0.0, COMPARE);
     assert_eq!(significant(&diff), 0);
     assert!(diff.compared <= 1);

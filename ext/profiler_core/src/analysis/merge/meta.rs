@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_say_stays() {
+    fn equal_metadata_is_kept() {
         let one = profile(|it| it.user = [("deploy".to_owned(), "7".to_owned())].into());
         let both = meta(&[&one, &one]);
         assert_eq!(both.sentences(), ["merged from 2 profiles"]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_listed() {
+    fn differing_metadata_is_listed() {
         let one = profile(|it| it.user = [("deploy".to_owned(), "7".to_owned())].into());
         let other = profile(|it| {
             (it.pid, it.program, it.ruby) = (4712, "job".into(), "ruby 3.4.1".into());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_that_is_merged_again_says_what_one_merge_would() {
+    fn nested_merges_equal_one_merge() {
         let parts: Vec<Profile> = (1..=4).map(|pid| profile(|it| it.pid = pid / 2 + 1)).collect();
         let [a, b, c, d] = parts.iter().collect::<Vec<_>>()[..] else { panic!("four") };
         let merge = |profiles: &[&Profile]| Profile { meta: meta(profiles), ..Profile::default() };
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_from_the_first_start_to_the_last_end() {
+    fn spans_from_first_start_to_last_end() {
         let early = profile(|it| (it.started_at_ns, it.duration_ns) = (50, 100));
         let inside = profile(|_| ());
         let late = profile(|it| it.started_at_ns = 151);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_not_all_have_measured_is_named() {
+    fn partially_measured_types_are_noted() {
         let mut one = profile(|_| ());
         one.sample_types = vec![SampleType::Samples, SampleType::Cpu];
         let mut other = profile(|_| ());

@@ -115,22 +115,22 @@ pub(super) fn write(
 fn facts(profile: &Profile) -> Vec<(String, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();
-    let mut put = |label: &str, value: String| facts.push((label.to_owned(), value));
-    put("profiler", meta.profiler_version.to_string());
-    put("ruby", meta.ruby.to_string());
-    put("mode", format!("{}, engine {}", meta.modes.join(" and "), meta.engine));
-    disclosure::interval(profile).into_iter().for_each(|it| put("interval", it));
-    disclosure::wall(profile).into_iter().for_each(|it| put("wall", it));
+    let mut fact = |label: &str, value: String| facts.push((label.to_owned(), value));
+    fact("profiler", meta.profiler_version.to_string());
+    fact("ruby", meta.ruby.to_string());
+    fact("mode", format!("{}, engine {}", meta.modes.join(" and "), meta.engine));
+    disclosure::interval(profile).into_iter().for_each(|it| fact("interval", it));
+    disclosure::wall(profile).into_iter().for_each(|it| fact("wall", it));
     for (number, reason) in disclosure::drops(profile) {
-        put("dropped", format!("{}: {reason}", units::counted(number, "tick")));
+        fact("dropped", format!("{}: {reason}", units::counted(number, "tick")));
     }
-    disclosure::oddities(profile).into_iter().for_each(|it| put("also", it));
+    disclosure::caveats(profile).into_iter().for_each(|it| fact("also", it));
     match disclosure::timeline(profile) {
-        Some(it) => put("timeline", it),
-        None => put("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
+        Some(it) => fact("timeline", it),
+        None => fact("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
     }
-    put("cost", disclosure::cost(profile));
-    meta.sentences().into_iter().for_each(|it| put("note", it));
+    fact("cost", disclosure::cost(profile));
+    meta.sentences().into_iter().for_each(|it| fact("note", it));
     facts
 }
 

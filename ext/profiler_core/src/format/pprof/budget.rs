@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_small_messages_are_large() {
+    fn small_messages_count_against_the_budget() {
         assert!(check(&[0x12, 0].repeat(1_000)).is_ok());
         assert!(matches!(check(&[0x12, 0].repeat(11_000_000)), Err(Error::TooLarge { .. })));
         // A sample of so many empty labels.

@@ -203,7 +203,7 @@ fn comments(profile: &Profile) -> Vec<String> {
     }
     let dropped = |(number, reason)| format!("{} dropped: {reason}", units::counted(number, "tick"));
     comments.extend(disclosure::drops(profile).into_iter().map(dropped));
-    comments.extend(disclosure::oddities(profile));
+    comments.extend(disclosure::caveats(profile));
     comments.extend(disclosure::timeline(profile).map(|it| format!("timeline: {it}")));
     comments.extend(meta.sentences());
     comments

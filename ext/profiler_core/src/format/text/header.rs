@@ -62,7 +62,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     }
     let drop = |(number, reason)| ("dropped", format!("{}: {reason}", counted(number, "tick")));
     facts.extend(drops.into_iter().map(drop));
-    facts.extend(disclosure::oddities(profile).into_iter().map(|it| ("also", it)));
+    facts.extend(disclosure::caveats(profile).into_iter().map(|it| ("also", it)));
     facts.extend(disclosure::timeline(profile).map(|it| ("timeline", it)));
     facts.push(("cost", disclosure::cost(profile)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));

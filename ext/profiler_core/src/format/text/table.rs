@@ -61,25 +61,25 @@ struct Line<'profile> {
     total: String,
     own: String,
     /// The number of objects, and their class.
-    made: Option<(String, String)>,
+    allocation: Option<(String, String)>,
     name: Cow<'profile, str>,
     place: String,
 }
 
 impl<'profile> Line<'profile> {
-    fn new(profile: &'profile Profile, top: &Top, row: &Row, made: Option<&Allocations<'_>>) -> Self {
+    fn new(profile: &'profile Profile, top: &Top, row: &Row, allocation: Option<&Allocations<'_>>) -> Self {
         let function = profile.function(row.function);
         let class = |it: &Allocations<'_>| match it.classes {
             1 => clean(it.class).into_owned(),
             classes => format!("{} +{}", clean(it.class), classes - 1),
         };
-        let made = match made {
+        let allocation = match allocation {
             Some(it) => (count(it.objects), shorten(&class(it), CLASS_COLUMNS)),
             None => (count(0), String::new()),
         };
         let of_objects = top.of >= SampleType::AllocObjects;
         Self {
-            made: of_objects.then_some(made),
+            allocation: of_objects.then_some(allocation),
             row: *row,
             total: top.of.amount(row.total_weight),
             own: top.of.amount(row.self_weight),
@@ -102,7 +102,7 @@ struct Columns {
     total: usize,
     own: usize,
     /// The number of objects and their class; `None` in other tables.
-    made: Option<(usize, usize)>,
+    allocation: Option<(usize, usize)>,
     name: usize,
     /// The most that a name and a place may take.
     most: Option<(usize, usize)>,
@@ -113,33 +113,34 @@ impl Columns {
         let widest = |of: &dyn Fn(&Line<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0);
         let total = widest(&|it| it.total.len());
         let own = widest(&|it| it.own.len());
-        let of_made = |of: &dyn Fn(&(String, String)) -> &String, least: &str| {
-            widest(&|it| it.made.as_ref().map_or(0, |made| of(made).chars().count())).max(least.len())
+        let allocation_width = |of: &dyn Fn(&(String, String)) -> &String, least: &str| {
+            widest(&|it| it.allocation.as_ref().map_or(0, |allocation| of(allocation).chars().count()))
+                .max(least.len())
         };
-        let made = (of_made(&|it| &it.0, OBJECTS), of_made(&|it| &it.1, CLASSES));
-        let made = lines.iter().any(|it| it.made.is_some()).then_some(made);
+        let allocation = (allocation_width(&|it| &it.0, OBJECTS), allocation_width(&|it| &it.1, CLASSES));
+        let allocation = lines.iter().any(|it| it.allocation.is_some()).then_some(allocation);
         let name = widest(&|it| it.name.chars().count()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
         let place = widest(&|it| it.place.chars().count());
 
         let most = width.map(|width| {
-            let made = made.map_or(0, |(objects, class)| objects + class + 2 * GAP.len());
-            let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len()) + made;
-            let room = width.saturating_sub(numbers + GAP.len());
+            let allocation = allocation.map_or(0, |(objects, class)| objects + class + 2 * GAP.len());
+            let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len()) + allocation;
+            let available = width.saturating_sub(numbers + GAP.len());
             // Names are what people look for: they get what they need, up to three fifths.
-            let name = name.min(room.saturating_sub(place).max(room * 3 / 5)).max(LEAST_COLUMNS);
-            (name, room.saturating_sub(name).max(LEAST_COLUMNS))
+            let name = name.min(available.saturating_sub(place).max(available * 3 / 5)).max(LEAST_COLUMNS);
+            (name, available.saturating_sub(name).max(LEAST_COLUMNS))
         });
-        Self { total, own, made, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
+        Self { total, own, allocation, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
     }
 
     fn heading(&self, paint: Paint) -> String {
         let (total, own) = (self.total + 1 + PERCENT_COLUMNS, self.own + 1 + PERCENT_COLUMNS);
         let name = self.name;
-        let made = self.made.map_or_else(String::new, |(objects, class)| {
+        let allocation = self.allocation.map_or_else(String::new, |(objects, class)| {
             format!("{OBJECTS:>objects$}{GAP}{CLASSES:<class$}{GAP}")
         });
         let function = format!("{:<name$}", "FUNCTION");
-        paint.bold(&format!("{:>total$}{GAP}{:>own$}{GAP}{made}{function}{GAP}PLACE", "TOTAL", "SELF"))
+        paint.bold(&format!("{:>total$}{GAP}{:>own$}{GAP}{allocation}{function}{GAP}PLACE", "TOTAL", "SELF"))
     }
 
     fn line(&self, line: &Line<'_>, top: &Top, paint: Paint) -> String {
@@ -152,11 +153,14 @@ impl Columns {
             None => (line.name.to_string(), line.place.clone()),
             Some((name, place)) => (shorten(&line.name, name), shorten(&line.place, place)),
         };
-        let made = self.made.zip(line.made.as_ref()).map_or_else(String::new, |((objects, class), made)| {
-            format!("{:>objects$}{GAP}{:<class$}{GAP}", made.0, made.1)
-        });
+        let allocation = self.allocation.zip(line.allocation.as_ref()).map_or_else(
+            String::new,
+            |((objects, class), allocation)| {
+                format!("{:>objects$}{GAP}{:<class$}{GAP}", allocation.0, allocation.1)
+            },
+        );
         format!(
-            "{:>total$} {}{GAP}{:>own$} {}{GAP}{made}{:<name_columns$}{GAP}{}",
+            "{:>total$} {}{GAP}{:>own$} {}{GAP}{allocation}{:<name_columns$}{GAP}{}",
             line.total,
             share(line.row.total_weight),
             line.own,

@@ -14,7 +14,7 @@ fn record(frames: &[(u64, i32)]) -> Vec<u64> {
         scope: ScopeId::NONE,
         cpu_ns: 1,
         monotonic_ns: 1,
-        born_cpu_ns: 0,
+        start_cpu_ns: 0,
         walls: WallTimes::default(),
     };
     let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
@@ -31,7 +31,7 @@ fn intern(stacks: &mut Stacks, frames: &[(u64, i32)]) -> Option<StackId> {
 }
 
 #[test]
-fn a_stack_is_one_number_and_its_callers_come_first() {
+fn equal_stacks_share_one_id_and_callers_precede_callees() {
     let mut stacks = Stacks::default();
     let deep = intern(&mut stacks, &[(240, 3), (160, 2), (80, 1)]).unwrap();
     let other = intern(&mut stacks, &[(240, 4), (160, 2), (80, 1)]).unwrap();
@@ -47,7 +47,7 @@ fn a_stack_is_one_number_and_its_callers_come_first() {
 }
 
 #[test]
-fn stacks_that_share_a_part_with_the_one_before_have_the_same_ids_as_in_any_other_order() {
+fn ids_do_not_depend_on_the_previous_stack() {
     let mut word = 1_u64;
     let mut stacks = Stacks::default();
     let mut ids: std::collections::HashMap<Vec<(u64, i32)>, StackId> = std::collections::HashMap::new();
@@ -69,7 +69,7 @@ fn stacks_that_share_a_part_with_the_one_before_have_the_same_ids_as_in_any_othe
 }
 
 #[test]
-fn a_prefix_is_not_the_whole_and_nothing_is_no_stack() {
+fn a_prefix_has_its_own_id_and_an_empty_stack_none() {
     let mut stacks = Stacks::default();
     let long = intern(&mut stacks, &[(160, 2), (80, 1)]);
     assert_ne!(intern(&mut stacks, &[(80, 1)]), long);
@@ -100,7 +100,7 @@ fn a_full_tree_keeps_what_it_knows_of_new_stacks() {
     let deeper = leaf(&mut stacks, 8, 40);
     assert_eq!(names(&stacks, deeper), [other, 8, 1]);
     assert_eq!(leaf(&mut stacks, 8, 40), deeper);
-    assert_eq!((stacks.refused(), stacks.whole.len()), (4, 0));
+    assert_eq!((stacks.refused(), stacks.by_hash.len()), (4, 0));
     assert_eq!(leaf(&mut stacks, 9, 0), known[7]);
     for number in 2..MAX_NODES as u64 {
         leaf(&mut stacks, number, 1);

@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn events_come_back_but_for_those_without_weight(events in events(200)) {
+    fn events_with_weight_round_trip(events in events(200)) {
         let timeline: Timeline = events.iter().copied().collect();
         let weighs = |it: &TimelineEvent| it.weights != Weights::default();
         let expected: Vec<TimelineEvent> = events.into_iter().filter(weighs).collect();
@@ -39,7 +39,7 @@ proptest! {
 
 
     #[test]
-    fn many_become_one(parts in vec(events(50), 0..5)) {
+    fn merging_keeps_all_events(parts in vec(events(50), 0..5)) {
         let ordered = |it: Vec<TimelineEvent>| it.into_iter().collect::<Timeline>().in_order(Some);
         let parts: Vec<Timeline> = parts.into_iter().map(ordered).collect();
         let merged = Timeline::merged(parts.iter().map(Timeline::iter));
@@ -53,7 +53,7 @@ proptest! {
 
     /// Out of order by more than a chunk too.
     #[test]
-    fn the_order_of_time_is_that_of_a_stable_sort(
+    fn sorting_by_time_is_stable(
         times in vec(0..5_000_u64, 0..10_000),
         late in 0..10_000_u64,
     ) {
@@ -67,7 +67,7 @@ proptest! {
 }
 
 #[test]
-fn when_there_are_too_many_the_oldest_go_and_are_counted() {
+fn drops_and_counts_the_oldest_events() {
     let more = 2 * CHUNK_EVENTS + 5;
     let all = MAX_EVENTS + more;
     let mut timeline: Timeline = (0..all as u64).map(|it| event(it, 0, it)).collect();
@@ -82,7 +82,7 @@ fn when_there_are_too_many_the_oldest_go_and_are_counted() {
 }
 
 #[test]
-fn a_part_can_be_read_alone() {
+fn chunks_can_be_read_separately() {
     let timeline: Timeline = (0..10_000).map(|it| event(it, 0, 1)).collect();
     let lengths: Vec<usize> = (0..).map_while(|it| Some(timeline.chunk(it)?.count())).collect();
     assert_eq!(lengths, [CHUNK_EVENTS, CHUNK_EVENTS, 10_000 - 2 * CHUNK_EVENTS]);
@@ -90,7 +90,7 @@ fn a_part_can_be_read_alone() {
 }
 
 #[test]
-fn an_event_of_a_tick_takes_some_ten_bytes() {
+fn an_event_of_a_tick_takes_about_ten_bytes() {
     // Two threads at 1 kHz that are never on time, and twenty stacks.
     let ticks = (0..100_000_u64).map(|it| {
         let jitter = it * 7_919 % 40_000;

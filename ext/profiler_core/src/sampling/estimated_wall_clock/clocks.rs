@@ -39,13 +39,13 @@ impl Clocks {
     }
 
     #[inline]
-    pub(super) fn go(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.origin_ns.load(Relaxed) != 0
     }
 
     /// Starts them, unless they go or the thread has ended. True if they start only now.
     pub(super) fn start(&self, now_ns: u64, cpu_ns: u64) -> bool {
-        if self.go() || self.ended.load(Relaxed) {
+        if self.is_on() || self.ended.load(Relaxed) {
             return false;
         }
         self.origin_cpu_ns.store(cpu_ns.wrapping_sub(self.was_cpu_ns.load(Relaxed)), Relaxed);
@@ -55,7 +55,7 @@ impl Clocks {
     }
 
     pub(super) fn stop(&self, now_ns: u64, cpu_ns: u64) {
-        if self.go() {
+        if self.is_on() {
             let (total_ns, busy_ns) = self.read(now_ns, cpu_ns);
             self.was_ns.store(total_ns, Relaxed);
             self.was_cpu_ns.store(busy_ns, Relaxed);

@@ -12,7 +12,7 @@ fn parts(clock: &EstimatedWallClock, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
 }
 
 #[test]
-fn the_parts_add_up_at_every_instant() {
+fn parts_always_add_up_to_the_total() {
     let clock = EstimatedWallClock::new();
     assert_eq!(parts(&clock, 90, 7), [0, 0, 0, 0]);
     clock.turn_on(100, 1_000, MS);
@@ -30,7 +30,7 @@ fn the_parts_add_up_at_every_instant() {
 }
 
 #[test]
-fn collecting_takes_what_ran_since_the_last_record() {
+fn gc_gets_the_time_since_the_last_record() {
     let clock = EstimatedWallClock::new();
     clock.turn_on(100, 0, MS);
     let walls = clock.read(150, 20);
@@ -42,7 +42,7 @@ fn collecting_takes_what_ran_since_the_last_record() {
 }
 
 #[test]
-fn what_ran_before_somebody_began_to_count_is_not_for_a_later_gc() {
+fn gc_gets_no_time_from_before_the_session() {
     let clock = EstimatedWallClock::new();
     clock.turn_on(100, 0, MS);
     let before = clock.read(150, 40);
@@ -62,11 +62,11 @@ struct World {
     left_ns: u64,
     now_ns: u64,
     cpu_ns: u64,
-    slept: u64,
+    sleeps: u64,
     ticks: u64,
     /// Waiting and running by place in the program, and the last wait.
-    given: Vec<[u64; 2]>,
-    given_ns: [u64; 2],
+    attributed: Vec<[u64; 2]>,
+    attributed_ns: [u64; 2],
     last_wait: Option<usize>,
 }
 
@@ -80,10 +80,10 @@ impl World {
             left_ns: program[0].1,
             now_ns: 1,
             cpu_ns: 0,
-            slept: 0,
+            sleeps: 0,
             ticks: 0,
-            given: vec![[0, 0]; program.len()],
-            given_ns: [0, 0],
+            attributed: vec![[0, 0]; program.len()],
+            attributed_ns: [0, 0],
             last_wait: None,
             program: program.to_vec(),
         }
@@ -98,16 +98,16 @@ impl World {
             if self.left_ns == 0 {
                 self.place = (self.place + 1) % self.program.len();
                 self.left_ns = self.program[self.place].1;
-                self.slept += u64::from(self.program[self.place].0);
+                self.sleeps += u64::from(self.program[self.place].0);
             }
         }
     }
 
     fn wait_was(&mut self, place: Option<usize>, waiting_ns: u64) {
-        let more_ns = waiting_ns.saturating_sub(self.given_ns[0]);
+        let more_ns = waiting_ns.saturating_sub(self.attributed_ns[0]);
         if let Some(place) = place {
-            self.given[place][0] += more_ns;
-            self.given_ns[0] += more_ns;
+            self.attributed[place][0] += more_ns;
+            self.attributed_ns[0] += more_ns;
         }
     }
 
@@ -127,16 +127,16 @@ impl World {
             self.last_wait = Some(self.place);
         }
         if !it.waits {
-            self.given[self.place][1] += walls.running_ns - self.given_ns[1];
-            self.given_ns[1] = walls.running_ns;
+            self.attributed[self.place][1] += walls.running_ns - self.attributed_ns[1];
+            self.attributed_ns[1] = walls.running_ns;
         }
-        let noted_ns = self.cpu_ns + if waits { TICK_NS / 2 } else { 0 };
-        self.clock.commit(&walls, it, noted_ns, self.slept);
+        let committed_ns = self.cpu_ns + if waits { TICK_NS / 2 } else { 0 };
+        self.clock.commit(&walls, it, committed_ns, self.sleeps);
         if waits {
             // The handler, and going to sleep again.
             self.cpu_ns += TICK_NS;
             self.now_ns += TICK_NS;
-            self.slept += 1;
+            self.sleeps += 1;
         }
     }
 
@@ -153,13 +153,13 @@ impl World {
         }
         let walls = world.clock.read(world.now_ns, world.cpu_ns);
         world.wait_was(world.last_wait, walls.waiting_ns);
-        let sum = |kind: usize| world.given.iter().map(|it| it[kind]).sum::<u64>().max(1) as f64;
+        let sum = |kind: usize| world.attributed.iter().map(|it| it[kind]).sum::<u64>().max(1) as f64;
         let sums = [sum(0), sum(1)];
         let share = |(place, it): (usize, &[u64; 2])| {
             let kind = usize::from(!program[place].0);
             it[kind] as f64 / sums[kind]
         };
-        let shares = world.given.iter().enumerate().map(share).collect();
+        let shares = world.attributed.iter().enumerate().map(share).collect();
         (world, shares)
     }
 }
@@ -168,7 +168,7 @@ const WAITS: bool = true;
 const RUNS: bool = false;
 
 #[test]
-fn shares_are_right_whatever_the_rhythm() {
+fn shares_are_unbiased_at_any_rhythm() {
     let programs: [&[(bool, u64)]; 7] = [
         &[(WAITS, 100 * MS), (RUNS, 20_000), (WAITS, 2 * MS), (RUNS, 20_000)],
         &[(WAITS, 300_000), (RUNS, 15_000), (WAITS, 300_000), (RUNS, 30_000)],
@@ -196,14 +196,14 @@ fn shares_are_right_whatever_the_rhythm() {
 }
 
 #[test]
-fn a_thread_that_stands_still_is_asked_ever_more_seldom() {
+fn ticks_for_an_idle_thread_back_off() {
     let (world, shares) = World::shares(&[(WAITS, u64::MAX)], 100_000);
     assert!(world.ticks <= 8, "{}", world.ticks);
     assert_eq!(shares, [1.0]);
 }
 
 #[test]
-fn a_new_session_has_it_asked_again_at_once() {
+fn a_new_session_polls_at_once() {
     let mut world = World::new(&[(WAITS, u64::MAX)]);
     for _ in 0..50 {
         world.pass(MS);
@@ -217,7 +217,7 @@ fn a_new_session_has_it_asked_again_at_once() {
 }
 
 #[test]
-fn a_tick_that_was_dropped_is_sent_again() {
+fn a_dropped_tick_is_sent_again() {
     let clock = EstimatedWallClock::new();
     clock.turn_on(1, 0, MS);
     assert!(clock.poll(MS, 5_000));
@@ -226,7 +226,7 @@ fn a_tick_that_was_dropped_is_sent_again() {
 }
 
 #[test]
-fn a_thread_that_runs_but_was_kept_from_it_has_waited_there() {
+fn a_long_unexplained_wait_is_starvation() {
     let clock = EstimatedWallClock::new();
     clock.turn_on(1, 0, MS);
     let walls = WallTimes { running_ns: MS, waiting_ns: 2 * MS, ..WallTimes::default() };

@@ -6,7 +6,7 @@ use super::*;
 use crate::rng;
 
 #[test]
-fn it_is_a_map_that_never_grows() {
+fn behaves_like_a_map_of_fixed_capacity() {
     for seed in 1..=20u64 {
         let mut bits = seed << 32 | 1;
         let mut random = |below: u64| {

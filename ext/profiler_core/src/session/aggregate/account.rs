@@ -10,7 +10,7 @@ pub struct Last {
     /// The thread.
     pub thread: ThreadId,
     /// Its CPU clock when it started or was first seen, ns.
-    pub born_cpu_ns: u64,
+    pub start_cpu_ns: u64,
     /// Its CPU clock, ns.
     pub cpu_ns: u64,
     /// Its wall clocks.
@@ -56,8 +56,8 @@ pub struct Beginning {
 
 impl Last {
     pub(super) fn of(header: &Header) -> Self {
-        let Header { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *header;
-        Self { thread, born_cpu_ns, cpu_ns, walls, monotonic_ns }
+        let Header { thread, start_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *header;
+        Self { thread, start_cpu_ns, cpu_ns, walls, monotonic_ns }
     }
 }
 
@@ -66,9 +66,9 @@ impl Account {
     /// since, and waited for the GVL till then.
     pub(super) fn at_start(now: &Last, started_ns: u64) -> Self {
         let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
-        let born_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
-        let before_ns = started_ns.saturating_sub(born_ns).min(gvl_ns);
-        Self::at(now.born_cpu_ns, WallTimes { gvl_ns: before_ns, ..WallTimes::default() })
+        let start_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
+        let before_ns = started_ns.saturating_sub(start_ns).min(gvl_ns);
+        Self::at(now.start_cpu_ns, WallTimes { gvl_ns: before_ns, ..WallTimes::default() })
     }
 
     pub(super) fn at(cpu_ns: u64, walls: WallTimes) -> Self {
@@ -88,8 +88,8 @@ impl Account {
 }
 
 /// Moves a clock on to where it stands now, never back, and gives the difference.
-pub(super) fn forward(given_ns: &mut u64, now_ns: u64) -> u64 {
-    let more = now_ns.saturating_sub(*given_ns);
-    *given_ns += more;
+pub(super) fn forward(attributed_ns: &mut u64, now_ns: u64) -> u64 {
+    let more = now_ns.saturating_sub(*attributed_ns);
+    *attributed_ns += more;
     more
 }

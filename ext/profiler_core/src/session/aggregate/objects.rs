@@ -63,7 +63,7 @@ impl Aggregate {
                 continue;
             };
             let Detail::Allocated(class) = key.detail else { continue };
-            let age = Age::of(collections.saturating_sub(it.born));
+            let age = Age::of(collections.saturating_sub(it.allocated_at));
             let sum = sums.entry(Key { detail: Detail::Live(class, age), ..*key }).or_default();
             sum.objects += it.objects;
             sum.bytes += it.bytes;
@@ -88,7 +88,7 @@ mod tests {
             scope: ScopeId::NONE,
             cpu_ns: 0,
             monotonic_ns: 0,
-            born_cpu_ns: 0,
+            start_cpu_ns: 0,
             walls: WallTimes::default(),
         }
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_out_of_the_ring_as_it_went_in() {
+    fn allocation_records_round_trip_through_the_ring() {
         let ring = Ring::with_capacity(1024);
         let walk = Walk { handles: &[80, 96], lines: &[1, 2], rootless: false };
         for object in [None, Some(ObjectId { slot: 7, generation: u32::MAX })] {
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn live_objects_are_those_that_this_session_saw_allocated() {
+    fn only_objects_allocated_in_the_session_are_live() {
         let measures = Measures { heap: true, ..Measures::NONE };
         let mut aggregate = Aggregate::new(measures, 0, true, []);
         let id = |slot, generation| ObjectId { slot, generation };
         aggregate.allocate(&allocation(100, Some(id(0, 1))), &header(), Some(StackId(3)));
         aggregate.allocate(&allocation(50, Some(id(1, 1))), &header(), Some(StackId(4)));
-        let live = |id, objects, born| LiveObject { id, objects, bytes: 40 * objects, born };
+        let live = |id, objects, allocated_at| LiveObject { id, objects, bytes: 40 * objects, allocated_at };
         aggregate.note_live(&[live(id(0, 1), 100, 2)], 2);
         // The second is another that came to have its slot; the third was never seen.
         aggregate.note_live(&[live(id(0, 1), 100, 2), live(id(1, 2), 50, 2), live(id(2, 1), 9, 2)], 5);

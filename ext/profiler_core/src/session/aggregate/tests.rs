@@ -14,7 +14,7 @@ fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
         scope: ScopeId::NONE,
         cpu_ns,
         monotonic_ns,
-        born_cpu_ns: 5,
+        start_cpu_ns: 5,
         walls: WallTimes::default(),
     }
 }
@@ -33,7 +33,7 @@ fn at(thread: u32, cpu_ns: u64) -> Beginning {
 }
 
 fn last(thread: u32, cpu_ns: u64) -> Last {
-    Last { thread: ThreadId(thread), born_cpu_ns: 5, cpu_ns, walls: WallTimes::default(), monotonic_ns: 1 }
+    Last { thread: ThreadId(thread), start_cpu_ns: 5, cpu_ns, walls: WallTimes::default(), monotonic_ns: 1 }
 }
 
 fn sum(aggregate: Aggregate, thread: u32) -> u64 {
@@ -42,7 +42,7 @@ fn sum(aggregate: Aggregate, thread: u32) -> u64 {
 }
 
 #[test]
-fn a_record_is_worth_the_time_since_the_one_before() {
+fn a_record_weighs_the_time_since_the_previous_one() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
     aggregate.record(Kind::Tick, &header(1, 130, 1), Some(StackId(7)));
     aggregate.record(Kind::Tick, &header(1, 150, 2), Some(StackId(8)));
@@ -59,7 +59,7 @@ fn a_record_is_worth_the_time_since_the_one_before() {
 }
 
 #[test]
-fn a_thread_never_sampled_keeps_its_time() {
+fn an_unsampled_thread_keeps_its_time() {
     let mut aggregate = Aggregate::new(CPU, 0, true, []);
     aggregate.finish(&last(3, 45));
     let weights = aggregate.into_weights();
@@ -68,7 +68,7 @@ fn a_thread_never_sampled_keeps_its_time() {
 }
 
 #[test]
-fn records_from_before_the_start_are_not_ours() {
+fn ignores_records_from_before_the_start() {
     let mut aggregate = Aggregate::new(CPU, 10, true, [at(1, 100)]);
     aggregate.record(Kind::Tick, &header(1, 90, 9), Some(StackId(1)));
     assert!(aggregate.into_weights().is_empty());
@@ -77,7 +77,7 @@ fn records_from_before_the_start_are_not_ours() {
 proptest! {
     /// Law 1, whatever was dropped and in whatever order threads come.
     #[test]
-    fn the_sum_is_the_clock(
+    fn weights_add_up_to_the_clock(
         steps in prop::collection::vec((0u32..4, 0u64..1000, any::<bool>()), 0..300),
     ) {
         let mut aggregate = Aggregate::new(CPU, 0, true, [at(0, 50), at(1, 7)]);
@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_stack() {
+fn only_time_inside_counts_and_the_rest_goes_to_the_last_stack() {
     let mut aggregate = Aggregate::new(CPU, 0, false, []);
     aggregate.switch(&header(1, 100, 1), true);
     aggregate.record(Kind::Tick, &header(1, 130, 2), Some(StackId(7)));
@@ -116,7 +116,7 @@ fn only_time_inside_counts_and_what_is_left_at_the_end_of_it_goes_to_the_last_st
 }
 
 #[test]
-fn a_pause_is_left_out() {
+fn a_pause_is_excluded() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
     aggregate.finish(&last(1, 120));
     aggregate.resume(10, [at(1, 500)]);
@@ -155,7 +155,7 @@ fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
 }
 
 #[test]
-fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
+fn each_part_of_the_wall_clock_has_its_own_records() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
     aggregate.record(Kind::Tick, &measured(State::Running, 110, [12, 3, 0, 0]), RAN);
     aggregate.record(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
@@ -177,7 +177,7 @@ fn each_part_of_the_wall_clock_comes_with_records_of_its_own() {
 }
 
 #[test]
-fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
+fn a_cpu_session_ignores_wall_clocks() {
     let mut aggregate = Aggregate::new(CPU, 0, true, [at(1, 100)]);
     aggregate.record(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
     aggregate.record(GC, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
@@ -189,7 +189,7 @@ fn a_session_of_the_cpu_passes_by_what_was_measured_of_the_wall() {
 }
 
 #[test]
-fn a_tick_without_the_gvl_is_none_of_the_wall() {
+fn a_tick_without_the_gvl_has_no_wall_time() {
     let wall = Measures { wall: true, ..Measures::NONE };
     let mut aggregate = Aggregate::new(wall, 0, true, [at(1, 100)]);
     aggregate.record(Kind::Tick, &measured(State::Waiting, 120, [5, 50, 0, 0]), WAITED);
@@ -201,7 +201,7 @@ fn a_tick_without_the_gvl_is_none_of_the_wall() {
 proptest! {
     /// Law 1 of the wall clock: whatever is recorded, in whatever order, each part has its own sum.
     #[test]
-    fn the_sum_of_each_part_is_that_part(
+    fn each_part_adds_up_to_its_clock(
         steps in prop::collection::vec((0usize..4, 0u64..1000, 0usize..7), 0..300),
     ) {
         let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 0)]);
@@ -232,7 +232,7 @@ proptest! {
 }
 
 #[test]
-fn a_wait_that_was_seen_at_its_beginning_has_all_of_it() {
+fn a_wait_seen_from_its_start_gets_all_its_time() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
     // Where no wait was seen yet, the time is the next one's.
     aggregate.record(Kind::WaitExtension, &measured(State::Running, 100, [0, 10, 0, 0]), None);
@@ -246,7 +246,7 @@ const HELD: Option<StackId> = Some(StackId(4));
 const HOLDER: Kind = Kind::Blame { holder: ThreadId(9), labels: LabelSetId::NONE };
 
 #[test]
-fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
+fn the_gvl_holder_is_blamed_for_the_whole_wait() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
     aggregate.record(Kind::Wait, &measured(State::Waiting, 0, [10, 50, 7, 0]), WAITED);
     aggregate.record(HOLDER, &measured(State::Waiting, 0, [10, 50, 7, 0]), HELD);
@@ -260,7 +260,7 @@ fn who_had_the_gvl_is_blamed_for_all_of_the_waiting_for_it() {
 }
 
 #[test]
-fn a_thread_made_before_the_start_waited_to_run_from_the_start_on() {
+fn a_new_thread_waits_for_the_gvl_from_the_session_start() {
     let mut aggregate = Aggregate::new(BOTH, 1_000, true, []);
     let first = Header { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
     aggregate.record(Kind::Wait, &first, WAITED);

@@ -11,14 +11,14 @@ use magnus::{Error, Module, RClass, Ruby, TypedData, Value};
 
 /// A question to the VM, and its answer once it has one.
 #[derive(Debug)]
-pub(crate) struct Asked<T> {
+pub(crate) struct Cached<T> {
     answer: OnceLock<T>,
-    ask: fn(&Ruby) -> Result<T, Error>,
+    load: fn(&Ruby) -> Result<T, Error>,
 }
 
-impl<T> Asked<T> {
-    pub(crate) const fn new(ask: fn(&Ruby) -> Result<T, Error>) -> Self {
-        Self { answer: OnceLock::new(), ask }
+impl<T> Cached<T> {
+    pub(crate) const fn new(load: fn(&Ruby) -> Result<T, Error>) -> Self {
+        Self { answer: OnceLock::new(), load }
     }
 
     /// The answer.
@@ -29,31 +29,31 @@ impl<T> Asked<T> {
         if let Some(answer) = self.answer.get() {
             return Ok(answer);
         }
-        let answer = (self.ask)(ruby)?;
+        let answer = (self.load)(ruby)?;
         Ok(self.answer.get_or_init(|| answer))
     }
 }
 
 /// The same for an object, which the GC leaves alone from then on.
-pub(crate) struct Object {
+pub(crate) struct CachedObject {
     answer: OnceLock<Opaque<Value>>,
-    ask: fn(&Ruby) -> Result<Value, Error>,
+    load: fn(&Ruby) -> Result<Value, Error>,
 }
 
-impl Object {
-    pub(crate) const fn new(ask: fn(&Ruby) -> Result<Value, Error>) -> Self {
-        Self { answer: OnceLock::new(), ask }
+impl CachedObject {
+    pub(crate) const fn new(load: fn(&Ruby) -> Result<Value, Error>) -> Self {
+        Self { answer: OnceLock::new(), load }
     }
 
     /// The object.
     ///
     /// # Errors
-    /// As [`Asked::get`].
+    /// As [`Cached::get`].
     pub(crate) fn value(&self, ruby: &Ruby) -> Result<Value, Error> {
         if let Some(answer) = self.answer.get() {
             return Ok(ruby.get_inner(*answer));
         }
-        let value = (self.ask)(ruby)?;
+        let value = (self.load)(ruby)?;
         ruby.gc_register_mark_object(value);
         Ok(ruby.get_inner(*self.answer.get_or_init(|| value.into())))
     }

@@ -33,16 +33,16 @@ impl Sampler {
             return Ok(());
         }
         let body = move |worker: Worker| {
-            let look_after = || {
-                let again = timers::refine();
+            let housekeeping = || {
+                let next_pause = timers::upgrade_timers();
                 timers::end_kept_timers();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
                 if sigprof::owner() != sigprof::Owner::Us {
                     give_up("SIGPROF was given another handler");
                 }
-                again
+                next_pause
             };
-            let work = || worker.work(hub, &Registry, &look_after);
+            let work = || worker.work(hub, &Registry, &housekeeping);
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
                 COLLECTOR_FAILED.store(true, Ordering::Relaxed);
             }
@@ -65,7 +65,7 @@ impl Sampler {
     pub(super) fn remove(&mut self, id: SessionId) -> Option<Active> {
         let place = self.sessions.iter().position(|it| it.id == id)?;
         let session = self.sessions.remove(place);
-        if session.looks_at_labels {
+        if session.is_selective {
             labels::views(false);
         }
         if session.fibers {
@@ -75,13 +75,13 @@ impl Sampler {
     }
 
     /// Applies the demand of all sessions for samples of objects, and for the live ones among these.
-    pub(super) fn look_at_objects(&self) {
-        let about = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
-        let looking = || about().filter(|it| !it.paused);
-        allocation::apply(allocation::Wanted {
-            every: looking().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
-            timed: looking().any(|it| it.timeline),
-            heap: about().any(|it| it.measures.heap),
+    pub(super) fn apply_object_demand(&self) {
+        let sampling = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
+        let active = || sampling().filter(|it| !it.paused);
+        allocation::apply(allocation::Demand {
+            every: active().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
+            timed: active().any(|it| it.timeline),
+            heap: sampling().any(|it| it.measures.heap),
         });
     }
 
@@ -99,10 +99,10 @@ impl Sampler {
     }
 
     /// Adjusts timers, hooks and collector to the needs of the present sessions.
-    pub(super) fn settle_down(&mut self) {
-        self.look_at_objects();
+    pub(super) fn reconcile(&mut self) {
+        self.apply_object_demand();
         if self.sessions.is_empty() && self.starting == 0 {
-            quiet();
+            stop_ticks();
             thread_hooks::hooks_off();
             wait::unhook();
             labels::sessions_end();
@@ -118,7 +118,7 @@ impl Sampler {
 }
 
 /// Ends all ticks. A tick that is on its way finds capture off.
-pub(crate) fn quiet() {
+pub(crate) fn stop_ticks() {
     CAPTURE.enabled.store(false, Ordering::Release);
     timers::disarm_all();
 }
@@ -132,13 +132,13 @@ pub(crate) fn give_up(why: &'static str) {
     if timed.peek().is_none() {
         return;
     }
-    quiet();
+    stop_ticks();
     for session in timed.filter(|it| it.given_up.is_none()) {
         session.given_up = Some(why);
         if !session.paused {
             session.paused = true;
             session.start.process_cpu_ns = None;
-            hub.pause(session.id, &Registry, &session.lives(&[]));
+            hub.pause(session.id, &Registry, &session.thread_lives(&[]));
         }
     }
 }

@@ -8,14 +8,14 @@ use profiler_core::session::engine::Engine;
 
 /// The result of a session, with what its header needs.
 #[derive(Debug)]
-pub(crate) struct Taken {
-    pub(crate) closed: Unresolved,
+pub(crate) struct SessionResult {
+    pub(crate) unresolved: Unresolved,
     pub(crate) start: Start,
     pub(crate) end: Start,
     pub(crate) engine: Engine,
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
-    pub(crate) unfollowed: u64,
+    pub(crate) untracked: u64,
     pub(crate) labels_refused: u64,
     pub(crate) stacks_refused: u64,
     pub(crate) markers: Vec<Marker>,

@@ -5,16 +5,16 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
 
 use crate::errors::{argument_error, wrong_value};
 
-/// Defines [`Given`]: a field of each name, and the way from the name to the field.
+/// Defines [`Keywords`]: a field of each name, and the way from the name to the field.
 macro_rules! options {
     ($($name:ident)+) => {
         /// The values of the options; nothing for an option that is absent or nil.
         #[derive(Default)]
-        pub(super) struct Given {
+        pub(super) struct Keywords {
             $(pub(super) $name: Option<Value>,)+
         }
 
-        impl Given {
+        impl Keywords {
             fn field(&mut self, name: &str) -> Option<&mut Option<Value>> {
                 match name {
                     $(stringify!($name) => Some(&mut self.$name),)+
@@ -32,16 +32,16 @@ options! {
     trim_path name metadata
 }
 
-impl Given {
+impl Keywords {
     /// Reads the keywords of `Profiler.start`.
     ///
     /// # Errors
     /// ArgumentError for a keyword that is no option.
     pub(super) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
-        let mut given = Self::default();
+        let mut keywords = Self::default();
         options.foreach(|key: Value, value: Value| {
             let name = Symbol::from_value(key).and_then(|key| key.name().ok());
-            let Some(field) = name.and_then(|name| given.field(&name)) else {
+            let Some(field) = name.and_then(|name| keywords.field(&name)) else {
                 let allowed = NAMES.join(":, ");
                 return Err(wrong_value(ruby, key, |it| {
                     format!("unknown keyword: {it} (allowed: {allowed}:)")
@@ -51,8 +51,8 @@ impl Given {
             Ok(ForEach::Continue)
         })?;
         // It says nothing then, also beside gc: and without time.
-        given.ignore_gc = given.ignore_gc.filter(|value| value.to_bool());
-        Ok(given)
+        keywords.ignore_gc = keywords.ignore_gc.filter(|value| value.to_bool());
+        Ok(keywords)
     }
 }
 

@@ -40,11 +40,11 @@ RSpec.describe "The middleware, after a profiled request," do
         stats[:captured]
       end
       Thing = Class.new
-      made = Profiler.run(mode: :allocations, every: 1) { 100.times { Thing.new } }
+      allocated = Profiler.run(mode: :allocations, every: 1) { 100.times { Thing.new } }
       left << timers
       request
       waits = Profiler.run(mode: :wall) { sleep 0.05 }
-      print_json([captured, objects_of(made, "Thing"), waits.samples.sum(&:wall), left << timers])
+      print_json([captured, objects_of(allocated, "Thing"), waits.samples.sum(&:wall), left << timers])
     RUBY
     expect([captured, objects, waited]).to match([[be > 3] * engines.size, 100, be > 50_000_000])
     expect(timers).to eq([0] * (engines.size + 2))
@@ -59,9 +59,9 @@ RSpec.describe "The middleware, after a profiled request," do
       worker = Thread.new { Thread.current.name = "worker"; burn }
       profile = Profiler.run { burn; worker.join }
       request
-      trap("PROF") { $told = true }
+      trap("PROF") { $trapped = true }
       burn
-      print_json(child: child, names: profile.samples.map(&:thread_name).uniq.sort, told: $told)
+      print_json(child: child, names: profile.samples.map(&:thread_name).uniq.sort, told: $trapped)
     RUBY
   end
 end
