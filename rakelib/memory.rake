@@ -9,8 +9,8 @@ require "rbconfig"
 # memory on our behalf passes it by. Valgrind sees the whole process, slowly. Ruby scans its stacks for addresses, words that were
 # never set among them, so Valgrind asks nothing about those; and reports without a frame of ours are Ruby's own.
 #
-# The ends of machine stacks are left out: what both tools put around each call of the C library overflows the space that Ruby leaves
-# there, and Ruby then jumps out of it, locks and all.
+# The ends of machine stacks are left out. What both tools put around each call of the C library overflows the space that Ruby
+# leaves there. Ruby then jumps out of it, locks and all.
 MEMORY_PARTS = ENV.fetch("STRESS_PARTS", "dying_threads,into_labels,into_sessions,into_requests,signals,processes").split(",").freeze
 # Ruby jumps out of frames and between stacks.
 ASAN_OPTIONS = "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_abort=0:use_sigaltstack=0:detect_stack_use_after_return=0:" \
