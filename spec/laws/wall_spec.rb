@@ -227,6 +227,24 @@ RSpec.describe "Wall clock time" do
     RUBY
   end
 
+  it "is measured without EINTR where a wait begins while a tick is on its way", :timed do
+    measured_only
+    interrupted = run_json(<<~RUBY)
+      require "fiddle"
+      usleep = Fiddle::Function.new(Fiddle.dlopen(nil)["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT)
+      Profiler::Testing.slow_ticks(100)
+      results = nil
+      Profiler.run(mode: :wall, interval: 100) do
+        busy = Thread.new { spin(1_000) }
+        results = Array.new(3) { Thread.new { Array.new(100) { 200.times(&:to_s); usleep.call(2_000) }.count(-1) } }.map(&:value)
+        busy.join
+      end
+      print_json(results.sum)
+    RUBY
+    # Before, it was half of them. A ticker that loses its turn for more than 1 ms still interrupts one.
+    expect(interrupted).to be < 45
+  end
+
   it "is measured with few interrupted calls in a thread that keeps the GVL", :timed do
     measured_only
     interrupted = run_json(<<~RUBY)

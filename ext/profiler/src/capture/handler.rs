@@ -53,6 +53,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         _ => None,
     };
     let Some(state) = state else { return count(&hub.counters.foreign) };
+    state.tick.arrived();
     // A timer that is kept for its thread's next session ticks for no session.
     if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);

@@ -92,7 +92,10 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     }
     let now_ns = clock::monotonic_ns();
     match event {
-        GvlEvent::Suspended => state.walls.block(now_ns),
+        GvlEvent::Suspended => {
+            state.walls.block(now_ns);
+            state.tick.let_arrive(now_ns);
+        }
         GvlEvent::Ready => state.walls.ready(now_ns),
         GvlEvent::Resumed => {
             let due = state.walls.resume(now_ns);

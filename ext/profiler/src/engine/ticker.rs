@@ -241,8 +241,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if !IS_ENGINE.load(Ordering::Relaxed) {
         return;
     }
-    // Its waits are measured, so a tick would say nothing new, unless a session measures its CPU time.
-    if state.walls.is_blocked() && !state.measures_cpu.load(Ordering::Relaxed) {
+    if waits_are_measured(state) {
         return;
     }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
@@ -258,9 +257,18 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     }
     state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
     state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+    state.tick.announce();
+    if waits_are_measured(state) {
+        return state.tick.retract();
+    }
     #[cfg(feature = "testing")]
     ::std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
     tick(state);
+}
+
+/// Whether the thread waits and a tick would say nothing new, as its waits are measured and no session measures its CPU time.
+fn waits_are_measured(state: &ThreadState) -> bool {
+    state.walls.is_blocked() && !state.measures_cpu.load(Ordering::Relaxed)
 }
 
 /// Sends the signal that the timer of a thread would send: the kernel lets a process claim that of itself.

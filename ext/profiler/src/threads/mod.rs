@@ -29,6 +29,7 @@ mod current;
 pub(crate) mod recent_exits;
 mod slab;
 mod state;
+mod tick_on_its_way;
 mod walls;
 pub(crate) use current::{
     call_at_native_end, current, current_native, current_native_cached, end_current, find_native, hooked,
@@ -84,6 +85,7 @@ pub(crate) fn register(
     state.ticked_cpu_ns.store(0, Relaxed);
     state.visited_cpu_ns.store(0, Relaxed);
     state.next_tick_ns.store(0, Relaxed);
+    state.tick.reset();
     state.labels.store(0, Relaxed);
     state.fiber.store(0, Relaxed);
     state.labels_object.store(0, Relaxed);

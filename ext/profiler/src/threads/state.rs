@@ -13,6 +13,7 @@ use profiler_core::session::state::ThreadNow;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::threads::tick_on_its_way::TickOnItsWay;
 
 // The phases of a life: see the registry.
 pub(super) const FREE: u8 = 0;
@@ -75,6 +76,8 @@ pub(crate) struct ThreadState {
     pub(crate) ticked_cpu_ns: AtomicU64,
     pub(crate) visited_cpu_ns: AtomicU64,
     pub(crate) next_tick_ns: AtomicU64,
+    /// The way of the ticker's signal to it.
+    pub(crate) tick: TickOnItsWay,
     /// Labels that the handler puts on records.
     pub(crate) labels: AtomicU32,
     /// The Fiber whose labels these are, as a VALUE, which the mark function keeps; 0 where that is not
@@ -128,6 +131,7 @@ impl ThreadState {
             ticked_cpu_ns: AtomicU64::new(0),
             visited_cpu_ns: AtomicU64::new(0),
             next_tick_ns: AtomicU64::new(0),
+            tick: TickOnItsWay::new(),
             labels: AtomicU32::new(0),
             fiber: AtomicU64::new(0),
             labels_object: AtomicU64::new(0),

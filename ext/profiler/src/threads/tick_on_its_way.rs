@@ -1,0 +1,65 @@
+//! The way of the ticker's signal to a thread, so that it does not interrupt a wait that begins meanwhile.
+//!
+//! The ticker signals a thread that runs. Before the signal is there, the thread may let go of the GVL and enter a system call,
+//! which would end with EINTR. So a thread that is about to wait first lets a signal arrive that is on its way.
+
+use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::{fence, AtomicU8, Ordering};
+
+use crate::sys::clock;
+
+/// No signal is on its way.
+const NONE: u8 = 0;
+/// The ticker is about to send one, or has sent one that has not arrived.
+const UNDERWAY: u8 = 1;
+/// The last signal has not arrived in time. None does where the app blocks them.
+const LOST: u8 = 2;
+
+/// The longest that a thread waits for a signal. The ticker may lose its turn just before it sends one.
+const PATIENCE_NS: u64 = 1_000_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct TickOnItsWay(AtomicU8);
+
+impl TickOnItsWay {
+    pub(super) const fn new() -> Self {
+        Self(AtomicU8::new(NONE))
+    }
+
+    /// Forgets what became of a former thread's signals.
+    pub(super) fn reset(&self) {
+        self.0.store(NONE, Ordering::Relaxed);
+    }
+
+    /// Announces a signal. After that, the ticker asks once more whether the thread waits.
+    pub(crate) fn announce(&self) {
+        let _ = self.0.compare_exchange(NONE, UNDERWAY, Ordering::Relaxed, Ordering::Relaxed);
+        // SeqCst, here and in `let_arrive`: one of the two sees what the other has noted.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Takes the announcement back.
+    pub(crate) fn retract(&self) {
+        let _ = self.0.compare_exchange(UNDERWAY, NONE, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Notes that a signal has arrived. For the handler.
+    pub(crate) fn arrived(&self) {
+        if self.0.load(Ordering::Relaxed) != NONE {
+            self.0.store(NONE, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets a signal that is on its way arrive. The thread has just noted that it waits.
+    pub(crate) fn let_arrive(&self, now_ns: u64) {
+        fence(Ordering::SeqCst);
+        while self.0.load(Ordering::Relaxed) == UNDERWAY {
+            // SAFETY: gives the rest of the time slice away, and touches nothing.
+            unsafe { ::libc::sched_yield() };
+            if clock::monotonic_ns() > now_ns + PATIENCE_NS {
+                self.0.store(LOST, Ordering::Relaxed);
+            }
+        }
+    }
+}
