@@ -88,6 +88,29 @@ RSpec.describe "Session#rotate" do
     expect(result).to match(lost: be_between(-result[:interrupted], 0), made: be > 500, interrupted: be > 20)
   end
 
+  it "leaves to the parent what a child inherits of an interrupted call" do
+    expect(run_json(<<~RUBY, timeout: 60)).to eq([1, 6])
+      require "timeout"
+      Kept = Class.new
+      session = Profiler.start(mode: :allocations, every: 1)
+      5.times { Kept.new }
+      begin
+        number = 0
+        loop do
+          # New methods have to be named in each call, which takes time.
+          50.times { eval("def new_\#{number += 1} = Object.new; new_\#{number}") }
+          Timeout.timeout(0.0001 + (rand * 0.001)) { session.rotate { raise IOError } }
+        rescue IOError
+          retry
+        end
+      rescue Timeout::Error
+        child = in_fork { Kept.new; objects_of(session.rotate, "Kept") }
+        Kept.new
+        print_json([child, objects_of(session.stop, "Kept")])
+      end
+    RUBY
+  end
+
   it "goes on with the next profile in a forked child" do
     expect(run_json(<<~RUBY)).to eq([1, 1, [2, 0]])
       session = Profiler.start(mode: :allocations, every: 1)

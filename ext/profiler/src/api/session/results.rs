@@ -7,6 +7,7 @@ use profiler_core::analysis::merge::merge;
 use profiler_core::profile::{Profile as CoreProfile, SampleType};
 
 use super::result::Stopped;
+use crate::sampler::fork;
 
 /// The results, in the order of time.
 #[derive(Debug, Default)]
@@ -17,11 +18,17 @@ pub(super) struct Results {
     rotations: u64,
     /// Results without names.
     unnamed: Vec<Stopped>,
+    /// The process that they are of. What a forked child inherits is its parent's.
+    pid: u32,
 }
 
 impl Results {
     /// Adds a result. The caller has received that many profiles of rotations.
     pub(super) fn push(&mut self, next: Stopped, received: u64) {
+        if self.pid != fork::pid() {
+            // Their epoch is the parent's too, so there is nothing to be given back.
+            (self.last, self.unnamed, self.pid) = (None, Vec::new(), fork::pid());
+        }
         if received == self.rotations {
             self.last = None;
         }
@@ -31,7 +38,7 @@ impl Results {
     /// Takes all of them out.
     pub(super) fn take(&mut self) -> Self {
         let result = std::mem::take(self);
-        self.rotations = result.rotations;
+        (self.rotations, self.pid) = (result.rotations, result.pid);
         result
     }
 
