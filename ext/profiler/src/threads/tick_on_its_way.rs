@@ -15,8 +15,9 @@ const UNDERWAY: u8 = 1;
 /// The last signal has not arrived in time. None does where the app blocks them.
 const LOST: u8 = 2;
 
-/// The longest that a thread waits for a signal. The ticker may lose its turn just before it sends one.
-const PATIENCE_NS: u64 = 1_000_000;
+/// The longest that a hook spins for a signal: as long as the walk of a very deep stack takes, since a hook must not wait. A signal
+/// takes a few microseconds, unless the ticker loses its turn just before it sends one.
+const SPIN_NS: u64 = 50_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -55,9 +56,8 @@ impl TickOnItsWay {
     pub(crate) fn let_arrive(&self, now_ns: u64) {
         fence(Ordering::SeqCst);
         while self.0.load(Ordering::Relaxed) == UNDERWAY {
-            // SAFETY: gives the rest of the time slice away, and touches nothing.
-            unsafe { ::libc::sched_yield() };
-            if clock::monotonic_ns() > now_ns + PATIENCE_NS {
+            ::core::hint::spin_loop();
+            if clock::monotonic_ns() > now_ns + SPIN_NS {
                 self.0.store(LOST, Ordering::Relaxed);
             }
         }
