@@ -11,7 +11,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
 use crate::options::{Bounds, Config, Prepared};
-use crate::sampler;
+use crate::sampler::{self, SessionResult};
 use crate::sys::clock;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
@@ -156,32 +156,35 @@ impl Session {
 
     /// `session.snapshot`: a Profile of what was recorded so far.
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
-        door::demand_stack(ruby)?;
-        let Running { id, config } = session.running().ok_or_else(|| stopped_error(ruby))?;
-        session.collect(ruby);
-        let threads = sampler::result_threads(ruby, id)?;
-        let requested_ns = clock::monotonic_ns();
-        let result = sampler::snapshot(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
-        threads.release();
         let mut results = Results::default();
-        results.push(Stopped::new(result, config, requested_ns), 0);
+        results.push(session.so_far(ruby, sampler::snapshot)?, 0);
         results.profile(ruby).map(Profile::new).map_err(|(results, arrived)| {
             results.abandon();
             arrived
         })
     }
 
+    /// The result of a running session that `take` gives.
+    fn so_far(
+        &self,
+        ruby: &Ruby,
+        take: fn(SessionId, &[RubyThread]) -> Option<SessionResult>,
+    ) -> Result<Stopped, Error> {
+        door::demand_stack(ruby)?;
+        let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
+        self.collect(ruby);
+        let threads = sampler::result_threads(ruby, id)?;
+        let requested_ns = clock::monotonic_ns();
+        let result = take(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
+        threads.release();
+        Ok(Stopped::new(result, config, requested_ns))
+    }
+
     /// `session._rotate(received)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what has not
     /// reached the caller is in the next Profile.
     fn rotate(ruby: &Ruby, session: &Self, received: u64) -> Result<Profile, Error> {
-        door::demand_stack(ruby)?;
-        let Running { id, config } = session.running().ok_or_else(|| stopped_error(ruby))?;
-        session.collect(ruby);
-        let threads = sampler::result_threads(ruby, id)?;
-        let requested_ns = clock::monotonic_ns();
-        let result = sampler::rotate(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
-        let results = session.lock().rotated(Stopped::new(result, config, requested_ns), received);
-        threads.release();
+        let next = session.so_far(ruby, sampler::rotate)?; // nothing is asked of Ruby until it is kept
+        let results = session.lock().rotated(next, received);
         match results.profile(ruby) {
             Ok(profile) => {
                 let profile = Profile::new(profile);

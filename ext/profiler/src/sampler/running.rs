@@ -44,30 +44,33 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
 
 /// Takes the result of a session so far.
 pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
-    let hub = CAPTURE.hub()?;
-    let mut sampler = enter();
-    let engine = sampler.engine;
-    let active = sampler.find(session)?;
-    active.record_open_waits(hub, named);
-    active.record_live_objects(hub);
-    let unresolved = hub.snapshot(session, &Registry, &active.thread_lives(named))?;
-    Some(active.result(unresolved, engine, hub))
+    result_so_far(session, named, false)
 }
 
 /// Takes the result of a session since its start or its last rotation. It goes on from the same clocks.
 pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
+    result_so_far(session, named, true)
+}
+
+fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
     let engine = sampler.engine;
     let active = sampler.find(session)?;
     active.record_open_waits(hub, named);
     active.record_live_objects(hub);
-    let unresolved = hub.rotate(session, &Registry, &active.thread_lives(named), clock::monotonic_ns())?;
-    let taken = active.result(unresolved, engine, hub);
-    active.start = active.start.next(&taken.end);
-    active.markers.clear();
-    active.markers_refused = 0;
-    Some(taken)
+    let lives = active.thread_lives(named);
+    let unresolved = match rotates {
+        true => hub.rotate(session, &Registry, &lives, clock::monotonic_ns())?,
+        false => hub.snapshot(session, &Registry, &lives)?,
+    };
+    let result = active.result(unresolved, engine, hub);
+    if rotates {
+        active.start = active.start.next(&result.end);
+        active.markers.clear();
+        active.markers_refused = 0;
+    }
+    Some(result)
 }
 
 impl Active {
