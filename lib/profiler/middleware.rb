@@ -123,7 +123,7 @@ module Profiler
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
       response = recording.inside { app.call(env) }
       returned = Array(response).size == 3
-      # What is no response, the server refuses in its own words.
+      # The server refuses anything else in its own words.
       returned ? respond(env, recording, hijack, *response) : response
     ensure
       recording.hand_over if hijack&.taken?

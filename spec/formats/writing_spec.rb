@@ -10,7 +10,7 @@ RSpec.describe "Profile#save" do
   let(:began) { in_box("began") }
   let(:shop) { File.join(Child::ROOT, "spec/fixtures/shop.pb.gz") }
 
-  # What the programs have: the profile +shop+, +save+, +files+, and +began+, which waits until the disk has begun to write.
+  # The programs have the profile +shop+, +save+, +files+, and +began+, which waits until the disk has begun to write.
   let(:prelude) { <<~RUBY }
     require "timeout"
     shop = Profiler::Profile.load(#{shop.inspect})
