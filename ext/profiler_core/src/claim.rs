@@ -77,7 +77,7 @@ impl Default for Claimable {
     }
 }
 
-/// The right to use a number, until it ends by one of these.
+/// The right to use a number, until [`Claim::release`].
 #[derive(Debug)]
 #[must_use = "the number stays claimed for ever"]
 pub struct Claim<'a> {
@@ -95,20 +95,13 @@ impl Claim<'_> {
     /// Puts the number back. Gives it if it was taken out meanwhile: then it is the caller's to delete.
     #[must_use]
     pub fn release(self) -> Option<u64> {
-        self.swap(self.word).then_some(self.word - 1)
-    }
-
-    /// Takes the number out, for the caller to delete.
-    #[must_use]
-    pub fn take(self) -> u64 {
-        self.swap(0); // or it is out already
-        self.word - 1
-    }
-
-    /// Ends the claim. True if the number was taken out meanwhile.
-    fn swap(&self, to: u64) -> bool {
         let claimed = self.word | CLAIMED;
-        self.claimable.0.compare_exchange(claimed, to, Ordering::AcqRel, Ordering::Relaxed).is_err()
+        let was_taken = self
+            .claimable
+            .0
+            .compare_exchange(claimed, self.word, Ordering::AcqRel, Ordering::Relaxed)
+            .is_err();
+        was_taken.then_some(self.number())
     }
 }
 
@@ -135,8 +128,7 @@ mod tests {
         assert_eq!(claim.number(), 7);
         assert!(timer.is_there() && timer.claim().is_none());
         assert_eq!(claim.release(), None);
-        assert_eq!(timer.claim().unwrap().take(), 7);
-        assert!(!timer.is_there());
+        assert_eq!(timer.take(), Some(7));
     }
 
     #[test]
@@ -147,10 +139,6 @@ mod tests {
         assert_eq!(timer.take(), None);
         timer.put(8); // that of a next life
         assert_eq!(claim.release(), Some(7));
-        let claim = timer.claim().unwrap();
-        assert_eq!(timer.take(), None);
-        timer.put(9);
-        assert_eq!(claim.take(), 8);
-        assert_eq!(timer.take(), Some(9));
+        assert_eq!(timer.take(), Some(8));
     }
 }

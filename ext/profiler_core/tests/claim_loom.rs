@@ -2,7 +2,6 @@
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use profiler_core::claim::Claimable;
 
@@ -56,29 +55,26 @@ fn a_deleted_timer_is_never_set() {
     });
 }
 
-/// Deletes a timer that is unused, while its thread ends and another one starts in its place.
+/// Sets a timer while its thread ends and another one starts in its place.
 #[test]
 fn a_reused_slot_keeps_its_new_timer() {
     loom::model(|| {
-        let shared = Arc::new((Kernel::default(), Claimable::new(), AtomicU64::new(1)));
+        let shared = Arc::new((Kernel::default(), Claimable::new()));
         shared.1.put(shared.0.create("first"));
         let lives = {
             let shared = shared.clone();
             loom::thread::spawn(move || {
-                let (kernel, timer, life) = &*shared;
+                let (kernel, timer) = &*shared;
                 if let Some(number) = timer.take() {
                     kernel.delete(number, "first");
                 }
-                life.store(2, Ordering::Release);
                 timer.put(kernel.create("second"));
             })
         };
-        let (kernel, timer, life) = &*shared;
+        let (kernel, timer) = &*shared;
         if let Some(claim) = timer.claim() {
-            // Only that of the first life is unused.
-            let unused = life.load(Ordering::Acquire) == 1;
-            let deleted = if unused { Some(claim.take()) } else { claim.release() };
-            if let Some(number) = deleted {
+            assert!(kernel.owner(claim.number()).is_some());
+            if let Some(number) = claim.release() {
                 kernel.delete(number, "first");
             }
         }

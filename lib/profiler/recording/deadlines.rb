@@ -3,7 +3,7 @@
 module Profiler
   class Recording
     # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
-    # checks about ten times in that period. At its end it releases the idle resources of finished sessions.
+    # checks about ten times in that period.
     class Deadlines
       # @param seconds [Numeric]
       def initialize(seconds)
@@ -45,7 +45,6 @@ module Profiler
           due.each(&:expire)
           break if over?
         end
-        Native.release_idle
       end
 
       # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.

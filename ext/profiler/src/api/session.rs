@@ -283,7 +283,6 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("give_up_to_callcc", function!(give_up_to_callcc, 0))?;
     native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
-    native.define_singleton_method("release_idle", function!(sampler::release_idle, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
     native.define_singleton_method("start", function!(Session::start, 4))?;
     class.define_private_method("_stop", method!(Session::stop, 1))?;

@@ -41,11 +41,6 @@ pub(crate) fn hook(measures: Measures) {
     }
 }
 
-/// Whether the hooks on the GVL are installed, which the VM calls each time that a thread waits.
-pub(crate) fn on_gvl_hooked() -> bool {
-    GVL_HOOKED.load(Ordering::Relaxed)
-}
-
 /// Removes the hooks, as no session runs any more. With the GVL, and not inside one of them.
 pub(crate) fn unhook() {
     CAPTURE.walls.store(false, Ordering::Relaxed);

@@ -86,29 +86,9 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
     }
 }
 
-/// Stops the timer of `state`, if it has one, until it is armed again.
-pub(crate) fn pause(state: &ThreadState) {
-    let Some(claim) = state.timer.claim() else { return };
-    if state.timer_ns.swap(0, Ordering::Relaxed) != 0 {
-        // SAFETY: all zeros are one, which stops a timer; the timer is claimed.
-        unsafe {
-            let zero = ::core::mem::zeroed();
-            ::libc::timer_settime(native(claim.number()), 0, &raw const zero, ::core::ptr::null_mut())
-        };
-    }
-    posix_timer::delete(claim.release());
-}
-
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
     posix_timer::delete(state.timer.take());
-}
-
-/// Does the same for a caller without the GVL, if the timer is `unused`. That is asked once nobody else can end the timer.
-pub(crate) fn disarm_unused(state: &ThreadState, unused: impl FnOnce() -> bool) {
-    if let Some(claim) = state.timer.claim() {
-        posix_timer::delete(if unused() { Some(claim.take()) } else { claim.release() });
-    }
 }
 
 fn native(number: u64) -> ::libc::timer_t {

@@ -35,9 +35,6 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // Exceptions are created only after the lock is released, as creating one runs Ruby.
     let ready = {
         let mut sampler = enter();
-        if sampler.is_idle() && !config.measures.timed() {
-            sampler.reconcile(); // or the VM would check the hook on threads for each object
-        }
         sampler.check_startable(hub, config).map(|()| sampler.starting += 1)
     };
     ready?;

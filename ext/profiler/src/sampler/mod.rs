@@ -9,7 +9,6 @@ mod begin;
 mod child;
 mod exec;
 pub(crate) mod fork;
-mod idle;
 mod install;
 mod mark;
 mod readings;
@@ -23,7 +22,6 @@ pub(crate) mod timers;
 
 pub(crate) use begin::{join, start};
 pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
-pub(crate) use idle::release_idle;
 pub(crate) use reconcile::{collector_failed, give_up};
 pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]

@@ -35,7 +35,6 @@ impl Sampler {
         let body = move |worker: Worker| {
             let housekeeping = || {
                 let next_pause = timers::upgrade_timers();
-                timers::end_kept_timers();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
                 if sigprof::owner() != sigprof::Owner::Us {
                     give_up("SIGPROF was given another handler");

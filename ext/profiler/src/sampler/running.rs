@@ -197,10 +197,10 @@ unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
 /// Ends a session and discards what it has recorded.
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = enter();
-    if let (Some(active), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
+    if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
         allocation::flush();
         hub.discard(session);
-        sampler.reconcile_after(&active);
+        sampler.reconcile();
     }
 }
 

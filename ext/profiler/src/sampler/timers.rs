@@ -41,10 +41,9 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
     PERF.store(plan.has_counters(), Ordering::Relaxed);
     OWN_TIMERS.store(plan.has_thread_timers(), Ordering::Relaxed);
 
-    let any_ticks = plan.finest_ns() > 0;
     let mut result = Ok(());
     for state in threads::live() {
-        result = apply_to(state, plan, any_ticks).and(result);
+        result = apply_to(state, plan).and(result);
     }
     ticker::IS_ENGINE.store(plan.ticker_is_engine(), Ordering::Relaxed);
     result = result.and(ticker::arm(plan.ticker_interval_ns()));
@@ -54,19 +53,13 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
     result
 }
 
-fn apply_to(state: &'static ThreadState, plan: &Plan<'_>, any_ticks: bool) -> Result<(), i32> {
+fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
     let ThreadPlan { interval_ns, cpu, .. } = plan.of_thread(state.id());
     let own_timer = plan.has_thread_timers();
     state.measures_cpu.store(cpu, Ordering::Relaxed);
     let has_right_timer = has_timer(state) == (interval_ns > 0 && own_timer);
     let before_ns = state.interval_ns.swap(interval_ns, Ordering::Relaxed);
     if before_ns == interval_ns && has_right_timer {
-        return Ok(());
-    }
-    if own_timer && interval_ns == 0 && any_ticks && !perf::is_armed(state) {
-        if before_ns > 0 {
-            state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed); // kept from now on, see `end_kept_timers`
-        }
         return Ok(());
     }
     if !own_timer || interval_ns == 0 {
@@ -212,35 +205,6 @@ pub(crate) fn upgrade_timers() -> Duration {
         });
     }
     next_pause
-}
-
-/// Ends timers that were kept for long enough. While sessions profile other threads, one that is no longer profiled keeps its
-/// timer for a while. So do all threads after the session of a request: where each request has a session, the next one needs
-/// the timers. To create and to end one takes 3 us, twice that where the code is not in the caches. Its ticks meanwhile are
-/// for no session. The collector calls this now and then.
-pub(crate) fn end_kept_timers() {
-    const LONG_ENOUGH_NS: u64 = 250_000_000;
-    let Some(_sampler) = try_lock() else { return };
-    let now_ns = clock::monotonic_ns();
-    for state in threads::live() {
-        thread_timer::disarm_unused(state, || {
-            let kept_ns = now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed));
-            state.interval_ns.load(Ordering::Relaxed) == 0 && kept_ns > LONG_ENOUGH_NS
-        });
-    }
-}
-
-/// Pauses all timers between two sessions that follow one another: they stay until [`end_kept_timers`].
-pub(crate) fn pause_all() {
-    NEW_NS.store(0, Ordering::SeqCst);
-    NEW_CPU.store(false, Ordering::Relaxed);
-    let now_ns = clock::monotonic_ns();
-    for state in threads::live() {
-        state.interval_ns.store(0, Ordering::Relaxed);
-        state.measures_cpu.store(false, Ordering::Relaxed);
-        state.armed_ns.store(now_ns, Ordering::Relaxed);
-        thread_timer::pause(state);
-    }
 }
 
 /// Ends the timer and the counter of a thread.

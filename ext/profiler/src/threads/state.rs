@@ -62,7 +62,7 @@ pub(crate) struct ThreadState {
     pub(crate) perf: AtomicI32,
     /// The phase of its perf counter: see [`ThreadState::upgrade`].
     upgrade_phase: AtomicU8,
-    /// Since when its timer ticks for a session, or is kept for the next one, on the monotonic clock, ns.
+    /// When its timer was armed, on the monotonic clock, ns.
     pub(crate) armed_ns: AtomicU64,
     /// The finest interval that a session wants of this thread, ns; 0 when none profiles it.
     pub(crate) interval_ns: AtomicU64,
