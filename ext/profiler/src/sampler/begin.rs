@@ -215,9 +215,10 @@ impl Sampler {
             Ordering::Relaxed,
         );
         let covers_process = threads.is_none() && !is_selective;
-        // SAFETY: sessions start with the GVL held.
-        let vm_objects =
-            (covers_process && measures.objects()).then(|| unsafe { vm::allocations::total_allocated() });
+        let vm_objects = (covers_process && measures.objects()).then(|| {
+            // SAFETY: sessions start with the GVL held.
+            unsafe { vm::allocations::total_allocated() }
+        });
         // Objects allocated up to here are not of this session, nor are the Symbols that the first such count allocates.
         allocation::flush();
         let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);

@@ -42,8 +42,10 @@ impl Start {
     pub(super) fn next(&self, now: &Self) -> Self {
         Self {
             process_cpu_ns: self.process_cpu_ns.map(|_| clock::process_cpu_ns()),
-            // SAFETY: the GVL is held.
-            vm_objects: self.vm_objects.map(|_| unsafe { vm::allocations::total_allocated() }),
+            vm_objects: self.vm_objects.map(|_| {
+                // SAFETY: the GVL is held.
+                unsafe { vm::allocations::total_allocated() }
+            }),
             ..*now
         }
     }
