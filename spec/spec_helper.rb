@@ -13,6 +13,10 @@ require_relative "support/program"
   trap(signal, before) unless before == "IGNORE"
 end
 
+# Many programs of the specs are in UTF-8, whatever the locale of the shell.
+ENV["LC_ALL"] = "C.UTF-8"
+Encoding.default_external = Encoding::UTF_8
+
 RSpec.configure do |config|
   config.disable_monkey_patching!
   config.expect_with(:rspec) { |expectations| expectations.syntax = :expect }
