@@ -114,7 +114,7 @@ id! {
     ThreadId
 }
 id! {
-    /// A distinct VM handle in the table of an epoch; in a [`crate::profile::Profile`], a function.
+    /// A distinct VM handle in the tables of a generation; in a [`crate::profile::Profile`], a function.
     FunctionId
 }
 id! {

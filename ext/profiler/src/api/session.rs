@@ -20,6 +20,7 @@ use crate::vm::{self, door};
 
 mod app;
 mod life;
+mod pending;
 mod refusal;
 mod result;
 mod results;
@@ -138,8 +139,10 @@ impl Session {
         }
         match results.profile(ruby) {
             Ok(profile) => {
+                let functions = profile.functions.len();
                 let profile = ruby.obj_wrap(Profile::new(profile)).as_value();
                 *self.lock() = Life::Finished(profile.into());
+                pending::name_some(ruby, functions)?;
                 Ok(profile)
             }
             Err((results, arrived)) => {
@@ -158,10 +161,16 @@ impl Session {
     fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         let mut results = Results::default();
         results.push(session.so_far(ruby, sampler::snapshot)?, 0);
-        results.profile(ruby).map(Profile::new).map_err(|(results, arrived)| {
-            results.abandon();
-            arrived
-        })
+        match results.profile(ruby) {
+            Ok(profile) => {
+                pending::name_some(ruby, profile.functions.len())?;
+                Ok(Profile::new(profile))
+            }
+            Err((results, arrived)) => {
+                results.abandon();
+                Err(arrived)
+            }
+        }
     }
 
     /// The result of a running session that `take` gives.
@@ -189,6 +198,7 @@ impl Session {
             Ok(profile) => {
                 let profile = Profile::new(profile);
                 session.lock().keep(&profile.core);
+                pending::name_some(ruby, profile.core.functions.len())?;
                 Ok(profile)
             }
             Err((results, arrived)) => {

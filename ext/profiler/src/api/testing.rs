@@ -33,6 +33,15 @@ fn fill_ring() -> usize {
     (0..hub.ring.capacity()).take_while(fits).count()
 }
 
+/// Has generations frozen at that number of handles, and gives the number of handles that are kept now.
+fn freeze_at(handles: usize) -> usize {
+    let Some(hub) = CAPTURE.hub() else { return 0 };
+    hub.freeze_at(handles);
+    let mut kept = 0;
+    hub.each_live_handle(|_| kept += 1);
+    kept
+}
+
 /// Keeps the collector thread from draining, or lets it go on.
 fn hold_collector(hold: bool) {
     sampler::hold_collector(hold);
@@ -118,6 +127,7 @@ pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     testing.define_singleton_method("hold_scratch", function!(hold_scratch, 1))?;
     testing.define_singleton_method("leave_scratch", function!(leave_scratch, 0))?;
     testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
+    testing.define_singleton_method("freeze_at", function!(freeze_at, 1))?;
     testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
     testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
     testing.define_singleton_method("sessions", function!(sessions, 0))?;

@@ -1,8 +1,8 @@
 //! The mark function, which keeps every frame alive and in its place from its publishing until its name is known.
 //!
-//! This is complete, as a handle is in the ring, in the scratch buffer of the thread that drains, or in the frame table of
-//! the epoch. The drain lock makes the ring and the table agree, and the scratch buffer empty. No handler is between its walk
-//! and its publishing (`walk::wait_for_walks`), so no handle is anywhere else. Names are resolved while the epoch still lists
+//! This is complete, as a handle is in the ring, in the scratch buffer of the thread that drains, or in the tables of
+//! a generation. The drain lock makes the ring and the table agree, and the scratch buffer empty. No handler is between its walk
+//! and its publishing (`walk::wait_for_walks`), so no handle is anywhere else. Names are resolved while the generation still lists
 //! the handles.
 
 use std::ffi::c_void;

@@ -109,7 +109,6 @@ impl Active {
             untracked: self.untracked,
             // Its epoch goes on until it is resolved.
             labels_refused: hub.labels_refused(),
-            stacks_refused: hub.stacks_refused(),
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
         }

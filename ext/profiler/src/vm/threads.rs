@@ -38,6 +38,19 @@ impl Threads {
     }
 }
 
+/// Lets other threads run.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile.
+pub(crate) fn pass(_ruby: &Ruby) -> Result<(), Error> {
+    // SAFETY: a `Ruby` proves that the GVL is held.
+    let passed = protect(|| unsafe {
+        rb_sys::rb_thread_schedule();
+        rb_sys::Qnil.into()
+    });
+    passed.map(|_| ())
+}
+
 /// All living threads of the Ractor, with their names if requested. Overridden methods of Thread are not called.
 ///
 /// # Errors

@@ -3,15 +3,18 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::ThreadId;
+use crate::ids::{StackId, ThreadId};
 use crate::pipeline::ended_threads::EndedThreads;
-use crate::pipeline::name_cache::NameCache;
+use crate::pipeline::generations::Generations;
+use crate::pipeline::named_sums::NamedSums;
+use crate::pipeline::part::Part;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
-use crate::pipeline::stacks::Stacks;
 use crate::pipeline::unresolved::Unresolved;
 use crate::profile::Thread;
+use crate::record::detail::Detail;
 use crate::record::ring::Ring;
 use crate::record::{Kind, RawRecord};
+use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::state::SessionState;
 
@@ -27,15 +30,16 @@ pub struct SessionId(pub(crate) u64);
 pub(crate) struct Session {
     pub(crate) id: SessionId,
     pub(crate) state: SessionState,
+    /// Its sums of generations that were frozen since.
+    pub(crate) earlier: Earlier,
 }
 
-/// Frames and names live as long as the sessions of their epoch: then the handles are let go.
-#[derive(Debug, Default)]
-pub(crate) struct Epoch {
-    pub(crate) stacks: Stacks,
-    pub(crate) names: NameCache,
-    /// Sessions that may still request names.
-    pub(crate) users: usize,
+/// The sums of a session in generations that are frozen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Earlier {
+    pub(crate) named: NamedSums,
+    /// The parts that have no names yet.
+    pub(crate) parts: Vec<Part>,
 }
 
 /// All that the drain lock guards.
@@ -44,7 +48,7 @@ pub(crate) struct Drain {
     /// The scratch buffer: the record at hand. Its handles count as live while the lock is held.
     pub(crate) scratch: Vec<u64>,
     pub(crate) ended: Vec<ThreadLife>,
-    pub(crate) epoch: Epoch,
+    pub(crate) generations: Generations,
     pub(crate) sessions: Vec<Session>,
     pub(crate) next_session: u64,
     /// Threads that ended while a session ran; cleared with the epoch.
@@ -71,14 +75,14 @@ impl Drain {
 
     /// Moves at most [`BATCH`] records from the ring to the sessions.
     pub(crate) fn batch(&mut self, ring: &Ring, sets: &LabelSets) -> Drained {
-        let Self { scratch, epoch, sessions, .. } = self;
+        let Self { scratch, generations: Generations { current, .. }, sessions, .. } = self;
         let mut drained = Drained::default();
         while drained.records < BATCH && ring.pop(scratch) {
             drained.records += 1;
             let Some(record) = RawRecord::decode(scratch) else { continue };
-            let stack = if record.kind.has_stack() { epoch.stacks.intern(&record) } else { None };
+            let stack = if record.kind.has_stack() { current.stacks.intern(&record) } else { None };
             if let Kind::Allocation(allocation) = record.kind {
-                epoch.stacks.note_class(allocation.class);
+                current.stacks.note_class(allocation.class);
             }
             drained.captured += u64::from(record.kind.is_sample());
             drained.in_gc += u64::from(matches!(record.kind, Kind::Gc { ticked: true, .. }));
@@ -103,23 +107,61 @@ impl Drain {
         let may_fold = !self.sessions.iter().any(|it| it.state.spec().timeline);
         while may_fold && self.ended_threads.are_many() {
             let folded = self.ended_threads.fold();
-            self.sessions.iter_mut().for_each(|it| it.state.fold(&folded));
+            for Session { state, earlier, .. } in &mut self.sessions {
+                state.fold(&folded);
+                earlier.named.fold(&folded);
+                earlier.parts.iter_mut().for_each(|it| it.fold(&folded));
+            }
         }
     }
 
-    /// The result of a session whose threads have been finished; its epoch goes on.
-    pub(crate) fn extract(
+    /// The result of a session whose threads have been finished: the earlier sums, and those of `state`.
+    pub(crate) fn result(
         &mut self,
+        earlier: Earlier,
         state: SessionState,
         threads: &[ThreadLife],
         sets: &LabelSets,
     ) -> Unresolved {
+        let measures = state.spec().measures;
+        let last = Part::extract(state.into_aggregate(), &mut self.generations.current, sets);
+        let needed = last.needed();
+        let Earlier { named, mut parts } = earlier;
+        parts.push(last);
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
         let infos: HashMap<ThreadId, &Thread, FxBuildHasher> =
             self.ended_threads.iter().chain(alive).collect();
-        let info = |thread: ThreadId| infos.get(&thread).copied().cloned();
-        let measures = state.spec().measures;
-        let Epoch { stacks, names, .. } = &self.epoch;
-        Unresolved::extract(measures, state.into_aggregate(), stacks, info, sets, names)
+        let result = Unresolved::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
+        drop(infos);
+        if self.generations.is_outgrown(needed) {
+            self.turn_over(sets);
+        }
+        result
+    }
+
+    /// Freezes the generation. Each session keeps what it has summed up as a part, and goes on from the same clocks. The events
+    /// of a timeline name stacks, which stay as they are.
+    fn turn_over(&mut self, sets: &LabelSets) {
+        if self.sessions.is_empty() || self.sessions.iter().any(|it| it.state.has_events()) {
+            return;
+        }
+        for Session { state, earlier, .. } in &mut self.sessions {
+            let sums = state.take_sums();
+            if !sums.is_empty() {
+                earlier.parts.push(Part::extract(sums, &mut self.generations.current, sets));
+            }
+        }
+        let sessions = &mut self.sessions;
+        self.generations.freeze(|old, new| {
+            let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
+            let mut rekey = |key: &Key| {
+                if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
+                    new.note_class(class);
+                }
+                let stack = key.stack.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it)));
+                Key { stack, ..*key }
+            };
+            sessions.iter_mut().for_each(|it| it.state.rekey(&mut rekey));
+        });
     }
 }

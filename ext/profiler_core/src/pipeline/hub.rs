@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ids::LabelSetId;
-use crate::pipeline::drain::{Drain, Epoch, Session, SessionId, BATCH};
+use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
 use crate::pipeline::ended_threads::EndedThreads;
+use crate::pipeline::generations::{Generation, Generations};
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::pipeline::unresolved::Unresolved;
 use crate::profile::LabelSet;
@@ -24,7 +25,9 @@ use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadNow};
 
 mod fork;
+mod pending;
 pub use fork::ForkGuard;
+pub use pending::Pending;
 
 /// Words of the scratch buffer: the longest record that can be, so that draining never allocates for it.
 const SCRATCH_WORDS: usize = 16 * 1024;
@@ -54,7 +57,7 @@ impl Hub {
             drain: Mutex::new(Drain {
                 scratch: Vec::with_capacity(SCRATCH_WORDS),
                 ended: Vec::new(),
-                epoch: Epoch::default(),
+                generations: Generations::default(),
                 sessions: Vec::new(),
                 next_session: 0,
                 ended_threads: EndedThreads::default(),
@@ -78,8 +81,7 @@ impl Hub {
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
         drain.next_session += 1;
-        drain.epoch.users += 1;
-        drain.sessions.push(Session { id, state });
+        drain.sessions.push(Session { id, state, earlier: Earlier::default() });
         id
     }
 
@@ -106,9 +108,9 @@ impl Hub {
         threads: &[ThreadLife],
     ) -> Option<Unresolved> {
         self.take(session, registry, threads, |drain, place| {
-            let mut state = drain.sessions.swap_remove(place).state;
+            let Session { mut state, earlier, .. } = drain.sessions.swap_remove(place);
             finish(&mut state, threads);
-            Some(state)
+            Some((earlier, state))
         })
     }
 
@@ -122,11 +124,9 @@ impl Hub {
         now_ns: u64,
     ) -> Option<Unresolved> {
         self.take(session, registry, threads, |drain, place| {
-            let state = &mut drain.sessions.get_mut(place)?.state;
+            let Session { state, earlier, .. } = drain.sessions.get_mut(place)?;
             finish(state, threads);
-            let done = state.rotate(now_ns);
-            drain.epoch.users += 1; // these sums request names too
-            Some(done)
+            Some((std::mem::take(earlier), state.rotate(now_ns)))
         })
     }
 
@@ -152,10 +152,14 @@ impl Hub {
         threads: &[ThreadLife],
     ) -> Option<Unresolved> {
         self.take(session, registry, threads, |drain, place| {
-            let mut copy = drain.sessions.get(place)?.state.clone();
+            let Session { state, earlier, .. } = drain.sessions.get(place)?;
+            let (mut copy, earlier) = (state.clone(), earlier.clone());
             finish(&mut copy, threads);
-            drain.epoch.users += 1; // the copy requests names too
-            Some(copy)
+            for part in &earlier.parts {
+                // The copy requests names too.
+                let _ = drain.generations.find(part.generation).map(Generation::enter);
+            }
+            Some((earlier, copy))
         })
     }
 
@@ -164,13 +168,13 @@ impl Hub {
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-        finished: impl FnOnce(&mut Drain, usize) -> Option<SessionState>,
+        finished: impl FnOnce(&mut Drain, usize) -> Option<(Earlier, SessionState)>,
     ) -> Option<Unresolved> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let state = finished(&mut drain, place)?;
-        Some(drain.extract(state, threads, &self.labels()))
+        let (earlier, state) = finished(&mut drain, place)?;
+        Some(drain.result(earlier, state, threads, &self.labels()))
     }
 
     /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
@@ -198,29 +202,30 @@ impl Hub {
         }
     }
 
-    /// Resolves the result of a session with the names that it requested. The epoch ends with its last
-    /// session, and its handles are released.
+    /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. The epoch
+    /// ends with its last session and result, and its handles are released.
     pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
         let mut drain = self.lock();
-        drain.epoch.names.learn(names);
-        let resolved = unresolved.resolve(&drain.epoch.names);
-        self.leave_epoch(&mut drain);
+        let resolved = unresolved.resolve(&mut drain.generations, names);
+        self.end_epoch(&mut drain);
         drop(drain);
         resolved.finish()
     }
 
     /// Releases the result of a session. Nothing is named.
     pub fn forget(&self, unresolved: Unresolved) {
-        drop(unresolved);
-        self.leave_epoch(&mut self.lock());
+        let mut drain = self.lock();
+        unresolved.forget(&mut drain.generations);
+        self.end_epoch(&mut drain);
     }
 
     /// Takes a session out and forgets it. Nothing is named.
     pub fn discard(&self, session: SessionId) {
         let mut drain = self.lock();
         if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
-            drain.sessions.swap_remove(place);
-            self.leave_epoch(&mut drain);
+            let Earlier { parts, .. } = drain.sessions.swap_remove(place).earlier;
+            parts.iter().for_each(|it| drain.generations.leave(it.generation));
+            self.end_epoch(&mut drain);
         }
     }
 
@@ -244,18 +249,16 @@ impl Hub {
         self.labels().refused()
     }
 
-    /// The number of records in this epoch whose stacks were cut, as there were too many different ones.
-    #[must_use]
-    pub fn stacks_refused(&self) -> u64 {
-        self.lock().epoch.stacks.refused()
+    /// Freezes generations at that number of handles from now on, in place of the usual one. For tests.
+    pub fn freeze_at(&self, handles: usize) {
+        self.lock().generations.many = handles;
     }
 
     /// Marks every handle that anybody may still ask about: in the frame table, in the scratch buffer, and in the
     /// ring. For the mark function of the GC, which must see to it that no handler is in the middle of a record.
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
         let mut drain = self.lock();
-        let Epoch { stacks, .. } = &drain.epoch;
-        stacks.handles().iter().chain(stacks.classes()).for_each(|handle| mark(*handle));
+        drain.generations.handles().for_each(&mut mark);
         let scratch = &mut drain.scratch;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, scratch) {
@@ -280,10 +283,10 @@ impl Hub {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn leave_epoch(&self, drain: &mut Drain) {
-        drain.epoch.users = drain.epoch.users.saturating_sub(1);
-        if drain.epoch.users == 0 {
-            drain.epoch = Epoch::default();
+    /// Ends the epoch if neither a session nor a result is left.
+    fn end_epoch(&self, drain: &mut Drain) {
+        if drain.sessions.is_empty() && !drain.generations.have_users() {
+            drain.generations.start_over();
             drain.ended_threads = EndedThreads::default();
             self.labels().clear();
             self.epoch.fetch_add(1, Ordering::Relaxed);

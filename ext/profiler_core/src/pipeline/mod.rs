@@ -5,8 +5,11 @@
 pub mod collector;
 mod drain;
 mod ended_threads;
+mod generations;
 pub mod hub;
 pub mod name_cache;
+mod named_sums;
+mod part;
 mod recent_stack;
 pub mod registry;
 pub mod stacks;

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use crate::profile::Function;
 use crate::record::frame::Synthetic;
 
-/// The names that an epoch has learnt so far.
+/// The names that a generation has learnt so far.
 #[derive(Debug, Default)]
 pub struct NameCache(HashMap<u64, Function, FxBuildHasher>);
 

@@ -1,4 +1,4 @@
-//! The stacks of an epoch: a tree of frames in which parents always come before their children.
+//! The stacks of a generation: a tree of frames in which parents always come before their children.
 //!
 //! A stack is one number, the node of its leaf; its callers are that node's ancestors. Consecutive stacks of a thread share
 //! most of their frames, from the root on. So each is first compared with the thread's last one, and only the frames that
@@ -23,7 +23,7 @@ struct RawNode {
     frame: RawFrame,
 }
 
-/// The interned stacks of an epoch.
+/// The interned stacks of a generation.
 #[derive(Debug, Default)]
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
@@ -92,7 +92,7 @@ impl Stacks {
         let mut parent = recent.replace_by(words, shared);
         for word in words.iter().rev().skip(shared) {
             let node = RawNode { parent, frame: RawFrame::from_word(*word) };
-            if self.nodes.rows().len() >= MAX_NODES && self.nodes.find(&node).is_none() {
+            if self.nodes() >= MAX_NODES && self.nodes.find(&node).is_none() {
                 *recent = RecentStack::default();
                 return Some(self.intern_other(parent));
             }
@@ -107,7 +107,7 @@ impl Stacks {
     fn intern_other(&mut self, parent: Option<StackId>) -> StackId {
         self.refused += 1;
         let node = RawNode { parent, frame: Synthetic::Other.frame() };
-        let has_place = self.nodes.rows().len() < MAX_WITH_OTHERS || self.nodes.find(&node).is_some();
+        let has_place = self.nodes() < MAX_WITH_OTHERS || self.nodes.find(&node).is_some();
         self.intern_node(if has_place { node } else { RawNode { parent: None, ..node } })
     }
 
@@ -137,10 +137,17 @@ impl Stacks {
         parent
     }
 
+    /// The id of a stack of `other` here.
+    pub(crate) fn copy(&mut self, other: &Self, stack: StackId) -> StackId {
+        let mut frames: Vec<RawFrame> = other.frames_of(stack).collect();
+        frames.reverse();
+        self.intern_frames(frames.into_iter()).unwrap_or(StackId(0))
+    }
+
     fn intern_node(&mut self, node: RawNode) -> StackId {
-        let nodes = self.nodes.rows().len();
+        let nodes = self.nodes();
         let stack = self.nodes.intern(node);
-        if self.nodes.rows().len() > nodes {
+        if self.nodes() > nodes {
             let _: FunctionId = self.handles.intern(node.frame.handle());
         }
         stack
@@ -163,6 +170,12 @@ impl Stacks {
     #[must_use]
     pub fn classes(&self) -> &[u64] {
         self.classes.rows()
+    }
+
+    /// The number of nodes of the tree.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes.rows().len()
     }
 
     /// The stack's frames, leaf first.

@@ -17,7 +17,7 @@ pub(crate) struct Row {
 }
 
 /// Growing tables of a profile.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TableBuilder {
     functions: Interner<Function, FunctionId>,
     frames: Interner<Frame, FrameId>,

@@ -245,22 +245,33 @@ impl Aggregate {
 
     /// Sums the rows of threads that have ended under the ids that they are given. There is no timeline.
     pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
-        let folded = |key: &Key| {
-            let new = |thread: ThreadId| ids.get(&thread).copied().unwrap_or(thread);
-            let detail = match key.detail {
-                Detail::Waiter(thread) => Detail::Waiter(new(thread)),
-                other => other,
-            };
-            Key { thread: new(key.thread), detail, ..*key }
-        };
-        let moved: Vec<_> = self.weights.extract_if(|key, _| folded(key) != *key).collect();
+        let moved: Vec<_> = self.weights.extract_if(|key, _| key.folded(ids) != *key).collect();
         for (key, weight) in moved {
-            self.weights.entry(folded(&key)).or_default().add(&weight);
+            self.weights.entry(key.folded(ids)).or_default().add(&weight);
         }
-        for (key, _) in self.accounts.values_mut().filter_map(|it| it.last_blamed.as_mut()) {
-            *key = folded(key);
+        self.rekey(|key| key.folded(ids));
+    }
+
+    /// Takes the sums so far and leaves the clocks, in the middle of a session.
+    #[must_use]
+    pub fn take_sums(&mut self) -> Self {
+        let Self { measures, started_ns, starts_inside, .. } = *self;
+        let weights = std::mem::take(&mut self.weights);
+        Self { weights, ..Self::new(measures, started_ns, starts_inside, []) }
+    }
+
+    /// Whether there is no sum.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// Gives what the sums to come may name the keys that `new` has for it: the last rows of the threads, and what is live.
+    pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
+        for key in self.accounts.values_mut().flat_map(Account::keys_mut) {
+            *key = new(key);
         }
-        self.objects.rekey(folded);
+        self.objects.rekey(new);
     }
 
     /// The sums, in an order that does not depend on any hash.

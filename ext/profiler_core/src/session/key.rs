@@ -1,5 +1,8 @@
 //! The rows of a session: what identifies one, and what it weighs.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::State;
@@ -17,6 +20,27 @@ pub struct Key {
     pub state: State,
     /// Details of some kinds of rows.
     pub detail: Detail,
+}
+
+impl Key {
+    /// The threads that it names: its own, and the one that waited.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
+        let waiter = match self.detail {
+            Detail::Waiter(thread) => Some(thread),
+            Detail::None | Detail::Gc(_) | Detail::Allocated(_) | Detail::Live(..) => None,
+        };
+        std::iter::once(self.thread).chain(waiter)
+    }
+
+    /// The key with the ids that threads which have ended are given.
+    pub(crate) fn folded(&self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) -> Self {
+        let new = |thread: ThreadId| ids.get(&thread).copied().unwrap_or(thread);
+        let detail = match self.detail {
+            Detail::Waiter(thread) => Detail::Waiter(new(thread)),
+            other => other,
+        };
+        Self { thread: new(self.thread), detail, ..*self }
+    }
 }
 
 /// The sums of a row.

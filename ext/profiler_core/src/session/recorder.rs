@@ -26,6 +26,11 @@ impl Recorder {
         std::mem::replace(self, Self::new(self.measures, now_ns))
     }
 
+    /// Whether there is no event.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.rows().is_empty()
+    }
+
     /// `weight` went to the row of `key` at `now_ns` on the monotonic clock.
     pub(crate) fn add(&mut self, now_ns: u64, key: Key, weight: &Weight) {
         let row = self.rows.intern(key);

@@ -7,6 +7,7 @@ use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
 use crate::record::{Kind, RawRecord, WallTimes};
 use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::{Aggregate, Beginning, Last};
+use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::recorder::Recorder;
 use crate::session::spec::SessionSpec;
@@ -103,6 +104,23 @@ impl SessionState {
     /// Sums the rows of threads that have ended under the ids that they are given.
     pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
         self.aggregate.fold(ids);
+    }
+
+    /// Takes the sums so far, as their stacks get new ids: see [`Aggregate::take_sums`].
+    #[must_use]
+    pub fn take_sums(&mut self) -> Aggregate {
+        self.aggregate.take_sums()
+    }
+
+    /// Gives the stacks that sums to come may name new ids: see [`Aggregate::rekey`].
+    pub fn rekey(&mut self, new: impl FnMut(&Key) -> Key) {
+        self.aggregate.rekey(new);
+    }
+
+    /// Whether the timeline, if there is one, names stacks.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.aggregate.recorder.as_ref().is_some_and(|it| !it.is_empty())
     }
 
     /// Pauses. The threads have been finished.

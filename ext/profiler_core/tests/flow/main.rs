@@ -11,6 +11,7 @@ use profiler_core::session::spec::SessionSpec;
 
 mod ended_threads;
 mod fibers;
+mod generations;
 mod rotation;
 mod world;
 use world::*;

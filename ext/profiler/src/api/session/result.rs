@@ -49,12 +49,12 @@ impl Stopped {
         }
     }
 
-    /// Ruby's answers to all that has to be asked. The epoch keeps the handles marked meanwhile.
+    /// Ruby's answers to all that has to be asked. The generations keep the handles marked meanwhile.
     pub(super) fn query_ruby(&self, ruby: &Ruby) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
-        // SAFETY: they are of this process, and of an epoch that this keeps.
+        // SAFETY: they are of this process, and of generations that this keeps.
         let functions = unsafe { naming::functions(ruby, &self.result.unresolved.unknown)? };
         Ok(Answers { functions, other_ractors, begun_ns })
     }
@@ -69,7 +69,7 @@ impl Stopped {
         let is_short =
             result.engine == Engine::Perf && perf::lacked_descriptors_since(result.start.monotonic_ns);
         let (objects, times, markers) = (result.untracked, result.labels_refused, result.markers_refused);
-        let stacks = result.stacks_refused;
+        let stacks = result.unresolved.stacks_refused();
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),

@@ -26,7 +26,7 @@ impl Results {
     /// Adds a result. The caller has received that many profiles of rotations.
     pub(super) fn push(&mut self, next: Stopped, received: u64) {
         if self.pid != fork::pid() {
-            // Their epoch is the parent's too, so there is nothing to be given back.
+            // Their generations are the parent's too, so there is nothing to be given back.
             (self.last, self.unnamed, self.pid) = (None, Vec::new(), fork::pid());
         }
         if received == self.rotations {

@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 
 use super::Hub;
 use crate::ids::ThreadId;
-use crate::pipeline::drain::{Drain, Epoch, SessionId};
+use crate::pipeline::drain::{Drain, Earlier, SessionId};
 use crate::pipeline::ended_threads::EndedThreads;
 use crate::session::labels::LabelSets;
 use crate::session::state::ThreadNow;
@@ -42,8 +42,9 @@ impl ForkGuard<'_> {
         drain.ended.clear();
         drain.ended_threads = EndedThreads::default();
         drain.sessions.retain(|it| !orphans.contains(&it.id));
-        drain.epoch = Epoch { users: drain.sessions.len(), ..Epoch::default() };
+        drain.generations.start_over();
         for session in &mut drain.sessions {
+            session.earlier = Earlier::default();
             session.state.start_over(started_ns, before, me, &self.labels);
         }
     }

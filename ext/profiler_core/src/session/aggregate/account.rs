@@ -87,6 +87,15 @@ impl Account {
     }
 }
 
+impl Account {
+    /// The rows that it names.
+    pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = &mut Key> {
+        let Self { last, last_ran, last_wait, last_gc, last_blamed, .. } = self;
+        let blamed = last_blamed.as_mut().map(|(key, _)| key);
+        [last, last_ran, last_wait, last_gc].into_iter().flatten().chain(blamed)
+    }
+}
+
 /// Moves a clock on to where it stands now, never back, and gives the difference.
 pub(super) fn forward(attributed_ns: &mut u64, now_ns: u64) -> u64 {
     let more = now_ns.saturating_sub(*attributed_ns);

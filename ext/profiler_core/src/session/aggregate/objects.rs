@@ -25,7 +25,7 @@ impl Objects {
     }
 
     /// Gives the objects of each key the key that `new` has for it.
-    pub(super) fn rekey(&mut self, new: impl Fn(&Key) -> Key) {
+    pub(super) fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
         self.objects.values_mut().for_each(|(_, key)| *key = new(key));
         for (key, weight) in std::mem::take(&mut self.live) {
             self.live.entry(new(&key)).or_default().add(&weight);

@@ -1,0 +1,61 @@
+//! The names that sums of running sessions wait for, of generations that are frozen.
+
+use super::Hub;
+use crate::pipeline::drain::{Drain, Session};
+use crate::profile::Function;
+
+/// Some handles of a frozen generation, which lasts until they are given to [`Hub::name_pending`] or [`Hub::forget_pending`].
+#[derive(Debug)]
+#[must_use = "a generation stays alive until its pending handles are named or forgotten"]
+pub struct Pending {
+    generation: u64,
+    /// The handles.
+    pub handles: Vec<u64>,
+}
+
+impl Hub {
+    /// Handles that sums of running sessions wait for: at most `most`, all of one generation.
+    #[must_use]
+    pub fn pending(&self, most: usize) -> Option<Pending> {
+        let mut drain = self.lock();
+        let Drain { generations, sessions, .. } = &mut *drain;
+        let number = sessions.iter().flat_map(|it| &it.earlier.parts).map(|it| it.generation).min()?;
+        let generation = generations.find(number)?;
+        let parts = sessions.iter().flat_map(|it| &it.earlier.parts).filter(|it| it.generation == number);
+        let mut handles: Vec<u64> = parts.flat_map(|it| generation.names.unknown(&it.unknown)).collect();
+        handles.sort_unstable();
+        handles.dedup();
+        handles.truncate(most);
+        Some(Pending { generation: generation.enter(), handles })
+    }
+
+    /// Names handles. Sums of which all handles have names leave their generation.
+    pub fn name_pending(&self, pending: Pending, functions: Vec<Function>) {
+        let mut drain = self.lock();
+        let Drain { generations, sessions, .. } = &mut *drain;
+        let number = pending.generation;
+        if let Some(generation) = generations.find(number) {
+            generation.names.learn(pending.handles.into_iter().zip(functions));
+            let mut absorbed = 0;
+            for Session { earlier, .. } in sessions {
+                earlier.parts.retain(|part| {
+                    let is_named =
+                        part.generation == number && generation.names.unknown(&part.unknown).is_empty();
+                    if is_named {
+                        earlier.named.absorb(part, &generation.names);
+                        absorbed += 1;
+                    }
+                    !is_named
+                });
+            }
+            (0..absorbed).for_each(|_| generations.leave(number));
+        }
+        generations.leave(number);
+        self.end_epoch(&mut drain);
+    }
+
+    /// Names nothing.
+    pub fn forget_pending(&self, pending: Pending) {
+        self.name_pending(Pending { handles: Vec::new(), ..pending }, Vec::new());
+    }
+}

@@ -1,0 +1,152 @@
+//! The sums of a session whose functions have names: by content, so code that was evaluated again is the same.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, ThreadId};
+use crate::pipeline::ended_threads::Folded;
+use crate::pipeline::name_cache::{synthetic, NameCache};
+use crate::pipeline::part::{distinct, Part};
+use crate::profile::table_builder::{moved, TableBuilder};
+use crate::profile::{LabelSet, Profile, Sample, Thread};
+use crate::record::detail::Detail;
+use crate::record::frame::Synthetic;
+use crate::record::object_class::Class;
+use crate::session::key::{Key, Weight};
+use crate::session::spec::Measures;
+
+/// The sums. In a key here the stack is of these tables, and a class is the place of its name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NamedSums {
+    tables: TableBuilder,
+    classes: Interner<String, FunctionId>,
+    rows: Interner<Key, RowId>,
+    weights: Vec<Weight>,
+    labels: HashMap<LabelSetId, LabelSet, FxBuildHasher>,
+    /// Records whose stacks were cut, as there were too many different ones.
+    pub(crate) stacks_refused: u64,
+}
+
+impl NamedSums {
+    /// Adds a part, once `names` knows every handle of it. Returns the new ids of its rows.
+    ///
+    /// Handles that turn out to be one function become one. The VM allocates new objects for a method
+    /// that is defined again on the same line, and the reader means the same method.
+    pub(crate) fn absorb(&mut self, part: &Part, names: &NameCache) -> Vec<RowId> {
+        let unknown = || synthetic(Synthetic::Unsampled);
+        let named = |handle: &u64| self.tables.function(names.get(*handle).unwrap_or_else(unknown));
+        let functions: Vec<FunctionId> = part.handles.iter().map(named).collect();
+        let stacks = self.tables.add_stacks(&functions, &part.frames, &part.stacks);
+        self.labels.extend(part.labels.iter().cloned());
+        self.stacks_refused += part.stacks_refused;
+        let rows = part.rows.iter().map(|(stack, key, weight)| {
+            let detail = match key.detail {
+                Detail::Allocated(class) => Detail::Allocated(self.class(class, names)),
+                Detail::Live(class, age) => Detail::Live(self.class(class, names), age),
+                other @ (Detail::None | Detail::Gc(_) | Detail::Waiter(_)) => other,
+            };
+            self.add(Key { stack: Some(moved(&stacks, *stack)), detail, ..*key }, weight)
+        });
+        rows.collect()
+    }
+
+    /// Gives the rows of threads that have ended the ids that they are given.
+    pub(crate) fn fold(&mut self, ids: &Folded) {
+        let rows = std::mem::take(&mut self.rows).into_rows();
+        let weights = std::mem::take(&mut self.weights);
+        for (key, weight) in rows.iter().zip(&weights) {
+            self.add(key.folded(ids), weight);
+        }
+    }
+
+    /// The threads that rows name.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.rows.rows().iter().flat_map(Key::threads)
+    }
+
+    /// The profile. `info` has the threads. Meta and stats are left to the caller.
+    pub(crate) fn into_profile(
+        self,
+        measures: Measures,
+        info: &HashMap<ThreadId, Thread, FxBuildHasher>,
+    ) -> Profile {
+        let thread_ids = distinct(self.threads());
+        let threads: Vec<Thread> =
+            thread_ids.iter().map(|id| info.get(id).cloned().unwrap_or_default()).collect();
+        let sample = |(key, weight): (&Key, &Weight)| Sample {
+            stack: key.stack.unwrap_or_else(|| Id::from_index(0)),
+            thread: thread_ids.binary_search(&key.thread).unwrap_or(0),
+            state: key.state,
+            labels: with_detail(self.labels.get(&key.labels), self.detail_labels(key.detail, info)),
+            weights: measures.weights(key, weight),
+        };
+        let samples = self.rows.rows().iter().zip(&self.weights).map(sample).collect();
+        Profile { sample_types: measures.sample_types(), samples, threads, ..self.tables.into_profile() }
+    }
+
+    fn add(&mut self, key: Key, weight: &Weight) -> RowId {
+        let row = self.rows.intern(key);
+        match self.weights.get_mut(row.index()) {
+            Some(sum) => sum.add(weight),
+            None => self.weights.push(*weight),
+        }
+        row
+    }
+
+    fn class(&mut self, class: Class, names: &NameCache) -> Class {
+        let Some(handle) = class.handle() else { return class };
+        let name = names.get(handle).map_or_else(|| internal(class), |it| it.name);
+        let place = self.classes.intern(name).index() as u64;
+        Class::of_handle((place + 1) << 1)
+    }
+
+    fn class_name(&self, class: Class) -> String {
+        let place = class.handle().map(|it| FunctionId::from_index((it >> 1) as usize - 1));
+        place.and_then(|it| self.classes.get(it)).cloned().unwrap_or_else(|| internal(class))
+    }
+
+    fn detail_labels(
+        &self,
+        detail: Detail,
+        info: &HashMap<ThreadId, Thread, FxBuildHasher>,
+    ) -> Vec<(&'static str, String)> {
+        match detail {
+            Detail::None => Vec::new(),
+            Detail::Allocated(class) => vec![("class", self.class_name(class))],
+            Detail::Live(class, age) => {
+                let age = match age.range() {
+                    (least, most) if least == most => least.to_string(),
+                    (least, most) => format!("{least} to {most}"),
+                };
+                vec![("class", self.class_name(class)), ("age", age)]
+            }
+            Detail::Gc(cause) => {
+                let names = cause.names();
+                names.map_or_else(Vec::new, |(kind, reason)| {
+                    vec![("gc", kind.to_owned()), ("gc_reason", reason.to_owned())]
+                })
+            }
+            Detail::Waiter(thread) => {
+                let thread = info.get(&thread).cloned().unwrap_or_default();
+                let unnamed = || format!("thread {}", thread.native_id);
+                let name = Some(thread.name.clone()).filter(|name| !name.is_empty());
+                vec![("waiter", name.unwrap_or_else(unnamed))]
+            }
+        }
+    }
+}
+
+fn internal(class: Class) -> String {
+    format!("(internal) {}", class.internal_type())
+}
+
+/// The app's labels and ours; where both have a name, the app's.
+fn with_detail(labels: Option<&LabelSet>, detail: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    let mut all = labels.map(|it| it.pairs().to_vec()).unwrap_or_default();
+    for (name, value) in detail {
+        if let Err(place) = all.binary_search_by(|(other, _)| other.as_str().cmp(name)) {
+            all.insert(place, (name.to_owned(), value));
+        }
+    }
+    all
+}

@@ -1,0 +1,165 @@
+//! Generations that are frozen while sessions run: nobody sees it in a result, and handles are let go.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::registry::ThreadLife;
+use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::pipeline::SessionId;
+use profiler_core::profile::Profile;
+use profiler_core::record::State;
+use profiler_core::session::spec::SessionSpec;
+use proptest::prelude::*;
+
+use crate::world::*;
+
+fn named(hub: &Hub, taken: Unresolved) -> Profile {
+    let names = taken.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
+    hub.resolve(taken, names)
+}
+
+/// Whether there was something to be named.
+fn name_pending(hub: &Hub, most: usize) -> bool {
+    let pending = hub.pending(most);
+    let any = pending.is_some();
+    if let Some(pending) = pending {
+        assert!(pending.handles.len() <= most);
+        let functions = pending.handles.iter().map(|handle| function(*handle)).collect();
+        hub.name_pending(pending, functions);
+    }
+    any
+}
+
+fn live_handles(hub: &Hub) -> usize {
+    let mut handles = BTreeSet::new();
+    hub.each_live_handle(|handle| {
+        handles.insert(handle);
+    });
+    handles.len()
+}
+
+/// A step of a random program. Sessions and threads have small numbers.
+#[derive(Clone, Debug)]
+enum Step {
+    /// The thread runs for so long and is sampled in that stack.
+    Tick(u32, u64, Vec<u64>),
+    /// The thread runs for so long, and nobody sees it.
+    Unseen(u32, u64),
+    End(u32),
+    /// Opens that session, or closes it.
+    Toggle(usize),
+    Rotate(usize),
+    Snapshot(usize),
+    /// Names the results that nobody has named yet.
+    Name,
+    /// Names some functions that sums of running sessions wait for.
+    NamePending(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let stack = proptest::collection::vec((2..40_u64).prop_map(|method| method * 16), 1..5);
+    let step = prop_oneof![
+        8 => (1..4_u32, 1..100_u64, stack).prop_map(|(thread, ns, stack)| Step::Tick(thread, ns, stack)),
+        2 => (1..4_u32, 1..100_u64).prop_map(|(thread, ns)| Step::Unseen(thread, ns)),
+        1 => (1..4_u32).prop_map(Step::End),
+        1 => (0..3_usize).prop_map(Step::Toggle),
+        1 => (0..3_usize).prop_map(Step::Rotate),
+        1 => (0..3_usize).prop_map(Step::Snapshot),
+        1 => Just(Step::Name),
+        1 => (1..9_usize).prop_map(Step::NamePending),
+    ];
+    proptest::collection::vec(step, 0..80)
+}
+
+/// The rows of all results of that program, in the order in which they were requested.
+fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
+    let (hub, registry) = (Hub::new(1 << 15), Ended::default());
+    hub.freeze_at(freeze_at);
+    // The clock of each thread that lives; in the registry a thread has another id in each life.
+    let mut clocks: BTreeMap<u32, (u32, u64)> = (1..4).map(|it| (it, (it, 100))).collect();
+    let mut next = 4;
+    let mut open: [Option<SessionId>; 3] = [None; 3];
+    let (mut waiting, mut results) = (Vec::new(), Vec::new());
+    let alive = |clocks: &BTreeMap<u32, (u32, u64)>| -> Vec<ThreadLife> {
+        clocks.values().map(|(id, cpu_ns)| life(*id, 100, *cpu_ns, &id.to_string())).collect()
+    };
+    let close_all = (0..3).map(Step::Toggle);
+    let closing: Vec<Step> = close_all.chain([Step::Name]).collect();
+    for (place, step) in steps.iter().chain(&closing).enumerate() {
+        match step {
+            Step::Tick(thread, ns, stack) => {
+                let (id, cpu_ns) = clocks.get_mut(thread).unwrap();
+                *cpu_ns += ns;
+                if open.iter().any(Option::is_some) {
+                    record(&hub, *id, State::Running, *cpu_ns, stack);
+                }
+            }
+            Step::Unseen(thread, ns) => clocks.get_mut(thread).unwrap().1 += ns,
+            Step::End(thread) => {
+                let (id, cpu_ns) = clocks.insert(*thread, (next, 100)).unwrap();
+                next += 1;
+                registry.0.lock().unwrap().push(life(id, 100, cpu_ns, &id.to_string()));
+            }
+            Step::Toggle(number) => match open[*number].take() {
+                Some(session) => waiting.push(hub.close(session, &registry, &alive(&clocks)).unwrap()),
+                None if place < steps.len() => {
+                    let begun: Vec<_> = clocks.values().map(|(id, cpu_ns)| now(*id, *cpu_ns)).collect();
+                    open[*number] = Some(hub.open(SessionSpec::default(), &registry, 0, &begun));
+                }
+                None => {}
+            },
+            Step::Rotate(number) => {
+                let session = open[*number];
+                waiting.extend(session.and_then(|it| hub.rotate(it, &registry, &alive(&clocks), 0)));
+            }
+            Step::Snapshot(number) => {
+                let session = open[*number];
+                waiting.extend(session.and_then(|it| hub.snapshot(it, &registry, &alive(&clocks))));
+            }
+            Step::NamePending(most) => {
+                name_pending(&hub, *most);
+            }
+            Step::Name => results.extend(waiting.drain(..).map(|it| rows(&named(&hub, it)))),
+        }
+    }
+    assert_eq!(live_handles(&hub), 0, "all is named");
+    results
+}
+
+proptest! {
+    #[test]
+    fn results_are_the_same_whenever_a_generation_is_frozen(steps in steps(), freeze_at in 1..30_usize) {
+        prop_assert_eq!(play(&steps, freeze_at), play(&steps, usize::MAX / 16));
+    }
+}
+
+#[test]
+fn code_that_is_gone_is_let_go_while_a_session_runs() {
+    let (hub, registry) = (Hub::new(1 << 15), Ended::default());
+    hub.freeze_at(100);
+    let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let other = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let mut most = 0;
+    for round in 0..100_u64 {
+        for tick in 0..50_u64 {
+            let method = 16 * (1 + round * 50 + tick) % 60_000;
+            record(&hub, 1, State::Running, 1 + round * 50 + tick, &[method]);
+        }
+        let alive = [life(1, 0, 50 + round * 50, "one")];
+        let taken = hub.rotate(session, &registry, &alive, 0).unwrap();
+        let profile = named(&hub, taken);
+        assert_eq!(
+            profile
+                .samples
+                .iter()
+                .map(|it| it.weights.get(profiler_core::profile::SampleType::Cpu))
+                .sum::<u64>(),
+            50
+        );
+        while name_pending(&hub, 30) {}
+        most = most.max(live_handles(&hub));
+    }
+    assert!(most < 200, "{most} handles at once");
+    let whole = finish(&hub, other, &registry, &[life(1, 0, 5_000, "one")]);
+    assert_eq!(rows(&whole).iter().map(|(_, ns)| ns).sum::<u64>(), 5_000);
+}

@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+# Stacks and handles of a generation are let go while sessions run, and no profile shows that.
+RSpec.describe "A session while code comes and goes" do
+  include_context "with a program"
+
+  let(:prelude) { <<~'RUBY' }
+    # A method that is new each time, at the same place.
+    def renew
+      Object.class_eval("def renewed(ms) = burn(ms)\ndef other(ms) = renewed(ms)", "renewed.rb", 1)
+    end
+    def kept = Profiler::Testing.freeze_at(FREEZE)
+    def names(profile) = profile.samples.flat_map { |row| row.frames.map(&:name) }.uniq
+    FREEZE = 60
+  RUBY
+
+  it "forgets code that is gone, and keeps its time" do
+    result = run_json(<<~RUBY)
+      whole = Profiler.start(mode: :cpu, interval: 1_000)
+      session = Profiler.start(mode: :cpu, interval: 1_000)
+      start = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+      counts = [kept]
+      parts = Array.new(40) do
+        12.times { renew; other(4) }
+        session.rotate.tap { counts << kept }
+      end
+      snapshot = whole.snapshot
+      parts << session.stop
+      counts << kept
+      whole = whole.stop
+      cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - start
+      mine = ->(profile) { profile.samples.select { |row| row.frames.any? { |it| it.name == "Object#renewed" } }.sum(&:cpu) }
+      print_json(counts: counts, cpu: cpu, whole: whole.samples.sum(&:cpu), parts: parts.sum { |it| it.samples.sum(&:cpu) },
+                 mine: [mine[whole], parts.sum(&mine), mine[snapshot]], rows: whole.samples.size,
+                 unknown: [whole, snapshot, *parts].flat_map { |it| names(it) }.uniq.grep(/unknown/))
+    RUBY
+    expect(result[:counts].max).to be < 400
+    expect(result[:whole]).to be_within(20_000_000).of(result[:cpu])
+    expect(result[:parts]).to be_within(20_000_000).of(result[:cpu])
+    expect(result[:mine]).to all(be > 0.7 * result[:cpu])
+    expect(result[:rows]).to be < 100
+    expect(result[:unknown]).to eq([])
+  end
+
+  it "names what is live, on the stack where it was allocated" do
+    result = run_json(<<~RUBY)
+      session = Profiler.start(mode: %i[allocations heap], every: 1)
+      kept
+      classes = Array.new(300) { |number| Object.const_set("Kind\#{number % 7}_\#{number}", Class.new) }
+      def keep(one) = (KEPT << one.new)
+      KEPT = []
+      parts = classes.each_slice(30).map do |some|
+        some.each { |one| eval("keep(one)", binding, "kept.rb", 1) }
+        session.rotate
+      end
+      last = session.stop
+      live = last.samples.select { |row| row.inuse_objects > 0 && row.labels["class"].to_s.start_with?("Kind") }
+      print_json(live: live.sum(&:inuse_objects), classes: live.map { |row| row.labels["class"] }.uniq.size,
+                 frames: live.flat_map { |row| row.frames.map(&:name) }.uniq.grep(/keep/),
+                 allocated: parts.sum { |it| it.samples.select { |row| row.labels["class"].to_s.start_with?("Kind") }.sum(&:alloc_objects) })
+    RUBY
+    expect(result).to include(live: 300, classes: 300, frames: ["Object#keep"], allocated: 300)
+  end
+
+  it "survives garbage collections, compactions, forks and other sessions meanwhile" do
+    result = run_json(<<~RUBY)
+      session = Profiler.start(mode: :cpu, interval: 100)
+      kept
+      others = Array.new(3) { Thread.new { 30.times { Profiler.run(interval: 100) { renew; other(1) } } } }
+      forked = []
+      60.times do |round|
+        renew
+        other(1)
+        GC.start(full_mark: round.odd?)
+        GC.compact if round % 10 == 0 && GC.respond_to?(:compact)
+        forked << in_fork { renew; other(20); names(session.rotate).include?("Object#renewed") } if round % 20 == 7
+        session.rotate
+      end
+      others.each(&:join)
+      print_json(forked: forked, names: names(session.stop).grep(/unknown/), kept: kept)
+    RUBY
+    expect(result).to eq(forked: [true] * 3, names: [], kept: 0)
+  end
+end
