@@ -8,7 +8,7 @@
 # * ticks at 2 kHz on every thread, also on waiting ones (Profiler::Testing.hammer);
 # * sessions of every mode that start, pause, give snapshots and stop, concurrently and from several threads, with pending
 #   ticks; the engine is that of the first of them, so it varies;
-# * requests, each with a session, which leave resources for the next;
+# * requests, each with a session;
 # * labels on fibers and enumerators, and children that are forked amid all of that;
 # * objects of every kind, hidden ones, huge strings, finalizers that allocate, and ObjectSpace walked meanwhile;
 # * recursion 9,000 deep.
@@ -35,7 +35,11 @@ MODES = [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], *([:heap,
 MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_SIZE_T],
                               Fiddle::TYPE_VOIDP)
 
-%w[profiler profiler/recording/policy].each { |it| require it } if PROFILED
+if PROFILED
+  %w[profiler profiler/recording/policy].each { |it| require it }
+  Profiler.start(mode: MODES.first).discard
+  Profiler::Testing.freeze_at(100) # generations turn over all the time
+end
 Thread.report_on_exception = false # of those that are killed and raised at before they run
 srand(Integer(ENV.fetch("SEED", "42")))
 GC.auto_compact = true if COMPACT

@@ -89,6 +89,7 @@ module Stress
     def main(title)
       srand(SEED)
       Thread.report_on_exception = false
+      turn_over if PROFILED
       hammer if PROFILED && MODE != "objects"
       threads = @workers.map { |name, worker| [name, Thread.new { run_worker(name, worker) }] }
       beat
@@ -103,6 +104,12 @@ module Stress
     end
 
     private
+
+    # Freezes generations all the time, or as ever. That takes a first session.
+    def turn_over
+      Profiler.start(mode: MODES.first).discard
+      Profiler::Testing.freeze_at(30) if SEED.even?
+    end
 
     # Ticks at worse instants than any timer finds. The first session of time has a handler installed, which stays.
     def hammer
@@ -166,7 +173,6 @@ module Stress
         session.discard
         count(:held)
       end
-      Profiler::Native.release_idle
       left = nil
       none = wait_for(3) { collect; (left = Profiler::Testing.sessions).zero? }
       wrong("leaked sessions", "#{left} run that no object owns") unless none
