@@ -140,8 +140,8 @@ module Profiler
     #   Profiler.label(endpoint: "users#show") { render }
     #
     # Labels hold for this fiber and for fibers created in the block, not for threads. Nested labels add up, and +nil+ removes
-    # one. Names and values are kept up to 256 bytes. While sessions run, 4,096 different sets of labels are kept apart; the
-    # values of later ones are +(other)+.
+    # one. Names and values are kept up to 256 bytes. Some 4,096 different sets of labels are kept apart between two
+    # profiles; the values of later ones are +(other)+.
     #
     # @param labels [Hash{Symbol, String => String, Symbol, Numeric, true, false, nil}]
     # @return what the block returns

@@ -81,4 +81,27 @@ RSpec.describe "A session while code comes and goes" do
     RUBY
     expect(result).to eq(forked: [true] * 3, names: [], kept: 0)
   end
+
+  it "keeps labels apart, however many there have been" do
+    result = run_json(<<~RUBY)
+      whole = Profiler.start(mode: :cpu, interval: 1_000)
+      labels = ->(profile) { profile.samples.map { |row| row.labels["request"] }.compact.uniq }
+      seen = Profiler.label(request: "outer") do
+        waiting = Thread.new { Profiler.label(request: "waiting") { sleep } }
+        Thread.pass until waiting.stop?
+        seen = 4.times.map do |round|
+          2_500.times { |number| Profiler.label(request: "\#{round} \#{number}") { nil } }
+          own = Profiler.run(mode: :cpu, interval: 1_000) { Profiler.label(request: "mine \#{round}") { burn(30) }; burn(30) }
+          labels[own] - ["\#{round} 0"]
+        end
+        waiting.kill.join
+        seen
+      end
+      notes = whole.stop
+      print_json(seen: seen.map(&:sort), whole: labels[notes].grep(/mine|outer|other/).sort, notes: notes.meta[:notes].grep(/label/i))
+    RUBY
+    expect(result[:seen]).to eq(Array.new(4) { |round| ["mine #{round}", "outer"] })
+    expect(result[:whole]).to eq([*Array.new(4) { |round| "mine #{round}" }, "outer"])
+    expect(result[:notes]).to eq([])
+  end
 end

@@ -7,7 +7,7 @@
 //! inherits none. Ractors other than the main one can set labels too, but no session sees them. The scope says to which request
 //! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use magnus::rb_sys::AsRawValue;
 use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, Ruby};
@@ -101,6 +101,20 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
         .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on())).0, Ordering::Relaxed);
     if thread.current {
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+    }
+}
+
+/// Gives the labels of all threads ids of the present table, as a result that was taken may have brought one. Needs the GVL.
+pub(crate) fn renew(hub: &Hub) {
+    /// The table whose ids the threads have.
+    static TABLE: AtomicU64 = AtomicU64::new(0);
+    if TABLE.swap(hub.labels_table(), Ordering::Relaxed) == hub.labels_table() {
+        return;
+    }
+    for state in threads::live() {
+        if let Some(labels) = labels_of(state.labels_object.load(Ordering::Relaxed)) {
+            state.labels.store(labels.id(hub, fiber_ids::is_on()).0, Ordering::Relaxed);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Labels {
     pub(super) thread: Opaque<magnus::Thread>,
     /// The fiber that has a number, and the number. The fiber is held and pinned for the same reason.
     pub(super) fiber: Option<(Opaque<Value>, u32)>,
-    /// The epoch in which the set was interned, plus one and then doubled, plus one where fibers have numbers. The set's id
+    /// The table in which the set was interned, plus one and then doubled, plus one where fibers have numbers. The set's id
     /// there is in `id`.
     interned_in: AtomicU64,
     id: AtomicU32,
@@ -57,14 +57,14 @@ impl Labels {
         self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
     }
 
-    /// The id of the set in this epoch. `numbered` says whether a session tells fibers apart.
+    /// The id of the set in the present table. `numbered` says whether a session tells fibers apart.
     pub(super) fn id(&self, hub: &Hub, numbered: bool) -> LabelSetId {
-        let interned_in = |epoch: u64| (epoch + 1) << 1 | u64::from(numbered);
-        if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.epoch()) {
+        let interned_in = |table: u64| (table + 1) << 1 | u64::from(numbered);
+        if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.labels_table()) {
             let number = self.fiber.filter(|_| numbered).map_or(0, |(_, number)| number);
-            let (epoch, id) = hub.intern_labels(&self.set, number);
+            let (table, id) = hub.intern_labels(&self.set, number);
             self.id.store(id.0, Ordering::Relaxed);
-            self.interned_in.store(interned_in(epoch), Ordering::Relaxed);
+            self.interned_in.store(interned_in(table), Ordering::Relaxed);
         }
         LabelSetId(self.id.load(Ordering::Relaxed))
     }

@@ -16,6 +16,8 @@ pub(crate) struct Start {
     pub(crate) at_ns: u64,
     pub(crate) monotonic_ns: u64,
     pub(crate) counts: Counts,
+    /// Sets of labels that were not kept apart.
+    pub(crate) labels_refused: u64,
     pub(crate) handler_ns: u64,
     /// The CPU time of all our threads, ns.
     pub(crate) collector_ns: u64,
@@ -31,6 +33,7 @@ impl Start {
             at_ns: clock::realtime_ns(),
             monotonic_ns: clock::monotonic_ns(),
             counts: hub.counters.read(),
+            labels_refused: hub.labels_refused(),
             handler_ns: threads::handler_ns(),
             collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
             process_cpu_ns: None,

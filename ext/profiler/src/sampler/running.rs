@@ -20,9 +20,9 @@ use crate::sampler::session_result::SessionResult;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry};
-use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
+use crate::{labels, vm};
 use profiler_core::session::engine::Engine;
 
 /// Stops a session and takes its result. `named` are the threads as Ruby lists them.
@@ -38,6 +38,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
     }
     let engine = sampler.engine;
     let unresolved = hub.close(session, &Registry, &lives);
+    labels::renew(hub);
     sampler.reconcile();
     Some(active.result(unresolved?, engine, hub))
 }
@@ -64,6 +65,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
         true => hub.rotate(session, &Registry, &lives, clock::monotonic_ns())?,
         false => hub.snapshot(session, &Registry, &lives)?,
     };
+    labels::renew(hub);
     let result = active.result(unresolved, engine, hub);
     if rotates {
         active.start = active.start.next(&result.end);
@@ -107,8 +109,6 @@ impl Active {
             given_up: self.given_up,
             no_objects: self.no_objects,
             untracked: self.untracked,
-            // Its epoch goes on until it is resolved.
-            labels_refused: hub.labels_refused(),
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
         }

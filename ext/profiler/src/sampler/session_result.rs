@@ -16,7 +16,6 @@ pub(crate) struct SessionResult {
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
     pub(crate) untracked: u64,
-    pub(crate) labels_refused: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
 }

@@ -51,7 +51,7 @@ pub(crate) struct Drain {
     pub(crate) generations: Generations,
     pub(crate) sessions: Vec<Session>,
     pub(crate) next_session: u64,
-    /// Threads that ended while a session ran; cleared with the epoch.
+    /// Threads that ended while a session ran; cleared when no session and no result is left.
     pub(crate) ended_threads: EndedThreads,
 }
 
@@ -115,14 +115,15 @@ impl Drain {
         }
     }
 
-    /// The result of a session whose threads have been finished: the earlier sums, and those of `state`.
+    /// The result of a session whose threads have been finished: the earlier sums, and those of `state`. Also, whether sets of
+    /// labels have new ids.
     pub(crate) fn result(
         &mut self,
         earlier: Earlier,
         state: SessionState,
         threads: &[ThreadLife],
-        sets: &LabelSets,
-    ) -> Unresolved {
+        sets: &mut LabelSets,
+    ) -> (Unresolved, bool) {
         let measures = state.spec().measures;
         let last = Part::extract(state.into_aggregate(), &mut self.generations.current, sets);
         let needed = last.needed();
@@ -133,35 +134,38 @@ impl Drain {
             self.ended_threads.iter().chain(alive).collect();
         let result = Unresolved::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
         drop(infos);
-        if self.generations.is_outgrown(needed) {
+        let is_due = self.generations.is_outgrown(needed) || sets.are_many();
+        // The events of a timeline name stacks and labels, which stay as they are.
+        let is_possible = !self.sessions.is_empty() && !self.sessions.iter().any(|it| it.state.has_events());
+        if is_due && is_possible {
             self.turn_over(sets);
         }
-        result
+        (result, is_due && is_possible)
     }
 
-    /// Freezes the generation. Each session keeps what it has summed up as a part, and goes on from the same clocks. The events
-    /// of a timeline name stacks, which stay as they are.
-    fn turn_over(&mut self, sets: &LabelSets) {
-        if self.sessions.is_empty() || self.sessions.iter().any(|it| it.state.has_events()) {
-            return;
-        }
+    /// Freezes the generation, and begins a table of sets of labels. Each session keeps what it has summed up as a part, and goes
+    /// on from the same clocks.
+    fn turn_over(&mut self, sets: &mut LabelSets) {
         for Session { state, earlier, .. } in &mut self.sessions {
             let sums = state.take_sums();
             if !sums.is_empty() {
                 earlier.parts.push(Part::extract(sums, &mut self.generations.current, sets));
             }
         }
-        let sessions = &mut self.sessions;
-        self.generations.freeze(|old, new| {
-            let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
-            let mut rekey = |key: &Key| {
-                if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
-                    new.note_class(class);
-                }
-                let stack = key.stack.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it)));
-                Key { stack, ..*key }
-            };
-            sessions.iter_mut().for_each(|it| it.state.rekey(&mut rekey));
-        });
+        let (sessions, generations) = (&mut self.sessions, &mut self.generations);
+        let renew = |sets: &mut LabelSets| {
+            generations.freeze(|old, new| {
+                let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
+                let mut rekey = |key: &Key| {
+                    if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
+                        new.note_class(class);
+                    }
+                    let stack = key.stack.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it)));
+                    Key { stack, ..*key }
+                };
+                sessions.iter_mut().for_each(|it| it.state.rekey(&mut rekey, sets));
+            })
+        };
+        sets.replace(renew);
     }
 }

@@ -1,4 +1,4 @@
-//! The generations of an epoch: stacks, with handles for functions, and the names of these.
+//! The generations: stacks, with handles for functions, and the names of these.
 //!
 //! A generation is frozen once it has grown well beyond what a result needs, and an empty one begins. So code that is unloaded is
 //! forgotten while sessions run. A frozen generation lasts until all results that are of it have their names.

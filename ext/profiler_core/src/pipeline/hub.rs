@@ -8,13 +8,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::ids::LabelSetId;
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
 use crate::pipeline::ended_threads::EndedThreads;
 use crate::pipeline::generations::{Generation, Generations};
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::pipeline::unresolved::Unresolved;
-use crate::profile::LabelSet;
 use crate::profile::{Function, Profile};
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
@@ -25,6 +23,7 @@ use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadNow};
 
 mod fork;
+mod labels;
 mod pending;
 pub use fork::ForkGuard;
 pub use pending::Pending;
@@ -41,10 +40,10 @@ pub struct Hub {
     /// The fates of all ticks.
     pub counters: Counters,
     drain: Mutex<Drain>,
-    /// The sets of labels of the epoch. Taken after the drain lock, or alone.
+    /// The sets of labels. Taken after the drain lock, or alone.
     labels: Mutex<LabelSets>,
-    /// The number of epochs before this one: ids of label sets are good for one.
-    epoch: AtomicU64,
+    /// The number of tables of sets of labels before this one.
+    labels_table: AtomicU64,
 }
 
 impl Hub {
@@ -63,7 +62,7 @@ impl Hub {
                 ended_threads: EndedThreads::default(),
             }),
             labels: Mutex::default(),
-            epoch: AtomicU64::new(0),
+            labels_table: AtomicU64::new(0),
         }
     }
 
@@ -174,7 +173,11 @@ impl Hub {
         let mut drain = self.lock();
         let place = drain.sessions.iter().position(|it| it.id == session)?;
         let (earlier, state) = finished(&mut drain, place)?;
-        Some(drain.result(earlier, state, threads, &self.labels()))
+        let (result, turned_over) = drain.result(earlier, state, threads, &mut self.labels());
+        if turned_over {
+            self.labels_table.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(result)
     }
 
     /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
@@ -202,12 +205,12 @@ impl Hub {
         }
     }
 
-    /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. The epoch
-    /// ends with its last session and result, and its handles are released.
+    /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. All
+    /// handles are released when no session and no other result is left.
     pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
         let mut drain = self.lock();
         let resolved = unresolved.resolve(&mut drain.generations, names);
-        self.end_epoch(&mut drain);
+        self.end_if_unused(&mut drain);
         drop(drain);
         resolved.finish()
     }
@@ -216,7 +219,7 @@ impl Hub {
     pub fn forget(&self, unresolved: Unresolved) {
         let mut drain = self.lock();
         unresolved.forget(&mut drain.generations);
-        self.end_epoch(&mut drain);
+        self.end_if_unused(&mut drain);
     }
 
     /// Takes a session out and forgets it. Nothing is named.
@@ -225,28 +228,8 @@ impl Hub {
         if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
             let Earlier { parts, .. } = drain.sessions.swap_remove(place).earlier;
             parts.iter().for_each(|it| drain.generations.leave(it.generation));
-            self.end_epoch(&mut drain);
+            self.end_if_unused(&mut drain);
         }
-    }
-
-    /// The id of a set of labels on the fiber of that number, 0 if no session wants the number. The id is good for the epoch
-    /// whose number comes with it.
-    #[must_use]
-    pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
-        let mut labels = self.labels();
-        (self.epoch(), labels.intern(set, fiber))
-    }
-
-    /// The number of this epoch.
-    #[must_use]
-    pub fn epoch(&self) -> u64 {
-        self.epoch.load(Ordering::Relaxed) // changed and asked with the GVL
-    }
-
-    /// The number of sets of labels that came too late to be kept apart, in this epoch.
-    #[must_use]
-    pub fn labels_refused(&self) -> u64 {
-        self.labels().refused()
     }
 
     /// Freezes generations at that number of handles from now on, in place of the usual one. For tests.
@@ -283,13 +266,13 @@ impl Hub {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the epoch if neither a session nor a result is left.
-    fn end_epoch(&self, drain: &mut Drain) {
+    /// Forgets everything if neither a session nor a result is left.
+    fn end_if_unused(&self, drain: &mut Drain) {
         if drain.sessions.is_empty() && !drain.generations.have_users() {
             drain.generations.start_over();
             drain.ended_threads = EndedThreads::default();
             self.labels().clear();
-            self.epoch.fetch_add(1, Ordering::Relaxed);
+            self.labels_table.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

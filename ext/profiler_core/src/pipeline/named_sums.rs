@@ -15,14 +15,14 @@ use crate::record::object_class::Class;
 use crate::session::key::{Key, Weight};
 use crate::session::spec::Measures;
 
-/// The sums. In a key here the stack is of these tables, and a class is the place of its name.
+/// The sums. In a key here the stack and the set of labels are of these tables, and a class is the place of its name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedSums {
     tables: TableBuilder,
     classes: Interner<String, FunctionId>,
     rows: Interner<Key, RowId>,
     weights: Vec<Weight>,
-    labels: HashMap<LabelSetId, LabelSet, FxBuildHasher>,
+    labels: Interner<LabelSet, LabelSetId>,
     /// Records whose stacks were cut, as there were too many different ones.
     pub(crate) stacks_refused: u64,
 }
@@ -37,7 +37,8 @@ impl NamedSums {
         let named = |handle: &u64| self.tables.function(names.get(*handle).unwrap_or_else(unknown));
         let functions: Vec<FunctionId> = part.handles.iter().map(named).collect();
         let stacks = self.tables.add_stacks(&functions, &part.frames, &part.stacks);
-        self.labels.extend(part.labels.iter().cloned());
+        let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
+            part.labels.iter().map(|(id, set)| (*id, self.labels.intern(set.clone()))).collect();
         self.stacks_refused += part.stacks_refused;
         let rows = part.rows.iter().map(|(stack, key, weight)| {
             let detail = match key.detail {
@@ -45,7 +46,8 @@ impl NamedSums {
                 Detail::Live(class, age) => Detail::Live(self.class(class, names), age),
                 other @ (Detail::None | Detail::Gc(_) | Detail::Waiter(_)) => other,
             };
-            self.add(Key { stack: Some(moved(&stacks, *stack)), detail, ..*key }, weight)
+            let labels = labels.get(&key.labels).copied().unwrap_or(key.labels);
+            self.add(Key { stack: Some(moved(&stacks, *stack)), labels, detail, ..*key }, weight)
         });
         rows.collect()
     }
@@ -77,7 +79,7 @@ impl NamedSums {
             stack: key.stack.unwrap_or_else(|| Id::from_index(0)),
             thread: thread_ids.binary_search(&key.thread).unwrap_or(0),
             state: key.state,
-            labels: with_detail(self.labels.get(&key.labels), self.detail_labels(key.detail, info)),
+            labels: with_detail(self.labels.get(key.labels), self.detail_labels(key.detail, info)),
             weights: measures.weights(key, weight),
         };
         let samples = self.rows.rows().iter().zip(&self.weights).map(sample).collect();

@@ -12,7 +12,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{StackId, ThreadId};
+use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::{Header, Kind, State};
 use crate::session::key::{Key, Weight};
@@ -264,6 +264,13 @@ impl Aggregate {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
+    }
+
+    /// Gives the sets of labels of the threads the ids that `new` has for them.
+    pub fn relabel(&mut self, mut new: impl FnMut(LabelSetId) -> LabelSetId) {
+        for labels in self.accounts.values_mut().flat_map(Account::labels_mut) {
+            *labels = new(*labels);
+        }
     }
 
     /// Gives what the sums to come may name the keys that `new` has for it: the last rows of the threads, and what is live.

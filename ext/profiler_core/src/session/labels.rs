@@ -1,42 +1,117 @@
-//! The sets of labels of an epoch, and the ids under which records carry them.
+//! The sets of labels that records name, and their ids.
 
 use crate::ids::{Id, Interner, LabelSetId};
 use crate::profile::LabelSet;
 
-/// Distinct sets that an epoch keeps apart. What comes after is `(other)`.
+/// Distinct sets that are kept apart at once. What comes after is `(other)`.
 pub const MAX_SETS: usize = 4_096;
 
 /// Sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
 const MAX_OTHERS: usize = 64;
+
+/// The sets at which a table should be replaced.
+const MANY_SETS: usize = MAX_SETS / 2;
 
 /// The label that says which fiber it was, by its number, in sessions that want to know.
 pub const FIBER: &str = "fiber";
 
 static EMPTY: LabelSet = LabelSet::EMPTY;
 
-/// The sets of an epoch: bounded, whatever an app puts into its labels. The same labels on two fibers with numbers are two.
-#[derive(Debug)]
+/// The sets: bounded, whatever an app puts into its labels. The same labels on two fibers with numbers are two.
+///
+/// Sets that nobody has any more are forgotten as an empty table replaces the present one. The two before stay: records on their
+/// way may name sets of the one before, and accounts those of such records. Ids are not given again for a million tables.
+#[derive(Debug, Default)]
 pub struct LabelSets {
+    current: Table,
+    /// The last one first.
+    previous: [Table; 2],
+    /// The sets of the present table that are of earlier ones.
+    renewed: usize,
+    refused: u64,
+}
+
+/// Some sets. The ids of those that are kept apart begin at `first`, and the others come after that many.
+#[derive(Debug)]
+struct Table {
+    first: u32,
     sets: Interner<(LabelSet, u32), LabelSetId>,
     /// The set without the number of a fiber, for each.
     plain: Vec<LabelSetId>,
     others: Interner<LabelSet, LabelSetId>,
-    refused: u64,
 }
 
-impl Default for LabelSets {
+/// The ids of a table.
+const SPAN: u32 = (MAX_SETS + MAX_OTHERS) as u32;
+
+impl Default for Table {
     fn default() -> Self {
-        let mut sets = Interner::default();
-        let _: LabelSetId = sets.intern((LabelSet::EMPTY, 0)); // LabelSetId::NONE
-        Self { sets, plain: vec![LabelSetId::NONE], others: Interner::default(), refused: 0 }
+        Self::starting_at(LabelSetId::NONE.0 + 1)
+    }
+}
+
+impl Table {
+    fn starting_at(first: u32) -> Self {
+        Self { first, sets: Interner::default(), plain: Vec::new(), others: Interner::default() }
+    }
+
+    fn next(&self) -> Self {
+        match self.first.checked_add(2 * SPAN) {
+            Some(_) => Self::starting_at(self.first + SPAN),
+            None => Self::default(),
+        }
+    }
+
+    fn id(&self, place: usize) -> LabelSetId {
+        LabelSetId::from_index(self.first as usize + place)
+    }
+
+    fn find(&self, set: &(LabelSet, u32)) -> Option<LabelSetId> {
+        self.sets.find(set).map(|it| self.id(it.index()))
+    }
+
+    fn place(&self, id: LabelSetId) -> Option<usize> {
+        id.index().checked_sub(self.first as usize)
+    }
+
+    /// The set behind an id, and the number of its fiber.
+    fn get(&self, id: LabelSetId) -> Option<(&LabelSet, u32)> {
+        let place = self.place(id)?;
+        let other = || self.others.get(LabelSetId::from_index(place.checked_sub(MAX_SETS)?));
+        let own = self.sets.get(LabelSetId::from_index(place)).map(|(set, fiber)| (set, *fiber));
+        own.or_else(|| other().map(|set| (set, 0)))
     }
 }
 
 impl LabelSets {
-    /// Forgets all sets: an epoch is over.
+    /// Forgets all sets, as nobody has any.
     pub fn clear(&mut self) {
-        if self.sets.rows().len() > 1 {
+        if self.tables().any(|it| !it.sets.rows().is_empty()) {
             *self = Self::default();
+        }
+    }
+
+    /// Whether there are so many sets that the table should be replaced.
+    #[must_use]
+    pub fn are_many(&self) -> bool {
+        let sets = self.current.sets.rows().len();
+        sets >= MANY_SETS && sets - self.renewed >= MANY_SETS / 2
+    }
+
+    /// Replaces the table by an empty one, to which `renew` adds the sets that sessions still name.
+    pub fn replace(&mut self, renew: impl FnOnce(&mut Self)) {
+        let next = self.current.next();
+        let [last, _] = std::mem::take(&mut self.previous);
+        self.previous = [std::mem::replace(&mut self.current, next), last];
+        renew(self);
+        self.renewed = self.current.sets.rows().len();
+    }
+
+    /// The id, in the present table, of a set that has one in an earlier table.
+    pub fn renew(&mut self, id: LabelSetId) -> LabelSetId {
+        match self.previous.iter().find_map(|it| it.get(id)).map(|(set, fiber)| (set.clone(), fiber)) {
+            Some((set, fiber)) => self.intern(&set, fiber),
+            None => id,
         }
     }
 
@@ -44,15 +119,20 @@ impl LabelSets {
     /// is dropped first, then the values become [`OTHER`]. When there are too many different names as well, it is the empty
     /// set. All of these are counted.
     pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
+        if fiber == 0 && set.pairs().is_empty() {
+            return LabelSetId::NONE;
+        }
         let numbered_set = (set.clone(), fiber);
-        if let Some(id) = self.sets.find(&numbered_set) {
+        if let Some(id) = self.current.find(&numbered_set) {
             return id;
         }
         let refused = self.refused;
         let plain = (fiber > 0).then(|| self.intern(set, 0));
-        if self.sets.rows().len() < MAX_SETS {
-            let id = self.sets.intern(numbered_set);
-            self.plain.push(plain.unwrap_or(id));
+        let table = &mut self.current;
+        if table.sets.rows().len() < MAX_SETS {
+            let place: LabelSetId = table.sets.intern(numbered_set);
+            let id = table.id(place.index());
+            table.plain.push(plain.unwrap_or(id));
             return id;
         }
         if let Some(plain) = plain {
@@ -61,40 +141,46 @@ impl LabelSets {
         }
         self.refused += 1;
         let others = set.others();
-        let known = self.others.find(&others);
-        let id = match known {
-            None if self.others.rows().len() >= MAX_OTHERS => return LabelSetId::NONE,
-            known => known.unwrap_or_else(|| self.others.intern(others)),
+        let known = table.others.find(&others);
+        let place = match known {
+            None if table.others.rows().len() >= MAX_OTHERS => return LabelSetId::NONE,
+            known => known.unwrap_or_else(|| table.others.intern(others)),
         };
-        LabelSetId::from_index(MAX_SETS + id.index())
+        table.id(MAX_SETS + place.index())
     }
 
     /// The set behind an id.
     #[must_use]
     pub fn get(&self, id: LabelSetId) -> &LabelSet {
-        let own = || self.others.get(LabelSetId::from_index(id.index().checked_sub(MAX_SETS)?));
-        self.sets.get(id).map(|(set, _fiber)| set).or_else(own).unwrap_or(&EMPTY)
+        self.find(id).map_or(&EMPTY, |(set, _fiber)| set)
     }
 
     /// The same set, whatever the fiber.
     #[must_use]
     pub fn plain(&self, id: LabelSetId) -> LabelSetId {
-        self.plain.get(id.index()).copied().unwrap_or(id)
+        self.tables().find_map(|it| it.plain.get(it.place(id)?).copied()).unwrap_or(id)
     }
 
     /// The set behind an id and the label [`FIBER`], unless the app has one of its own.
     #[must_use]
     pub fn with_fiber(&self, id: LabelSetId) -> LabelSet {
-        let set = self.get(id);
-        let number = self.sets.get(id).map(|(_set, fiber)| *fiber).filter(|fiber| *fiber > 0);
-        let is_ours = set.pairs().iter().all(|(name, _)| name != FIBER);
-        set.with(number.filter(|_| is_ours).map(|number| (FIBER.to_owned(), Some(number.to_string()))))
+        let Some((set, number)) = self.find(id) else { return EMPTY.clone() };
+        let is_ours = number > 0 && set.pairs().iter().all(|(name, _)| name != FIBER);
+        set.with(is_ours.then(|| (FIBER.to_owned(), Some(number.to_string()))))
     }
 
     /// The number of sets that became `(other)`.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
+    }
+
+    fn find(&self, id: LabelSetId) -> Option<(&LabelSet, u32)> {
+        self.tables().find_map(|it| it.get(id))
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &Table> {
+        std::iter::once(&self.current).chain(&self.previous)
     }
 }
 
@@ -125,12 +211,12 @@ mod tests {
         let number = |it: usize| set(&[("request", &it.to_string())]);
         for it in 0..100_000 {
             let id = sets.intern(&number(it), 0);
-            assert!(id.index() < MAX_SETS + MAX_OTHERS);
+            assert!(id.index() <= MAX_SETS + MAX_OTHERS);
         }
-        assert_eq!(sets.get(sets.sets.find(&(number(7), 0)).unwrap()), &number(7));
+        assert_eq!(sets.get(sets.current.find(&(number(7), 0)).unwrap()), &number(7));
         let late = sets.intern(&number(99_999), 0);
         assert_eq!(sets.get(late), &set(&[("request", OTHER)]));
-        assert_eq!(sets.refused(), 100_000 - (MAX_SETS as u64 - 1) + 1);
+        assert_eq!(sets.refused(), 100_000 - MAX_SETS as u64 + 1);
         for it in 0..1_000 {
             sets.intern(&set(&[(&format!("name {it}"), "x")]), 0);
         }
@@ -160,7 +246,44 @@ mod tests {
             let id = sets.intern(&labels, fiber);
             assert_eq!(sets.get(id), &labels);
         }
-        // Nothing, the labels alone, and each number that found a place.
-        assert_eq!(sets.refused(), 2 * MAX_SETS as u64 - (MAX_SETS as u64 - 2));
+        // The labels alone, and each number that found a place.
+        assert_eq!(sets.refused(), 2 * MAX_SETS as u64 - (MAX_SETS as u64 - 1));
+    }
+
+    #[test]
+    fn sets_are_known_until_two_more_tables_have_begun() {
+        let mut sets = LabelSets::default();
+        let number = |it: usize| set(&[("request", &it.to_string())]);
+        let numbered = number(7).with([(FIBER.to_owned(), Some("3".to_owned()))]);
+        let mut kept = sets.intern(&number(7), 3);
+        let mut ids = std::collections::BTreeSet::new();
+        for table in 8..2_000_usize {
+            let late = sets.intern(&number(table), 0);
+            assert!(ids.insert(late), "an id is not given again");
+            for _ in 0..2 {
+                sets.replace(|_| ());
+                assert_eq!(sets.get(late), &number(table));
+                assert_eq!(
+                    (sets.get(sets.plain(kept)), sets.with_fiber(kept)),
+                    (&number(7), numbered.clone())
+                );
+            }
+            kept = sets.renew(kept);
+            sets.replace(|sets| kept = sets.renew(kept));
+            assert_eq!(sets.get(late), &LabelSet::EMPTY, "nobody has it any more");
+            assert_eq!(sets.renew(LabelSetId::NONE), LabelSetId::NONE);
+        }
+        assert_eq!(sets.refused(), 0);
+    }
+
+    #[test]
+    fn ids_begin_anew_before_they_run_out() {
+        let mut sets = LabelSets { current: Table::starting_at(u32::MAX - 2 * SPAN), ..LabelSets::default() };
+        let kept = sets.intern(&set(&[("a", "1")]), 0);
+        for _ in 0..4 {
+            sets.replace(|_| ());
+        }
+        assert_eq!(sets.current.first, 1 + 2 * SPAN);
+        assert_eq!(sets.get(kept), &LabelSet::EMPTY);
     }
 }

@@ -112,9 +112,11 @@ impl SessionState {
         self.aggregate.take_sums()
     }
 
-    /// Gives the stacks that sums to come may name new ids: see [`Aggregate::rekey`].
-    pub fn rekey(&mut self, new: impl FnMut(&Key) -> Key) {
-        self.aggregate.rekey(new);
+    /// Gives the stacks and labels that sums to come may name new ids: see [`Aggregate::rekey`].
+    pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key, sets: &mut LabelSets) {
+        self.matches.clear();
+        self.aggregate.relabel(|id| sets.renew(id));
+        self.aggregate.rekey(|key| Key { labels: sets.renew(key.labels), ..new(key) });
     }
 
     /// Whether the timeline, if there is one, names stacks.

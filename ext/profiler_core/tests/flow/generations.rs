@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use profiler_core::ids::LabelSetId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::Profile;
+use profiler_core::profile::{Frame, LabelSet, Profile, SampleType};
 use profiler_core::record::State;
 use profiler_core::session::spec::SessionSpec;
 use proptest::prelude::*;
@@ -45,6 +46,8 @@ enum Step {
     Tick(u32, u64, Vec<u64>),
     /// The thread runs for so long, and nobody sees it.
     Unseen(u32, u64),
+    /// The thread has that label from now on.
+    Label(u32, u32),
     End(u32),
     /// Opens that session, or closes it.
     Toggle(usize),
@@ -61,6 +64,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         8 => (1..4_u32, 1..100_u64, stack).prop_map(|(thread, ns, stack)| Step::Tick(thread, ns, stack)),
         2 => (1..4_u32, 1..100_u64).prop_map(|(thread, ns)| Step::Unseen(thread, ns)),
+        2 => (1..4_u32, 0..9_u32).prop_map(|(thread, value)| Step::Label(thread, value)),
         1 => (1..4_u32).prop_map(Step::End),
         1 => (0..3_usize).prop_map(Step::Toggle),
         1 => (0..3_usize).prop_map(Step::Rotate),
@@ -69,6 +73,25 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (1..9_usize).prop_map(Step::NamePending),
     ];
     proptest::collection::vec(step, 0..80)
+}
+
+/// The labels of each row, with the row and its CPU time.
+fn labelled_rows(profile: &Profile) -> Vec<(String, u64)> {
+    let name = |frame: Frame| profile.function(frame.function).unwrap().name.clone();
+    let mut rows: Vec<_> = profile
+        .samples
+        .iter()
+        .map(|sample| {
+            let frames: Vec<String> = profile.frames_of(sample.stack).map(name).collect();
+            let thread = &profile.threads[sample.thread].name;
+            (
+                format!("{thread} {:?}: {}", sample.labels, frames.join(";")),
+                sample.weights.get(SampleType::Cpu),
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
 }
 
 /// The rows of all results of that program, in the order in which they were requested.
@@ -85,14 +108,28 @@ fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
     };
     let close_all = (0..3).map(Step::Toggle);
     let closing: Vec<Step> = close_all.chain([Step::Name]).collect();
+    // The labels of each thread, with their ids in the table of that number.
+    let mut current: BTreeMap<u32, (LabelSet, LabelSetId)> = BTreeMap::new();
+    let mut table = hub.labels_table();
     for (place, step) in steps.iter().chain(&closing).enumerate() {
+        if table != hub.labels_table() && place % 2 == 0 {
+            // Until then the threads have ids of the table before, as threads that have no GVL.
+            table = hub.labels_table();
+            current.values_mut().for_each(|(set, id)| *id = hub.intern_labels(set, 0).1);
+        }
         match step {
             Step::Tick(thread, ns, stack) => {
                 let (id, cpu_ns) = clocks.get_mut(thread).unwrap();
                 *cpu_ns += ns;
                 if open.iter().any(Option::is_some) {
-                    record(&hub, *id, State::Running, *cpu_ns, stack);
+                    let labels = current.get(thread).map_or(LabelSetId::NONE, |(_, labels)| *labels);
+                    record_labelled(&hub, *id, State::Running, *cpu_ns, stack, labels);
                 }
+            }
+            Step::Label(thread, value) => {
+                let set = labels(&value.to_string());
+                let id = hub.intern_labels(&set, 0).1;
+                current.insert(*thread, (set, id));
             }
             Step::Unseen(thread, ns) => clocks.get_mut(thread).unwrap().1 += ns,
             Step::End(thread) => {
@@ -119,7 +156,7 @@ fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
             Step::NamePending(most) => {
                 name_pending(&hub, *most);
             }
-            Step::Name => results.extend(waiting.drain(..).map(|it| rows(&named(&hub, it)))),
+            Step::Name => results.extend(waiting.drain(..).map(|it| labelled_rows(&named(&hub, it)))),
         }
     }
     assert_eq!(live_handles(&hub), 0, "all is named");
@@ -148,14 +185,7 @@ fn code_that_is_gone_is_let_go_while_a_session_runs() {
         let alive = [life(1, 0, 50 + round * 50, "one")];
         let taken = hub.rotate(session, &registry, &alive, 0).unwrap();
         let profile = named(&hub, taken);
-        assert_eq!(
-            profile
-                .samples
-                .iter()
-                .map(|it| it.weights.get(profiler_core::profile::SampleType::Cpu))
-                .sum::<u64>(),
-            50
-        );
+        assert_eq!(profile.samples.iter().map(|it| it.weights.get(SampleType::Cpu)).sum::<u64>(), 50);
         while name_pending(&hub, 30) {}
         most = most.max(live_handles(&hub));
     }

@@ -54,10 +54,21 @@ pub(crate) fn number(handle: u64) -> u64 {
 }
 
 pub(crate) fn record(hub: &Hub, thread: u32, state: State, cpu_ns: u64, handles: &[u64]) {
+    record_labelled(hub, thread, state, cpu_ns, handles, LabelSetId::NONE);
+}
+
+pub(crate) fn record_labelled(
+    hub: &Hub,
+    thread: u32,
+    state: State,
+    cpu_ns: u64,
+    handles: &[u64],
+    labels: LabelSetId,
+) {
     let header = Header {
         thread: ThreadId(thread),
         state,
-        labels: LabelSetId::NONE,
+        labels,
         scope: ScopeId::NONE,
         cpu_ns,
         monotonic_ns: cpu_ns,

@@ -68,7 +68,8 @@ impl Stopped {
         let is_setitimer = result.engine == Engine::Setitimer;
         let is_short =
             result.engine == Engine::Perf && perf::lacked_descriptors_since(result.start.monotonic_ns);
-        let (objects, times, markers) = (result.untracked, result.labels_refused, result.markers_refused);
+        let (objects, markers) = (result.untracked, result.markers_refused);
+        let times = result.end.labels_refused.saturating_sub(result.start.labels_refused);
         let stacks = result.unresolved.stacks_refused();
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),

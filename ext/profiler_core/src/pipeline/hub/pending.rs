@@ -51,7 +51,7 @@ impl Hub {
             (0..absorbed).for_each(|_| generations.leave(number));
         }
         generations.leave(number);
-        self.end_epoch(&mut drain);
+        self.end_if_unused(&mut drain);
     }
 
     /// Names nothing.

@@ -94,6 +94,12 @@ impl Account {
         let blamed = last_blamed.as_mut().map(|(key, _)| key);
         [last, last_ran, last_wait, last_gc].into_iter().flatten().chain(blamed)
     }
+
+    /// The sets of labels that it names besides those of the rows.
+    pub(super) fn labels_mut(&mut self) -> impl Iterator<Item = &mut LabelSetId> {
+        let Self { labels, last_blamed, .. } = self;
+        std::iter::once(labels).chain(last_blamed.as_mut().map(|(_, waited)| waited))
+    }
 }
 
 /// Moves a clock on to where it stands now, never back, and gives the difference.

@@ -53,18 +53,21 @@ impl Aggregate {
         }
     }
 
-    /// Replaces the live objects: these, after that number of garbage collections.
+    /// Replaces the live objects: these, after that number of garbage collections. Others are forgotten.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
         self.objects.live.clear();
         let Objects { objects, live: sums } = &mut self.objects;
+        let mut before = std::mem::take(objects);
         for it in live {
             // Others are in the table for other sessions.
-            let Some((_, key)) = objects.get(&it.id.slot).filter(|(one, _)| *one == it.id.generation) else {
+            let Some(own) = before.remove(&it.id.slot).filter(|(one, _)| *one == it.id.generation) else {
                 continue;
             };
+            objects.insert(it.id.slot, own);
+            let (_, key) = own;
             let Detail::Allocated(class) = key.detail else { continue };
             let age = Age::of(collections.saturating_sub(it.allocated_at));
-            let sum = sums.entry(Key { detail: Detail::Live(class, age), ..*key }).or_default();
+            let sum = sums.entry(Key { detail: Detail::Live(class, age), ..key }).or_default();
             sum.objects += it.objects;
             sum.bytes += it.bytes;
         }
