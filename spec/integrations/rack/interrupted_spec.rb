@@ -22,7 +22,7 @@ RSpec.describe "Interrupted requests" do
         thread = nil
         #{requests}.times do
           thread = Thread.new(&work) unless thread&.alive? # it may be hit between two requests
-          sleep(rand * 0.001)
+          sleep(rand * 0.004) # a request whose profile is written takes 1 to 4 ms, as the disk goes
           thread.raise(Interrupted)
         end
         thread.kill
@@ -38,7 +38,7 @@ RSpec.describe "Interrupted requests" do
 
   { "that ask for a profile" => "mode: :cpu", "that are watched for being slow" => "slower_than: 60" }.each do |name, options|
     it "#{name} free their slots, and leave no session" do
-      expect(interrupted(options)).to match(in_use: false, open: 0, sessions: 0, served: be > 100)
+      expect(interrupted(options)).to match(in_use: false, open: 0, sessions: 0, served: be > 10)
     end
   end
 end
