@@ -29,7 +29,8 @@ RSpec.describe "A :wall profile" do
     RUBY
     expect(blame).to include(waited: be > 200_000_000, blamed: blame[:waited], render: be > blame[:waited] * 0.9,
                              jobs: ["report"], threads: ["renderer"], wall: 0, count: 0)
-    expect(blame[:report]).to match(/^gvl +threads waited \S+ m?s for it, of which \S+ m?s behind Object#spin/)
+    # Some seven turns end in a loop of Object#spin, or in what it calls.
+    expect(blame[:report]).to match(/^gvl +threads waited \S+ m?s for it, of which \S+ m?s behind (Object#spin|Integer#\w+)/)
   end
 
   it "blames threads outside of the session by name" do
