@@ -20,6 +20,8 @@ pub(crate) struct Generation {
     pub(crate) names: NameCache,
     /// Results that request names of this generation.
     users: usize,
+    /// Handles and nodes that live objects and accounts brought along from the one before.
+    moved: (usize, usize),
 }
 
 impl Generation {
@@ -27,6 +29,11 @@ impl Generation {
     pub(crate) fn enter(&mut self) -> u64 {
         self.users += 1;
         self.number
+    }
+
+    /// The numbers of its handles and nodes.
+    fn size(&self) -> (usize, usize) {
+        (self.stacks.handles().len() + self.stacks.classes().len(), self.stacks.nodes())
     }
 }
 
@@ -65,11 +72,13 @@ impl Generations {
         self.current.users > 0 || !self.frozen.is_empty()
     }
 
-    /// Whether the present generation is much larger than what a result needs, of which this is the number of handles.
+    /// Whether the present generation is much larger than what a result needs, of which this is the number of handles, and than
+    /// what it began with.
     pub(crate) fn is_outgrown(&self, needed: usize) -> bool {
         let many = self.many.max(2 * needed);
-        let stacks = &self.current.stacks;
-        stacks.handles().len() + stacks.classes().len() >= many || stacks.nodes() >= NODES_PER_HANDLE * many
+        let (moved, moved_nodes) = self.current.moved;
+        let (handles, nodes) = self.current.size();
+        handles >= many.max(2 * moved) || nodes >= (NODES_PER_HANDLE * many).max(2 * moved_nodes)
     }
 
     /// Freezes the present generation. `moved` takes what is needed on from its stacks to the new ones.
@@ -77,6 +86,7 @@ impl Generations {
         let next = Generation { number: self.current.number + 1, ..Generation::default() };
         let frozen = std::mem::replace(&mut self.current, next);
         moved(&frozen.stacks, &mut self.current.stacks);
+        self.current.moved = self.current.size();
         self.frozen.push(frozen);
         self.prune();
     }
@@ -95,5 +105,30 @@ impl Generations {
 
     fn prune(&mut self) {
         self.frozen.retain(|it| it.users > 0);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::record::frame::RawFrame;
+
+    fn add(stacks: &mut Stacks, handles: std::ops::Range<u64>) {
+        for number in handles {
+            let _ = stacks.intern_frames(std::iter::once(RawFrame::from_word((number + 100) << 20)));
+        }
+    }
+
+    #[test]
+    fn a_generation_that_began_large_is_not_frozen_at_once() {
+        let mut generations = Generations { many: 10, ..Generations::default() };
+        add(&mut generations.current.stacks, 0..50);
+        assert!(generations.is_outgrown(0) && !generations.is_outgrown(50));
+        generations.freeze(|_, new| add(new, 0..40));
+        assert!(!generations.is_outgrown(0), "live objects brought these along");
+        add(&mut generations.current.stacks, 40..79);
+        assert!(!generations.is_outgrown(0));
+        add(&mut generations.current.stacks, 79..80);
+        assert!(generations.is_outgrown(0));
     }
 }
