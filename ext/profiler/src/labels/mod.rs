@@ -104,7 +104,7 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     }
 }
 
-/// Gives the labels of all threads ids of the present table, as a result that was taken may have brought one. Needs the GVL.
+/// Gives the labels of all threads new ids if their table was replaced, which happens as a result is taken. Needs the GVL.
 pub(crate) fn renew(hub: &Hub) {
     /// The table whose ids the threads have.
     static TABLE: AtomicU64 = AtomicU64::new(0);

@@ -3,16 +3,18 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, ThreadId};
+use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
 use crate::pipeline::ended_threads::Folded;
 use crate::pipeline::name_cache::{synthetic, NameCache};
 use crate::pipeline::part::{distinct, Part};
+use crate::pipeline::stacks::MAX_NODES;
 use crate::profile::table_builder::{moved, TableBuilder};
-use crate::profile::{LabelSet, Profile, Sample, Thread};
+use crate::profile::{Frame, LabelSet, Meta, Node, Note, Profile, Sample, Thread};
 use crate::record::detail::Detail;
 use crate::record::frame::Synthetic;
 use crate::record::object_class::Class;
 use crate::session::key::{Key, Weight};
+use crate::session::labels::{MAX_OTHERS, MAX_SETS};
 use crate::session::spec::Measures;
 
 /// The sums. In a key here the stack and the set of labels are of these tables, and a class is the place of its name.
@@ -24,7 +26,9 @@ pub(crate) struct NamedSums {
     weights: Vec<Weight>,
     labels: Interner<LabelSet, LabelSetId>,
     /// Records whose stacks were cut, as there were too many different ones.
-    pub(crate) stacks_refused: u64,
+    stacks_refused: u64,
+    /// Sets of labels that became `(other)`, as there were too many.
+    labels_refused: u64,
 }
 
 impl NamedSums {
@@ -33,12 +37,9 @@ impl NamedSums {
     /// Handles that turn out to be one function become one. The VM allocates new objects for a method
     /// that is defined again on the same line, and the reader means the same method.
     pub(crate) fn absorb(&mut self, part: &Part, names: &NameCache) -> Vec<RowId> {
-        let unknown = || synthetic(Synthetic::Unsampled);
-        let named = |handle: &u64| self.tables.function(names.get(*handle).unwrap_or_else(unknown));
-        let functions: Vec<FunctionId> = part.handles.iter().map(named).collect();
-        let stacks = self.tables.add_stacks(&functions, &part.frames, &part.stacks);
+        let stacks = self.stacks(part, names);
         let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
-            part.labels.iter().map(|(id, set)| (*id, self.labels.intern(set.clone()))).collect();
+            part.labels.iter().map(|(id, set)| (*id, self.label_set(set))).collect();
         self.stacks_refused += part.stacks_refused;
         let rows = part.rows.iter().map(|(stack, key, weight)| {
             let detail = match key.detail {
@@ -50,6 +51,32 @@ impl NamedSums {
             self.add(Key { stack: Some(moved(&stacks, *stack)), labels, detail, ..*key }, weight)
         });
         rows.collect()
+    }
+
+    /// The ids of the part's stacks here. Once there are too many, those of the part are one, [`Synthetic::Other`].
+    fn stacks(&mut self, part: &Part, names: &NameCache) -> Vec<StackId> {
+        let function_of = |handle: u64| names.get(handle).unwrap_or_else(|| synthetic(Synthetic::Unsampled));
+        if self.tables.nodes() < MAX_NODES {
+            let named = |handle: &u64| self.tables.function(function_of(*handle));
+            let functions: Vec<FunctionId> = part.handles.iter().map(named).collect();
+            return self.tables.add_stacks(&functions, &part.frames, &part.stacks);
+        }
+        self.stacks_refused += part.rows.iter().map(|(_, _, weight)| weight.count).sum::<u64>();
+        let function = self.tables.function(synthetic(Synthetic::Other));
+        let frame = self.tables.frame(Frame { function, line: 0 });
+        vec![self.tables.stack(Node { parent: None, frame }); part.stacks.len()]
+    }
+
+    /// The id of a set of labels. Once there are too many, values become `(other)`, and later there are none.
+    fn label_set(&mut self, set: &LabelSet) -> LabelSetId {
+        let known = self.labels.rows().len();
+        if known < MAX_SETS || self.labels.find(set).is_some() {
+            return self.labels.intern(set.clone());
+        }
+        self.labels_refused += 1;
+        let others = set.others();
+        let has_space = known < MAX_SETS + MAX_OTHERS || self.labels.find(&others).is_some();
+        self.labels.intern(if has_space { others } else { LabelSet::EMPTY })
     }
 
     /// Gives the rows of threads that have ended the ids that they are given.
@@ -66,7 +93,7 @@ impl NamedSums {
         self.rows.rows().iter().flat_map(Key::threads)
     }
 
-    /// The profile. `info` has the threads. Meta and stats are left to the caller.
+    /// The profile, with notes of what was cut. `info` has the threads. The rest of meta, and stats, are left to the caller.
     pub(crate) fn into_profile(
         self,
         measures: Measures,
@@ -83,7 +110,17 @@ impl NamedSums {
             weights: measures.weights(key, weight),
         };
         let samples = self.rows.rows().iter().zip(&self.weights).map(sample).collect();
-        Profile { sample_types: measures.sample_types(), samples, threads, ..self.tables.into_profile() }
+        let notes = [
+            (self.labels_refused > 0).then_some(Note::LabelsRefused { times: self.labels_refused }),
+            (self.stacks_refused > 0).then_some(Note::StacksRefused { times: self.stacks_refused }),
+        ];
+        Profile {
+            sample_types: measures.sample_types(),
+            samples,
+            threads,
+            meta: Meta { notes: notes.into_iter().flatten().collect(), ..Meta::default() },
+            ..self.tables.into_profile()
+        }
     }
 
     fn add(&mut self, key: Key, weight: &Weight) -> RowId {

@@ -52,7 +52,7 @@ impl Part {
                     copied
                 }
                 None => {
-                    // Of a GC too short to be captured this much is known all the same.
+                    // A GC that was too short to be captured is known by its state.
                     let gc = key.state == State::Gc;
                     let frame = if gc { Synthetic::Gc } else { Synthetic::Unsampled }.frame();
                     own.intern_frames(std::iter::once(frame)).unwrap_or(StackId(0))

@@ -47,7 +47,7 @@ const RECENT: usize = 8;
 const WALKED: usize = 16;
 
 /// The most nodes of the tree, which take some 16 MB. Random recursion makes thousands in a second.
-const MAX_NODES: usize = 1 << 19;
+pub(super) const MAX_NODES: usize = 1 << 19;
 /// The most nodes, with those of [`Synthetic::Other`].
 const MAX_WITH_OTHERS: usize = MAX_NODES + MAX_NODES / 4;
 

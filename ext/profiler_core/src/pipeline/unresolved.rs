@@ -67,12 +67,6 @@ impl Unresolved {
         Self { unknown, measures, named, parts, threads }
     }
 
-    /// The number of records whose stacks were cut, as there were too many different ones.
-    #[must_use]
-    pub fn stacks_refused(&self) -> u64 {
-        self.named.stacks_refused + self.parts.iter().map(|it| it.stacks_refused).sum::<u64>()
-    }
-
     /// Resolves the handles with `names`, which are in the order of [`Unresolved::unknown`], and leaves the generations.
     pub(crate) fn resolve(self, generations: &mut Generations, names: Vec<(u64, Function)>) -> Resolved {
         let Self { measures, named: mut sums, parts, threads, .. } = self;

@@ -143,7 +143,7 @@ impl Note {
     }
 
     /// Adds the notes of another part of a merge to `notes`. What both say stays once, and their numbers are summed.
-    pub(crate) fn merge(notes: &mut Vec<Self>, others: &[Self]) {
+    pub fn merge(notes: &mut Vec<Self>, others: &[Self]) {
         for other in others {
             if !notes.iter_mut().any(|it| it.absorb(other)) {
                 notes.push(other.clone());

@@ -49,6 +49,11 @@ impl TableBuilder {
         self.stacks.get(stack).copied()
     }
 
+    /// The number of nodes of stacks.
+    pub(crate) fn nodes(&self) -> usize {
+        self.stacks.rows().len()
+    }
+
     /// The id of a thread.
     pub(crate) fn thread(&mut self, thread: Thread) -> ThreadId {
         self.threads.intern(thread)

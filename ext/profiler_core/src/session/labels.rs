@@ -7,7 +7,7 @@ use crate::profile::LabelSet;
 pub const MAX_SETS: usize = 4_096;
 
 /// Sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
-const MAX_OTHERS: usize = 64;
+pub(crate) const MAX_OTHERS: usize = 64;
 
 /// The sets at which a table should be replaced.
 const MANY_SETS: usize = MAX_SETS / 2;

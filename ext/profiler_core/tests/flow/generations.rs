@@ -7,7 +7,7 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::{Frame, LabelSet, Profile, SampleType};
+use profiler_core::profile::{Frame, LabelSet, Note, Profile, SampleType};
 use profiler_core::record::State;
 use profiler_core::session::spec::SessionSpec;
 use proptest::prelude::*;
@@ -192,4 +192,33 @@ fn code_that_is_gone_is_let_go_while_a_session_runs() {
     assert!(most < 200, "{most} handles at once");
     let whole = finish(&hub, other, &registry, &[life(1, 0, 5_000, "one")]);
     assert_eq!(rows(&whole).iter().map(|(_, ns)| ns).sum::<u64>(), 5_000);
+}
+
+#[test]
+fn a_session_that_gives_no_result_keeps_bounded_sets_of_labels() {
+    let (hub, registry) = (Hub::new(1 << 15), Ended::default());
+    hub.freeze_at(5);
+    let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let other = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let ticks = 10_000_u64;
+    for tick in 1..=ticks {
+        let labels = hub.intern_labels(&labels(&tick.to_string()), 0).1;
+        record_labelled(&hub, 1, State::Running, tick, &[16 * (1 + tick % 50)], labels);
+        if tick % 100 == 0 {
+            let _ = named(&hub, hub.rotate(other, &registry, &[life(1, 0, tick, "one")], 0).unwrap());
+            while name_pending(&hub, 30) {}
+        }
+    }
+    let closed = hub.close(session, &registry, &[life(1, 0, ticks, "one")]).unwrap();
+    let profile = named(&hub, closed);
+    let refused = profile.meta.notes.iter().find_map(|it| match it {
+        Note::LabelsRefused { times } => Some(*times),
+        _ => None,
+    });
+    assert_eq!(refused, Some(ticks - 4_096));
+    let mut sets: Vec<_> = profile.samples.iter().map(|it| it.labels.clone()).collect();
+    sets.sort();
+    sets.dedup();
+    assert!((4_096..4_300).contains(&sets.len()), "{} sets", sets.len());
+    assert_eq!(profile.total().get(SampleType::Cpu), ticks, "no time is lost");
 }

@@ -70,7 +70,6 @@ impl Stopped {
             result.engine == Engine::Perf && perf::lacked_descriptors_since(result.start.monotonic_ns);
         let (objects, markers) = (result.untracked, result.markers_refused);
         let times = result.end.labels_refused.saturating_sub(result.start.labels_refused);
-        let stacks = result.unresolved.stacks_refused();
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
@@ -82,7 +81,6 @@ impl Stopped {
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
             is_short.then_some(Note::FewDescriptors {}),
             (times > 0).then_some(Note::LabelsRefused { times }),
-            (stacks > 0).then_some(Note::StacksRefused { times: stacks }),
             (markers > 0).then_some(Note::MarkersRefused { markers }),
             sampler::collector_failed().then_some(Note::CollectorFailed {}),
         ];
@@ -91,11 +89,12 @@ impl Stopped {
 
     /// The profile of the result.
     pub(super) fn build_profile(self, ruby: &Ruby, answers: Answers) -> CoreProfile {
-        let notes = self.notes(answers.other_ractors);
+        let mut notes = self.notes(answers.other_ractors);
         let Self { result, config, cost, requested_ns, .. } = self;
         let SessionResult { unresolved, start, engine, mut markers, .. } = result;
         let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));
+        Note::merge(&mut notes, &profile.meta.notes);
         let seen_cpu_ns = profile.total().get(SampleType::Cpu);
         if let Some(roots) = &config.trim_path {
             profile = trim_paths(&profile, roots);
