@@ -19,6 +19,7 @@ use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 use self::heap::Tables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
+pub(crate) use self::silence::is_silent;
 use self::site::{send, Site};
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
@@ -30,6 +31,7 @@ use crate::vm::{self};
 
 mod countdown;
 mod heap;
+mod silence;
 mod site;
 mod sums;
 
@@ -55,6 +57,7 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     handles: [0; WALK_LIMIT],
     lines: [0; WALK_LIMIT],
     sums: Sums::new(),
+    at_marking: (0, 0),
     sample_count: 0,
 }));
 
@@ -75,6 +78,8 @@ struct Objects {
     handles: [u64; WALK_LIMIT],
     lines: [c_int; WALK_LIMIT],
     sums: Sums,
+    /// The count, and the number of objects that the VM had allocated, at the last marking or demand.
+    at_marking: (u64, u64),
     /// The number of samples so far, to time some of them.
     sample_count: u32,
 }
@@ -118,6 +123,10 @@ pub(crate) fn apply(demand: Demand) {
             before.into_iter().for_each(|it| allocations::remove_hook(it));
             hook.into_iter().for_each(|it| allocations::add_hook(it));
         }
+    }
+    if it.hooked.is_some() {
+        // SAFETY: the GVL is held.
+        it.at_marking = (it.now(), unsafe { allocations::total_allocated() });
     }
     it.tables.track(demand.heap);
 }

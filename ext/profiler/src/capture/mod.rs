@@ -23,5 +23,6 @@ pub(crate) mod before_3_3;
 pub(crate) mod gvl_holder;
 pub(crate) mod handler;
 pub(crate) mod header;
+pub(crate) mod hook_loss;
 pub(crate) mod wait;
 pub(crate) mod walk;

@@ -13,6 +13,7 @@ use ::profiler_core::session::spec::Measures;
 
 use crate::capture::gvl_holder::{self, Holder};
 use crate::capture::header::{header_at, header_now};
+use crate::capture::hook_loss;
 use crate::capture::walk::Scratch;
 use crate::engine::ticker;
 use crate::shared::CAPTURE;
@@ -200,6 +201,7 @@ thread_hook!(on_gc, |event, _thread| {
 });
 
 fn gc_begins() {
+    hook_loss::note_gc();
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
         // Ticks that came while another thread collected, or just after the end of the last GC, are not of this one.
         add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiler_core::pipeline::hub::Hub;
 
-use crate::capture::{allocation, handler};
+use crate::capture::{allocation, handler, hook_loss};
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::{fork, mark, running, thread_hooks};
 use crate::shared::CAPTURE;
@@ -41,6 +41,7 @@ pub(super) unsafe fn install_once() {
         fork::CONTINUE_SESSIONS.register();
         CAPTURE.set_resync_job(&labels::RESYNC);
         running::DISCARD_ABANDONED.register();
+        hook_loss::RENEW.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();

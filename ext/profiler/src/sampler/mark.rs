@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use profiler_core::record::frame::Synthetic;
 
-use crate::capture::{allocation, walk};
+use crate::capture::{allocation, hook_loss, walk};
 use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -31,6 +31,7 @@ pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
 pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
     walk::wait_for_walks();
+    hook_loss::check();
     // A panic must not unwind into the VM. Nothing can be done for handles that are not marked by then.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // A Thread outlives its state: the VM is asked about it, and follows the tag that it carries.

@@ -3,6 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use crate::vm::door::Name;
 use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
@@ -78,6 +79,20 @@ pub(crate) unsafe fn add_free_hook(hook: AllocationHook) {
     unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
 }
 
+/// Has the VM call all hooks of the calling Ractor, also after it has taken those of another one for all.
+///
+/// # Safety
+/// The caller holds the GVL, and is not inside a hook.
+pub(crate) unsafe fn renew_hooks() {
+    allocation_hook!(nothing, |_trace_arg| {});
+    let event = rb_sys::RUBY_INTERNAL_EVENT_NEWOBJ as rb_event_flag_t;
+    // SAFETY: as promised. Each of the two has the VM write down anew which events there are hooks on.
+    unsafe {
+        rb_add_event_hook2(as_hook(nothing), event, 0, SAFE_AND_RAW);
+        remove_hook(nothing);
+    }
+}
+
 /// The number of garbage collections that there have been.
 pub(crate) fn collections() -> u64 {
     // SAFETY: reads a number.
@@ -148,12 +163,9 @@ pub(crate) unsafe fn slot_size(object: u64) -> u64 {
 /// The number of objects that this process has allocated, as the VM counts them. On Ruby 3.4 a compaction adds to it.
 ///
 /// # Safety
-/// The caller holds the GVL.
+/// The caller holds the GVL. In a GC, only if it was asked before.
 pub(crate) unsafe fn total_allocated() -> u64 {
+    static QUESTION: Name = Name::new(c"total_allocated_objects");
     // SAFETY: as promised; a Symbol that was interned stays.
-    unsafe {
-        let word = "total_allocated_objects";
-        let question = rb_sys::rb_id2sym(rb_sys::rb_intern2(word.as_ptr().cast(), word.len() as _));
-        rb_sys::rb_gc_stat(question) as u64
-    }
+    unsafe { rb_sys::rb_gc_stat(rb_sys::rb_id2sym(QUESTION.id())) as u64 }
 }

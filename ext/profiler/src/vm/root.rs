@@ -15,7 +15,7 @@ unsafe impl Sync for RootType {}
 /// at the end of an incremental marking, which is when a compaction decides what may move.
 ///
 /// # Safety
-/// The caller holds the GVL; `mark` calls nothing of the VM but [`pin`], `compact` nothing but [`moved`].
+/// The caller holds the GVL; of the VM `mark` calls [`pin`], a statistic or a job, `compact` nothing but [`moved`].
 pub(crate) unsafe fn install(
     mark: unsafe extern "C" fn(*mut c_void),
     compact: unsafe extern "C" fn(*mut c_void),

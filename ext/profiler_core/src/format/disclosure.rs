@@ -41,7 +41,7 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
             _ if profile.meta.every_bytes > 0 => format!(", by estimate (the VM counted {})", count(by_vm)),
             _ if by_vm == allocated => ", as many as the VM counted".into(),
             _ => {
-                format!(" (the VM counted {}, with those of other Ractors and of compactions)", count(by_vm))
+                format!(" (the VM counted {}, with those of other Ractors, of compactions and of the time after it freed a Ractor)", count(by_vm))
             }
         };
         let sampled = match (profile.meta.every, profile.meta.every_bytes) {

@@ -1,0 +1,46 @@
+//! Hooks that the VM has lost: it calls them no more, though they are still in its list.
+//!
+//! When the VM frees a Ractor, it takes the hooks of that one, mostly none, for all that there are. Hooks on allocation and on
+//! garbage collection are then not called until any hook is added or removed. So each marking checks whether they still are.
+
+use ::core::ffi::c_void;
+use ::core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::capture::allocation;
+use crate::shared::CAPTURE;
+use crate::vm::jobs::Job;
+use crate::vm::{self};
+
+/// Has the VM call all hooks of the main Ractor again.
+pub(crate) static RENEW: Job = Job::new(renew);
+
+/// Whether the hook on garbage collection was called since the last marking.
+static GC_REPORTED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the hook on garbage collection was called.
+#[inline]
+pub(super) fn note_gc() {
+    GC_REPORTED.store(true, Ordering::Relaxed);
+}
+
+/// Requests [`RENEW`] if a hook is there but was not called for what has happened since the last marking. Other Ractors'
+/// objects are not reported either; then the request is of no use, and of no harm.
+///
+/// *Runs on:* the thread that collects, in the mark function.
+pub(crate) fn check() {
+    let gc_is_silent =
+        !GC_REPORTED.swap(false, Ordering::Relaxed) && CAPTURE.gc_hooked.load(Ordering::Relaxed);
+    if allocation::is_silent() || gc_is_silent {
+        // SAFETY: it was registered before the mark function; the VM is there, as it marks.
+        unsafe { RENEW.trigger() };
+    }
+}
+
+/// *Runs on:* a Ruby thread, where it checks its interrupts. *GVL:* held. *Never:* raises.
+unsafe extern "C" fn renew(_data: *mut c_void) {
+    // The VM writes down the events of the calling Ractor's hooks.
+    if vm::process::on_main_ractor() {
+        // SAFETY: the GVL is held, and jobs do not run in a hook.
+        unsafe { vm::allocations::renew_hooks() };
+    }
+}
