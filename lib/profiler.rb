@@ -14,6 +14,7 @@ require_relative "profiler/output"
 module Profiler
   # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
+  autoload :Continuous, "#{__dir__}/profiler/continuous"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
@@ -98,6 +99,32 @@ module Profiler
     # @raise [Unsupported] if this process cannot be profiled
     def start(**options)
       begin_session(options, starter: Thread.current)
+    end
+
+    # Profiles the process for the rest of its life, in one profile for each period: each has all that happened since the one
+    # before. A forked child continues by itself. At the end of the process the last profile is delivered, unless it ends by
+    # +exit!+, +exec+ or a signal that kills it.
+    #
+    #   Profiler.continuous(out: "tmp/profiles", period: 60)
+    #   Profiler.continuous { |profile| send_away(profile) }
+    #
+    # @param out [String, nil] a directory for the profiles; it is created with mode 0700
+    # @param format [Symbol, String] the extension of its files
+    # @param keep [Integer] files that stay there; the oldest are removed
+    # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100
+    # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
+    # @return [Continuous]
+    # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
+    # @raise [SystemCallError] if +out+ cannot be created
+    # @raise [AlreadyRunning] if one is running
+    # @raise [Unsupported] if this process cannot be profiled
+    def continuous(out: nil, format: "pb.gz", keep: 1_000, period: 60, **options, &block)
+      raise ArgumentError, "no block given, and no out:" unless out || block
+      raise ArgumentError, "out: and a block are given (allowed: one of them)" if out && block
+
+      ensure_supported
+      Continuous.start(block || Continuous.files(out, format, keep), period, options)
     end
 
     # Stops the session that this thread started last with {start}, or else the last one of any thread. Sessions of {run} end

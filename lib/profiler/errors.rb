@@ -7,6 +7,9 @@ module Profiler
   # Raised if there is no session to stop: none was started, it was stopped before, or it is the parent process's.
   class NotRunning < Error; end
 
+  # Raised if a continuous session is to start while one is running.
+  class AlreadyRunning < Error; end
+
   # Raised if this process cannot be profiled; the message says why.
   class Unsupported < Error; end
 

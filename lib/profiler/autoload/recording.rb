@@ -14,14 +14,21 @@ module Profiler
       TIDYING = 0.1
       private_constant :TIDYING
 
+      # Loads the profiler, and starts what is requested by the environment.
+      #
+      # @return [Recording, nil] nil for a continuous session, which needs nothing else
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
         reason = Platform.unsupported_reason
         raise Unsupported, reason if reason
 
         require_relative "../../profiler"
-        # A copy of the settings: an app may clear its environment. The claim is for those that inherit it.
-        new(Settings.new(env.to_h), Claim.new(env))
+        settings = Settings.new(env.to_h) # a copy: an app may clear its environment
+        # The claim is for those that inherit the environment.
+        return new(settings, Claim.new(env)) unless settings.continuous?
+
+        Profiler.continuous(**settings.continuous)
+        nil
       end
 
       # The working directory, with a slash at the end; nil if it was removed.

@@ -26,6 +26,9 @@ module Profiler
       DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
       START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
+      CONTINUOUS = "PROFILER_CONTINUOUS" # as QUIET: a profile for each period, in a directory, which OUT names
+      PERIOD = "PROFILER_PERIOD"       # seconds
+      KEEP = "PROFILER_KEEP"           # files in the directory
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
       # The last three are internal. See {Claim}.
       LEDGER = "PROFILER_LEDGER"
@@ -33,7 +36,7 @@ module Profiler
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, QUIET, LEDGER, OWNER, EXECS].freeze
+               START_PAUSED, CONTINUOUS, PERIOD, KEEP, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Signals that cannot be trapped, that Ruby reserves, or that the profiler uses.
       RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
@@ -43,6 +46,9 @@ module Profiler
 
       # Extensions that differ from the name of their format.
       EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
+
+      # The directory of a continuous session, unless OUT names one.
+      DIRECTORY = "profiles"
 
       # The default name of a file.
       #
@@ -116,6 +122,25 @@ module Profiler
           every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
           trim_path: trim_path, timeline: flag?(TIMELINE) || nil, fibers: flag?(FIBERS) || nil
         }.reject { |_name, it| it.nil? }
+      end
+
+      # Whether the process is profiled continuously: see {Profiler.continuous}.
+      def continuous?
+        flag?(CONTINUOUS)
+      end
+
+      # Keywords for {Profiler.continuous}.
+      #
+      # @return [Hash]
+      # @raise [ArgumentError] for what a continuous session cannot do
+      def continuous
+        wrong = [DURATION, SIGNAL, START_PAUSED].find { |name| value(name) }
+        wrong = "profiler record" if value(LEDGER)
+        raise ArgumentError, "#{wrong} cannot be used with #{CONTINUOUS}" if wrong
+
+        period = value(PERIOD) && (Float(value(PERIOD), exception: false) || value(PERIOD))
+        own = { out: value(OUT) || DIRECTORY, format: format, period: period, keep: number(value(KEEP)) }
+        own.reject { |_name, it| it.nil? }.merge(session)
       end
 
       # Checks everything that could fail later, without leaving anything behind.

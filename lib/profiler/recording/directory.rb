@@ -37,7 +37,7 @@ module Profiler
       # @return [String] the file
       # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or writable by others
       def store(result)
-        ensure_ours
+        prepare
         file = Output.new(File.join(@path, result.id)).write(result.profile)
         sweep
         file
@@ -54,9 +54,10 @@ module Profiler
         nil
       end
 
-      private
-
-      def ensure_ours
+      # Creates the directory, and checks it.
+      #
+      # @raise [SystemCallError, ArgumentError] as {store}
+      def prepare
         FileUtils.mkdir_p(File.dirname(@path))
         begin
           Dir.mkdir(@path, 0o700)
@@ -65,6 +66,8 @@ module Profiler
         end
         check
       end
+
+      private
 
       def check
         stat = File.lstat(@path)

@@ -1,0 +1,171 @@
+# frozen_string_literal: true
+
+RSpec.describe "Profiler.continuous" do
+  include_context "with a program"
+  include_context "with a box"
+
+  # Windows keeps [cpu, wall, pid] of each profile.
+  let(:prelude) { <<~'RUBY' }
+    WINDOWS = []
+    def continue(**options)
+      Profiler.continuous(period: 0.1, **options) { |profile| WINDOWS << profile }
+    end
+    def in_windows(method) = WINDOWS.sum { |profile| samples_in(profile, method).sum(&:cpu) }
+  RUBY
+
+  it "delivers every period, and loses and repeats nothing" do
+    result = run_json(<<~RUBY)
+      session = continue(frequency: 1_000)
+      before = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+      8.times { burn(50) }
+      used = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - before
+      running = Profiler::Continuous.current.equal?(session)
+      stopped = session.stop
+      modes = WINDOWS.map { |profile| profile.meta[:modes].map(&:to_s) }.uniq
+      main = WINDOWS.sum { |profile| profile.samples.select { |row| row.thread_name == "main" }.sum(&:cpu) }
+      print_json(windows: WINDOWS.size, delivered: session.delivered, lost: session.lost, running: running, stopped: stopped, modes: modes,
+                 over: [session.running?, Profiler::Continuous.current, session.stop, Profiler.running?],
+                 share: main.fdiv(used), burnt: (in_windows("Object#burn") + in_windows("(garbage collection)")).fdiv(used))
+    RUBY
+    expect(result).to include(lost: 0, running: true, stopped: true, modes: [%w[cpu wall]], over: [false, nil, true, false])
+    # The thread of the session waits for its turn of the GVL, as any other.
+    expect(result[:windows]).to be_between(2, 6)
+    expect(result[:delivered]).to eq(result[:windows])
+    expect(result[:share]).to be_between(0.999, 1.1) # with the start and the stop
+    expect(result[:burnt]).to be_between(0.9, 1.1)
+  end
+
+  it "stores files in a directory of its own, and keeps the newest" do
+    run(<<~RUBY)
+      session = Profiler.continuous(out: #{in_box("kept").inspect}, period: 0.1, keep: 3)
+      12.times { burn(50); sleep 0.05 }
+      session.stop
+      files = Dir.children(#{in_box("kept").inspect})
+      raise files.inspect unless Profiler::Profile.load(File.join(#{in_box("kept").inspect}, files.max)).stats[:samples].positive?
+    RUBY
+    files = Dir.children(in_box("kept"))
+    expect(files.size).to eq(3)
+    expect(files).to all(end_with(".pb.gz"))
+    expect(File.stat(in_box("kept")).mode & 0o777).to eq(0o700)
+    expect(files.map { |name| File.stat(in_box("kept/#{name}")).mode & 0o777 }.uniq).to eq([0o600])
+  end
+
+  it "delivers the last profile at the end of the process" do
+    code = 'Profiler.continuous(period: 3_600) { |profile| puts samples_in(profile, "Object#burn").sum(&:cpu) / 1_000_000 }; burn(100); exit(0)'
+    expect(run(code).to_i).to be_between(60, 110)
+  end
+
+  it "continues in forked children, each for itself, and in their children" do
+    child, inner, parent, parents_child = run_json(<<~'RUBY')
+      def child_burn = burn(150)
+      # Milliseconds below the one method, and below both.
+      def burnt = [in_windows("Object#child_burn"), in_windows("Object#burn")].map { |ns| ns / 1_000_000 }
+      session = continue
+      burn(150)
+      child = in_fork do
+        WINDOWS.clear
+        inner = in_fork { WINDOWS.clear; child_burn; [session.stop, *burnt, Thread.list.size] }
+        child_burn
+        [[session.running?, session.stop, *burnt], inner]
+      end
+      session.stop
+      print_json([*child, in_windows("Object#burn") / 1_000_000, in_windows("Object#child_burn")])
+    RUBY
+    both = [be_between(100, 160)] * 2
+    expect(child).to match([true, true, *both])
+    expect(inner).to match([true, *both, 1])
+    expect([parent, parents_child]).to match([be_between(100, 160), 0])
+  end
+
+  it "continues in a daemon" do
+    run(<<~RUBY)
+      Profiler.continuous(out: #{in_box("daemon").inspect}, period: 0.1)
+      Process.daemon(true, true)
+      burn(300)
+    RUBY
+    cpu_ns = run_json(<<~RUBY)
+      # The daemon is nobody's child: its files say how far it is.
+      sum = -> { Dir.glob(File.join(#{in_box("daemon").inspect}, "*.pb.gz")).sum { |file| Profiler::Profile.load(file).stats[:cpu_ns] } }
+      till = now + 20_000_000_000
+      sleep 0.05 until sum.call > 200_000_000 || now > till
+      print_json(sum.call)
+    RUBY
+    expect(cpu_ns).to be > 200_000_000
+  end
+
+  it "counts the profiles of a block that raises, says the first, and goes on" do
+    result = run_json(<<~'RUBY', err: eq("[profiler] a profile was lost: no space\n"))
+      failures = 0
+      session = Profiler.continuous(period: 0.1) { |profile| (failures += 1) < 3 ? raise("no space") : WINDOWS << profile }
+      spin(50) until WINDOWS.size == 2
+      session.stop
+      print_json([session.lost, session.error.message, session.delivered == WINDOWS.size])
+    RUBY
+    expect(result).to eq([2, "no space", true])
+  end
+
+  it "delivers what it has where the app kills all threads, and ends" do
+    result = run_json(<<~'RUBY')
+      session = continue(frequency: 1_000)
+      burn(250)
+      (Thread.list - [Thread.current]).each(&:kill).each(&:join)
+      burn(50)
+      print_json([session.running?, Profiler.running?, session.stop, in_windows("Object#burn") / 1_000_000])
+    RUBY
+    expect(result).to match([false, false, true, be_between(200, 255)])
+  end
+
+  it "lets an exception from outside through while it waits for the last profile" do
+    result = run_json(<<~'RUBY')
+      require "timeout"
+      session = Profiler.continuous(period: 3_600) { |profile| sleep(1); WINDOWS << profile }
+      burn(20)
+      raised = error { Timeout.timeout(0.2) { session.stop } }
+      print_json([raised, WINDOWS.size, session.lost, session.stop, WINDOWS.size, session.lost])
+    RUBY
+    expect(result).to eq(["Timeout::Error: execution expired", 0, 0, true, 1, 0])
+  end
+
+  it "is one for the process, and can be started again" do
+    result = run_json(<<~'RUBY')
+      first = continue
+      second = error { continue }
+      first.stop
+      third = continue
+      print_json([second, third.running?, third.stop])
+    RUBY
+    expect(result).to eq(["Profiler::AlreadyRunning: a continuous session is running in this process: stop it first", true, true])
+  end
+
+  it "refuses what it cannot do, and leaves nothing running" do
+    wrong = {
+      "" => "ArgumentError: no block given, and no out:",
+      "out: 'x', &:itself" => "ArgumentError: out: and a block are given (allowed: one of them)",
+      "period: 0, &:itself" => "ArgumentError: period: 0 is not a number of seconds from 0.1 to 86400",
+      "period: '1', &:itself" => 'ArgumentError: period: "1" is not a number of seconds from 0.1 to 86400',
+      "out: 'x', keep: 0" => "ArgumentError: keep: 0 is not an Integer from 1 on",
+      "out: '../x'" => 'ArgumentError: out: "../x" leads upwards (allowed: a directory without ..)',
+      "out: '/proc/x'" => "Errno::ENOENT: No such file or directory @ dir_s_mkdir - /proc/x",
+      "mode: :all, &:itself" => /\AArgumentError: .*:all/
+    }
+    errors, running, threads = run_json(<<~RUBY, chdir: box)
+      errors = #{wrong.keys.inspect}.map { |code| error { eval("Profiler.continuous(\#{code})") } }
+      print_json([errors, Profiler.running?, Thread.list.size])
+    RUBY
+    expect(errors).to match(wrong.values.map { |it| it.is_a?(Regexp) ? match(it) : it })
+    expect([running, threads]).to eq([false, 1])
+  end
+
+  it "is started by PROFILER_CONTINUOUS, without a change to the program" do
+    env = { "PROFILER_CONTINUOUS" => "1", "PROFILER_PERIOD" => "0.1", "PROFILER_KEEP" => "50", "PROFILER_OUT" => in_box("all") }
+    result = ruby_child("-rprofiler/autoload", "-e", "fork { 3e6.to_i.times { } }; 6e6.to_i.times { }; Process.wait", env: env)
+    expect([result.err, result.status.success?]).to eq(["", true])
+    pids = Dir.children(in_box("all")).map { |name| name[/-(\d+)-/, 1] }
+    expect(pids.uniq.size).to eq(2)
+    expect(pids.size).to be > 2
+
+    refused = ruby_child("-rprofiler/autoload", "-e", "puts 1", env: env.merge("PROFILER_DURATION" => "3"))
+    expect([refused.out, refused.err])
+      .to eq(["1\n", "[profiler] this process is not profiled: PROFILER_DURATION cannot be used with PROFILER_CONTINUOUS\n"])
+  end
+end
