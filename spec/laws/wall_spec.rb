@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Law 1 of :wall: per thread the four parts add up to the wall clock of its life.
+# Law 1 of :wall: per thread the five parts add up to the wall clock of its life.
 RSpec.describe "Wall clock time" do
   include_context "with a program"
 
@@ -27,13 +27,13 @@ RSpec.describe "Wall clock time" do
 
         unless measured
           # Running is what the CPU clock says, and what it does not say is waiting.
-          expect(parts[:gvl]).to eq 0
+          expect(parts.values_at(:gvl, :runnable)).to eq([0, 0])
           expect(parts[:running] + parts[:gc]).to be_within(5_000_000).of(thread[:cpu]), "#{thread} of #{report}"
           next
         end
         # Time in calls that block is no running time, and no other time is waiting time.
         expect(parts[:waiting]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
-        expect(parts[:running] + parts[:gc]).to be <= thread[:at_work] - blocked + thread[:not_blocked] + 10_000_000, "#{thread} of #{report}"
+        expect(parts.values_at(:running, :runnable, :gc).sum).to be <= thread[:at_work] - blocked + thread[:not_blocked] + 10_000_000, "#{thread} of #{report}"
       end
       expect(report[:threads].sum { |it| it[:wall] }).to be <= report[:all]
     end
@@ -87,6 +87,37 @@ RSpec.describe "Wall clock time" do
     RUBY
     # Where the ticker comes late, the short one has more: half of what lies between two ticks that find the one and the other.
     expect(share).to be_within(measured ? 0.06 : 0.15).of(took)
+  end
+
+  it "separates running from having no CPU, while another process has it", :timed do
+    measured_only
+    alone, beside = run_json(<<~'RUBY')
+      require "etc"
+      def work(seconds) = (till = now + (seconds * 1e9).to_i; 100.times { |number| number.to_s } while now < till)
+      def parts
+        cpu = -Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+        profile = Profiler.run(mode: :wall) { work(0.5) }
+        cpu += Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+        own = profile.samples.select { |row| row.thread_name == "main" }
+        of = ->(*states) { wall(own.select { |row| states.include?(row.state) }) }
+        { running: of[:running, :gc], runnable: of[:runnable], cpu: cpu, wall: of[:running, :gc, :runnable],
+          work: share(of_state(profile, :runnable), "Object#work"), header: profile.report.split.join(" ")[/ready without a CPU/] }
+      end
+      alone = parts
+      # As many busy processes as there are CPUs, all of this one's priority, so this one gets half of what it could have.
+      busy = Array.new(Etc.nprocessors * 2) { spawn(RbConfig.ruby, "-e", "loop { }") }
+      sleep 0.2
+      beside = parts
+      busy.each { |pid| Process.kill(:KILL, pid); Process.wait(pid) }
+      print_json([alone, beside])
+    RUBY
+    [alone, beside].each do |it|
+      expect(it[:running]).to be_within(0.02 * it[:wall]).of(it[:cpu])
+      expect(it[:runnable]).to be_within(0.02 * it[:wall]).of(it[:wall] - it[:cpu])
+    end
+    expect(alone[:runnable]).to be < 0.25 * alone[:wall]
+    expect(beside[:runnable]).to be > 0.3 * beside[:wall]
+    expect([beside[:work], beside[:header]]).to match([be > 0.95, "ready without a CPU"])
   end
 
   it "separates running from waiting where both alternate", :timed do

@@ -13,6 +13,7 @@ use crate::options::wall;
 use crate::vm;
 use crate::vm::door::inspect;
 use crate::vm::exceptions::error;
+use crate::vm::gvl::HOOKS;
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
@@ -24,7 +25,7 @@ const MODES: [&str; 4] = ["cpu", "wall", "allocations", "heap"];
 
 /// The names of what a session measures, as `mode:` has them.
 pub(crate) fn modes(measures: Measures) -> Vec<String> {
-    let Measures { cpu, wall, allocations, heap } = measures;
+    let Measures { cpu, wall, allocations, heap, runnable: _ } = measures;
     let on = MODES.into_iter().zip([cpu, wall, allocations, heap]).filter(|(_, on)| *on);
     on.map(|(name, _)| name.to_owned()).collect()
 }
@@ -66,7 +67,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
         let why = "there are Ractors, and one that collects garbage does not tell what it frees";
         return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
     }
-    Ok(measures)
+    Ok(Measures { runnable: measures.wall && HOOKS, ..measures })
 }
 
 /// The reason why objects cannot be sampled, if there is one.

@@ -61,8 +61,12 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
 pub(super) fn wall(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::Wall).then(|| {
         let part = |state| duration(profile.wall_ns(state));
+        let runnable = match profile.wall_ns(State::Runnable) {
+            0 => String::new(),
+            without_ns => format!(", ready without a CPU {}", duration(without_ns)),
+        };
         format!(
-            "running {}, waiting {}, waiting for the GVL {}, collecting garbage {}",
+            "running {}, waiting {}, waiting for the GVL {}, collecting garbage {}{runnable}",
             part(State::Running),
             part(State::Waiting),
             part(State::Gvl),

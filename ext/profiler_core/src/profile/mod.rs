@@ -125,9 +125,9 @@ impl Profile {
         let cpu = self.sample_types.contains(&SampleType::Cpu);
         // A wait measured at its end came with records of its own.
         let is_allocation = |it: &Sample| it.weights.get(SampleType::AllocObjects) > 0;
-        let ticks_alone = |it: &&Sample| {
-            !is_allocation(it) && (it.state == State::Running || (cpu && it.weights.get(SampleType::Cpu) > 0))
-        };
+        let ran = |it: &Sample| matches!(it.state, State::Running | State::Runnable);
+        let ticks_alone =
+            |it: &&Sample| !is_allocation(it) && (ran(it) || (cpu && it.weights.get(SampleType::Cpu) > 0));
         let mut total = Weights::default();
         self.samples.iter().filter(ticks_alone).for_each(|it| total.add(&it.weights));
         let time = total.get(if cpu { SampleType::Cpu } else { SampleType::Wall });

@@ -163,7 +163,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// Using its CPU, with or without the GVL.
+    /// Using its CPU, with or without the GVL. Where [`State::Runnable`] is not a state of its own, also that.
     Running = 0,
     /// Collecting garbage.
     Gc = 1,
@@ -171,17 +171,20 @@ pub enum State {
     Waiting = 2,
     /// Waiting for the GVL.
     Gvl = 3,
+    /// Running by the wall clock, but without a CPU: others had it, or the kernel withheld it. Only sums have it, no record.
+    Runnable = 4,
 }
 
 impl State {
     /// All states.
-    pub const ALL: [Self; 4] = [Self::Running, Self::Gc, Self::Waiting, Self::Gvl];
+    pub const ALL: [Self; 5] = [Self::Running, Self::Gc, Self::Waiting, Self::Gvl, Self::Runnable];
 
     pub(crate) fn from_bits(bits: u8) -> Self {
         match bits {
             1 => State::Gc,
             2 => State::Waiting,
             3 => State::Gvl,
+            4 => State::Runnable,
             _ => State::Running,
         }
     }
@@ -194,6 +197,7 @@ impl State {
             State::Gc => "gc",
             State::Waiting => "waiting",
             State::Gvl => "gvl",
+            State::Runnable => "runnable",
         }
     }
 }

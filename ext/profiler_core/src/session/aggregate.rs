@@ -12,7 +12,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{LabelSetId, StackId, ThreadId};
+use crate::ids::{StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::{Header, Kind, State};
 use crate::session::key::{Key, Weight};
@@ -21,6 +21,7 @@ use crate::session::spec::Measures;
 
 mod account;
 mod objects;
+mod turnover;
 use account::{forward, Account};
 pub use account::{Beginning, Last};
 use objects::Objects;
@@ -67,7 +68,7 @@ impl Aggregate {
         let account = |it: Beginning| {
             let before = before.get(&it.thread).copied().unwrap_or_else(|| Account::at(it.cpu_ns, it.walls));
             let Beginning { cpu_ns, walls, inside, labels, .. } = it;
-            (it.thread, Account { cpu_ns, walls, blamed_ns: walls.gvl_ns, inside, labels, ..before })
+            (it.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls) })
         };
         self.accounts = threads.into_iter().map(account).collect();
     }
@@ -84,10 +85,7 @@ impl Aggregate {
             (false, true) => {
                 account.labels = header.labels;
                 account.inside = true;
-                // Never back: what was given once is given.
-                account.cpu_ns = account.cpu_ns.max(header.cpu_ns);
-                account.walls = account.walls.max(&header.walls);
-                account.blamed_ns = account.blamed_ns.max(header.walls.gvl_ns);
+                account.skip_to(header.cpu_ns, &header.walls);
             }
             (true, false) => {
                 self.finish(&Last::of(header));
@@ -99,7 +97,7 @@ impl Aggregate {
 
     /// Records one record, unless it is from before the start or of what the session does not measure.
     pub fn record(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
-        let Measures { cpu, wall, .. } = self.measures;
+        let Measures { cpu, wall, runnable, .. } = self.measures;
         let ours = match kind {
             Kind::LabelSwitch | Kind::Allocation(_) => false,
             // Off the GVL a tick says nothing of the wall clock.
@@ -114,6 +112,10 @@ impl Aggregate {
         let (thread, labels, starts_inside) = (header.thread, header.labels, self.starts_inside);
         let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
         let account = self.account(&Last::of(header));
+        if runnable && matches!(header.state, State::Running | State::Gc) {
+            // The record of a GC has only as much of it as it weighs.
+            account.compare(header.cpu_ns, &header.walls, header.state == State::Running);
+        }
         let (attributed, now) = (&mut account.walls, &header.walls);
         match kind {
             Kind::LabelSwitch | Kind::Allocation(_) => {}
@@ -122,12 +124,14 @@ impl Aggregate {
                 let cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
                 account.last = Some(key);
                 // Running alone is sampled; the other parts are measured, and come with records of their own.
-                let mut wall_ns = 0;
+                let mut ran_ns = 0;
                 if header.state == State::Running {
-                    wall_ns = forward(&mut attributed.running_ns, now.running_ns);
+                    ran_ns = forward(&mut attributed.running_ns, now.running_ns);
                     account.last_ran = Some(key);
                 }
+                let [wall_ns, off_cpu_ns] = account.split(ran_ns);
                 self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
+                self.weigh_runnable(key, off_cpu_ns);
             }
             Kind::Wait => {
                 let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
@@ -151,7 +155,8 @@ impl Aggregate {
             }
             Kind::Gc { ticked, cause } => {
                 let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };
-                let wall_ns = forward(&mut attributed.gc_ns, now.gc_ns);
+                let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
+                let [wall_ns, off_cpu_ns] = account.split(gc_ns);
                 let mut cpu_ns = 0;
                 if ticked {
                     cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
@@ -159,6 +164,7 @@ impl Aggregate {
                 }
                 account.last_gc = Some(key);
                 self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
+                self.weigh_runnable(key, off_cpu_ns);
             }
             Kind::Blame { holder, labels: holders } => {
                 let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
@@ -180,13 +186,18 @@ impl Aggregate {
         self.weights.entry(key).or_default().add(&more);
     }
 
+    /// Gives the row of time without a CPU that is like `key`.
+    fn weigh_runnable(&mut self, key: Key, wall_ns: u64) {
+        self.weigh(Key { state: State::Runnable, ..key }, Weight { wall_ns, ..Weight::default() });
+    }
+
     /// Finishes a thread whose clocks stand at `last`: attributes the rest to the stacks that last had the like, or
     /// to none.
     pub fn finish(&mut self, last: &Last) {
         if !self.measures.timed() {
             return;
         }
-        let (starts_inside, wall) = (self.starts_inside, self.measures.wall);
+        let (starts_inside, Measures { wall, runnable, .. }) = (self.starts_inside, self.measures);
         self.now_ns = last.monotonic_ns;
         let thread = last.thread;
         let account = self.account(last);
@@ -199,17 +210,28 @@ impl Aggregate {
         let nowhere = |state| Key { stack: None, thread, labels, state, detail: Detail::None };
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
-        let (attributed, now) = (&mut account.walls, &last.walls);
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
         let cpu_ns = forward(&mut account.cpu_ns, last.cpu_ns);
+        if runnable {
+            account.compare(last.cpu_ns, &last.walls, true);
+        }
+        let (attributed, now) = (&mut account.walls, &last.walls);
+        let ran_ns = forward(&mut attributed.running_ns, now.running_ns);
+        let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
+        let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
+        let gvl_ns = forward(&mut attributed.gvl_ns, now.gvl_ns);
+        let [[running_ns, off_cpu_ns], [gc_ns, off_cpu_in_gc_ns]] =
+            [ran_ns, gc_ns].map(|ns| account.split(ns));
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
         let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
         let parts = [
-            (like(account.last_ran, State::Running), forward(&mut attributed.running_ns, now.running_ns)),
-            (like(account.last_wait, State::Waiting), forward(&mut attributed.waiting_ns, now.waiting_ns)),
-            (like(account.last_wait, State::Gvl), forward(&mut attributed.gvl_ns, now.gvl_ns)),
-            (like(account.last_gc, State::Gc), forward(&mut attributed.gc_ns, now.gc_ns)),
+            (like(account.last_ran, State::Running), running_ns),
+            (like(account.last_ran, State::Runnable), off_cpu_ns),
+            (like(account.last_wait, State::Waiting), waiting_ns),
+            (like(account.last_wait, State::Gvl), gvl_ns),
+            (like(account.last_gc, State::Gc), gc_ns),
+            (like(account.last_gc, State::Runnable), off_cpu_in_gc_ns),
         ];
         self.weigh(ticked, Weight { cpu_ns, ..Weight::default() });
         if wall {
@@ -218,75 +240,6 @@ impl Aggregate {
             }
             self.weigh(blamed, Weight { blame_ns, ..Weight::default() });
         }
-    }
-
-    /// Takes the sums so far, when all threads have been finished. What comes next begins at the same clocks, at `now_ns` on
-    /// the monotonic clock.
-    #[must_use]
-    pub fn rotate(&mut self, now_ns: u64) -> Self {
-        let Self { measures, started_ns, starts_inside, .. } = *self;
-        Self {
-            measures,
-            started_ns,
-            starts_inside,
-            weights: std::mem::take(&mut self.weights),
-            accounts: HashMap::default(),
-            recorder: self.recorder.as_mut().map(|it| Box::new(it.rotate(now_ns))),
-            now_ns,
-            objects: self.objects.rotate(),
-        }
-    }
-
-    /// Forgets the clock of a thread that has ended and was finished, so that memory follows the
-    /// threads that live.
-    pub fn forget(&mut self, thread: ThreadId) {
-        self.accounts.remove(&thread);
-    }
-
-    /// Sums the rows of threads that have ended under the ids that they are given. There is no timeline.
-    pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
-        let moved: Vec<_> = self.weights.extract_if(|key, _| key.folded(ids) != *key).collect();
-        for (key, weight) in moved {
-            self.weights.entry(key.folded(ids)).or_default().add(&weight);
-        }
-        self.rekey(|key| key.folded(ids));
-    }
-
-    /// Takes the sums so far and leaves the clocks, in the middle of a session.
-    #[must_use]
-    pub fn take_sums(&mut self) -> Self {
-        let Self { measures, started_ns, starts_inside, .. } = *self;
-        let weights = std::mem::take(&mut self.weights);
-        Self { weights, ..Self::new(measures, started_ns, starts_inside, []) }
-    }
-
-    /// Whether there is no sum.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
-    }
-
-    /// Gives the sets of labels of the threads the ids that `new` has for them.
-    pub fn relabel(&mut self, mut new: impl FnMut(LabelSetId) -> LabelSetId) {
-        for labels in self.accounts.values_mut().flat_map(Account::labels_mut) {
-            *labels = new(*labels);
-        }
-    }
-
-    /// Gives what the sums to come may name the keys that `new` has for it: the last rows of the threads, and what is live.
-    pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
-        for key in self.accounts.values_mut().flat_map(Account::keys_mut) {
-            *key = new(key);
-        }
-        self.objects.rekey(new);
-    }
-
-    /// The sums, in an order that does not depend on any hash.
-    #[must_use]
-    pub fn into_weights(self) -> Vec<(Key, Weight)> {
-        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_live()).collect();
-        weights.sort_unstable_by_key(|(key, _)| *key);
-        weights
     }
 
     fn account(&mut self, now: &Last) -> &mut Account {

@@ -12,8 +12,10 @@ use crate::session::key::{Key, Weight};
 pub struct Measures {
     /// The CPU clock of each thread.
     pub cpu: bool,
-    /// The wall clock of each thread, in its four parts.
+    /// The wall clock of each thread, in its parts.
     pub wall: bool,
+    /// Whether running without a CPU is a state of its own in the wall clock. Only where waits are measured.
+    pub runnable: bool,
     /// Allocated objects.
     pub allocations: bool,
     /// Live objects.
@@ -22,7 +24,7 @@ pub struct Measures {
 
 impl Measures {
     /// No measure.
-    pub const NONE: Self = Self { cpu: false, wall: false, allocations: false, heap: false };
+    pub const NONE: Self = Self { cpu: false, wall: false, runnable: false, allocations: false, heap: false };
 
     /// Whether there is a clock among them.
     #[must_use]
@@ -71,7 +73,7 @@ impl Measures {
             match key.state {
                 State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
                 State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
-                State::Running | State::Waiting => {}
+                State::Running | State::Waiting | State::Runnable => {}
             }
         }
         if matches!(key.detail, Detail::Live(..)) {

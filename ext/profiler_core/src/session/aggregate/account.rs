@@ -24,6 +24,10 @@ pub struct Last {
 pub(super) struct Account {
     pub(super) cpu_ns: u64,
     pub(super) walls: WallTimes,
+    /// The clocks up to which its CPU time was compared with its time of running and of GC.
+    pub(super) compared: Compared,
+    /// Time without a CPU that no row has yet.
+    pub(super) off_cpu_ns: u64,
     /// The part of its waiting for the GVL that somebody was blamed for.
     pub(super) blamed_ns: u64,
     /// Whether the thread's time counts now.
@@ -37,6 +41,22 @@ pub(super) struct Account {
     pub(super) last_gc: Option<Key>,
     /// The row that was blamed last, and the labels under which this thread had waited.
     pub(super) last_blamed: Option<(Key, LabelSetId)>,
+}
+
+/// The clocks that tell the time without a CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compared {
+    cpu_ns: u64,
+    running_ns: u64,
+    gc_ns: u64,
+    /// CPU time that is to be compared with GC that the records so far leave to later ones.
+    ahead_ns: u64,
+}
+
+impl Compared {
+    fn at(cpu_ns: u64, walls: &WallTimes) -> Self {
+        Self { cpu_ns, running_ns: walls.running_ns, gc_ns: walls.gc_ns, ahead_ns: 0 }
+    }
 }
 
 /// A thread when a session begins to profile it.
@@ -75,6 +95,8 @@ impl Account {
         Self {
             cpu_ns,
             walls,
+            compared: Compared::at(cpu_ns, &walls),
+            off_cpu_ns: 0,
             blamed_ns: walls.gvl_ns,
             inside: false,
             labels: LabelSetId::NONE,
@@ -88,6 +110,40 @@ impl Account {
 }
 
 impl Account {
+    /// The same account with the clocks at these, after a pause.
+    pub(super) fn resumed(self, cpu_ns: u64, walls: WallTimes) -> Self {
+        let compared = Compared::at(cpu_ns, &walls);
+        Self { cpu_ns, walls, compared, off_cpu_ns: 0, blamed_ns: walls.gvl_ns, ..self }
+    }
+
+    /// Moves all clocks on to these, never back.
+    pub(super) fn skip_to(&mut self, cpu_ns: u64, walls: &WallTimes) {
+        self.cpu_ns = self.cpu_ns.max(cpu_ns);
+        self.walls = self.walls.max(walls);
+        self.blamed_ns = self.blamed_ns.max(walls.gvl_ns);
+        self.compare(cpu_ns, walls, true);
+        self.off_cpu_ns = 0;
+    }
+
+    /// Finds the time without a CPU since the last comparison: what the CPU clock lacks of running and GC.
+    ///
+    /// CPU time of C code without the GVL makes that less, as it belongs to a wait. It never makes it more. The clock of GC may
+    /// be behind, if not `whole`.
+    pub(super) fn compare(&mut self, cpu_ns: u64, walls: &WallTimes, whole: bool) {
+        let it = &mut self.compared;
+        let ran_ns = forward(&mut it.running_ns, walls.running_ns) + forward(&mut it.gc_ns, walls.gc_ns);
+        let used_ns = forward(&mut it.cpu_ns, cpu_ns) + it.ahead_ns;
+        it.ahead_ns = if whole { 0 } else { used_ns.saturating_sub(ran_ns) };
+        self.off_cpu_ns += ran_ns.saturating_sub(used_ns);
+    }
+
+    /// Splits time of running or GC into that with a CPU and that without, as far as no other row has it.
+    pub(super) fn split(&mut self, ns: u64) -> [u64; 2] {
+        let without_ns = ns.min(self.off_cpu_ns);
+        self.off_cpu_ns -= without_ns;
+        [ns - without_ns, without_ns]
+    }
+
     /// The rows that it names.
     pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = &mut Key> {
         let Self { last, last_ran, last_wait, last_gc, last_blamed, .. } = self;

@@ -1,0 +1,80 @@
+//! The steps of a session without end: it gives its sums away, and forgets or renames what they name.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::account::Account;
+use super::Aggregate;
+use crate::ids::{LabelSetId, ThreadId};
+use crate::session::key::{Key, Weight};
+
+impl Aggregate {
+    /// Takes the sums so far, when all threads have been finished. What comes next begins at the same clocks, at `now_ns` on
+    /// the monotonic clock.
+    #[must_use]
+    pub fn rotate(&mut self, now_ns: u64) -> Self {
+        let Self { measures, started_ns, starts_inside, .. } = *self;
+        Self {
+            measures,
+            started_ns,
+            starts_inside,
+            weights: std::mem::take(&mut self.weights),
+            accounts: HashMap::default(),
+            recorder: self.recorder.as_mut().map(|it| Box::new(it.rotate(now_ns))),
+            now_ns,
+            objects: self.objects.rotate(),
+        }
+    }
+
+    /// Forgets the clock of a thread that has ended and was finished, so that memory follows the
+    /// threads that live.
+    pub fn forget(&mut self, thread: ThreadId) {
+        self.accounts.remove(&thread);
+    }
+
+    /// Sums the rows of threads that have ended under the ids that they are given. There is no timeline.
+    pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
+        let moved: Vec<_> = self.weights.extract_if(|key, _| key.folded(ids) != *key).collect();
+        for (key, weight) in moved {
+            self.weights.entry(key.folded(ids)).or_default().add(&weight);
+        }
+        self.rekey(|key| key.folded(ids));
+    }
+
+    /// Takes the sums so far and leaves the clocks, in the middle of a session.
+    #[must_use]
+    pub fn take_sums(&mut self) -> Self {
+        let Self { measures, started_ns, starts_inside, .. } = *self;
+        let weights = std::mem::take(&mut self.weights);
+        Self { weights, ..Self::new(measures, started_ns, starts_inside, []) }
+    }
+
+    /// Whether there is no sum.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// Gives the sets of labels of the threads the ids that `new` has for them.
+    pub fn relabel(&mut self, mut new: impl FnMut(LabelSetId) -> LabelSetId) {
+        for labels in self.accounts.values_mut().flat_map(Account::labels_mut) {
+            *labels = new(*labels);
+        }
+    }
+
+    /// Gives what the sums to come may name the keys that `new` has for it: the last rows of the threads, and what is live.
+    pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
+        for key in self.accounts.values_mut().flat_map(Account::keys_mut) {
+            *key = new(key);
+        }
+        self.objects.rekey(new);
+    }
+
+    /// The sums, in an order that does not depend on any hash.
+    #[must_use]
+    pub fn into_weights(self) -> Vec<(Key, Weight)> {
+        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_live()).collect();
+        weights.sort_unstable_by_key(|(key, _)| *key);
+        weights
+    }
+}
