@@ -57,6 +57,19 @@ RSpec.describe "Session#rotate" do
     expect(result[:longest].first(2)).to all(be_between(0.5, 1.02))
   end
 
+  it "gives what was not received to the next profile, and to no other" do
+    result = run_json(<<~RUBY)
+      Kept = Class.new
+      session = Profiler.start(mode: :allocations, every: 1)
+      numbers = (1..8).map do |number|
+        number.times { Kept.new }
+        [2, 3, 6].include?(number) ? session.rotate { break 0 } : objects_of(session.rotate, "Kept")
+      end
+      print_json([numbers, objects_of(session.stop, "Kept")])
+    RUBY
+    expect(result).to eq([[1, 0, 0, 2 + 3 + 4, 5, 0, 6 + 7, 8], 0])
+  end
+
   it "loses nothing to exceptions from outside" do
     result = run_json(<<~RUBY, timeout: 120)
       Kept = Class.new

@@ -197,7 +197,7 @@ impl Session {
         match results.profile(ruby) {
             Ok(profile) => {
                 let profile = Profile::new(profile);
-                session.lock().keep(&profile.core);
+                session.lock().keep(&profile.core, received);
                 pending::name_some(ruby, profile.core.functions.len())?;
                 Ok(profile)
             }

@@ -56,9 +56,9 @@ impl Life {
     }
 
     /// Keeps the profile of a rotation until the caller is known to have it.
-    pub(super) fn keep(&mut self, profile: &Arc<CoreProfile>) {
+    pub(super) fn keep(&mut self, profile: &Arc<CoreProfile>, received: u64) {
         if let Some(results) = self.results() {
-            results.keep(Arc::clone(profile));
+            results.keep(Arc::clone(profile), received);
         }
     }
 

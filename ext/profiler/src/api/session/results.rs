@@ -14,8 +14,8 @@ use crate::sampler::fork;
 pub(super) struct Results {
     /// The last profile of a rotation, until the caller is known to have it: an exception can arrive on the way.
     last: Option<Arc<CoreProfile>>,
-    /// The number of profiles of rotations.
-    rotations: u64,
+    /// The number of profiles that the caller has once it has received the last one.
+    with_last: u64,
     /// Results without names.
     unnamed: Vec<Stopped>,
     /// The process that they are of. What a forked child inherits is its parent's.
@@ -29,7 +29,7 @@ impl Results {
             // Their generations are the parent's too, so there is nothing to be given back.
             (self.last, self.unnamed, self.pid) = (None, Vec::new(), fork::pid());
         }
-        if received == self.rotations {
+        if received == self.with_last {
             self.last = None;
         }
         self.unnamed.push(next);
@@ -38,7 +38,7 @@ impl Results {
     /// Takes all of them out.
     pub(super) fn take(&mut self) -> Self {
         let result = std::mem::take(self);
-        (self.rotations, self.pid) = (result.rotations, result.pid);
+        (self.with_last, self.pid) = (result.with_last, result.pid);
         result
     }
 
@@ -49,10 +49,10 @@ impl Results {
         self.last = self.last.take().or(earlier.last);
     }
 
-    /// Keeps the profile of a rotation, which is about to be returned.
-    pub(super) fn keep(&mut self, profile: Arc<CoreProfile>) {
+    /// Keeps the profile of a rotation, which is about to be returned. The caller has received that many before.
+    pub(super) fn keep(&mut self, profile: Arc<CoreProfile>, received: u64) {
         self.last = Some(profile);
-        self.rotations += 1;
+        self.with_last = received + 1;
     }
 
     /// Whether their functions can be named here.
