@@ -6,6 +6,19 @@ require "tmpdir"
 RSpec.describe "mode: :allocations" do
   include_context "with a program"
 
+  it "can start while every allocation collects garbage" do
+    # The VM aborts where a mark function makes an object, as the first question for a number of it does.
+    options = ["threads: :current", "labels: { a: 1 }", "every_bytes: 4_096"]
+    result = run_json(<<~RUBY)
+      sessions = [#{options.map { |it| "-> { Profiler::Session.start(mode: :allocations, #{it}) }" }.join(", ")}]
+      GC.stress = true
+      started = sessions.map(&:call)
+      GC.stress = false
+      print_json(started.map { |it| it.stop.class.name })
+    RUBY
+    expect(result).to eq(["Profiler::Profile"] * options.size)
+  end
+
   it "counts as many objects as the VM, also after an earlier session" do
     # What asks the VM for the first time makes objects, which are for the other one.
     objects, vm_objects = run_json(<<~RUBY)

@@ -113,10 +113,15 @@ pub(crate) struct Demand {
 pub(crate) fn apply(demand: Demand) {
     close_window(demand.every);
     let hook = demand.every.map(countdown::hook);
-    // SAFETY: the GVL is held, and we are not in a hook.
-    let it = unsafe { &mut *OBJECTS.0.get() };
-    it.timed = demand.timed;
-    let before = ::core::mem::replace(&mut it.hooked, hook);
+    // SAFETY: the GVL is held.
+    let by_vm = unsafe { allocations::total_allocated() };
+    let before = {
+        // SAFETY: the GVL is held, and we are not in a hook. Nothing here lets the GC run, which reads this too.
+        let it = unsafe { &mut *OBJECTS.0.get() };
+        it.timed = demand.timed;
+        it.at_marking = (it.now(), by_vm);
+        ::core::mem::replace(&mut it.hooked, hook)
+    };
     if before.map(|it| it as usize) != hook.map(|it| it as usize) {
         // SAFETY: the GVL is held; the hooks make no objects and raise nothing.
         unsafe {
@@ -124,11 +129,8 @@ pub(crate) fn apply(demand: Demand) {
             hook.into_iter().for_each(|it| allocations::add_hook(it));
         }
     }
-    if it.hooked.is_some() {
-        // SAFETY: the GVL is held.
-        it.at_marking = (it.now(), unsafe { allocations::total_allocated() });
-    }
-    it.tables.track(demand.heap);
+    // SAFETY: as above.
+    unsafe { (*OBJECTS.0.get()).tables.track(demand.heap) };
 }
 
 /// Whether objects are sampled. With the GVL, outside of the hook.

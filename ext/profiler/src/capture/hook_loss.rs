@@ -17,6 +17,9 @@ pub(crate) static RENEW: Job = Job::new(renew);
 /// Whether the hook on garbage collection was called since the last marking.
 static GC_REPORTED: AtomicBool = AtomicBool::new(false);
 
+/// Whether [`RENEW`] ran where it could do nothing: on a thread of another Ractor.
+static OWED: AtomicBool = AtomicBool::new(false);
+
 /// Notes that the hook on garbage collection was called.
 #[inline]
 pub(super) fn note_gc() {
@@ -30,7 +33,7 @@ pub(super) fn note_gc() {
 pub(crate) fn check() {
     let gc_is_silent =
         !GC_REPORTED.swap(false, Ordering::Relaxed) && CAPTURE.gc_hooked.load(Ordering::Relaxed);
-    if allocation::is_silent() || gc_is_silent {
+    if allocation::is_silent() || gc_is_silent || OWED.load(Ordering::Relaxed) {
         // SAFETY: it was registered before the mark function; the VM is there, as it marks.
         unsafe { RENEW.trigger() };
     }
@@ -39,7 +42,9 @@ pub(crate) fn check() {
 /// *Runs on:* a Ruby thread, where it checks its interrupts. *GVL:* held. *Never:* raises.
 unsafe extern "C" fn renew(_data: *mut c_void) {
     // The VM writes down the events of the calling Ractor's hooks.
-    if vm::process::on_main_ractor() {
+    let on_main = vm::process::on_main_ractor();
+    OWED.store(!on_main, Ordering::Relaxed);
+    if on_main {
         // SAFETY: the GVL is held, and jobs do not run in a hook.
         unsafe { vm::allocations::renew_hooks() };
     }

@@ -38,6 +38,7 @@ pub(super) unsafe fn install_once() {
         vm::root::install(mark::mark, mark::compact);
         handler::AT_SAFEPOINT.register();
         vm::gc::load_symbols();
+        vm::allocations::total_allocated(); // the first time makes Symbols, which the mark function may not
         fork::CONTINUE_SESSIONS.register();
         CAPTURE.set_resync_job(&labels::RESYNC);
         running::DISCARD_ABANDONED.register();
