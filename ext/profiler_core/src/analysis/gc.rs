@@ -3,7 +3,6 @@
 use super::sum::Sum;
 use crate::ids::{Id, StackId};
 use crate::profile::{Node, Note, Profile, SampleType};
-use crate::record::State;
 
 /// A place for garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub fn place(profile: &Profile, place: Place) -> Profile {
 /// `profile` with all of its garbage collection in one place, at the root.
 fn gc_at_root(profile: &Profile) -> Profile {
     let mut moved = profile.clone();
-    for sample in moved.samples.iter_mut().filter(|it| it.state == State::Gc) {
+    for sample in moved.samples.iter_mut().filter(|it| profile.is_gc(it)) {
         // The leaf says what it is, whatever is above it.
         if let Some(leaf) = profile.stacks.get(sample.stack.index()).filter(|it| it.parent.is_some()) {
             sample.stack = StackId::from_index(moved.stacks.len());
@@ -55,7 +54,7 @@ fn without_gc(profile: &Profile) -> Profile {
     let of =
         if profile.sample_types.contains(&SampleType::Wall) { SampleType::Wall } else { SampleType::Cpu };
     rest.retain(|it| {
-        let in_gc = it.state == State::Gc;
+        let in_gc = profile.is_gc(it);
         if in_gc {
             left_out_ns = left_out_ns.saturating_add(it.weights.get(of));
         }
@@ -79,6 +78,7 @@ mod tests {
     use super::*;
     use crate::ids::{FrameId, FunctionId};
     use crate::profile::{Frame, Function, Sample, Weights};
+    use crate::record::State;
 
     fn function(name: &str) -> Function {
         let text = |text: &str| text.to_owned();
@@ -128,6 +128,15 @@ mod tests {
         assert_eq!(rows(&moved), expected.map(|(stack, ns)| (stack.to_owned(), ns)));
         assert_eq!(moved.total(), example().total(), "nothing is lost");
         assert_eq!(rows(&place(&moved, Place::Root)), rows(&moved));
+    }
+
+    #[test]
+    fn gc_without_a_cpu_is_gc() {
+        let mut profile = example();
+        profile.samples[1].state = State::Runnable;
+        let rest = place(&profile, Place::Ignore);
+        assert_eq!(rows(&rest), [("a".to_owned(), 5_000_000)]);
+        assert_eq!(rest.meta.sentences(), ["garbage collection is left out: 7.00 ms"]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(super) fn wall(profile: &Profile) -> Option<String> {
         let part = |state| duration(profile.wall_ns(state));
         let runnable = match profile.wall_ns(State::Runnable) {
             0 => String::new(),
-            without_ns => format!(", ready without a CPU {}", duration(without_ns)),
+            without_ns => format!(", without a CPU {}", duration(without_ns)),
         };
         format!(
             "running {}, waiting {}, waiting for the GVL {}, collecting garbage {}{runnable}",

@@ -4,6 +4,7 @@
 //! pass forward is enough for whatever runs from the root to the leaves.
 
 use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
+use crate::record::frame::Synthetic;
 use crate::record::State;
 
 mod footprint;
@@ -109,6 +110,17 @@ impl Profile {
         let prefer = [SampleType::Wall, SampleType::Cpu, SampleType::InuseSpace, SampleType::AllocSpace];
         let has = |it: &SampleType| self.sample_types.contains(it);
         prefer.into_iter().find(has).or(self.sample_types.last().copied()).unwrap_or(SampleType::Samples)
+    }
+
+    /// Whether a thread was collecting garbage, with a CPU or without.
+    #[must_use]
+    pub fn is_gc(&self, sample: &Sample) -> bool {
+        let leaf = || self.frames_of(sample.stack).next().and_then(|it| self.function(it.function));
+        match sample.state {
+            State::Gc => true,
+            State::Runnable => leaf().is_some_and(|it| it.name == Synthetic::Gc.name()),
+            State::Running | State::Waiting | State::Gvl => false,
+        }
     }
 
     /// Wall clock time that threads spent in that state, ns; 0 where it was not measured.

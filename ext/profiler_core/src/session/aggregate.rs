@@ -1,7 +1,7 @@
 //! The sums of a session so far: weights by stack, thread, labels and state.
 //!
 //! Law 1 lives here. For each thread a session keeps the clocks up to which it has attributed every nanosecond
-//! to a stack. They are the CPU clock, and if it measures the wall clock the four parts of that. A record moves
+//! to a stack. They are the CPU clock, and if it measures the wall clock the parts of that. A record moves
 //! the clocks of its kind on, and its own stack gets the differences. When the thread ends or the session
 //! closes, the rest goes to the last stack that had the like. If there is none, it goes to `(unsampled)`. So
 //! the sums of a thread are always the thread's own clocks.
@@ -220,8 +220,11 @@ impl Aggregate {
         let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
         let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
         let gvl_ns = forward(&mut attributed.gvl_ns, now.gvl_ns);
-        let [[running_ns, off_cpu_ns], [gc_ns, off_cpu_in_gc_ns]] =
-            [ran_ns, gc_ns].map(|ns| account.split(ns));
+        let [running_ns, off_cpu_ns] = account.split(ran_ns);
+        // GC that has no row is known by its state alone.
+        let has_row = account.last_gc.is_some_and(|key| fits(&key));
+        let [gc_ns, off_cpu_in_gc_ns] = if has_row { account.split(gc_ns) } else { [gc_ns, 0] };
+        account.off_cpu_ns = 0;
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
         let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);

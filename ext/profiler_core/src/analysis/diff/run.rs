@@ -1,10 +1,10 @@
 //! A run: the weight of each function in it, and how well that is known.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::{key, Compare, Key};
-use crate::ids::Id;
+use crate::ids::{Id, StackId};
 use crate::profile::{Profile, Sample};
 use crate::record::State;
 
@@ -18,8 +18,9 @@ pub(super) struct Weighed {
 }
 
 impl Weighed {
-    fn add(&mut self, sample: &Sample, compare: Compare) {
-        let weight = sample.weights.get(compare.of) as f64;
+    /// Adds a row, and the time without a CPU of the same stack, which comes with the row's records.
+    fn add(&mut self, sample: &Sample, runnable: u64, compare: Compare) {
+        let weight = (sample.weights.get(compare.of) + runnable) as f64;
         // Allocations come in numbers of their own, so that a record is what a row has one of at least.
         let records = sample.weights.get(crate::profile::SampleType::Samples).max(1);
         // Ticks weigh about the same each. What is measured at its end weighs as much as came together by then, which varies
@@ -29,6 +30,42 @@ impl Weighed {
         self.samples += if weight > 0.0 { records } else { 0 };
         self.variance += varies * weight * weight / records as f64;
     }
+}
+
+/// The weights of time without a CPU. Its rows have no records of their own: those of running, or of GC, have them.
+struct Runnable<'p>(HashMap<Place<'p>, u64, FxBuildHasher>);
+
+/// The identity of a row but for its state.
+type Place<'p> = (StackId, usize, &'p [(String, String)]);
+
+impl<'p> Runnable<'p> {
+    fn of(profile: &'p Profile, compare: Compare) -> Self {
+        let mut weights: HashMap<Place<'p>, u64, FxBuildHasher> = HashMap::default();
+        for sample in profile.samples.iter().filter(|it| it.state == State::Runnable) {
+            *weights.entry(place(sample)).or_default() += sample.weights.get(compare.of);
+        }
+        if !weights.is_empty() {
+            // Others count by themselves.
+            let has_records = |it: &&Sample| matches!(it.state, State::Running | State::Gc);
+            let with: HashSet<Place<'p>, FxBuildHasher> =
+                profile.samples.iter().filter(has_records).map(place).collect();
+            weights.retain(|place, _| with.contains(place));
+        }
+        Self(weights)
+    }
+
+    /// The weight to be added to that of a row; nothing if the row itself is added to another.
+    fn beside(&mut self, sample: &'p Sample) -> Option<u64> {
+        match sample.state {
+            State::Runnable if self.0.contains_key(&place(sample)) => None,
+            State::Running | State::Gc => Some(self.0.get_mut(&place(sample)).map_or(0, std::mem::take)),
+            State::Runnable | State::Waiting | State::Gvl => Some(0),
+        }
+    }
+}
+
+fn place(sample: &Sample) -> Place<'_> {
+    (sample.stack, sample.thread, &sample.labels)
 }
 
 pub(super) struct Run {
@@ -43,14 +80,16 @@ impl Run {
         let mut own: Vec<Weighed> = vec![Weighed::default(); profile.functions.len()];
         // The turn at which a function was last met.
         let mut seen = vec![0; own.len()];
+        let mut runnable = Runnable::of(profile, compare);
         for (turn, sample) in (1_usize..).zip(&profile.samples) {
-            all.add(sample, compare);
+            let Some(runnable) = runnable.beside(sample) else { continue };
+            all.add(sample, runnable, compare);
             let depth = if compare.total { usize::MAX } else { 1 };
             for frame in profile.frames_of(sample.stack).take(depth) {
                 let place = frame.function.index();
                 let (Some(row), Some(seen)) = (own.get_mut(place), seen.get_mut(place)) else { continue };
                 if std::mem::replace(seen, turn) != turn {
-                    row.add(sample, compare);
+                    row.add(sample, runnable, compare);
                 }
             }
         }

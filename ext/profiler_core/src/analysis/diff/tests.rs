@@ -127,3 +127,32 @@ fn functions_with_few_samples_are_not_tested() {
     assert!(diff.compared <= 1);
     assert!(diff.changes.iter().filter(|it| it.samples < LEAST_SAMPLES).all(|it| it.chance == 1.0));
 }
+
+#[test]
+fn time_without_a_cpu_is_as_well_known_as_the_rest_of_its_stack() {
+    // Half of what every row weighs was without a CPU, and is in a row without records.
+    let split = |profile: &Profile| {
+        let mut split = profile.clone();
+        for sample in &profile.samples {
+            let half = sample.weights.get(SampleType::Cpu) / 2;
+            let mut runnable = Sample { state: State::Runnable, ..sample.clone() };
+            runnable.weights = Weights::default();
+            runnable.weights.set(SampleType::Cpu, half);
+            split.samples.push(runnable);
+        }
+        for sample in split.samples.iter_mut().filter(|it| it.state == State::Running) {
+            let whole = sample.weights.get(SampleType::Cpu);
+            sample.weights.set(SampleType::Cpu, whole - whole / 2);
+        }
+        split
+    };
+    let sides = [(1, 1.0), (4, 1.5)].map(|(from, slower)| {
+        (from..from + 3).map(|seed| run(seed, 5_000, slower, 0.0)).collect::<Vec<Profile>>()
+    });
+    let [before, after] = sides.clone().map(|side| side.iter().map(split).collect::<Vec<_>>());
+    let found = diff(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), COMPARE);
+    let [before, after] = sides;
+    let whole = diff(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), COMPARE);
+    assert!(significant(&whole) > 0);
+    assert_eq!(significant(&found), significant(&whole));
+}
