@@ -102,8 +102,8 @@ module Profiler
     end
 
     # Profiles the process for the rest of its life, in one profile for each period: each has all that happened since the one
-    # before. A forked child continues by itself. At the end of the process the last profile is delivered, unless it ends by
-    # +exit!+, +exec+ or a signal that kills it.
+    # before. A forked child continues by itself. The last profile is delivered at the end of the process, also by +exit!+ and
+    # +exec+, which wait for it at most 5 seconds.
     #
     #   Profiler.continuous(out: "tmp/profiles", period: 60)
     #   Profiler.continuous { |profile| send_away(profile) }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "continuous/ends"
 require_relative "recording"
 require_relative "recording/directory"
 
@@ -9,29 +10,18 @@ module Profiler
   # A thread of its own ends each period and delivers the profile. A forked child continues by itself, with a thread of its own.
   class Continuous
     # Options of the session, where they are not given.
-    DEFAULTS = { mode: %i[cpu wall].freeze, frequency: 100 }.freeze
+    MODES = %i[cpu wall].freeze
+    FREQUENCY = 100
 
     # Periods that are allowed, seconds.
     PERIODS = (0.1..86_400).freeze
 
-    # Seconds that {stop} waits for the last profile to be delivered.
+    # Seconds that {stop} and {flush} wait for a profile to be delivered.
     PATIENCE = 5
 
-    # Continues in the child of a fork.
-    module Fork
-      def self.call(original, receiver)
-        pid = original.bind_call(receiver)
-        Continuous.continue_in_child if pid.equal?(0)
-        pid
-      end
-    end
-
-    # Continues in a daemon, which Ruby forks by another way.
-    module Daemon
-      def self.call(original, receiver, ...)
-        original.bind_call(receiver, ...).tap { Continuous.continue_in_child }
-      end
-    end
+    # The original, as apps replace it by one that returns at once.
+    SLEEP = Kernel.instance_method(:sleep)
+    private_constant :SLEEP
 
     class << self
       # The one that runs in this process.
@@ -44,20 +34,32 @@ module Profiler
       # @api private
       # @see Profiler.continuous
       def start(sink, period, options)
-        raise AlreadyRunning, "a continuous session is running in this process: stop it first" if current
+        check(period)
+        # It is known before it starts, so that the next start, a fork and the end of the process find it, whatever arrives.
+        Thread.handle_interrupt(Object => :never) do
+          raise AlreadyRunning, "a continuous session is running in this process: stop it first" if @current&.pending?
 
-        unless period.is_a?(Numeric) && PERIODS.cover?(period)
-          raise ArgumentError, "period: #{period.inspect} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
+          @current = new(sink, period)
         end
+        Ends.watch
+        @current.start(defaults(options).merge(options))
+      end
 
-        defaults = options.key?(:interval) ? DEFAULTS.slice(:mode) : DEFAULTS
-        watch
-        @current = new(sink, period, defaults.merge(options))
+      # Ends the one of this process, for the end of the process.
+      #
+      # @api private
+      def finish
+        @current&.stop
+      end
+
+      # @api private
+      def flush
+        current&.flush
       end
 
       # @api private
       def continue_in_child
-        @current&.continue_in_child unless Platform.ractor_reason
+        @current&.continue_in_child
       end
 
       # Stores each profile as a file of its own.
@@ -75,9 +77,16 @@ module Profiler
 
       private
 
-      def watch
-        Interop.redefine(Process.singleton_class, _fork: Fork, daemon: Daemon)
-        @at_exit ||= at_exit { current&.stop } || true
+      def check(period)
+        return if period.is_a?(Numeric) && PERIODS.cover?(period)
+
+        raise ArgumentError, "period: #{period.inspect} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
+      end
+
+      def defaults(options)
+        modes = Array(options[:mode] || MODES)
+        timed = (modes & MODES).any? && !options.key?(:interval)
+        timed ? { mode: MODES, frequency: FREQUENCY } : { mode: MODES }
       end
     end
 
@@ -97,41 +106,53 @@ module Profiler
     attr_reader :error
 
     # @api private
-    def initialize(sink, period, options)
+    def initialize(sink, period)
       @sink = sink
       @period = period
-      @session = Session.start(**options)
+      @starting = true
+      @delivered = @lost = 0
+    end
+
+    # @api private
+    # @return [self]
+    def start(options)
+      Session.begin(options) { |session| @session = session } # so that no exception can come in between
       begin_thread
-    rescue ThreadError
-      @session.discard
-      raise
+      self
+    ensure
+      @starting = false
+      @session&.discard unless @thread
     end
 
     # Whether it runs in this process.
     def running?
-      @thread.alive? && @session.running?
+      @thread&.alive? && @session.running? ? true : false
     end
+
+    # Whether it runs, or is about to.
+    #
+    # @api private
+    def pending? = @starting || running?
 
     # Ends the session and delivers the last profile. It does nothing if the session is over.
     #
-    # @return [Boolean] whether the last profile was delivered within {PATIENCE}, or lost by an error
+    # @return [Boolean] whether all profiles are delivered, or lost by an error; false if that took longer than {PATIENCE}
     def stop
       @stopping = true
-      till = now + PATIENCE
-      until @thread.join(0.01)
-        return false if now > till
+      wait_for { @thread.nil? || !@thread.alive? }
+    end
 
-        # Again and again, as one could come just before the thread falls asleep.
-        @thread.wakeup if @waiting && @thread.alive?
-      end
-      true
-    rescue ThreadError
-      true # the thread ended just now
+    # Ends the period now, and delivers its profile.
+    #
+    # @return [Boolean] whether it was delivered, or lost by an error, within {PATIENCE}
+    def flush
+      @flushing = true
+      wait_for { !@flushing || !@thread&.alive? }
     end
 
     # @api private
     def continue_in_child
-      return unless @session.running?
+      return unless @session&.running?
       # The child of a block that forks is no worker.
       return @session.discard if @stopping || @thread.equal?(Thread.current)
 
@@ -148,15 +169,36 @@ module Profiler
 
     def begin_thread
       @delivered = @lost = 0
-      @waiting = false
+      @waiting = @delivering = @flushing = false
       @thread = Thread.new { work }
+    end
+
+    # Waits until the thread has done it. In the block itself it never will.
+    def wait_for
+      return false if @thread.equal?(Thread.current)
+
+      till = now + PATIENCE
+      until yield
+        return false if now > till
+
+        wake
+        nap(0.01)
+      end
+      true
+    end
+
+    # Wakes the thread, again and again, as one call could come just before it falls asleep.
+    def wake
+      @thread.wakeup if @waiting
+    rescue ThreadError
+      nil # it ended just now
     end
 
     # Profiles are delivered on this thread alone. So an exception from outside, as of Timeout, is never taken for an error of
     # the block.
     def work
       Thread.current.name = "profiler continuous"
-      Thread.current.report_on_exception = false
+      Thread.current.report_on_exception = Thread.current.abort_on_exception = false
       until @stopping
         wait
         turn unless @stopping
@@ -169,8 +211,11 @@ module Profiler
     def wait
       due = ((time + @period / 2.0) / @period).ceil * @period
       @waiting = true
-      while !@stopping && (left = due - time).positive?
-        sleep([left, @period].min) # the clock may be set back
+      until @stopping || @flushing
+        left = due - time
+        break unless left.between?(0, @period * 1.5) # or the clock was set back
+
+        nap(left)
       end
     ensure
       @waiting = false
@@ -187,10 +232,15 @@ module Profiler
       @stopping = true
     rescue *OWN_TROUBLE => e
       count_lost(e)
+    ensure
+      @flushing = false
     end
 
-    # A child that has just been forked has no sample, and is not worth a file.
+    # A child that has just been forked has no sample, and is not worth a file. A block that this thread was killed in is not
+    # called again: it may hang for ever.
     def finish
+      return @session.discard if @delivering
+
       profile = @session.stop
       deliver(profile) unless profile.stats[:samples].zero?
     rescue *OWN_TROUBLE => e
@@ -198,19 +248,26 @@ module Profiler
     end
 
     def deliver(profile)
+      @delivering = true
       @sink.call(profile)
+      @delivering = false
       @delivered += 1
-    rescue StandardError, ScriptError, NoMemoryError => e
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the app must not notice; a kill is none, and goes on
+      @delivering = false
       count_lost(e)
     end
 
-    # Errors repeat each period as a rule, so only the first is printed.
+    # Errors repeat each period as a rule, so only the first is printed: to the real stderr, even with -W0.
     def count_lost(error)
       @lost += 1
       @error = error
-      warn("[profiler] a profile was lost: #{error.message.lines.first.to_s.chomp}") if @lost == 1
+      STDERR.puts("[profiler] a profile was lost: #{error.message.lines.first.to_s.chomp}") if @lost == 1
     rescue StandardError
-      nil # $stderr is closed, or an app's own error raises here again
+      nil # stderr is closed, or an app's own error raises here again
+    end
+
+    def nap(seconds)
+      SLEEP.bind_call(self, seconds)
     end
 
     # The time of day, which all processes share, seconds.

@@ -134,7 +134,7 @@ module Profiler
       # @return [Hash]
       # @raise [ArgumentError] for what a continuous session cannot do
       def continuous
-        wrong = [DURATION, SIGNAL, START_PAUSED].find { |name| value(name) }
+        wrong = [DURATION, SIGNAL, START_PAUSED].find { |name| flag?(name) }
         wrong = "profiler record" if value(LEDGER)
         raise ArgumentError, "#{wrong} cannot be used with #{CONTINUOUS}" if wrong
 
