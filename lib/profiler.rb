@@ -106,25 +106,20 @@ module Profiler
     # +exec+, which wait for it at most 5 seconds.
     #
     #   Profiler.continuous(out: "tmp/profiles", period: 60)
-    #   Profiler.continuous { |profile| send_away(profile) }
     #
     # @param out [String, nil] a directory for the profiles; it is created with mode 0700
     # @param format [Symbol, String] the extension of its files
-    # @param keep [Integer] files that stay there; the oldest are removed
+    # @param keep [Integer] newest files that stay there
     # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
     # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
     # @return [Continuous]
     # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
     # @raise [SystemCallError] if +out+ cannot be created
-    # @raise [AlreadyRunning] if one is running
-    # @raise [Unsupported] if this process cannot be profiled
+    # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
     def continuous(out: nil, format: "pb.gz", keep: 1_000, period: 60, **options, &block)
-      raise ArgumentError, "no block given, and no out:" unless out || block
-      raise ArgumentError, "out: and a block are given (allowed: one of them)" if out && block
-
       ensure_supported
-      Continuous.start(block || Continuous.files(out, format, keep), period, options)
+      Continuous.start(Continuous.sink(out, format, keep, block), period, options)
     end
 
     # Stops the session that this thread started last with {start}, or else the last one of any thread. Sessions of {run} end

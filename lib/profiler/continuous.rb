@@ -62,12 +62,16 @@ module Profiler
         @current&.continue_in_child
       end
 
-      # Stores each profile as a file of its own.
+      # The taker of the profiles: the block, or a directory.
       #
       # @return [#call]
-      # @raise [ArgumentError, SystemCallError] for a directory that cannot be used
+      # @raise [ArgumentError, SystemCallError] for a directory that cannot be used, or with both or none of them
       # @api private
-      def files(out, format, keep)
+      def sink(out, format, keep, block)
+        raise ArgumentError, "no block given, and no out:" unless out || block
+        raise ArgumentError, "out: and a block are given (allowed: one of them)" if out && block
+        return block if block
+
         directory = Recording::Directory.new(out, format: format, keep: keep)
         directory.prepare
         lambda do |profile|

@@ -20,7 +20,9 @@ RSpec.describe "Wall clock time" do
       report[:threads].each do |thread|
         life, wall, blocked, parts = thread.values_at(:life, :wall, :blocked, :parts)
         # The life was timed inside of what the profile sees of a thread, but for those who outlive the session.
-        expect(wall).to be_within(20_000_000).of(life), "#{thread} of #{report}"
+        # Those who end can lose the GVL between their last reading of the clock and their end, to each other thread for a turn.
+        turns = thread[:ended] ? 100_000_000 * (report[:threads].size - 1) : 0
+        expect(wall).to be_between(life - 20_000_000, life + 20_000_000 + turns), "#{thread} of #{report}"
         expect(parts.values.sum).to eq(wall)
         expect(parts.values_at(:gvl, :gc)).to eq(thread.values_at(:gvl_wait, :gc))
         next unless thread[:ended]

@@ -97,8 +97,8 @@ profile = Profiler.run(mode: MODE, interval: Integer(ENV.fetch("INTERVAL", "1000
       mine[:made] = made # it waits for the GVL from then on
       mine.report_on_exception = false
       live(steps)
-      mine[:till] = now if mine[:ended] = number.even?
       mine[:native] = mine.native_thread_id
+      mine[:till] = now if mine[:ended] = number.even?
       sleep if number.odd? # until it is killed, or for good
     end
   end

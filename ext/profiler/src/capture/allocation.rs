@@ -17,6 +17,7 @@ use ::profiler_core::record::object_class::Class;
 use ::profiler_core::record::{Allocation, ObjectId};
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
+pub(crate) use self::demand::Demand;
 use self::heap::Tables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
 pub(crate) use self::silence::is_silent;
@@ -30,6 +31,7 @@ use crate::vm::allocations::{self, AllocationHook};
 use crate::vm::{self};
 
 mod countdown;
+mod demand;
 mod heap;
 mod silence;
 mod site;
@@ -98,23 +100,12 @@ struct Open {
     tracked: Option<ObjectId>,
 }
 
-/// The demand of all sessions for samples of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Demand {
-    /// The sampling window; nothing if no session samples objects.
-    pub(crate) every: Option<Window>,
-    /// Whether each sample has a time.
-    pub(crate) timed: bool,
-    /// Whether live objects are tracked, also while no session samples.
-    pub(crate) heap: bool,
-}
-
 /// Flushes pending samples to the current sessions, then applies the new settings. With the GVL, outside of the hook.
 pub(crate) fn apply(demand: Demand) {
     close_window(demand.every);
     let hook = demand.every.map(countdown::hook);
     // SAFETY: the GVL is held.
-    let by_vm = unsafe { allocations::total_allocated() };
+    let by_vm = hook.map_or(0, |_| unsafe { allocations::total_allocated() });
     let before = {
         // SAFETY: the GVL is held, and we are not in a hook. Nothing here lets the GC run, which reads this too.
         let it = unsafe { &mut *OBJECTS.0.get() };
