@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "continuous/clock"
 require_relative "continuous/ends"
 require_relative "recording"
 require_relative "recording/directory"
@@ -19,9 +20,9 @@ module Profiler
     # Seconds that {stop} and {flush} wait for a profile to be delivered.
     PATIENCE = 5
 
-    # The original, as apps replace it by one that returns at once.
-    SLEEP = Kernel.instance_method(:sleep)
-    private_constant :SLEEP
+    # Held while another becomes the current one.
+    LOCK = Mutex.new
+    private_constant :LOCK
 
     class << self
       # The one that runs in this process.
@@ -35,14 +36,12 @@ module Profiler
       # @see Profiler.continuous
       def start(sink, period, options)
         check(period)
-        # It is known before it starts, so that the next start, a fork and the end of the process find it, whatever arrives.
-        Thread.handle_interrupt(Object => :never) do
-          raise AlreadyRunning, "a continuous session is running in this process: stop it first" if @current&.pending?
-
-          @current = new(sink, period)
-        end
+        mine = nil
+        claim { mine = new(sink, period) }
         Ends.watch
-        @current.start(defaults(options).merge(options))
+        mine.start(defaults(options).merge(options))
+      ensure
+        mine&.started
       end
 
       # Ends the one of this process, for the end of the process.
@@ -81,6 +80,15 @@ module Profiler
 
       private
 
+      # Makes what the block returns the current one, before it starts. So a fork and the end of the process find it.
+      def claim
+        LOCK.synchronize do
+          raise AlreadyRunning, "a continuous session is running in this process: stop it first" if @current&.pending?
+
+          @current = yield
+        end
+      end
+
       def check(period)
         return if period.is_a?(Numeric) && PERIODS.cover?(period)
 
@@ -113,7 +121,7 @@ module Profiler
     def initialize(sink, period)
       @sink = sink
       @period = period
-      @starting = true
+      @starter = Thread.current
       @delivered = @lost = 0
     end
 
@@ -124,8 +132,14 @@ module Profiler
       begin_thread
       self
     ensure
-      @starting = false
       @session&.discard unless @thread
+    end
+
+    # Notes that it runs, or does not run after all.
+    #
+    # @api private
+    def started
+      @starter = nil
     end
 
     # Whether it runs in this process.
@@ -136,26 +150,30 @@ module Profiler
     # Whether it runs, or is about to.
     #
     # @api private
-    def pending? = @starting || running?
+    def pending? = !@starter.nil? || running?
 
     # Ends the session and delivers the last profile. It does nothing if the session is over.
     #
     # @return [Boolean] whether all profiles are delivered, or lost by an error; false if that took longer than {PATIENCE}
     def stop
       @stopping = true
-      wait_for { @thread.nil? || !@thread.alive? }
+      @till ||= Clock.now + PATIENCE # one for all calls, as the end of a process can bring several
+      ended = wait_until(@till) { !@thread&.alive? }
+      finish if ended && @session&.running? # the thread was killed before it began
+      ended
     end
 
     # Ends the period now, and delivers its profile.
     #
     # @return [Boolean] whether it was delivered, or lost by an error, within {PATIENCE}
     def flush
-      @flushing = true
-      wait_for { !@flushing || !@thread&.alive? }
+      asked = (@asked += 1)
+      wait_until(Clock.now + PATIENCE) { @answered >= asked || !@thread&.alive? }
     end
 
     # @api private
     def continue_in_child
+      @starter = nil unless @starter.equal?(Thread.current)
       return unless @session&.running?
       # The child of a block that forks is no worker.
       return @session.discard if @stopping || @thread.equal?(Thread.current)
@@ -173,20 +191,22 @@ module Profiler
 
     def begin_thread
       @delivered = @lost = 0
-      @waiting = @delivering = @flushing = false
-      @thread = Thread.new { work }
+      @waiting = @delivering = false
+      @asked = @answered = 0
+      @till = nil
+      # The thread inherits the mask, so that it begins even if it is killed at once, and lifts it in {work}.
+      Thread.handle_interrupt(Object => :never) { @thread = Thread.new { work } }
     end
 
     # Waits until the thread has done it. In the block itself it never will.
-    def wait_for
+    def wait_until(till)
       return false if @thread.equal?(Thread.current)
 
-      till = now + PATIENCE
       until yield
-        return false if now > till
+        return false if Clock.now > till
 
         wake
-        nap(0.01)
+        Clock.nap(0.01)
       end
       true
     end
@@ -203,9 +223,11 @@ module Profiler
     def work
       Thread.current.name = "profiler continuous"
       Thread.current.report_on_exception = Thread.current.abort_on_exception = false
-      until @stopping
-        wait
-        turn unless @stopping
+      Thread.handle_interrupt(Object => :immediate) do
+        until @stopping
+          wait
+          turn unless @stopping
+        end
       end
     ensure
       finish # also where the app kills all threads
@@ -213,13 +235,13 @@ module Profiler
 
     # Waits for the end of the period. Periods end at multiples of their length, so those of all processes agree.
     def wait
-      due = ((time + @period / 2.0) / @period).ceil * @period
+      due = ((Clock.time + @period / 2.0) / @period).ceil * @period
       @waiting = true
-      until @stopping || @flushing
-        left = due - time
+      until @stopping || @asked > @answered
+        left = due - Clock.time
         break unless left.between?(0, @period * 1.5) # or the clock was set back
 
-        nap(left)
+        Clock.nap(left)
       end
     ensure
       @waiting = false
@@ -227,6 +249,7 @@ module Profiler
 
     # A profile without a sample is not received, so the next one has its contents too.
     def turn
+      asked = @asked
       @session.rotate do |profile|
         break if profile.stats[:samples].zero?
 
@@ -237,14 +260,16 @@ module Profiler
     rescue *OWN_TROUBLE => e
       count_lost(e)
     ensure
-      @flushing = false
+      @answered = asked
     end
 
-    # A child that has just been forked has no sample, and is not worth a file. A block that this thread was killed in is not
-    # called again: it may hang for ever.
+    # A child that has just been forked has no sample, and is not worth a file. A block that this thread ended in is not called
+    # again: it may hang for ever.
     def finish
-      return @session.discard if @delivering
-
+      if @delivering
+        count_lost(Error.new("its thread was ended in the block"))
+        return @session.discard
+      end
       profile = @session.stop
       deliver(profile) unless profile.stats[:samples].zero?
     rescue *OWN_TROUBLE => e
@@ -253,7 +278,7 @@ module Profiler
 
     def deliver(profile)
       @delivering = true
-      @sink.call(profile)
+      Thread.handle_interrupt(Object => :immediate) { @sink.call(profile) } # it can be killed also at the end
       @delivering = false
       @delivered += 1
     rescue Exception => e # rubocop:disable Lint/RescueException -- the app must not notice; a kill is none, and goes on
@@ -269,14 +294,5 @@ module Profiler
     rescue StandardError
       nil # stderr is closed, or an app's own error raises here again
     end
-
-    def nap(seconds)
-      SLEEP.bind_call(self, seconds)
-    end
-
-    # The time of day, which all processes share, seconds.
-    def time = Process.clock_gettime(Process::CLOCK_REALTIME)
-
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 end

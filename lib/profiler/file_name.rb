@@ -5,6 +5,9 @@ module Profiler
   #
   # Ruby 2 can read this file: see autoload.rb.
   module FileName
+    # Extensions that differ from the name of their format.
+    EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
+
     class << self
       # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
       #

@@ -73,6 +73,17 @@ module Profiler
         end
       end
 
+      # Calls IO.popen. The block of this runs in a child of IO.popen("-"), after the app's own block.
+      def popen(original, receiver, arguments, options, block)
+        return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
+
+        original.bind_call(receiver, *arguments, **options) do |io|
+          block.call(io)
+        ensure
+          yield if io.nil? # this is the child
+        end
+      end
+
       # Finds the method that super of +owner+ would call. Ruby itself fails to, in an alias that was copied: delegate.rb copies
       # Kernel.
       #

@@ -127,9 +127,43 @@ RSpec.describe "Profiler.continuous" do
     expect(result).to eq(["Timeout::Error: execution expired", 0, 0, true, 1, 0])
   end
 
-  it "does not keep the process from its end where a block hangs" do
-    result = ruby_child("-e", "require 'profiler'; Profiler.continuous(period: 0.1) { sleep }; sleep 0.4; puts 1", timeout: 40)
-    expect([result.out, result.err, result.status.exitstatus]).to eq(["1\n", "", 0])
+  ["Profiler.continuous(period: 0.1) { sleep }", "Profiler.continuous(period: 3_600) { sleep }",
+   "Thread.handle_interrupt(Object => :never) { Profiler.continuous(period: 0.1) { sleep } }"].each do |code|
+    it "does not keep the process from its end where the block hangs: #{code}" do
+      result = ruby_child("-e", "require 'profiler'; #{code}; sleep 0.4; puts 1; at_exit { Profiler::Continuous.current&.stop }", timeout: 40)
+      expect([result.out, result.status.exitstatus]).to eq(["1\n", 0])
+      expect(result.err).to eq("").or eq("[profiler] a profile was lost: its thread was ended in the block\n")
+    end
+  end
+
+  it "ends with its thread, in a child too, and says what was lost" do
+    result = run_json(<<~'RUBY', err: eq("[profiler] a profile was lost: its thread was ended in the block\n"))
+      session = continue
+      child = in_fork do
+        WINDOWS.clear
+        (Thread.list - [Thread.current]).each(&:kill) # before it had a turn
+        burn(100)
+        [session.stop, Profiler.running?, Profiler::Continuous.current.nil?]
+      end
+      session.stop
+      ended = Profiler.continuous(period: 0.1) { Thread.exit }
+      burn(20)
+      sleep 0.05 while ended.running?
+      print_json([child, ended.lost, ended.error.class, Profiler.running?])
+    RUBY
+    expect(result).to eq([[true, false, true], 1, "Profiler::Error", false])
+  end
+
+  it "delivers what was done while a profile was being delivered, when it is flushed" do
+    result = run_json(<<~'RUBY')
+      session = Profiler.continuous(period: 3_600) { |profile| sleep(0.5); WINDOWS << profile }
+      burn(100)
+      Thread.new { session.flush }
+      sleep 0.1
+      burn(100)
+      print_json([session.flush, WINDOWS.size, in_windows("Object#burn") / 1_000_000])
+    RUBY
+    expect(result).to match([true, 2, be_between(150, 215)])
   end
 
   it "leaves the app alone where a block raises what is no StandardError" do
@@ -187,10 +221,7 @@ RSpec.describe "Profiler.continuous" do
 
   it "goes on where the clock is set back, and where the app replaces sleep" do
     result = run_json(<<~'RUBY')
-      class Profiler::Continuous
-        private
-        def time = Process.clock_gettime(Process::CLOCK_REALTIME) - (defined?($back) ? $back.to_i : 0)
-      end
+      def (Profiler::Continuous::Clock).time = Process.clock_gettime(Process::CLOCK_REALTIME) - $back.to_i
       kernel_sleep = method(:sleep)
       session = continue(mode: %i[wall], frequency: 1_000)
       kernel_sleep.call(0.3)
@@ -216,6 +247,16 @@ RSpec.describe "Profiler.continuous" do
     expect(result).to eq([true, false, true, false])
   end
 
+  it "delivers the last profile of a child of IO.popen" do
+    lines = run(<<~'RUBY').lines.map(&:to_i)
+      session = Profiler.continuous(period: 3_600) { |profile| $stdout.syswrite("#{samples_in(profile, /Object#burn|garbage/).sum(&:cpu) / 1_000_000}\n") }
+      IO.popen("-") { |io| io ? print(io.read) : burn(100) }
+      $stdout.flush
+      session.stop
+    RUBY
+    expect(lines.max).to be_between(60, 110)
+  end
+
   it "is one for the process, and can be started again" do
     result = run_json(<<~'RUBY')
       first = continue
@@ -225,6 +266,27 @@ RSpec.describe "Profiler.continuous" do
       print_json([second, third.running?, third.stop])
     RUBY
     expect(result).to eq(["Profiler::AlreadyRunning: a continuous session is running in this process: stop it first", true, true])
+  end
+
+  it "can be started again after a start that was interrupted, and by a child that was forked amid one" do
+    result = run_json(<<~'RUBY')
+      class Profiler::Continuous
+        prepend(Module.new { def initialize(...) = super.tap { $amid&.call } })
+      end
+      $amid = -> { raise Interrupt }
+      first = begin; continue; rescue Interrupt; "interrupted"; end
+      child = nil
+      $amid = lambda do
+        $amid = nil
+        child = Thread.new { in_fork { [continue.running?, Profiler::Continuous.current.stop] } }.value
+      end
+      session = continue
+      started = session.running?
+      session.stop
+      together = Array.new(20) { Array.new(3) { Thread.new { continue rescue nil } }.map(&:value).compact.tap { |it| it.each(&:stop) }.size }
+      print_json([first, child, started, together.uniq, Profiler.running?])
+    RUBY
+    expect(result).to eq(["interrupted", [true, true], true, [1], false])
   end
 
   it "refuses what it cannot do, and leaves nothing running" do

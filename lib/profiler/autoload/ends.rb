@@ -33,13 +33,7 @@ module Profiler
       # Handles IO.popen("-") with a block: the child ends after the block as by exit!.
       module Popen
         def self.call(original, receiver, *arguments, **options, &block)
-          return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
-
-          original.bind_call(receiver, *arguments, **options) do |io|
-            block.call(io)
-          ensure
-            Autoload.finish if io.nil? # this is the child
-          end
+          Interop.popen(original, receiver, arguments, options, block) { Autoload.finish }
         end
       end
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../file_name"
+
 module Profiler
   module Autoload
     # Settings from PROFILER_* in the environment. +profiler record+ writes these variables for its program, after checking them
@@ -44,9 +46,6 @@ module Profiler
       # Seconds that PROFILER_DURATION can have: 31 years.
       LONGEST = 1_000_000_000
 
-      # Extensions that differ from the name of their format.
-      EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
-
       # The directory of a continuous session, unless OUT names one.
       DIRECTORY = "profiles"
 
@@ -56,7 +55,7 @@ module Profiler
       # @return [String]
       def self.default_out(format = nil, time = Time.now)
         format ||= "pprof"
-        "profile-#{time.strftime("%Y%m%d-%H%M%S")}.#{EXTENSIONS.fetch(format, format)}"
+        "profile-#{time.strftime("%Y%m%d-%H%M%S")}.#{FileName::EXTENSIONS.fetch(format, format)}"
       end
 
       # @return [String, nil]

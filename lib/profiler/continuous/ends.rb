@@ -38,12 +38,20 @@ module Profiler
         end
       end
 
+      # Delivers the last profile in a child of IO.popen("-") with a block, which ends by none of these.
+      module Popen
+        def self.call(original, receiver, *arguments, **options, &block)
+          Interop.popen(original, receiver, arguments, options, block) { Continuous.finish }
+        end
+      end
+
       class << self
         # Sets the hooks, once.
         def watch
           Interop.redefine(Kernel, exec: Exec, exit!: ExitNow)
           Interop.redefine(Kernel.singleton_class, exec: Exec, exit!: ExitNow)
           Interop.redefine(Process.singleton_class, _fork: Fork, daemon: Daemon, exec: Exec, exit!: ExitNow)
+          Interop.redefine(IO.singleton_class, popen: Popen)
           @at_exit ||= at_exit { Continuous.finish } || true
         end
       end

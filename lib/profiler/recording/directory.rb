@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require_relative "../file_name"
 
 module Profiler
   class Recording
@@ -21,7 +22,7 @@ module Profiler
         raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
 
         @path = File.expand_path(path.to_s)
-        @extension = format.to_s.delete_prefix(".")
+        @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))
         @keep = keep
         Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
       end
