@@ -159,7 +159,7 @@ module Profiler
       @stopping = true
       @till ||= Clock.now + PATIENCE # one for all calls, as the end of a process can bring several
       ended = wait_until(@till) { !@thread&.alive? }
-      finish if ended && @session&.running? # the thread was killed before it began
+      @session.discard if ended && @session&.running? # its thread never began, as in a child without threads to spare
       ended
     end
 
