@@ -11,7 +11,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
 use crate::options::{Bounds, Config, Prepared};
-use crate::sampler::{self, SessionResult};
+use crate::sampler;
 use crate::sys::clock;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
@@ -24,6 +24,7 @@ mod pending;
 mod refusal;
 mod result;
 mod results;
+mod so_far;
 use app::{give_up, give_up_objects, give_up_to_callcc, mark};
 use life::{Life, Running};
 use refusal::{orphaned_error, refusal, stopped_error};
@@ -155,57 +156,6 @@ impl Session {
     /// `session._stopped?`: it has a Profile, or will have one.
     fn is_stopped(&self) -> bool {
         matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
-    }
-
-    /// `session.snapshot`: a Profile of what was recorded so far.
-    fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
-        let mut results = Results::default();
-        results.push(session.so_far(ruby, sampler::snapshot)?, 0);
-        match results.profile(ruby) {
-            Ok(profile) => {
-                pending::name_some(ruby, profile.functions.len())?;
-                Ok(Profile::new(profile))
-            }
-            Err((results, arrived)) => {
-                results.abandon();
-                Err(arrived)
-            }
-        }
-    }
-
-    /// The result of a running session that `take` gives.
-    fn so_far(
-        &self,
-        ruby: &Ruby,
-        take: fn(SessionId, &[RubyThread]) -> Option<SessionResult>,
-    ) -> Result<Stopped, Error> {
-        door::demand_stack(ruby)?;
-        let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
-        self.collect(ruby);
-        let threads = sampler::result_threads(ruby, id)?;
-        let requested_ns = clock::monotonic_ns();
-        let result = take(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
-        threads.release();
-        Ok(Stopped::new(result, config, requested_ns))
-    }
-
-    /// `session._rotate(received)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what has not
-    /// reached the caller is in the next Profile.
-    fn rotate(ruby: &Ruby, session: &Self, received: u64) -> Result<Profile, Error> {
-        let next = session.so_far(ruby, sampler::rotate)?; // nothing is asked of Ruby until it is kept
-        let results = session.lock().rotated(next, received);
-        match results.profile(ruby) {
-            Ok(profile) => {
-                let profile = Profile::new(profile);
-                session.lock().keep(&profile.core, received);
-                pending::name_some(ruby, profile.core.functions.len())?;
-                Ok(profile)
-            }
-            Err((results, arrived)) => {
-                session.lock().put_back(results);
-                Err(arrived)
-            }
-        }
     }
 
     /// Collects garbage first, as objects that are unreachable and not freed yet would count as live.

@@ -1,0 +1,68 @@
+//! Profiles of a session that goes on: `snapshot` and `rotate`.
+
+use magnus::{Error, Ruby};
+use profiler_core::pipeline::SessionId;
+
+use super::life::Running;
+use super::refusal::{orphaned_error, stopped_error};
+use super::result::Stopped;
+use super::results::Results;
+use super::{pending, Session};
+use crate::api::profile::Profile;
+use crate::sampler::{self, SessionResult};
+use crate::sys::clock;
+use crate::vm::door;
+use crate::vm::threads::RubyThread;
+
+impl Session {
+    /// `session.snapshot`: a Profile of what was recorded so far.
+    pub(super) fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
+        let mut results = Results::default();
+        results.push(session.so_far(ruby, sampler::snapshot)?, 0);
+        match results.profile(ruby) {
+            Ok(profile) => {
+                pending::name_some(ruby, profile.functions.len())?;
+                Ok(Profile::new(profile))
+            }
+            Err((results, arrived)) => {
+                results.abandon();
+                Err(arrived)
+            }
+        }
+    }
+
+    /// The result of a running session that `take` gives.
+    fn so_far(
+        &self,
+        ruby: &Ruby,
+        take: fn(SessionId, &[RubyThread]) -> Option<SessionResult>,
+    ) -> Result<Stopped, Error> {
+        door::demand_stack(ruby)?;
+        let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
+        self.collect(ruby);
+        let threads = sampler::result_threads(ruby, id)?;
+        let requested_ns = clock::monotonic_ns();
+        let result = take(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
+        threads.release();
+        Ok(Stopped::new(result, config, requested_ns))
+    }
+
+    /// `session._rotate(received)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what has not
+    /// reached the caller is in the next Profile.
+    pub(super) fn rotate(ruby: &Ruby, session: &Self, received: u64) -> Result<Profile, Error> {
+        let next = session.so_far(ruby, sampler::rotate)?; // nothing is asked of Ruby until it is kept
+        let results = session.lock().rotated(next, received);
+        match results.profile(ruby) {
+            Ok(profile) => {
+                let profile = Profile::new(profile);
+                session.lock().keep(&profile.core, received);
+                pending::name_some(ruby, profile.core.functions.len())?;
+                Ok(profile)
+            }
+            Err((results, arrived)) => {
+                session.lock().put_back(results);
+                Err(arrived)
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The hook on the switch of fibers: it gives a thread the labels of the fiber that runs on it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use magnus::{rb_sys::AsRawValue, typed_data::Obj, Error, Ruby};
+
+use super::current::{current, publish, stored, RUNNING, USED};
+use super::fiber_ids;
+use super::object::{labels_of, Labels};
+use crate::shared::CAPTURE;
+use crate::threads::{self, ThreadState};
+use crate::vm;
+use crate::vm::events::thread_hook;
+use crate::vm::fibers::{self, Local};
+use crate::vm::jobs::Job;
+
+/// Whether the hook is installed.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// Adds the hook where it is of use. The VM adds it to the calling Ractor, so only the main one may do that: threads of others
+/// are not profiled, and none of them could remove it again.
+pub(super) fn hook() {
+    let useful = RUNNING.load(Ordering::Relaxed) && USED.load(Ordering::Relaxed);
+    if useful && vm::process::on_main_ractor() && !HOOKED.swap(true, Ordering::Relaxed) {
+        threads::live().for_each(|state| state.fiber.store(0, Ordering::Relaxed));
+        CAPTURE.fibers_watched.store(true, Ordering::Relaxed);
+        // SAFETY: sessions start and labels are set with the GVL.
+        unsafe { fibers::hook_switch(on_fiber_switch) };
+    }
+}
+
+/// Removes the hook, on the main Ractor.
+pub(super) fn unhook() {
+    if vm::process::on_main_ractor() && HOOKED.swap(false, Ordering::Relaxed) {
+        CAPTURE.fibers_watched.store(false, Ordering::Relaxed);
+        // SAFETY: sessions stop with the GVL, and never inside the hook.
+        unsafe { fibers::unhook_switch(on_fiber_switch) };
+    }
+}
+
+thread_hook!(on_fiber_switch, |_event, thread| {
+    // SAFETY: a hook on fibers runs with the GVL.
+    let ruby = unsafe { Ruby::get_unchecked() };
+    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native_cached()) else { return };
+    match switched_to(&ruby, state, thread) {
+        Ok(labels) => {
+            publish(hub, state, fiber_ids::number_own(&ruby, labels));
+            // Only now: a tick before this finds that it does not know whose labels these are.
+            state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+        }
+        // The next tick finds that it does not know the fiber, and requests a job that corrects this.
+        // SAFETY: all that is alive here are references.
+        Err(arrived) => unsafe { vm::door::raise_from_hook(&arrived) },
+    }
+});
+
+/// The job that corrects the labels after a switch that the hook did not see, as an exception that comes with a switch bypasses it.
+pub(crate) static RESYNC: Job = Job::new(resync);
+
+unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
+    // SAFETY: a job runs with the GVL.
+    let ruby = unsafe { Ruby::get_unchecked() };
+    if !HOOKED.load(Ordering::Relaxed) {
+        return;
+    }
+    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native_cached()) {
+        // The VM drops an exception in a job, so Ruby is asked nothing that could bring one.
+        publish(hub, state, fiber_ids::number_own(&ruby, stored(vm::state::current_thread())));
+        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+    }
+}
+
+/// The labels of the fiber that has just begun to run on this thread.
+fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Result<Option<Obj<Labels>>, Error> {
+    // SAFETY: a `Ruby` proves that the GVL is held; `thread` is the one that we are on.
+    let inherits =
+        unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::is_new() };
+    if !inherits {
+        return current(ruby);
+    }
+    // The labels of the fiber that ran before; the mark function keeps them.
+    let labels = labels_of(state.labels_object.load(Ordering::Relaxed));
+    // SAFETY: as above.
+    unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw())) };
+    Ok(labels)
+}
