@@ -53,6 +53,25 @@ RSpec.describe "The engine" do
     expect(naps).to match([[be_between(190_000_000, 600_000_000)] * 2] * engines.size)
   end
 
+  it "is the timers of the threads for wall clock time at long intervals, where waits are reported", :timed do
+    engine_given
+    engines, interrupted, states = run_json(<<~'RUBY')
+      require "fiddle"
+      usleep = Fiddle::Function.new(Fiddle.dlopen(nil)["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT)
+      engines = [1_000, 20_000].map { |interval| Profiler.run(mode: :wall, interval: interval) { }.meta[:engine] }
+      interrupted = nil
+      profile = Profiler.run(mode: %i[cpu wall], interval: 10_000) do
+        interrupted = 400.times.count { 20_000.times(&:to_s); usleep.call(100) != 0 }
+      end
+      states = %i[running waiting].map { |state| profile.samples.select { |it| it.state == state }.sum(&:count) }
+      print_json([engines, interrupted, states])
+    RUBY
+    expect(states).to all be > 3
+    skip "waits are not reported" if RUBY_VERSION < "3.3"
+    expect(interrupted).to eq 0
+    expect(engines).to eq(%w[ticker thread_timer])
+  end
+
   it "cannot be safepoint in mode :wall before Ruby 3.3" do
     engine_given
     skip "there are hooks" if RUBY_VERSION >= "3.3"

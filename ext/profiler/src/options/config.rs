@@ -19,6 +19,7 @@ use crate::options::{mode, trim_path, wall};
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::exceptions::error;
+use crate::vm::gvl::HOOKS;
 use crate::vm::strings::{lossy, named};
 use profiler_core::session::engine::Engine;
 
@@ -221,10 +222,12 @@ fn engine(
         }
         (Some(engine), _) => engine,
         (None, Some(_)) => Engine::Safepoint,
-        // Timers on CPU clocks tick no finer than the kernel; what ran is to be seen as finely as what waited.
-        (None, None) if measures.wall => Engine::Ticker,
+        // The ticker polls all threads here, so it can send the ticks as well.
+        (None, None) if measures.wall && !HOOKS => Engine::Ticker,
+        // Timers on CPU clocks tick no finer than the kernel.
         (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
-        (None, None) if perf::probe() == Ok(perf::Counted::All) => Engine::Perf,
+        // A counter also ticks in a call that is about to wait without the GVL, and ends it with EINTR. The ticker knows of waits.
+        (None, None) if !measures.wall && perf::probe() == Ok(perf::Counted::All) => Engine::Perf,
         (None, None) => Engine::Ticker,
     };
     if measures.wall {

@@ -261,13 +261,14 @@ impl Sampler {
     }
 
     /// Falls back to the timer of the process where the kernel gives no timer for a thread, and to the ticker where it
-    /// gives no counter.
+    /// gives no counter. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
         if config.engine_requested || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
             return Err(errno);
         }
         self.engine = match self.engine {
             Engine::Perf => Engine::Ticker,
+            Engine::ThreadTimer if config.measures.wall => Engine::Ticker,
             Engine::ThreadTimer if !timers::timer_is_foreign(Engine::Setitimer) => Engine::Setitimer,
             _ => return Err(errno),
         };
