@@ -103,9 +103,12 @@ impl Drain {
                 self.ended_threads.push(ended.last.thread, ended.info);
             }
         }
-        // The events of a timeline are of rows, which have to stay as they are.
-        let may_fold = !self.sessions.iter().any(|it| it.state.spec().timeline);
-        while may_fold && self.ended_threads.are_many() {
+        self.fold_ended();
+    }
+
+    /// Folds threads that have ended, if there are many.
+    fn fold_ended(&mut self) {
+        while self.ended_threads.are_many() && !self.have_events() {
             let folded = self.ended_threads.fold();
             for Session { state, earlier, .. } in &mut self.sessions {
                 state.fold(&folded);
@@ -113,6 +116,11 @@ impl Drain {
                 earlier.parts.iter_mut().for_each(|it| it.fold(&folded));
             }
         }
+    }
+
+    /// Whether a session has events of a timeline, whose rows have to stay as they are.
+    fn have_events(&self) -> bool {
+        self.sessions.iter().any(|it| it.state.has_events())
     }
 
     /// The result of a session whose threads have been finished: the earlier sums, and those of `state`. Also, whether sets of
@@ -134,9 +142,9 @@ impl Drain {
             self.ended_threads.iter().chain(alive).collect();
         let result = Unresolved::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
         drop(infos);
+        self.fold_ended(); // now, as a session with a timeline that has just been rotated has no events
         let is_due = self.generations.is_outgrown(needed) || sets.are_many();
-        // The events of a timeline name stacks and labels, which stay as they are.
-        let is_possible = !self.sessions.is_empty() && !self.sessions.iter().any(|it| it.state.has_events());
+        let is_possible = !self.sessions.is_empty() && !self.have_events();
         if is_due && is_possible {
             self.turn_over(sets);
         }

@@ -251,6 +251,12 @@ impl Hub {
         scratch.clear();
     }
 
+    /// The number of threads that ended and are kept, and of their groups. For tests.
+    #[must_use]
+    pub fn ended_threads(&self) -> usize {
+        self.lock().ended_threads.iter().count()
+    }
+
     /// The number of words that the records in the ring take.
     #[must_use]
     pub fn fill(&self) -> usize {

@@ -51,3 +51,23 @@ fn a_timeline_keeps_the_threads_of_its_events() {
     assert_eq!(profile.threads.len(), 1_000);
     assert_eq!(profile.timeline.unwrap().len(), 1_000);
 }
+
+#[test]
+fn threads_that_ended_are_folded_when_their_events_are_given() {
+    let (hub, registry) = (Hub::new(1 << 15), Ended::default());
+    let spec = SessionSpec { timeline: true, ..SessionSpec::default() };
+    let session = hub.open(spec, &registry, 0, &[]);
+    let mut most = 0;
+    for round in 0..20_u32 {
+        for thread in round * 100 + 1..=round * 100 + 100 {
+            record(&hub, thread, State::Running, 107, &[16]);
+            registry.0.lock().unwrap().push(life(thread, 100, 107, "worker"));
+            while hub.drain_batch(&registry) {}
+        }
+        let taken = hub.rotate(session, &registry, &[], u64::from(round)).unwrap();
+        let profile = hub.resolve(taken, vec![(handle(16), function(handle(16)))]);
+        assert_eq!(profile.total().get(SampleType::Cpu), 700);
+        most = most.max(hub.ended_threads());
+    }
+    assert!(most < 600, "{most} of 2,000 threads are kept");
+}
