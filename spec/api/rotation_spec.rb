@@ -53,7 +53,7 @@ RSpec.describe "Session#rotate" do
                  longest: parts.map { |it| it.timeline.map(&:time).max.to_f / it.stats[:duration_ns] }, events: parts.map { |it| it.timeline.size })
     RUBY
     expect(result[:markers]).to eq([["a"], ["b"], []])
-    expect(result[:events].first(2)).to all(be > 10)
+    expect(result[:events].first(2)).to all(be > 2) # one in each of the kernel's ticks, at least
     expect(result[:longest].first(2)).to all(be_between(0.5, 1.02))
   end
 
