@@ -15,6 +15,7 @@ module Profiler
   # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Continuous, "#{__dir__}/profiler/continuous"
+  autoload :Flight, "#{__dir__}/profiler/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
@@ -99,27 +100,6 @@ module Profiler
     # @raise [Unsupported] if this process cannot be profiled
     def start(**options)
       begin_session(options, starter: Thread.current)
-    end
-
-    # Profiles the process for the rest of its life, in one profile for each period: each has all that happened since the one
-    # before. A forked child continues by itself. The last profile is delivered at the end of the process, also by +exit!+ and
-    # +exec+, which wait for it at most 5 seconds.
-    #
-    #   Profiler.continuous(out: "tmp/profiles", period: 60)
-    #
-    # @param out [String, nil] a directory for the profiles; it is created with mode 0700
-    # @param format [Symbol, String] the extension of its files
-    # @param keep [Integer] newest files that stay there
-    # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
-    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100
-    # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
-    # @return [Continuous]
-    # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
-    # @raise [SystemCallError] if +out+ cannot be created
-    # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
-    def continuous(out: nil, format: "pb.gz", keep: 1_000, period: 60, **options, &block)
-      ensure_supported
-      Continuous.start(Continuous.sink(out, format, keep, block), period, options)
     end
 
     # Stops the session that this thread started last with {start}, or else the last one of any thread. Sessions of {run} end
@@ -298,3 +278,4 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end
+require_relative "profiler/always_on"

@@ -2,6 +2,7 @@
 
 require_relative "continuous/clock"
 require_relative "continuous/ends"
+require_relative "continuous/running"
 require_relative "recording"
 require_relative "recording/directory"
 
@@ -20,45 +21,25 @@ module Profiler
     # Seconds that {stop} and {flush} wait for a profile to be delivered.
     PATIENCE = 5
 
-    # Held while another becomes the current one.
-    LOCK = Mutex.new
-    private_constant :LOCK
-
     class << self
       # The one that runs in this process.
       #
       # @return [Continuous, nil]
       def current
-        @current if @current&.running?
+        Running.find(:continuous)
       end
 
+      # @param kind [Symbol] a key of {Running::KINDS}
       # @api private
       # @see Profiler.continuous
-      def start(sink, period, options)
+      def start(sink, period, options, kind: :continuous)
         check(period)
         mine = nil
-        claim { mine = new(sink, period) }
+        Running.claim(kind) { mine = new(sink, period, kind) }
         Ends.watch
         mine.start(defaults(options).merge(options))
       ensure
         mine&.started
-      end
-
-      # Ends the one of this process, for the end of the process.
-      #
-      # @api private
-      def finish
-        @current&.stop
-      end
-
-      # @api private
-      def flush
-        current&.flush
-      end
-
-      # @api private
-      def continue_in_child
-        @current&.continue_in_child
       end
 
       # The taker of the profiles: the block, or a directory.
@@ -79,15 +60,6 @@ module Profiler
       end
 
       private
-
-      # Makes what the block returns the current one, before it starts. So a fork and the end of the process find it.
-      def claim
-        LOCK.synchronize do
-          raise AlreadyRunning, "a continuous session is running in this process: stop it first" if @current&.pending?
-
-          @current = yield
-        end
-      end
 
       def check(period)
         return if period.is_a?(Numeric) && PERIODS.cover?(period)
@@ -118,9 +90,10 @@ module Profiler
     attr_reader :error
 
     # @api private
-    def initialize(sink, period)
+    def initialize(sink, period, kind)
       @sink = sink
       @period = period
+      @kind = kind
       @starter = Thread.current
       @delivered = @lost = 0
     end
@@ -221,7 +194,7 @@ module Profiler
     # Profiles are delivered on this thread alone. So an exception from outside, as of Timeout, is never taken for an error of
     # the block.
     def work
-      Thread.current.name = "profiler continuous"
+      Thread.current.name = "profiler #{@kind}"
       Thread.current.report_on_exception = Thread.current.abort_on_exception = false
       Thread.handle_interrupt(Object => :immediate) do
         until @stopping

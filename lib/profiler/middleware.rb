@@ -31,6 +31,14 @@ module Profiler
     # The key of the recording in the env, for work on other threads; see {Recording#inside}.
     RECORDING = "profiler.recording"
 
+    class << self
+      # The recorder that is to save slow requests.
+      #
+      # @return [Flight, nil]
+      # @api private
+      attr_accessor :flight
+    end
+
     # @param app [#call]
     # @param permit [#call, nil] called with the env; decides who is authorized. Its changes to the session are undone
     # @param token [String, nil] 16 bytes or more; authorizes requests with the header +X-Profiler-Token+
@@ -53,16 +61,8 @@ module Profiler
     end
 
     def call(env)
-      options_text = @parser.find_in(env)
-      return @app.call(env) if @idle && !options_text
-
-      @policy.guarded do
-        next defer_to_on_demand(options_text, env) if options_text && @permit_inside
-        next answer(options_text, env, @app) if options_text && permitted?(env)
-
-        recording = @policy.by_chance unless @idle
-        recording ? serve(env, recording, @app) : @app.call(env)
-      end
+      flight = Middleware.flight
+      flight ? flight.time { profile(env) } : profile(env)
     end
 
     # Handles a request that {OnDemand} received.
@@ -74,6 +74,20 @@ module Profiler
     end
 
     private
+
+    # Calls the app, with a profile if the request has one.
+    def profile(env)
+      options_text = @parser.find_in(env)
+      return @app.call(env) if @idle && !options_text
+
+      @policy.guarded do
+        next defer_to_on_demand(options_text, env) if options_text && @permit_inside
+        next answer(options_text, env, @app) if options_text && permitted?(env)
+
+        recording = @policy.by_chance unless @idle
+        recording ? serve(env, recording, @app) : @app.call(env)
+      end
+    end
 
     # Leaves the answer to {OnDemand}. An exception from there has become a response here, as Rails renders a page for it.
     def defer_to_on_demand(options_text, env)

@@ -16,7 +16,7 @@ module Profiler
 
       # Loads the profiler, and starts what is requested by the environment.
       #
-      # @return [Recording, nil] nil for a continuous session, which needs nothing else
+      # @return [Recording, nil] nil for an always-on session, which needs nothing else
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
         reason = Platform.unsupported_reason
@@ -25,9 +25,10 @@ module Profiler
         require_relative "../../profiler"
         settings = Settings.new(env.to_h) # a copy: an app may clear its environment
         # The claim is for those that inherit the environment.
-        return new(settings, Claim.new(env)) unless settings.continuous?
+        return new(settings, Claim.new(env)) unless settings.continuous? || settings.flight?
 
-        Profiler.continuous(**settings.continuous)
+        Profiler.continuous(**settings.continuous) if settings.continuous?
+        Profiler.flight_recorder(**settings.flight) if settings.flight?
         nil
       end
 

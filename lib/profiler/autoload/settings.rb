@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../file_name"
+require_relative "../signal_name"
 
 module Profiler
   module Autoload
@@ -31,6 +32,8 @@ module Profiler
       CONTINUOUS = "PROFILER_CONTINUOUS" # as QUIET: a profile for each period, in a directory, which OUT names
       PERIOD = "PROFILER_PERIOD"       # seconds
       KEEP = "PROFILER_KEEP"           # files in the directory
+      FLIGHT = "PROFILER_FLIGHT"       # as QUIET, or a directory: the last minutes, written at a signal, a crash, SIGTERM
+      MINUTES = "PROFILER_MINUTES"
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
       # The last three are internal. See {Claim}.
       LEDGER = "PROFILER_LEDGER"
@@ -38,10 +41,7 @@ module Profiler
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, CONTINUOUS, PERIOD, KEEP, QUIET, LEDGER, OWNER, EXECS].freeze
-
-      # Signals that cannot be trapped, that Ruby reserves, or that the profiler uses.
-      RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
+               START_PAUSED, CONTINUOUS, PERIOD, KEEP, FLIGHT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Seconds that PROFILER_DURATION can have: 31 years.
       LONGEST = 1_000_000_000
@@ -104,12 +104,7 @@ module Profiler
       # @raise [ArgumentError]
       def signal
         text = value(SIGNAL)
-        return unless text
-
-        name = text.upcase.sub(/\ASIG/, "")
-        return name if Signal.list.key?(name) && !RESERVED.include?(name)
-
-        raise ArgumentError, "signal: #{text.inspect} is not a signal that can be used (allowed: USR1, USR2, HUP and the like)"
+        text && SignalName.of(text)
       end
 
       # Keywords for {Session.start}.
@@ -133,12 +128,24 @@ module Profiler
       # @return [Hash]
       # @raise [ArgumentError] for what a continuous session cannot do
       def continuous
-        wrong = [DURATION, SIGNAL, START_PAUSED].find { |name| flag?(name) }
-        wrong = "profiler record" if value(LEDGER)
-        raise ArgumentError, "#{wrong} cannot be used with #{CONTINUOUS}" if wrong
+        demand_no_recording(CONTINUOUS, *(SIGNAL unless flight?))
+        own = { out: value(OUT) || DIRECTORY, format: format, period: float(PERIOD), keep: number(value(KEEP)) }
+        own.reject { |_name, it| it.nil? }.merge(session)
+      end
 
-        period = value(PERIOD) && (Float(value(PERIOD), exception: false) || value(PERIOD))
-        own = { out: value(OUT) || DIRECTORY, format: format, period: period, keep: number(value(KEEP)) }
+      # Whether the process keeps its last minutes: see {Profiler.flight_recorder}.
+      def flight?
+        flag?(FLIGHT)
+      end
+
+      # Keywords for {Profiler.flight_recorder}.
+      #
+      # @return [Hash]
+      # @raise [ArgumentError] for what a flight recorder cannot do
+      def flight
+        demand_no_recording(FLIGHT)
+        out = value(FLIGHT) unless %w[1 true].include?(value(FLIGHT))
+        own = { out: out, format: format, minutes: float(MINUTES), keep: number(value(KEEP)), signal: signal }
         own.reject { |_name, it| it.nil? }.merge(session)
       end
 
@@ -160,6 +167,18 @@ module Profiler
       def value(name)
         it = @env[name]
         it unless it.nil? || it.empty?
+      end
+
+      # Refuses what needs a recording, which an always-on session has not.
+      def demand_no_recording(variable, *more)
+        wrong = [DURATION, START_PAUSED, *more].find { |name| flag?(name) }
+        wrong = "profiler record" if value(LEDGER)
+        raise ArgumentError, "#{wrong} cannot be used with #{variable}" if wrong
+      end
+
+      # As {number}, for numbers with a point.
+      def float(name)
+        value(name) && (Float(value(name), exception: false) || value(name))
       end
 
       # Converts integers. Other text stays, so that the session's error names it.

@@ -9,7 +9,7 @@ module Profiler
       module Fork
         def self.call(original, receiver)
           pid = original.bind_call(receiver)
-          Continuous.continue_in_child if pid.equal?(0) && !Platform.ractor_reason
+          Running.continue_in_child if pid.equal?(0) && !Platform.ractor_reason
           pid
         end
       end
@@ -17,15 +17,15 @@ module Profiler
       # Delivers what there is before the process becomes a daemon, which Ruby forks by another way, and continues there.
       module Daemon
         def self.call(original, receiver, ...)
-          Continuous.flush
-          original.bind_call(receiver, ...).tap { Continuous.continue_in_child }
+          Running.flush
+          original.bind_call(receiver, ...).tap { Running.continue_in_child }
         end
       end
 
       # Delivers what there is before another program replaces this one. If that fails, the session goes on.
       module Exec
         def self.call(original, receiver, ...)
-          Continuous.flush unless Platform.ractor_reason
+          Running.flush unless Platform.ractor_reason
           original.bind_call(receiver, ...)
         end
       end
@@ -33,7 +33,7 @@ module Profiler
       # Delivers the last profile before the process ends at once.
       module ExitNow
         def self.call(original, receiver, ...)
-          Continuous.finish unless Platform.ractor_reason
+          Running.finish unless Platform.ractor_reason
           original.bind_call(receiver, ...)
         end
       end
@@ -41,7 +41,7 @@ module Profiler
       # Delivers the last profile in a child of IO.popen("-") with a block, which ends by none of these.
       module Popen
         def self.call(original, receiver, *arguments, **options, &block)
-          Interop.popen(original, receiver, arguments, options, block) { Continuous.finish }
+          Interop.popen(original, receiver, arguments, options, block) { Running.finish }
         end
       end
 
@@ -52,7 +52,7 @@ module Profiler
           Interop.redefine(Kernel.singleton_class, exec: Exec, exit!: ExitNow)
           Interop.redefine(Process.singleton_class, _fork: Fork, daemon: Daemon, exec: Exec, exit!: ExitNow)
           Interop.redefine(IO.singleton_class, popen: Popen)
-          @at_exit ||= at_exit { Continuous.finish } || true
+          @at_exit ||= at_exit { Running.finish } || true
         end
       end
     end

@@ -7,7 +7,6 @@ use magnus::{
 };
 use profiler_core::analysis::gc;
 use profiler_core::analysis::group_by::group_by;
-use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::ids::Id;
@@ -24,6 +23,7 @@ use crate::vm::without_gvl::check_interrupts;
 
 mod diff;
 mod files;
+mod merge;
 mod options;
 mod query;
 mod samples;
@@ -51,12 +51,6 @@ impl Profile {
         // SAFETY: the caller has the GVL, and so has the GC, which drops it.
         let memory = unsafe { External::new(profile.bytes()) };
         Self { core: Arc::new(profile), memory }
-    }
-
-    /// `Profile._merge(profiles)`: their sum.
-    fn merge(ruby: &Ruby, profiles: RArray) -> Result<Self, Error> {
-        let profiles = work::all(profiles)?;
-        work::on(ruby, profiles, merge).map(Self::new)
     }
 
     /// `profile._gc(place)`: the profile with its garbage collection there.
@@ -260,6 +254,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     let own = class.singleton_class()?;
     native.define_singleton_method("parse", function!(Profile::parse, 1))?;
     own.define_private_method("_merge", function!(Profile::merge, 1))?;
+    native.define_singleton_method("in_turn", function!(Profile::in_turn, 2))?;
     native.define_singleton_method("diff", function!(Profile::diff, 3))?;
     native.define_singleton_method("diff_svg", function!(Profile::diff_svg, 3))?;
     native.define_singleton_method("packs", function!(query::packs, 2))?;

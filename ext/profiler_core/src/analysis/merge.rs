@@ -38,6 +38,26 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
     }
 }
 
+/// The profile of a span of time from those of its parts, in turn, which are all of one session. Unlike a merge it has a single
+/// origin, and the live objects are those at its end.
+#[must_use]
+pub fn in_turn(mut parts: Vec<Profile>) -> Profile {
+    let Some(last) = parts.pop() else { return Profile::default() };
+    if parts.is_empty() {
+        return last;
+    }
+    for part in &mut parts {
+        part.samples.iter_mut().for_each(|it| {
+            it.weights.set(SampleType::InuseObjects, 0);
+            it.weights.set(SampleType::InuseSpace, 0);
+        });
+    }
+    parts.push(last);
+    let mut whole = merge(&parts.iter().collect::<Vec<_>>());
+    whole.meta.merged = None;
+    whole
+}
+
 fn plus(one: &Stats, other: &Stats) -> Stats {
     Stats {
         counts: one.counts.plus(&other.counts),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use magnus::{Error, Ruby};
-use profiler_core::analysis::merge::merge;
-use profiler_core::profile::{Profile as CoreProfile, SampleType};
+use profiler_core::analysis::merge::in_turn;
+use profiler_core::profile::Profile as CoreProfile;
 
 use super::result::Stopped;
 use crate::sampler::fork;
@@ -80,23 +80,4 @@ impl Results {
             }
         }
     }
-}
-
-/// The profile of a span of time from those of its parts. Unlike a merge it has a single origin, and the live objects are those at
-/// its end.
-fn in_turn(mut parts: Vec<CoreProfile>) -> CoreProfile {
-    let Some(last) = parts.pop() else { return CoreProfile::default() };
-    if parts.is_empty() {
-        return last;
-    }
-    for part in &mut parts {
-        part.samples.iter_mut().for_each(|it| {
-            it.weights.set(SampleType::InuseObjects, 0);
-            it.weights.set(SampleType::InuseSpace, 0);
-        });
-    }
-    parts.push(last);
-    let mut whole = merge(&parts.iter().collect::<Vec<_>>());
-    whole.meta.merged = None;
-    whole
 }

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+# Sessions for the life of the process.
+module Profiler
+  class << self
+    # Profiles the process for the rest of its life, in one profile for each period: each has all that happened since the one
+    # before. A forked child continues by itself. The last profile is delivered at the end of the process, also by +exit!+ and
+    # +exec+, which wait for it at most 5 seconds.
+    #
+    #   Profiler.continuous(out: "tmp/profiles", period: 60)
+    #
+    # @param out [String, nil] a directory for the profiles; it is created with mode 0700
+    # @param format [Symbol, String] the extension of its files
+    # @param keep [Integer] newest files that stay there
+    # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100
+    # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
+    # @return [Continuous]
+    # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
+    # @raise [SystemCallError] if +out+ cannot be created
+    # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
+    def continuous(out: nil, format: "pb.gz", keep: 1_000, period: 60, **options, &block)
+      ensure_supported
+      Continuous.start(Continuous.sink(out, format, keep, block), period, options)
+    end
+
+    # Keeps the last minutes of the process in memory, and writes them when something happens: {Flight#save}, a signal, a crash, a
+    # slow request, much garbage collection. It can run beside {continuous}. A forked child continues by itself.
+    #
+    #   Profiler.flight_recorder(out: "tmp/flights", signal: "USR2", slower_than: 2)
+    #
+    # @param out [String] a directory for the files; it is created with mode 0700
+    # @param format [Symbol, String] the extension of its files
+    # @param keep [Integer] newest files that stay there
+    # @param minutes [Numeric] 0.1 to 1,440
+    # @param memory [Integer] bytes, 1 MiB to 1 GiB; the oldest minutes are dropped beyond
+    # @param at [Array<Symbol>] ends of the process that write a file: +:crash+ (an exception), +:term+ (SIGTERM)
+    # @param signal [String, Symbol, nil] a signal that writes a file, as +USR2+
+    # @param slower_than [Numeric, nil] seconds; a request in {Middleware} that takes longer writes a file
+    # @param gc [Numeric, nil] writes a file if garbage collection takes more than this share of the busy time, 0.01 to 1
+    # @param gvl [Numeric, nil] the same for waiting for the GVL, from Ruby 3.3 on
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, +frequency+ 100 and +timeline+ true
+    # @return [Flight]
+    # @raise [ArgumentError] for a value that is not allowed
+    # @raise [SystemCallError] if +out+ cannot be created
+    # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
+    def flight_recorder(out: "flights", format: "pb.gz", keep: 100, minutes: 5, memory: 16 << 20, at: %i[crash term], signal: nil, slower_than: nil,
+                        gc: nil, gvl: nil, **options)
+      ensure_supported
+      triggers = Flight::Triggers.new(at: at, signal: signal, slower_than: slower_than, gc: gc, gvl: gvl)
+      directory = Recording::Directory.new(out, format: format, keep: keep)
+      Flight.start(directory, minutes, memory, triggers, options)
+    end
+
+    # The flight recorder of this process.
+    #
+    # @return [Flight]
+    # @raise [NotRunning] if none is running
+    def flight
+      (Flight.current if defined?(Session)) or raise NotRunning, "no flight recorder is running in this process"
+    end
+  end
+end

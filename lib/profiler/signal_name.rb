@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+module Profiler
+  # The names of signals that an app's owner can give to the profiler. Ruby 2 can read this file.
+  module SignalName
+    # Signals that cannot be trapped, that Ruby reserves, or that the profiler uses.
+    RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze
+
+    # @param text [String] such as +USR2+ or +SIGUSR2+
+    # @return [String] without SIG
+    # @raise [ArgumentError]
+    def self.of(text)
+      name = text.upcase.sub(/\ASIG/, "")
+      return name if Signal.list.key?(name) && !RESERVED.include?(name)
+
+      raise ArgumentError, "signal: #{text.inspect} is not a signal that can be used (allowed: USR1, USR2, HUP and the like)"
+    end
+  end
+end

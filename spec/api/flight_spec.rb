@@ -1,0 +1,176 @@
+# frozen_string_literal: true
+
+RSpec.describe "Profiler.flight_recorder" do
+  include_context "with a program"
+  include_context "with a box"
+
+  let(:directory) { in_box("flights") }
+  let(:prelude) { <<~RUBY }
+    OUT = #{directory.inspect}
+    def record(**options) = Profiler.flight_recorder(out: OUT, minutes: 0.1, **options)
+    def files = Dir.exist?(OUT) ? Dir.children(OUT).sort : []
+    def wait_for_files(number)
+      till = now + 5_000_000_000
+      sleep 0.01 until files.grep(/gz\\z/).size >= number || now > till
+      files.map { |name| Profiler::Profile.load(File.join(OUT, name)).meta[:metadata]["saved"] }
+    end
+    # CPU time in a method, in milliseconds. Before Ruby 3.3 a GC does not stand under its cause.
+    def cpu_in(profile, method) = samples_in(profile, /\#{method}|\\(garbage collection\\)/).sum(&:cpu) / 1_000_000
+  RUBY
+
+  # The reasons in the files of the directory.
+  def reasons = run_json("print_json(wait_for_files(0))")
+
+  it "saves the last minutes with their time, and goes on" do
+    result = run_json(<<~'RUBY')
+      flight = record(frequency: 1_000)
+      5.times { burn(60); sleep 0.05 }
+      profile = Profiler.flight.profile
+      file = flight.save
+      burn(60)
+      svg = flight.save(File.join(OUT, "chosen.svg"))
+      later = flight.profile
+      stopped = flight.stop
+      print_json(burnt: [profile, later].map { |it| cpu_in(it, "Object#burn") }, events: profile.timeline.size, length: profile.stats[:duration_ns] / 1_000_000,
+                 waited: samples_in(profile, "Kernel#sleep").select { |it| it.state == :waiting }.sum(&:wall) / 1_000_000,
+                 meta: Profiler::Profile.load(file).meta.slice(:pid, :metadata), pid: $$, svg: File.read(svg, 4), saved: flight.saved,
+                 stopped: stopped, over: [flight.running?, error { Profiler.flight }, Profiler.running?])
+    RUBY
+    expect(result[:burnt].first).to be_between(290, 310)
+    expect(result[:burnt].last - result[:burnt].first).to be_between(50, 70)
+    expect(result).to include(saved: 0, stopped: true, svg: "<?xm", length: be > 500)
+    expect(result[:events]).to be > 50
+    expect(result[:waited]).to be > 240
+    expect(result[:meta]).to eq(pid: result[:pid], metadata: { saved: "requested" })
+    expect(result[:over]).to eq([false, "Profiler::NotRunning: no flight recorder is running in this process", false])
+  end
+
+  it "keeps no more than its minutes and its memory" do
+    result = run_json(<<~'RUBY')
+      require "profiler/flight"
+      limits = Profiler::Flight::Limits.new(0.1, 1 << 20)
+      parts = Profiler::Flight::Parts.new(limits)
+      20.times { parts.add("x" * 100_000) }
+      large = parts.to_a.sum(&:bytesize)
+      parts.add("y" * 2_000_000)
+      alone = parts.to_a.map { |it| it[0] }
+      flight = record
+      40.times { burn(10); sleep 0.19 }
+      print_json(large: large, alone: alone, seconds: flight.profile.stats[:duration_ns] / 1e9)
+    RUBY
+    expect(result[:large]).to be_between(900_000, 1 << 20)
+    expect(result[:alone]).to eq(["y"])
+    expect(result[:seconds]).to be_between(5, 7)
+  end
+
+  it "writes a file at a signal, and calls the app's own trap" do
+    result = run_json(<<~'RUBY')
+      trap("USR2") { $app = true }
+      flight = record(signal: "SIGUSR2")
+      burn(100)
+      Process.kill("USR2", $$)
+      saved = wait_for_files(1)
+      flight.stop
+      $app, app = nil, $app
+      Process.kill("USR2", $$)
+      burn(20)
+      print_json([saved, app, $app, flight.saved, files.size])
+    RUBY
+    expect(result).to eq([["SIGUSR2"], true, true, 1, 1])
+  end
+
+  { "raise 'mine'" => ["crash: RuntimeError"], "exit(3)" => nil, "Process.kill(:TERM, $$); sleep" => ["SIGTERM"], "exit!" => nil, "abort" => nil,
+    "Process.kill(:INT, $$); sleep" => nil, "Profiler.flight.stop; raise 'mine'" => nil }.each do |ending, reasons|
+    it "writes #{reasons ? "a file" : "no file"} where the process ends by #{ending}" do
+      run("Process.wait(fork { $stderr.reopen(File::NULL); record; burn(50); #{ending} })")
+      expect(self.reasons).to eq(reasons || [])
+    end
+  end
+
+  it "writes a file where a forked child crashes, of that child alone" do
+    run(<<~'RUBY')
+      record
+      burn(200)
+      def in_child = burn(100)
+      pid = fork { $stderr.reopen(File::NULL); in_child; raise "mine" }
+      Process.wait(pid)
+      profile = Profiler::Profile.load(File.join(OUT, *files))
+      raise profile.meta.inspect unless profile.meta[:pid] == pid
+      own, all = %w[Object#in_child Object#burn].map { |name| cpu_in(profile, name) }
+      raise [own, all].inspect unless own.between?(80, 110) && all.between?(80, 110)
+    RUBY
+  end
+
+  it "writes a file after a slow request, at most one for the same minutes" do
+    saved, responses, written = run_json(<<~'RUBY')
+      app = Profiler::Middleware.new(->(env) { sleep env["nap"]; [200, {}, ["done"]] })
+      call = ->(nap) { app.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "", "nap" => nap).first }
+      flight = record(slower_than: 0.2)
+      responses = [call.(0.01)]
+      none = wait_for_files(0)
+      responses << call.(0.3) << call.(0.25)
+      saved = none + wait_for_files(1)
+      flight.stop
+      responses << call.(0.21)
+      sleep 0.1
+      print_json([saved, responses, flight.saved])
+    RUBY
+    expect(saved).to match([/\Aa request took 0\.[23]\d s\z/])
+    expect([responses, written]).to eq([[200] * 4, 1])
+  end
+
+  it "writes a file where garbage collection takes too much" do
+    result = run_json(<<~'RUBY')
+      flight = record(gc: 0.3)
+      burn(500)
+      none = files
+      till = now + 3_000_000_000
+      GC.start while files.empty? && now < till
+      print_json([none, wait_for_files(1)])
+    RUBY
+    expect(result).to match([[], [/\Agc: [01]\.\d\d of busy time, above 0\.3\z/]])
+  end
+
+  it "runs beside a continuous session" do
+    result = run_json(<<~'RUBY')
+      parts = []
+      continuous = Profiler.continuous(period: 0.1) { |profile| parts << profile }
+      flight = record
+      burn(200)
+      twice = error { record }
+      print_json([cpu_in(flight.profile, "Object#burn"), flight.stop, continuous.stop, parts.sum { |it| cpu_in(it, "Object#burn") }, twice])
+    RUBY
+    expect(result).to match([be_between(180, 210), true, true, be_between(180, 210), "Profiler::AlreadyRunning: a flight recorder is running in this process: stop it first"])
+  end
+
+  it "refuses what it cannot do, and starts nothing" do
+    run(<<~'RUBY')
+      File.write(file = "#{OUT}.file", "")
+      {
+        { minutes: 0 } => "ArgumentError: minutes: 0 is not a number from 0.1 to 1440",
+        { memory: 1.5 } => "ArgumentError: memory: 1.5 is not an Integer from 1048576 to 1073741824 bytes",
+        { at: [:never] } => "ArgumentError: at: :never is not an end (allowed: :crash, :term)",
+        { signal: "PROF" } => 'ArgumentError: signal: "PROF" is not a signal that can be used (allowed: USR1, USR2, HUP and the like)',
+        { slower_than: "1" } => 'ArgumentError: slower_than: "1" is not a number above 0',
+        { gc: 2 } => "ArgumentError: gc: 2 is not a share from 0.01 to 1",
+        { gvl: 0.5, mode: :cpu } => "ArgumentError: gvl: 0.5 needs mode: :wall",
+        { out: file } => "ArgumentError: out: #{file} is no directory",
+        { mode: :never } => "ArgumentError: mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+        { period: 3 } => /\AArgumentError: unknown keyword: :period /
+      }.each do |options, expected|
+        got = error { Profiler.flight_recorder(out: OUT, minutes: 1, **options) }
+        raise "#{options}: #{got}" unless expected === got
+      end
+      raise if Profiler.running? || Thread.list.size > 1 || error { Profiler.flight } == "none"
+    RUBY
+  end
+
+  it "starts with PROFILER_FLIGHT, without a change to the program" do
+    result = ruby_child("-rprofiler/autoload", "-e", "400_000.times { |it| it.to_s }; Process.kill(:USR1, $$); sleep 0.5; raise 'mine'",
+                        env: { "PROFILER_FLIGHT" => directory, "PROFILER_SIGNAL" => "USR1", "PROFILER_MINUTES" => "0.2" })
+    expect(result.err).to include("mine (RuntimeError)")
+    expect(reasons).to eq(["SIGUSR1", "crash: RuntimeError"])
+    expect(ruby_child("-rprofiler/autoload", "-e", "1", env: { "PROFILER_FLIGHT" => "1", "PROFILER_DURATION" => "3" }).err)
+      .to eq("[profiler] this process is not profiled: PROFILER_DURATION cannot be used with PROFILER_FLIGHT\n")
+  end
+end
