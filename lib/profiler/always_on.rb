@@ -13,7 +13,7 @@ module Profiler
     # @param format [Symbol, String] the extension of its files
     # @param keep [Integer] newest files that stay there
     # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
-    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100, with +max_overhead+ 0.01
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
     # @return [Continuous]
     # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
@@ -39,7 +39,8 @@ module Profiler
     # @param slower_than [Numeric, nil] seconds; a request in {Middleware} that takes longer writes a file
     # @param gc [Numeric, nil] writes a file if garbage collection takes more than this share of the busy time, 0.01 to 1
     # @param gvl [Numeric, nil] the same for waiting for the GVL, from Ruby 3.3 on
-    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, +frequency+ 100 and +timeline+ true
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, +frequency+ 100 with +max_overhead+ 0.01, and
+    #   +timeline+ true
     # @return [Flight]
     # @raise [ArgumentError] for a value that is not allowed
     # @raise [SystemCallError] if +out+ cannot be created

@@ -14,6 +14,7 @@ module Profiler
     # Options of the session, where they are not given.
     MODES = %i[cpu wall].freeze
     FREQUENCY = 100
+    MAX_OVERHEAD = 0.01
 
     # Periods that are allowed, seconds.
     PERIODS = (0.1..86_400).freeze
@@ -69,8 +70,12 @@ module Profiler
 
       def defaults(options)
         modes = Array(options[:mode] || MODES)
-        timed = (modes & MODES).any? && !options.key?(:interval)
-        timed ? { mode: MODES, frequency: FREQUENCY } : { mode: MODES }
+        default = { mode: MODES }
+        return default if (modes & MODES).empty? || options.key?(:interval)
+
+        default[:frequency] = FREQUENCY
+        default[:max_overhead] = MAX_OVERHEAD if (modes - MODES).empty? && !options.key?(:frequency)
+        default
       end
     end
 

@@ -16,6 +16,7 @@ module Profiler
       MODE = "PROFILER_MODE"           # a mode, or several with commas between
       INTERVAL = "PROFILER_INTERVAL"   # microseconds
       FREQUENCY = "PROFILER_FREQUENCY" # samples a second
+      MAX_OVERHEAD = "PROFILER_MAX_OVERHEAD" # share of the CPU time
       EVERY = "PROFILER_EVERY"         # objects, of which one is looked at
       EVERY_BYTES = "PROFILER_EVERY_BYTES" # of them, of which one object is looked at
       OUT = "PROFILER_OUT"             # files, one a line
@@ -40,7 +41,7 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
+      NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
                START_PAUSED, CONTINUOUS, PERIOD, KEEP, FLIGHT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Seconds that PROFILER_DURATION can have: 31 years.
@@ -112,7 +113,7 @@ module Profiler
       # @return [Hash]
       def session
         {
-          mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), every: number(value(EVERY)),
+          mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), max_overhead: float(MAX_OVERHEAD), every: number(value(EVERY)),
           every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
           trim_path: trim_path, timeline: flag?(TIMELINE) || nil, fibers: flag?(FIBERS) || nil
         }.reject { |_name, it| it.nil? }

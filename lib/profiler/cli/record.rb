@@ -30,6 +30,7 @@ module Profiler
         "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, allocations, heap; several with commas between"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval"],
+        "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "share of the CPU time that profiling may take, as 0.01"],
         "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
         "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object of every N bytes, in place of --every"],
         "--format FORMAT" => [Settings::FORMAT, "of the files, in place of their extensions"],
@@ -40,7 +41,7 @@ module Profiler
       }.freeze
 
       # Names of keywords in errors of {Session.check}: "interval:" becomes "--interval".
-      KEYWORD = /(?<![\w-])(mode|interval|frequency|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
+      KEYWORD = /(?<![\w-])(mode|interval|frequency|max_overhead|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
 
       def initialize

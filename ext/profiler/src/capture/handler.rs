@@ -58,6 +58,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);
     }
+    state.count_tick();
     let begun_ns = clock::monotonic_ns();
     if info.code == FROM_TIMER && info.overrun > 0 {
         add(&hub.counters.overrun, info.overrun as u64);

@@ -15,6 +15,7 @@ use crate::engine::perf;
 use crate::errors::{argument_error, wrong_value};
 use crate::options::integer::integer;
 use crate::options::keywords::{either, flag, Keywords};
+use crate::options::share::share;
 use crate::options::{mode, trim_path, wall};
 use crate::sys::clock;
 use crate::vm;
@@ -25,6 +26,7 @@ use profiler_core::session::engine::Engine;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
+const MAX_OVERHEAD: RangeInclusive<f64> = 0.0001..=0.5;
 const DEPTH: RangeInclusive<i64> = 128..=10_000;
 const DEFAULT_INTERVAL_US: i64 = 1_000;
 const DEFAULT_DEPTH: i64 = 2_048;
@@ -56,6 +58,8 @@ pub(crate) struct Config {
     pub(crate) measures: Measures,
     /// The interval of its ticks, ns; 0 for a session of objects alone.
     pub(crate) interval_ns: u64,
+    /// The largest share of the process's CPU time that sessions may take; any if nothing.
+    pub(crate) max_overhead: Option<f64>,
     /// The sampling window of objects; 0 objects for a session of time alone.
     pub(crate) every: Window,
     pub(crate) depth: usize,
@@ -108,6 +112,7 @@ impl Config {
         Ok(Self {
             measures,
             interval_ns,
+            max_overhead: max_overhead(ruby, measures, keywords.max_overhead)?,
             every,
             depth: integer(ruby, "depth", keywords.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, keywords.threads)?,
@@ -133,6 +138,19 @@ fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -
         (_, Some(hz)) => 1_000_000_000 / hz as u64,
         (us, None) => us.unwrap_or(DEFAULT_INTERVAL_US) as u64 * 1_000,
     })
+}
+
+fn max_overhead(ruby: &Ruby, measures: Measures, value: Option<Value>) -> Result<Option<f64>, Error> {
+    let share = share(ruby, "max_overhead", value, &MAX_OVERHEAD)?;
+    match share {
+        Some(share) if measures.objects() => {
+            let message = format!(
+                "max_overhead: {share} cannot be kept where objects are sampled (allowed: mode: :cpu, :wall)"
+            );
+            Err(argument_error(ruby, message))
+        }
+        share => Ok(share),
+    }
 }
 
 fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {

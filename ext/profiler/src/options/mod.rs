@@ -5,6 +5,7 @@ mod integer;
 mod keywords;
 pub(crate) mod mode;
 mod prepared;
+mod share;
 mod trim_path;
 pub(crate) mod wall;
 

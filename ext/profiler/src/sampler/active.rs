@@ -5,6 +5,7 @@ use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
+use profiler_core::session::governor::Governor;
 use profiler_core::session::plan::Demand;
 use profiler_core::session::spec::Measures;
 
@@ -26,6 +27,10 @@ pub(crate) struct Active {
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
+    /// The largest share of the process's CPU time that sessions may take, if it has one.
+    pub(super) max_overhead: Option<f64>,
+    /// The longest interval at which it has ticked, ns.
+    pub(super) widest_ns: u64,
     pub(super) every: Window,
     /// The reason why it samples no objects any more, if there is one.
     pub(super) no_objects: Option<&'static str>,
@@ -43,10 +48,10 @@ pub(crate) struct Active {
 
 impl Active {
     /// The timers that the session needs while it is not paused.
-    pub(super) fn demand(&self) -> Demand<'_> {
-        let Self { interval_ns, measures, threads, .. } = self;
+    pub(super) fn demand(&self, governor: Option<&Governor>) -> Demand<'_> {
+        let Self { measures, threads, .. } = self;
         Demand {
-            interval_ns: *interval_ns,
+            interval_ns: self.ticks_each_ns(governor),
             cpu: measures.cpu,
             wall: measures.wall,
             threads: threads.as_deref(),

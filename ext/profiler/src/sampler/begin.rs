@@ -233,6 +233,8 @@ impl Sampler {
             measures,
             timeline: config.timeline,
             interval_ns: config.interval_ns,
+            max_overhead: config.max_overhead,
+            widest_ns: config.interval_ns,
             every: config.every,
             no_objects: None,
             untracked: 0,

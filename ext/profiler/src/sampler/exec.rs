@@ -86,7 +86,7 @@ pub(crate) fn rearm_after_exec() {
     if !vm::process::on_main_ractor() {
         return;
     }
-    let sampler = enter();
+    let mut sampler = enter();
     let me = vm::state::current_thread();
     let others = {
         let mut in_exec = in_exec();

@@ -9,6 +9,7 @@ mod begin;
 mod child;
 mod exec;
 pub(crate) mod fork;
+mod governor;
 mod install;
 mod mark;
 mod readings;

@@ -12,7 +12,7 @@ use crate::labels;
 use crate::sampler::active::Active;
 use crate::sampler::readings::COLLECTOR_NS;
 use crate::sampler::state::{lock, Sampler};
-use crate::sampler::{thread_hooks, timers};
+use crate::sampler::{governor, thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
@@ -36,6 +36,7 @@ impl Sampler {
             let housekeeping = || {
                 let next_pause = timers::upgrade_timers();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
+                governor::govern();
                 if sigprof::owner() != sigprof::Owner::Us {
                     give_up("SIGPROF was given another handler");
                 }
@@ -85,15 +86,18 @@ impl Sampler {
     }
 
     /// The timers that the sessions need now.
-    fn plan(&self) -> Plan<'_> {
-        Plan::new(self.sessions.iter().filter(|it| !it.paused).map(Active::demand), self.engine, HOOKS)
+    pub(super) fn plan(&self) -> Plan<'_> {
+        let governor = self.governor.as_ref();
+        let demands = self.sessions.iter().filter(|it| !it.paused).map(|it| it.demand(governor));
+        Plan::new(demands, self.engine, HOOKS)
     }
 
     /// Sets the timers that the sessions need now.
     ///
     /// # Errors
     /// As for [`timers::apply`].
-    pub(super) fn apply_timers(&self) -> Result<(), i32> {
+    pub(super) fn apply_timers(&mut self) -> Result<(), i32> {
+        self.regovern();
         timers::apply(&self.plan())
     }
 
@@ -101,6 +105,7 @@ impl Sampler {
     pub(super) fn reconcile(&mut self) {
         self.apply_object_demand();
         if self.sessions.is_empty() && self.starting == 0 {
+            self.regovern();
             stop_ticks();
             thread_hooks::hooks_off();
             wait::unhook();

@@ -56,8 +56,9 @@ pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<Session
 fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
-    let engine = sampler.engine;
+    let (engine, governor) = (sampler.engine, sampler.governor);
     let active = sampler.find(session)?;
+    let ticks_each_ns = active.ticks_each_ns(governor.as_ref());
     active.record_open_waits(hub, named);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
@@ -71,6 +72,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
         active.start = active.start.next(&result.end);
         active.markers.clear();
         active.markers_refused = 0;
+        active.widest_ns = ticks_each_ns;
     }
     Some(result)
 }
@@ -109,6 +111,7 @@ impl Active {
             given_up: self.given_up,
             no_objects: self.no_objects,
             untracked: self.untracked,
+            widest_ns: self.widest_ns,
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
         }

@@ -16,6 +16,8 @@ pub(crate) struct SessionResult {
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
     pub(crate) untracked: u64,
+    /// The longest interval at which it has ticked, ns.
+    pub(crate) widest_ns: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
 }

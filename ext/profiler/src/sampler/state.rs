@@ -7,6 +7,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
 use profiler_core::session::engine::Engine;
+use profiler_core::session::governor::Governor;
 
 /// The state of the sampler, which its lock guards.
 #[derive(Debug)]
@@ -17,10 +18,20 @@ pub(crate) struct Sampler {
     pub(super) starting: usize,
     /// The engine of all sessions.
     pub(crate) engine: Engine,
+    /// Widens the intervals of sessions that have a largest overhead, if there are any.
+    pub(super) governor: Option<Governor>,
+    /// The share and the interval that it was created for.
+    pub(super) governor_of: Option<(f64, u64)>,
 }
 
-static SAMPLER: Mutex<Sampler> =
-    Mutex::new(Sampler { collector: None, sessions: Vec::new(), starting: 0, engine: Engine::ThreadTimer });
+static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
+    collector: None,
+    sessions: Vec::new(),
+    starting: 0,
+    engine: Engine::ThreadTimer,
+    governor: None,
+    governor_of: None,
+});
 
 impl Sampler {
     pub(super) fn find(&mut self, id: SessionId) -> Option<&mut Active> {

@@ -77,6 +77,32 @@ fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
     armed
 }
 
+/// Gives every thread that ticks the intervals that the plan has for it now. Nothing else has changed since [`apply`]. For the
+/// collector, without the GVL.
+pub(super) fn rearm(plan: &Plan<'_>) {
+    keep_for_new_threads(plan.of_new_threads());
+    for state in threads::live() {
+        let ThreadPlan { interval_ns, wall_interval_ns, .. } = plan.of_thread(state.id());
+        if interval_ns == 0 || state.interval_ns.swap(interval_ns, Ordering::Relaxed) == interval_ns {
+            continue;
+        }
+        if wall_interval_ns > 0 {
+            state.set_wall_interval(wall_interval_ns);
+        }
+        if has_timer(state) {
+            state.upgrade(|| {
+                // A thread that gets no timer keeps the one that it has.
+                let _ = arm(state, interval_ns);
+                true
+            });
+        }
+    }
+    let _ = ticker::arm(plan.ticker_interval_ns());
+    if plan.is_process_wide() {
+        let _ = arm_process(plan.process_interval_ns());
+    }
+}
+
 /// Measures the wall clocks of the threads that a session of wall clock time profiles, and of no others.
 fn measure_walls(plan: &Plan<'_>) {
     let measured = plan.measures_walls();

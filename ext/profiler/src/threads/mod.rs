@@ -37,7 +37,7 @@ pub(crate) use current::{
 };
 #[cfg(feature = "testing")]
 pub(crate) use slab::in_use;
-pub(crate) use slab::{at, handler_ns, live};
+pub(crate) use slab::{at, handler_ns, live, ticks};
 pub(crate) use state::{cpu_ns, ThreadState};
 pub(crate) use walls::repoll_all;
 

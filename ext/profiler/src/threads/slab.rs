@@ -100,6 +100,12 @@ pub(crate) fn handler_ns() -> u64 {
     in_use_ns.wrapping_add(RETIRED_HANDLER_NS.load(Relaxed))
 }
 
+/// The ticks that were delivered since the process began, all threads.
+pub(crate) fn ticks() -> u64 {
+    let ever = SLAB.iter().take(USED_WORDS.load(Acquire) * BITS);
+    ever.map(|state| state.ticks.load(Relaxed)).fold(0, u64::wrapping_add)
+}
+
 /// All live threads. Visits states in use alone, however many there once were.
 ///
 /// # Signal safety

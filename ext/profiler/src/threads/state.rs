@@ -92,6 +92,8 @@ pub(crate) struct ThreadState {
     pub(super) handler_ns: AtomicU64,
     /// The part of that which was counted when its former lives ended, ns.
     pub(super) retired_handler_ns: AtomicU64,
+    /// The ticks that its threads got, in all of its lives.
+    pub(super) ticks: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
     pub(crate) recorded_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
@@ -138,6 +140,7 @@ impl ThreadState {
             scope: AtomicU32::new(0),
             handler_ns: AtomicU64::new(0),
             retired_handler_ns: AtomicU64::new(0),
+            ticks: AtomicU64::new(0),
             recorded_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
             sightings: AtomicU32::new(0),
@@ -219,6 +222,12 @@ impl ThreadState {
         }
         self.add_handler_ns(took_ns);
         took_ns
+    }
+
+    /// Counts a tick. As for [`ThreadState::add_handler_span`].
+    #[inline]
+    pub(crate) fn count_tick(&self) {
+        self.ticks.store(self.ticks.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     /// Adds to the time spent in handlers and hooks. As for [`ThreadState::add_handler_span`].

@@ -30,6 +30,15 @@ impl ThreadState {
         }
     }
 
+    /// Changes the interval of its wall clocks. Thresholds that were drawn already stay. Without the GVL.
+    pub(crate) fn set_wall_interval(&self, interval_ns: u64) {
+        if HOOKS {
+            self.walls.set_interval(interval_ns);
+        } else {
+            self.sampled.set_interval(interval_ns);
+        }
+    }
+
     /// Stops its wall clocks.
     pub(crate) fn walls_off(&self) {
         let now_ns = clock::monotonic_ns();

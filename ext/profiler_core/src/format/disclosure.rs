@@ -1,6 +1,6 @@
 //! The quality of the data in sentences: how far the numbers can be trusted. All outputs have the same.
 
-use crate::profile::{Profile, SampleType};
+use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
 
@@ -24,6 +24,9 @@ pub(super) fn interval(profile: &Profile) -> Option<String> {
 fn why_coarse(profile: &Profile) -> &'static str {
     if dropped(profile) > profile.stats.counts.captured / 2 {
         return "many ticks were dropped, and the next sample carries their time";
+    }
+    if profile.meta.notes.iter().any(|it| matches!(it, Note::IntervalWidened { .. })) {
+        return "longer intervals keep max_overhead";
     }
     match &*profile.meta.engine {
         "thread_timer" | "setitimer" => "this kernel's CPU timers fire at most every tick",

@@ -25,6 +25,10 @@ pub enum Note {
     LiveObjectsUntracked {
         objects: u64,
     },
+    /// The longest interval that the governor chose, ns.
+    IntervalWidened {
+        ns: u64,
+    },
     LabelsRefused {
         times: u64,
     },
@@ -84,6 +88,9 @@ impl Note {
             Self::ObjectsEnded { why } => format!("{why}: no object was sampled from then on"),
             Self::LiveObjectsUntracked { objects } => {
                 format!("too many objects were live at once: {objects} sampled ones count as allocated only")
+            }
+            Self::IntervalWidened { ns } => {
+                format!("samples were up to {} apart, to keep max_overhead", duration(*ns))
             }
             Self::LabelsRefused { times } => {
                 format!("too many different sets of labels: {times} times they became (other)")
@@ -154,6 +161,10 @@ impl Note {
     /// Whether `other` is the same fact. Its numbers are in this note then.
     fn absorb(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
+            (Self::IntervalWidened { ns }, Self::IntervalWidened { ns: theirs }) => {
+                *ns = (*ns).max(*theirs);
+                true
+            }
             (Self::LiveObjectsUntracked { objects: sum }, Self::LiveObjectsUntracked { objects: more })
             | (Self::LabelsRefused { times: sum }, Self::LabelsRefused { times: more })
             | (Self::StacksRefused { times: sum }, Self::StacksRefused { times: more })

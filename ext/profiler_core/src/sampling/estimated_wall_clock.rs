@@ -122,6 +122,11 @@ impl EstimatedWallClock {
         self.clocks.is_on()
     }
 
+    /// Changes the interval.
+    pub fn set_interval(&self, interval_ns: u64) {
+        self.interval_ns.store(interval_ns, Relaxed);
+    }
+
     /// Measures from `now_ns` on; the thread's CPU clock stands at `cpu_ns`. If it is measured already, only the interval
     /// changes. With the GVL.
     pub fn turn_on(&self, now_ns: u64, cpu_ns: u64, interval_ns: u64) {

@@ -96,6 +96,11 @@ impl WallClock {
         self.samplers().for_each(|it| it.draw(&self.intervals));
     }
 
+    /// Changes the interval of the thresholds that are drawn from now on.
+    pub fn set_interval(&self, interval_ns: u64) {
+        let _ = self.intervals.set_mean(interval_ns);
+    }
+
     /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `start_ns`. Says whether
     /// that is to be recorded.
     pub fn turn_on_at_start(&self, start_ns: u64, now_ns: u64, interval_ns: u64) -> Due {

@@ -2,6 +2,7 @@
 
 pub mod aggregate;
 pub mod engine;
+pub mod governor;
 pub mod key;
 pub mod labels;
 pub mod plan;

@@ -80,6 +80,7 @@ impl Stopped {
             (is_other && !is_setitimer)
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
             is_short.then_some(Note::FewDescriptors {}),
+            (result.widest_ns > config.interval_ns).then_some(Note::IntervalWidened { ns: result.widest_ns }),
             (times > 0).then_some(Note::LabelsRefused { times }),
             (markers > 0).then_some(Note::MarkersRefused { markers }),
             sampler::collector_failed().then_some(Note::CollectorFailed {}),

@@ -1,0 +1,75 @@
+//! The governor of the sessions that have a largest overhead: where its readings come from, and what it changes.
+
+use std::sync::atomic::Ordering;
+
+use profiler_core::session::governor::{Governor, Readings};
+
+use crate::engine::ticker;
+use crate::sampler::active::Active;
+use crate::sampler::readings::COLLECTOR_NS;
+use crate::sampler::state::{try_lock, Sampler};
+use crate::sampler::timers;
+use crate::sys::clock;
+use crate::threads;
+
+/// The CPU time that the kernel takes to deliver a tick, ns, which no clock of ours shows. This is what a guest of a hypervisor
+/// takes, where timer interrupts are expensive (bench/README.md). Elsewhere sessions cost less than they may.
+const DELIVERY_NS: u64 = 20_000;
+
+fn readings() -> Readings {
+    Readings {
+        monotonic_ns: clock::monotonic_ns(),
+        process_ns: clock::process_cpu_ns(),
+        own_ns: threads::handler_ns()
+            + threads::ticks() * DELIVERY_NS
+            + COLLECTOR_NS.load(Ordering::Relaxed)
+            + ticker::used_ns(),
+    }
+}
+
+/// Widens or narrows the intervals of governed sessions, if that is due. For the collector, which needs no GVL for it.
+pub(super) fn govern() {
+    // Held, so that no session starts or stops meanwhile, and no process forks.
+    let Some(mut sampler) = try_lock() else { return };
+    let Some((_, finest_ns)) = sampler.governed() else { return };
+    let changed = sampler.governor.as_mut().is_some_and(|it| it.step(readings(), finest_ns));
+    if changed {
+        sampler.note_widening();
+        timers::rearm(&sampler.plan());
+    }
+}
+
+impl Sampler {
+    /// The least share and the finest interval of the sessions that have a largest overhead, if there are any.
+    fn governed(&self) -> Option<(f64, u64)> {
+        let governed = self.sessions.iter().filter(|it| !it.paused);
+        governed
+            .filter_map(|it| Some((it.max_overhead?, it.interval_ns)))
+            .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))
+    }
+
+    /// Begins or ends to govern, as sessions have come or gone.
+    pub(super) fn regovern(&mut self) {
+        let governed = self.governed();
+        if governed != self.governor_of {
+            self.governor_of = governed;
+            self.governor = governed.map(|(share, ns)| Governor::new(share, ns, readings()));
+        }
+        self.note_widening();
+    }
+
+    fn note_widening(&mut self) {
+        let governor = self.governor;
+        for it in self.sessions.iter_mut().filter(|it| !it.paused) {
+            it.widest_ns = it.widest_ns.max(it.ticks_each_ns(governor.as_ref()));
+        }
+    }
+}
+
+impl Active {
+    /// The interval at which it ticks, ns.
+    pub(super) fn ticks_each_ns(&self, governor: Option<&Governor>) -> u64 {
+        let governor = governor.filter(|_| self.max_overhead.is_some());
+        governor.map_or(self.interval_ns, |it| it.widened(self.interval_ns))
+    }
+}

@@ -1,0 +1,192 @@
+//! The governor: it keeps the cost of sessions below a share of the process's own CPU time, by widening their intervals.
+//!
+//! The share holds for the whole, not for each moment. What was used beyond it is a debt, which is paid back over the next
+//! seconds of CPU time. An idle process uses next to no CPU time, and our threads still wake up a few times a second. So the
+//! share is of a tenth of the time that has passed, if the process used less.
+
+/// The cost of a tick at which the first interval is chosen, ns: with all of its parts, on a guest, at a usual depth.
+const FIRST_TICK_NS: f64 = 35_000.0;
+/// The CPU time within which a debt is paid back, ns.
+const HORIZON_NS: f64 = 10e9;
+/// The least time between two decisions, ns, and the least CPU time that they are about.
+const STEP_NS: u64 = 200_000_000;
+/// The part of the share that is aimed at, as the first second may cost more.
+const AIM: f64 = 0.95;
+/// The least share of the allowed cost that is left for samples while a debt is paid back.
+const LEAST: f64 = 0.1;
+/// The longest interval, ns.
+const LONGEST_NS: u64 = 1_000_000_000;
+/// The changes that are too small to be worth a round over all threads.
+const DEAD_BAND: std::ops::Range<f64> = 0.87..1.15;
+
+/// Readings of clocks since the process began, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readings {
+    /// The monotonic clock.
+    pub monotonic_ns: u64,
+    /// The CPU clock of the process.
+    pub process_ns: u64,
+    /// The CPU time that we used: ticks, hooks, threads.
+    pub own_ns: u64,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Governor {
+    /// The share that is aimed at.
+    share: f64,
+    /// The factor by which intervals are longer than requested.
+    widening: f64,
+    /// What was used beyond the share, ns; less than 0 where something was saved.
+    debt_ns: f64,
+    last: Readings,
+}
+
+impl Governor {
+    /// A governor of sessions with that largest share; the finest of their intervals is `interval_ns`.
+    #[must_use]
+    pub fn new(share: f64, interval_ns: u64, now: Readings) -> Self {
+        let share = share * AIM;
+        let widening = (FIRST_TICK_NS / (interval_ns.max(1) as f64 * share)).max(1.0);
+        Self { share, widening, debt_ns: 0.0, last: now }
+    }
+
+    /// The interval in place of a requested one, ns.
+    #[must_use]
+    pub fn widened(&self, interval_ns: u64) -> u64 {
+        if interval_ns == 0 {
+            return 0;
+        }
+        ((interval_ns as f64 * self.widening) as u64).clamp(interval_ns, LONGEST_NS.max(interval_ns))
+    }
+
+    /// Takes the readings of now; the finest requested interval is `interval_ns`. True when intervals have changed.
+    pub fn step(&mut self, now: Readings, interval_ns: u64) -> bool {
+        let elapsed_ns = now.monotonic_ns.saturating_sub(self.last.monotonic_ns);
+        // The clocks of a forked child begin anew.
+        if now.process_ns < self.last.process_ns || now.own_ns < self.last.own_ns {
+            self.last = now;
+            return false;
+        }
+        let base_ns = (now.process_ns - self.last.process_ns).max(elapsed_ns / 10);
+        if elapsed_ns < STEP_NS || base_ns < STEP_NS / 10 {
+            return false;
+        }
+        let own_ns = (now.own_ns - self.last.own_ns) as f64;
+        let base_ns = base_ns as f64;
+        self.last = now;
+        // Savings are forgotten, or a quiet night would pay for an expensive morning.
+        self.debt_ns = (self.debt_ns + own_ns - self.share * base_ns).max(0.0);
+        let allowed = (self.share - self.debt_ns / HORIZON_NS).max(self.share * LEAST);
+        let most = (LONGEST_NS as f64 / interval_ns.max(1) as f64).max(1.0);
+        // Down slowly, as the next seconds may be as the last ones were.
+        let change = (own_ns / base_ns / allowed).clamp(0.7, 8.0);
+        let widening = (self.widening * change).clamp(1.0, most);
+        if DEAD_BAND.contains(&(widening / self.widening)) && widening > 1.0 {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.widening, widening);
+        before.to_bits() != widening.to_bits()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A process of that many busy threads, in which a tick costs `tick_ns` and our threads `fixed` of the time. Steps come each
+    /// quarter of a second.
+    struct World {
+        threads: f64,
+        tick_ns: f64,
+        fixed: f64,
+        interval_ns: u64,
+        now: Readings,
+    }
+
+    impl World {
+        fn new(threads: f64, tick_ns: f64, interval_ns: u64) -> Self {
+            Self { threads, tick_ns, fixed: 0.0005, interval_ns, now: Readings::default() }
+        }
+
+        /// Lets a quarter of a second pass.
+        fn run(&mut self, governor: &mut Governor) {
+            let passed_ns = SECOND as f64 / 4.0;
+            let ticks = self.threads * passed_ns / governor.widened(self.interval_ns) as f64;
+            self.now.monotonic_ns += passed_ns as u64;
+            self.now.process_ns += (self.threads * passed_ns) as u64;
+            self.now.own_ns += (ticks * self.tick_ns + self.fixed * passed_ns) as u64;
+            governor.step(self.now, self.interval_ns);
+        }
+
+        fn share(&self) -> f64 {
+            self.now.own_ns as f64 / self.now.process_ns as f64
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_share_is_kept_over_a_minute(
+            threads in 1_u32..50,
+            tick_ns in 3_000.0..200_000.0_f64,
+            interval_ns in 50_000_u64..20_000_000,
+            share in 0.005..0.1_f64,
+        ) {
+            let mut world = World::new(f64::from(threads), tick_ns, interval_ns);
+            let mut governor = Governor::new(share, interval_ns, world.now);
+            (0..240).for_each(|_| world.run(&mut governor));
+            prop_assert!(world.share() < share, "{} of {share}", world.share());
+            // And it is used: half of it at least, unless the requested interval costs less.
+            let requested = tick_ns / interval_ns as f64;
+            prop_assert!(world.share() > share.min(requested) * 0.5, "{} of {share}", world.share());
+        }
+    }
+
+    #[test]
+    fn a_cheap_session_ticks_as_requested() {
+        let mut world = World::new(1.0, 30_000.0, 10_000_000);
+        let mut governor = Governor::new(0.01, world.interval_ns, world.now);
+        (0..40).for_each(|_| world.run(&mut governor));
+        assert_eq!(governor.widened(world.interval_ns), world.interval_ns);
+    }
+
+    #[test]
+    fn ticks_that_become_expensive_become_seldom_and_come_back() {
+        let mut world = World::new(2.0, 30_000.0, 10_000_000);
+        let mut governor = Governor::new(0.01, world.interval_ns, world.now);
+        (0..40).for_each(|_| world.run(&mut governor));
+        world.tick_ns = 1_000_000.0; // stacks of ten thousand frames
+        let before = world.now;
+        (0..120).for_each(|_| world.run(&mut governor));
+        let share =
+            (world.now.own_ns - before.own_ns) as f64 / (world.now.process_ns - before.process_ns) as f64;
+        assert!(share < 0.012, "{share}");
+        assert!(governor.widened(world.interval_ns) > 50_000_000);
+        world.tick_ns = 30_000.0;
+        (0..240).for_each(|_| world.run(&mut governor));
+        assert_eq!(governor.widened(world.interval_ns), world.interval_ns);
+    }
+
+    #[test]
+    fn an_idle_process_is_sampled_all_the_same() {
+        let mut world = World::new(0.001, 30_000.0, 10_000_000);
+        let mut governor = Governor::new(0.01, world.interval_ns, world.now);
+        (0..400).for_each(|_| world.run(&mut governor));
+        assert_eq!(governor.widened(world.interval_ns), world.interval_ns);
+    }
+
+    #[test]
+    fn a_forked_child_begins_anew() {
+        let mut governor = Governor::new(
+            0.01,
+            10_000_000,
+            Readings { monotonic_ns: 5 * SECOND, process_ns: 4 * SECOND, own_ns: SECOND / 30 },
+        );
+        let child = Readings { monotonic_ns: 6 * SECOND, process_ns: 1_000, own_ns: 0 };
+        assert!(!governor.step(child, 10_000_000));
+        assert_eq!(governor.last, child);
+    }
+}
