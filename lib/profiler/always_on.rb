@@ -34,11 +34,12 @@ module Profiler
     # @param keep [Integer] newest files that stay there
     # @param minutes [Numeric] 0.1 to 1,440
     # @param memory [Integer] bytes, 1 MiB to 1 GiB; the oldest minutes are dropped beyond
-    # @param at [Array<Symbol>] ends of the process that write a file: +:crash+ (an exception), +:term+ (SIGTERM)
+    # @param at [Array<Symbol>] ends of the process that write a file: +:crash+ (an exception), +:term+ (SIGTERM, without a trap of
+    #   the app), +:exit+ (all others)
     # @param signal [String, Symbol, nil] a signal that writes a file, as +USR2+
     # @param slower_than [Numeric, nil] seconds; a request in {Middleware} that takes longer writes a file
-    # @param gc [Numeric, nil] writes a file if garbage collection takes more than this share of the busy time, 0.01 to 1
-    # @param gvl [Numeric, nil] the same for waiting for the GVL, from Ruby 3.3 on
+    # @param gc_above [Numeric, nil] writes a file if garbage collection takes more than this share of the busy time, 0.01 to 1
+    # @param gvl_above [Numeric, nil] the same for waiting for the GVL, from Ruby 3.3 on
     # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, +frequency+ 100 with +max_overhead+ 0.01, and
     #   +timeline+ true
     # @return [Flight]
@@ -46,11 +47,14 @@ module Profiler
     # @raise [SystemCallError] if +out+ cannot be created
     # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
     def flight_recorder(out: "flights", format: "pb.gz", keep: 100, minutes: 5, memory: 16 << 20, at: %i[crash term], signal: nil, slower_than: nil,
-                        gc: nil, gvl: nil, **options)
+                        gc_above: nil, gvl_above: nil, **options)
       ensure_supported
-      triggers = Flight::Triggers.new(at: at, signal: signal, slower_than: slower_than, gc: gc, gvl: gvl)
+      triggers = Flight::Triggers.new(at: at, signal: signal, slower_than: slower_than, gc_above: gc_above, gvl_above: gvl_above)
+      triggers.check(options[:mode] || Continuous::MODES)
+      limits = Flight::Limits.new(minutes, memory)
       directory = Recording::Directory.new(out, format: format, keep: keep)
-      Flight.start(directory, minutes, memory, triggers, options)
+      directory.prepare
+      Flight.start(directory, limits, triggers, options)
     end
 
     # The flight recorder of this process.

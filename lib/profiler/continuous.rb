@@ -38,6 +38,7 @@ module Profiler
         mine = nil
         Running.claim(kind) { mine = new(sink, period, kind) }
         Ends.watch
+        options = options.compact
         mine.start(defaults(options).merge(options))
       ensure
         mine&.started
@@ -141,6 +142,14 @@ module Profiler
       ended
     end
 
+    # Ends the period soon, and does not wait for that. A trap may call it.
+    #
+    # @api private
+    def flush_soon
+      @asked += 1
+      wake
+    end
+
     # Ends the period now, and delivers its profile.
     #
     # @return [Boolean] whether it was delivered, or lost by an error, within {PATIENCE}
@@ -149,8 +158,10 @@ module Profiler
       wait_until(Clock.now + PATIENCE) { @answered >= asked || !@thread&.alive? }
     end
 
+    # @param same [Boolean] whether the child is this process, which became a daemon
     # @api private
-    def continue_in_child
+    def continue_in_child(same: false)
+      @sink.begin_child if !same && @sink.respond_to?(:begin_child)
       @starter = nil unless @starter.equal?(Thread.current)
       return unless @session&.running?
       # The child of a block that forks is no worker.
@@ -204,11 +215,20 @@ module Profiler
       Thread.handle_interrupt(Object => :immediate) do
         until @stopping
           wait
-          turn unless @stopping
+          next if @stopping
+
+          turn
+          turned
         end
       end
     ensure
       finish # also where the app kills all threads
+      turned
+    end
+
+    # Lets the sink do what it has to do beside taking profiles.
+    def turned
+      @sink.turned if @sink.respond_to?(:turned)
     end
 
     # Waits for the end of the period. Periods end at multiples of their length, so those of all processes agree.
@@ -219,7 +239,7 @@ module Profiler
         left = due - Clock.time
         break unless left.between?(0, @period * 1.5) # or the clock was set back
 
-        Clock.nap(left)
+        Clock.nap(@sink.respond_to?(:turned) ? [left, 1].min : left) # a trap may have come just before, and woken nobody
       end
     ensure
       @waiting = false

@@ -19,25 +19,25 @@ module Profiler
         @current if @current&.running?
       end
 
+      # @api private
+      # @see Profiler.flight_recorder
+      def start(directory, limits, triggers, options)
+        raise AlreadyRunning, "#{Continuous::Running::KINDS[:flight]} is running in this process: stop it first" if current
+
+        @current&.stop # its thread was killed
+        mine = @current = new(directory, limits, triggers)
+        mine.start(options)
+        started = mine
+      ensure
+        mine&.stop unless started
+      end
+
       # Writes a file if the process ends as it should not.
       #
       # @param error [Exception, nil] the one that ends it
       # @api private
       def end_process(error)
         @current&.end_process(error)
-      end
-
-      # @api private
-      # @see Profiler.flight_recorder
-      def start(directory, minutes, memory, triggers, options)
-        limits = Limits.new(minutes, memory)
-        triggers.check(options[:mode] || Continuous::MODES)
-        directory.prepare
-        flight = new(directory, limits, triggers)
-        flight.start(options)
-        @current = flight
-        triggers.arm(flight)
-        flight
       end
     end
 
@@ -62,13 +62,15 @@ module Profiler
 
     # @api private
     def start(options)
-      @session = Continuous.start(method(:keep), @limits.part, { timeline: true }.merge(options), kind: :flight)
+      timeline = options.key?(:raw) ? {} : { timeline: true }
+      @session = Continuous.start(self, @limits.part, timeline.merge(options), kind: :flight)
+      @triggers.arm(self)
     end
 
     # Whether it runs in this process.
-    def running? = @session.running?
+    def running? = @session&.running? ? true : false
 
-    # The last minutes, up to now.
+    # The last minutes, up to now. A trap cannot call it.
     #
     # @return [Profile] with a timeline
     # @raise [NotRunning] if nothing was recorded yet
@@ -77,7 +79,7 @@ module Profiler
       merged({})
     end
 
-    # Writes the last minutes, up to now.
+    # Writes the last minutes, up to now. A trap cannot call it.
     #
     # @param path [String, nil] a file, whose extension selects the format; by default a new one in the directory
     # @return [String] the file
@@ -96,53 +98,64 @@ module Profiler
     def stop
       @stopped = true
       @triggers.disarm(self)
-      @session.stop
+      @session ? @session.stop : true
     end
 
-    # Writes a file by itself: at most one for the same minutes. It never raises, and does not keep its caller waiting.
+    # Has a file written soon, on the thread of the session. Requests that come before that are one. A trap may call it.
     #
     # @param reason [String] kept in the file's metadata as +saved+
     # @return [nil]
     # @api private
     def save_soon(reason)
-      return unless @parts.claim_save?(@limits.seconds)
+      return if @stopped
 
-      thread = Thread.new do
-        Thread.current.report_on_exception = false
-        save_quietly(reason)
-      end
-      thread.name = "profiler flight file"
+      @wanted ||= reason
+      @session.flush_soon
       nil
-    rescue ThreadError => e
-      lose(e)
     end
 
-    # Runs the block, a request, and writes a file if it took too long.
+    # Runs the block, a request, and has a file written if it took too long.
     #
     # @return what the block returns
     # @api private
     def time
       began = Continuous::Clock.now
-      yield
-    ensure
-      took = Continuous::Clock.now - began
-      save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than
+      begin
+        yield
+      ensure
+        took = Continuous::Clock.now - began
+        save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than && claim?
+      end
     end
 
     # @api private
     def end_process(error)
-      reason = @triggers.end_reason(error) unless @stopped
-      return unless reason
-
-      @session.stop
-      save_quietly(reason)
+      reason = @triggers.end_reason(error) unless @stopped || error.equal?(@inherited_error) && error
+      save_soon(reason) if reason
+      begin
+        @session&.stop if @wanted
+      rescue SignalException
+        retry # the process ends anyway, within the patience of the session
+      end
+      turned unless running? # its thread was killed before
     end
 
-    # Writes a file here.
+    # Keeps a part, on the thread of the session.
+    #
+    # @param part [Profile]
+    # @api private
+    def call(part)
+      @parts.add(part.dump(:pprof))
+      reason = @triggers.found(part, @limits.part)
+      @wanted ||= reason if reason && claim?
+    end
+
+    # Writes the file that is wanted, if one is.
     #
     # @api private
-    def save_quietly(reason)
-      @session.flush if running?
+    def turned
+      reason = @wanted or return
+      @wanted = nil
       store(merged("saved" => Native.clean(reason)))
       @saved += 1
     rescue NotRunning
@@ -151,23 +164,30 @@ module Profiler
       lose(e)
     end
 
+    # Begins anew in a forked child. An exception that is being handled there is not the child's end.
+    #
+    # @api private
+    def begin_child
+      @inherited_error = $! # rubocop:disable Style/SpecialGlobalVars -- English would have to be loaded
+      @parts = Parts.new(@limits)
+      @saved = 0
+      @wanted = @error = nil
+    end
+
     def inspect
       "#<Profiler::Flight #{running? ? "running" : "over"}>"
     end
 
     private
 
-    # Keeps a part, on the thread of the session.
-    def keep(profile)
-      @parts.add(profile.dump(:pprof))
-      @triggers.found(profile)&.then { |reason| save_soon(reason) }
-    end
+    # Whether there is no file of the same minutes that was written for such a reason.
+    def claim? = @parts.claim_save?(@limits.seconds)
 
     def merged(metadata)
-      profiles = @parts.to_a.map { |bytes| Native.parse(bytes) }
-      raise NotRunning, "nothing was recorded yet" if profiles.empty?
+      files = @parts.to_a
+      raise NotRunning, "nothing was recorded yet" if files.empty?
 
-      Native.in_turn(profiles, metadata)
+      Native.in_turn(files, metadata)
     end
 
     def store(profile)

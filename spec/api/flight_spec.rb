@@ -87,6 +87,80 @@ RSpec.describe "Profiler.flight_recorder" do
     end
   end
 
+  it "writes a file at any other end, if that is wanted" do
+    run("Process.wait(fork { record(at: [:exit]); trap(:TERM) { exit }; burn(50); Process.kill(:TERM, $$); sleep 2 })")
+    expect(reasons).to eq(["exit"])
+  end
+
+  it "finishes the file that it is writing before the process ends, whatever comes meanwhile" do
+    run(<<~'RUBY')
+      reader, writer = IO.pipe
+      pid = fork do
+        $stderr.reopen(File::NULL)
+        record(frequency: 1_000)
+        Array.new(4) { Thread.new { burn(150) } }.each(&:join)
+        writer.puts
+        sleep
+      end
+      reader.gets
+      3.times { Process.kill(:TERM, pid); sleep 0.005 } rescue Errno::ESRCH
+      Process.wait(pid)
+      Process.wait(fork { record(signal: "USR2"); burn(100); Process.kill(:USR2, $$) })
+    RUBY
+    expect(reasons).to eq(%w[SIGTERM SIGUSR2])
+  end
+
+  it "takes many signals as few, and starts no thread for them" do
+    files, threads, saved = run_json(<<~'RUBY')
+      flight = record(signal: "USR2")
+      burn(100)
+      most = 0
+      200.times { Process.kill(:USR2, $$); sleep 0.001; most = [most, Thread.list.size].max }
+      flight.stop
+      print_json([files.size, most, flight.saved])
+    RUBY
+    expect(files).to be_between(1, 150)
+    expect([threads, saved]).to eq([2, files])
+  end
+
+  it "leaves a trap alone that the app sets later" do
+    expect(run_json(<<~'RUBY')).to eq([[true, false], 0])
+      flight = record(signal: "USR2")
+      trap("USR2") { $app = true }
+      burn(50)
+      flight.stop
+      Process.kill(:USR2, $$)
+      burn(20)
+      later = record(signal: "USR2")
+      (Thread.list - [Thread.main]).each(&:kill).each(&:join)
+      flight = record(signal: "USR2") # the one before is over
+      saved = [$app, later.running?]
+      flight.stop
+      print_json([saved, flight.saved + later.saved])
+    RUBY
+  end
+
+  it "takes no exception for the crash of a child that is only being handled while it is forked" do
+    run(<<~'RUBY')
+      record
+      begin
+        raise "handled"
+      rescue StandardError
+        Process.wait(fork { burn(50) })
+      end
+    RUBY
+    expect(reasons).to eq([])
+  end
+
+  it "keeps its minutes in a daemon" do
+    run('record(at: [:exit]); def before = burn(200); before; Process.daemon(true, true); burn(50)')
+    cpu = run_json(<<~'RUBY')
+      wait_for_files(1)
+      print_json(cpu_in(Profiler::Profile.load(File.join(OUT, *files)), "Object#before"))
+    RUBY
+    expect(cpu).to be_between(190, 230)
+  end
+
   it "writes a file where a forked child crashes, of that child alone" do
     run(<<~'RUBY')
       record
@@ -121,7 +195,7 @@ RSpec.describe "Profiler.flight_recorder" do
 
   it "writes a file where garbage collection takes too much" do
     result = run_json(<<~'RUBY')
-      flight = record(gc: 0.3)
+      flight = record(gc_above: 0.3)
       burn(500)
       none = files
       till = now + 3_000_000_000
@@ -149,11 +223,14 @@ RSpec.describe "Profiler.flight_recorder" do
       {
         { minutes: 0 } => "ArgumentError: minutes: 0 is not a number from 0.1 to 1440",
         { memory: 1.5 } => "ArgumentError: memory: 1.5 is not an Integer from 1048576 to 1073741824 bytes",
-        { at: [:never] } => "ArgumentError: at: :never is not an end (allowed: :crash, :term)",
+        { at: [:never] } => "ArgumentError: at: :never is not an end (allowed: :crash, :term, :exit)",
         { signal: "PROF" } => 'ArgumentError: signal: "PROF" is not a signal that can be used (allowed: USR1, USR2, HUP and the like)',
         { slower_than: "1" } => 'ArgumentError: slower_than: "1" is not a number above 0',
-        { gc: 2 } => "ArgumentError: gc: 2 is not a share from 0.01 to 1",
-        { gvl: 0.5, mode: :cpu } => "ArgumentError: gvl: 0.5 needs mode: :wall",
+        { gc_above: 2 } => "ArgumentError: gc_above: 2 is not a share from 0.01 to 1",
+        { gc_above: 0.5, mode: :cpu } => "ArgumentError: gc_above: 0.5 needs mode: :wall",
+        { gvl_above: 0.5, mode: :cpu } => "ArgumentError: gvl_above: 0.5 needs #{RUBY_VERSION < "3.3" ? "Ruby 3.3 or later" : "mode: :wall"}",
+        { signal: "TERM" } => 'ArgumentError: signal: "TERM" ends the process (allowed: USR1, USR2, URG and the like; at: is for ends)',
+        { out: nil } => "ArgumentError: out: nil is not the name of a directory",
         { out: file } => "ArgumentError: out: #{file} is no directory",
         { mode: :never } => "ArgumentError: mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
         { period: 3 } => /\AArgumentError: unknown keyword: :period /
@@ -167,7 +244,7 @@ RSpec.describe "Profiler.flight_recorder" do
 
   it "starts with PROFILER_FLIGHT, without a change to the program" do
     result = ruby_child("-rprofiler/autoload", "-e", "400_000.times { |it| it.to_s }; Process.kill(:USR1, $$); sleep 0.5; raise 'mine'",
-                        env: { "PROFILER_FLIGHT" => directory, "PROFILER_SIGNAL" => "USR1", "PROFILER_MINUTES" => "0.2" })
+                        env: { "PROFILER_FLIGHT" => "1", "PROFILER_OUT" => directory, "PROFILER_SIGNAL" => "USR1", "PROFILER_MINUTES" => "0.2" })
     expect(result.err).to include("mine (RuntimeError)")
     expect(reasons).to eq(["SIGUSR1", "crash: RuntimeError"])
     expect(ruby_child("-rprofiler/autoload", "-e", "1", env: { "PROFILER_FLIGHT" => "1", "PROFILER_DURATION" => "3" }).err)

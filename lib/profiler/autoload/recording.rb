@@ -27,9 +27,15 @@ module Profiler
         # The claim is for those that inherit the environment.
         return new(settings, Claim.new(env)) unless settings.continuous? || settings.flight?
 
-        Profiler.continuous(**settings.continuous) if settings.continuous?
-        Profiler.flight_recorder(**settings.flight) if settings.flight?
+        # Both are read before one starts, so that an error in one leaves neither.
+        continuous = settings.continuous if settings.continuous?
+        flight = settings.flight if settings.flight?
+        Profiler.flight_recorder(**flight) if flight
+        Profiler.continuous(**continuous) if continuous
         nil
+      rescue StandardError
+        Flight.current&.stop if settings&.flight?
+        raise
       end
 
       # The working directory, with a slash at the end; nil if it was removed.

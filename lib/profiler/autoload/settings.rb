@@ -33,7 +33,8 @@ module Profiler
       CONTINUOUS = "PROFILER_CONTINUOUS" # as QUIET: a profile for each period, in a directory, which OUT names
       PERIOD = "PROFILER_PERIOD"       # seconds
       KEEP = "PROFILER_KEEP"           # files in the directory
-      FLIGHT = "PROFILER_FLIGHT"       # as QUIET, or a directory: the last minutes, written at a signal, a crash, SIGTERM
+      FLIGHT = "PROFILER_FLIGHT"       # as QUIET: the last minutes, written at a signal, a crash, SIGTERM
+      FLIGHT_OUT = "PROFILER_FLIGHT_OUT" # their directory, where OUT is that of a continuous session
       MINUTES = "PROFILER_MINUTES"
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
       # The last three are internal. See {Claim}.
@@ -42,7 +43,7 @@ module Profiler
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, CONTINUOUS, PERIOD, KEEP, FLIGHT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
+               START_PAUSED, CONTINUOUS, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Seconds that PROFILER_DURATION can have: 31 years.
       LONGEST = 1_000_000_000
@@ -145,7 +146,7 @@ module Profiler
       # @raise [ArgumentError] for what a flight recorder cannot do
       def flight
         demand_no_recording(FLIGHT)
-        out = value(FLIGHT) unless %w[1 true].include?(value(FLIGHT))
+        out = value(FLIGHT_OUT) || (value(OUT) unless continuous?)
         own = { out: out, format: format, minutes: float(MINUTES), keep: number(value(KEEP)), signal: signal }
         own.reject { |_name, it| it.nil? }.merge(session)
       end

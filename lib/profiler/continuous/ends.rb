@@ -18,7 +18,7 @@ module Profiler
       module Daemon
         def self.call(original, receiver, ...)
           Running.flush
-          original.bind_call(receiver, ...).tap { Running.continue_in_child }
+          original.bind_call(receiver, ...).tap { Running.continue_in_child(same: true) }
         end
       end
 

@@ -41,8 +41,9 @@ module Profiler
           @sessions.each_value { |it| it.flush if it.running? }
         end
 
-        def continue_in_child
-          @sessions.each_value(&:continue_in_child)
+        # @param same [Boolean] whether the child is this process, which became a daemon
+        def continue_in_child(same: false)
+          @sessions.each_value { |it| it.continue_in_child(same: same) }
         end
       end
     end

@@ -3,8 +3,6 @@
 module Profiler
   class Flight
     # The parts of the last minutes: profiles as the bytes of files. Those that are too old, or too large together, are dropped.
-    #
-    # A forked child begins with none.
     class Parts
       Part = Struct.new(:ended, :bytes)
       private_constant :Part
@@ -12,7 +10,6 @@ module Profiler
       def initialize(limits)
         @limits = limits
         @lock = Mutex.new
-        @pid = Process.pid
         @parts = []
       end
 
@@ -21,16 +18,20 @@ module Profiler
       # @param bytes [String]
       def add(bytes)
         now = Continuous::Clock.now
-        synchronize do
+        @lock.synchronize do
           @parts << Part.new(now, bytes)
-          oldest = now - @limits.seconds - @limits.part
-          @parts.shift while @parts.first.ended < oldest || (@parts.size > 1 && memory > @limits.memory)
+          drop_old(now)
+          @parts.shift while @parts.size > 1 && memory > @limits.memory
         end
       end
 
       # @return [Array<String>] the oldest first
       def to_a
-        synchronize { @parts.map(&:bytes) }
+        now = Continuous::Clock.now
+        @lock.synchronize do
+          drop_old(now)
+          @parts.map(&:bytes)
+        end
       end
 
       # Whether no file was claimed in that time. If so, it is claimed now.
@@ -38,7 +39,7 @@ module Profiler
       # @param seconds [Numeric]
       def claim_save?(seconds)
         now = Continuous::Clock.now
-        synchronize do
+        @lock.synchronize do
           next false if @claimed && now - @claimed < seconds
 
           @claimed = now
@@ -50,11 +51,9 @@ module Profiler
 
       def memory = @parts.sum { |part| part.bytes.bytesize }
 
-      # An exception from outside waits until the parts are whole. In a forked child, a thread of the parent may hold the lock for
-      # ever.
-      def synchronize(&block)
-        @lock, @pid, @parts, @claimed = Mutex.new, Process.pid, [], nil unless @pid == Process.pid
-        @lock.synchronize(&block)
+      def drop_old(now)
+        oldest = now - @limits.seconds - @limits.part
+        @parts.shift while @parts.first && @parts.first.ended < oldest
       end
     end
   end

@@ -7,8 +7,11 @@ module Profiler
   class Flight
     # The events at which a flight recorder writes a file by itself.
     class Triggers
-      # Ends of a process, with the exceptions that they are known by.
-      ENDS = %i[crash term].freeze
+      # Ends of a process: by an exception, by SIGTERM, by any other way that runs its blocks of +at_exit+.
+      ENDS = %i[crash term exit].freeze
+
+      # Signals that end a process, and would not any more.
+      FINAL = %w[TERM INT QUIT ABRT].freeze
 
       # Shares of a part's busy time.
       SHARES = (0.01..1).freeze
@@ -23,29 +26,31 @@ module Profiler
       # @param at [Array<Symbol>] of {ENDS}
       # @param signal [String, Symbol, nil]
       # @param slower_than [Numeric, nil] seconds of a request
-      # @param gc [Numeric, nil] share of busy time
-      # @param gvl [Numeric, nil] the same
+      # @param gc_above [Numeric, nil] share of busy time
+      # @param gvl_above [Numeric, nil] the same
       # @raise [ArgumentError]
-      def initialize(at:, signal:, slower_than:, gc:, gvl:)
+      def initialize(at:, signal:, slower_than:, gc_above:, gvl_above:)
         wrong = Array(at) - ENDS
         raise ArgumentError, "at: #{wrong.first.inspect} is not an end (allowed: #{ENDS.map(&:inspect).join(", ")})" if wrong.any?
         raise ArgumentError, "slower_than: #{slower_than.inspect} is not a number above 0" unless slower_than.nil? || positive?(slower_than)
 
-        @shares = { gc: gc, gvl: gvl }.compact
+        @shares = { gc: gc_above, gvl: gvl_above }.compact
         @shares.each do |name, share|
           next if share.is_a?(Numeric) && share.real? && SHARES.cover?(share)
 
-          raise ArgumentError, "#{name}: #{share.inspect} is not a share from #{SHARES.begin} to #{SHARES.end}"
+          raise ArgumentError, "#{name}_above: #{share.inspect} is not a share from #{SHARES.begin} to #{SHARES.end}"
         end
+        raise ArgumentError, "gvl_above: #{gvl_above} needs Ruby 3.3 or later" if gvl_above && RUBY_VERSION < "3.3"
+
         @at = Array(at)
-        @signal = signal && SignalName.of(signal.to_s)
+        @signal = signal && checked_signal(signal.to_s)
         @slower_than = slower_than
       end
 
       # @raise [ArgumentError] if a share needs another mode
       def check(mode)
         name, share = @shares.first
-        raise ArgumentError, "#{name}: #{share} needs mode: :wall" if name && !Array(mode).include?(:wall)
+        raise ArgumentError, "#{name}_above: #{share} needs mode: :wall" if name && !Array(mode).include?(:wall)
       end
 
       # Has them save the flight from now on.
@@ -58,8 +63,11 @@ module Profiler
       # Restores what was there before {arm}.
       def disarm(flight)
         Middleware.flight = nil if @slower_than && Middleware.flight.equal?(flight)
-        trap(@signal, @before || "DEFAULT") if @signal && @armed
-        @armed = false
+        return unless @handler
+
+        handler, @handler = @handler, nil
+        there = trap(@signal, @before || "DEFAULT")
+        trap(@signal, there) unless there.equal?(handler) # the app has set its own since
       end
 
       # The reason to save the flight that the end of the process is, if it is one.
@@ -67,19 +75,21 @@ module Profiler
       # @param error [Exception, nil] the one that ends it
       # @return [String, nil]
       def end_reason(error)
-        case error
-        when nil, SystemExit then nil
-        when SignalException then "SIGTERM" if @at.include?(:term) && error.signo == Signal.list.fetch("TERM")
-        else "crash: #{error.class}" if @at.include?(:crash)
-        end
+        term = error.is_a?(SignalException) && error.signo == Signal.list.fetch("TERM")
+        crash = !(error.nil? || error.is_a?(SystemExit) || error.is_a?(SignalException))
+        return "SIGTERM" if term && @at.include?(:term)
+        return "crash: #{error.class}" if crash && @at.include?(:crash)
+
+        "exit" if @at.include?(:exit)
       end
 
       # The reason to save the flight that its newest part is, if it is one.
       #
       # @param part [Profile]
+      # @param seconds [Numeric] its length, unless it was cut short
       # @return [String, nil]
-      def found(part)
-        return if @shares.empty? || part.stats[:samples].zero?
+      def found(part, seconds)
+        return if @shares.empty? || part.stats[:samples].zero? || part.stats[:duration_ns] < seconds * 0.5e9
 
         states = part.by(:state, limit: 0, type: :wall).map { |it| [it[:value].to_sym, it[:weight]] }.to_h
         busy = states.sum { |state, weight| state == :waiting ? 0 : weight }
@@ -93,13 +103,19 @@ module Profiler
 
       def positive?(number) = number.is_a?(Numeric) && number.real? && number.positive?
 
-      # A trap may not wait for locks of the thread that it interrupts.
+      def checked_signal(text)
+        name = SignalName.of(text)
+        return name unless FINAL.include?(name)
+
+        raise ArgumentError, "signal: #{text.inspect} ends the process (allowed: USR1, USR2, URG and the like; at: is for ends)"
+      end
+
       def watch_signal(flight)
-        @armed = true
-        @before = trap(@signal) do |number|
-          Thread.new { flight.save_quietly("SIG#{@signal}") }
+        @handler = proc do |number|
+          flight.save_soon("SIG#{@signal}")
           @before.call(number) if @before.respond_to?(:call)
         end
+        @before = trap(@signal, @handler)
       end
     end
   end

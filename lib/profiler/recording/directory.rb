@@ -19,6 +19,7 @@ module Profiler
       # @raise [ArgumentError]
       def initialize(path, format: "pb.gz", keep: 100)
         raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.split("/").include?("..")
+        raise ArgumentError, "out: #{path.inspect} is not the name of a directory" if path.to_s.empty?
         raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
 
         @path = File.expand_path(path.to_s)

@@ -16,6 +16,7 @@
 mod meta;
 
 use super::sum::Sum;
+use crate::profile::timeline::Timeline;
 use crate::profile::{Function, Marker, Profile, SampleType, Stats};
 
 /// The sum of `profiles`. One alone comes back as it is; none give an empty one.
@@ -24,9 +25,38 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
     if let [one] = profiles {
         return (*one).clone();
     }
-    let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
     let mut sum = Sum::default();
     profiles.iter().for_each(|it| sum.add(it, Function::clone));
+    with_headers(sum, profiles)
+}
+
+/// The profile of a span of time from those of its parts, in turn, which are all of one session. Unlike a merge it has a single
+/// origin, and the live objects are those at its end. Of the parts, only one is in memory at once.
+pub fn in_turn(parts: impl IntoIterator<Item = Profile>) -> Profile {
+    let mut parts = parts.into_iter().peekable();
+    let (mut sum, mut headers) = (Sum::default(), Vec::new());
+    while let Some(mut part) = parts.next() {
+        if parts.peek().is_some() {
+            for sample in &mut part.samples {
+                sample.weights.set(SampleType::InuseObjects, 0);
+                sample.weights.set(SampleType::InuseSpace, 0);
+            }
+        } else if headers.is_empty() {
+            return part;
+        }
+        sum.add(&part, Function::clone);
+        let Profile { sample_types, timeline, markers, meta, stats, .. } = part;
+        let timeline = timeline.map(|_| Timeline::default()); // that there is one is all that a header says
+        headers.push(Profile { sample_types, timeline, markers, meta, stats, ..Profile::default() });
+    }
+    let mut whole = with_headers(sum, &headers.iter().collect::<Vec<_>>());
+    whole.meta.merged = None;
+    whole
+}
+
+/// The profile of these tables, with the header of all of `profiles`.
+fn with_headers(sum: Sum, profiles: &[&Profile]) -> Profile {
+    let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
     let mut markers: Vec<Marker> = profiles.iter().flat_map(|it| it.markers.iter().cloned()).collect();
     markers.sort_unstable();
     Profile {
@@ -36,26 +66,6 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
         stats: profiles.iter().fold(Stats::default(), |sum, it| plus(&sum, &it.stats)),
         ..sum.into_profile()
     }
-}
-
-/// The profile of a span of time from those of its parts, in turn, which are all of one session. Unlike a merge it has a single
-/// origin, and the live objects are those at its end.
-#[must_use]
-pub fn in_turn(mut parts: Vec<Profile>) -> Profile {
-    let Some(last) = parts.pop() else { return Profile::default() };
-    if parts.is_empty() {
-        return last;
-    }
-    for part in &mut parts {
-        part.samples.iter_mut().for_each(|it| {
-            it.weights.set(SampleType::InuseObjects, 0);
-            it.weights.set(SampleType::InuseSpace, 0);
-        });
-    }
-    parts.push(last);
-    let mut whole = merge(&parts.iter().collect::<Vec<_>>());
-    whole.meta.merged = None;
-    whole
 }
 
 fn plus(one: &Stats, other: &Stats) -> Stats {

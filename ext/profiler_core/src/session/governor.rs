@@ -1,6 +1,6 @@
 //! The governor: it keeps the cost of sessions below a share of the process's own CPU time, by widening their intervals.
 //!
-//! The share holds for the whole, not for each moment. What was used beyond it is a debt, which is paid back over the next
+//! The share holds for the whole, not at each instant. What was used beyond it is a debt, which is paid back over the next
 //! seconds of CPU time. An idle process uses next to no CPU time, and our threads still wake up a few times a second. So the
 //! share is of a tenth of the time that has passed, if the process used less.
 
@@ -37,7 +37,7 @@ pub struct Governor {
     share: f64,
     /// The factor by which intervals are longer than requested.
     widening: f64,
-    /// What was used beyond the share, ns; less than 0 where something was saved.
+    /// The time that was used beyond the share, ns.
     debt_ns: f64,
     last: Readings,
 }

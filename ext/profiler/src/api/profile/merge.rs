@@ -1,9 +1,12 @@
 //! Sums of several profiles.
 
-use magnus::{Error, RArray, RHash, Ruby};
+use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert};
 use profiler_core::analysis::merge::{in_turn, merge};
+use profiler_core::format;
 
 use crate::api::profile::{work, Profile};
+use crate::errors::core_error;
+use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
     /// `Profile._merge(profiles)`: their sum.
@@ -12,16 +15,22 @@ impl Profile {
         work::on(ruby, profiles, merge).map(Self::new)
     }
 
-    /// `Native.in_turn(profiles, metadata)`: the profile of a span of time from those of its parts, in their order, with this
-    /// metadata (pairs of Strings) besides theirs. The parts are of one session.
-    pub(super) fn in_turn(ruby: &Ruby, profiles: RArray, metadata: RHash) -> Result<Self, Error> {
-        let profiles = work::all(profiles)?;
+    /// `Native.in_turn(files, metadata)`: the profile of a span of time from those of its parts, in their order, with this metadata
+    /// (pairs of Strings) besides theirs. The parts are of one session, and the bytes of `.pb.gz` files.
+    pub(super) fn in_turn(ruby: &Ruby, files: RArray, metadata: RHash) -> Result<Self, Error> {
+        let files: Vec<Vec<u8>> = files
+            .into_iter()
+            // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+            .map(|file| Ok(unsafe { RString::try_convert(file)?.as_slice() }.to_vec()))
+            .collect::<Result<_, Error>>()?;
         let metadata: Vec<(String, String)> = metadata.to_vec()?;
-        work::on(ruby, profiles, |parts| {
-            let mut whole = in_turn(parts.iter().map(|it| (*it).clone()).collect());
+        let read = without_gvl(ruby, move |_| {
+            let mut failure = None;
+            let mut parse = |file: Vec<u8>| format::read(&file).map_err(|reason| failure = Some(reason)).ok();
+            let mut whole = in_turn(files.into_iter().map_while(&mut parse));
             whole.meta.user.extend(metadata);
-            whole
-        })
-        .map(Self::new)
+            failure.map_or(Ok(whole), Err)
+        })?;
+        read.map(Self::new).map_err(|reason| core_error(ruby, &reason))
     }
 }
