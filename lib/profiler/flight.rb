@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "continuous"
+require_relative "recording"
+require_relative "recording/directory"
 require_relative "flight/limits"
 require_relative "flight/parts"
 require_relative "flight/triggers"

@@ -310,7 +310,7 @@ RSpec.describe "Profiler.continuous" do
 
   it "is started by PROFILER_CONTINUOUS, without a change to the program" do
     env = { "PROFILER_CONTINUOUS" => "1", "PROFILER_PERIOD" => "0.1", "PROFILER_KEEP" => "50", "PROFILER_OUT" => in_box("all") }
-    result = ruby_child("-rprofiler/autoload", "-e", "fork { 3e6.to_i.times { } }; 6e6.to_i.times { }; Process.wait", env: env)
+    result = ruby_child("-rprofiler/autoload", "-e", "fork { 6e6.to_i.times { } }; 2e7.to_i.times { }; Process.wait", env: env)
     expect([result.err, result.status.success?]).to eq(["", true])
     pids = Dir.children(in_box("all")).map { |name| name[/-(\d+)-/, 1] }
     expect(pids.uniq.size).to eq(2)
