@@ -158,7 +158,7 @@ RSpec.describe "Profiler.flight_recorder" do
       wait_for_files(1)
       print_json(cpu_in(Profiler::Profile.load(File.join(OUT, *files)), "Object#before"))
     RUBY
-    expect(cpu).to be_between(190, 230)
+    expect(cpu).to be_between(180, 270) # a sample stands for 10 ms
   end
 
   it "writes a file where a forked child crashes, of that child alone" do

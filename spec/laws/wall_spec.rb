@@ -102,7 +102,7 @@ RSpec.describe "Wall clock time" do
         cpu += Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
         own = profile.samples.select { |row| row.thread_name == "main" }
         of = ->(*states) { wall(own.select { |row| states.include?(row.state) }) }
-        { running: of[:running, :gc], runnable: of[:runnable], cpu: cpu, wall: of[:running, :gc, :runnable],
+        { running: of[:running, :gc], runnable: of[:runnable], delay: profile.stats[:run_delay_ns], cpu: cpu, wall: of[:running, :gc, :runnable],
           work: share(of_state(profile, :runnable), "Object#work"), header: profile.report.split.join(" ")[/, without a CPU/] }
       end
       alone = parts
@@ -116,6 +116,7 @@ RSpec.describe "Wall clock time" do
     [alone, beside].each do |it|
       expect(it[:running]).to be_within(0.02 * it[:wall]).of(it[:cpu])
       expect(it[:runnable]).to be_within(0.02 * it[:wall]).of(it[:wall] - it[:cpu])
+      expect(it[:runnable]).to be_within(0.05 * it[:wall]).of(it[:delay])
     end
     expect(alone[:runnable]).to be < 0.25 * alone[:wall]
     expect(beside[:runnable]).to be > 0.3 * beside[:wall]

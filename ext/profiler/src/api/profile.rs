@@ -204,6 +204,8 @@ impl Profile {
         set("handler_ns", profile.stats.handler_ns)?;
         set("collector_ns", profile.stats.collector_ns)?;
         set("unseen_cpu_ns", profile.stats.unseen_cpu_ns)?;
+        set("run_delay_ns", profile.stats.run_delay_ns)?;
+        set("throttled_ns", profile.stats.throttled_ns)?;
         set("stop_ns", profile.stats.stop_ns)?;
         set("names_ns", profile.stats.names_ns)?;
         Ok(stats)

@@ -9,6 +9,7 @@ use profiler_core::session::governor::Governor;
 use profiler_core::session::plan::Demand;
 use profiler_core::session::spec::Measures;
 
+use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::readings::Start;
 use crate::threads;
 use crate::vm::threads::RubyThread;
@@ -40,6 +41,8 @@ pub(crate) struct Active {
     /// The native thread inside the block whose end stops the session, if it is bound to one.
     pub(super) bound_to: Option<i32>,
     pub(super) start: Start,
+    /// The kernel's counts of waits for a CPU at that time, for a session that covers the whole process.
+    pub(super) cpu_waits: Option<CpuWaits>,
     /// The reason why it was given up before it was stopped, if it was.
     pub(super) given_up: Option<&'static str>,
     pub(super) markers: Vec<Marker>,

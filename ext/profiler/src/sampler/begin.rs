@@ -13,6 +13,7 @@ use crate::capture::{allocation, handler, wait};
 use crate::engine::perf;
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::active::Active;
+use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::install::{install_once, prepare};
 use crate::sampler::readings::Start;
@@ -241,6 +242,7 @@ impl Sampler {
             paused: false,
             bound_to: bounds.block.then(native_thread::cached_native_id),
             start,
+            cpu_waits: (covers_process && measures.wall).then(CpuWaits::now),
             given_up: None,
             markers: Vec::new(),
             markers_refused: 0,

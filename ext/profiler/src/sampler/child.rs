@@ -7,6 +7,7 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
+use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::exec;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
 use crate::sampler::state::Sampler;
@@ -45,6 +46,7 @@ impl Sampler {
             // A new process has used no CPU time.
             session.start =
                 Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
+            session.cpu_waits = session.cpu_waits.as_ref().map(|_| CpuWaits::of_child());
             session.markers.clear();
             session.markers_refused = 0;
         }

@@ -7,6 +7,7 @@
 mod active;
 mod begin;
 mod child;
+mod cpu_waits;
 mod exec;
 pub(crate) mod fork;
 mod governor;

@@ -142,6 +142,7 @@ pub(crate) fn give_up(why: &'static str) {
         if !session.paused {
             session.paused = true;
             session.start.process_cpu_ns = None;
+            session.cpu_waits = None;
             hub.pause(session.id, &Registry, &session.thread_lives(&[]));
         }
     }

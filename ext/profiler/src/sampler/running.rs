@@ -8,11 +8,12 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::{Marker, Stats, Thread};
+use profiler_core::profile::{Marker, Thread};
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};
 use crate::sampler::active::Active;
+use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::readings::Start;
 use crate::sampler::reconcile::stop_ticks;
@@ -33,6 +34,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
     active.record_open_waits(hub, named);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
+    let cpu_waits = active.cpu_waits.is_some().then(CpuWaits::now);
     if sampler.sessions.is_empty() {
         stop_ticks();
     }
@@ -40,7 +42,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
     let unresolved = hub.close(session, &Registry, &lives);
     labels::renew(hub);
     sampler.reconcile();
-    Some(active.result(unresolved?, engine, hub))
+    Some(active.result(unresolved?, engine, hub, cpu_waits.as_ref()))
 }
 
 /// Takes the result of a session so far.
@@ -67,12 +69,14 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
         false => hub.snapshot(session, &Registry, &lives)?,
     };
     labels::renew(hub);
-    let result = active.result(unresolved, engine, hub);
+    let cpu_waits = active.cpu_waits.is_some().then(CpuWaits::now);
+    let result = active.result(unresolved, engine, hub, cpu_waits.as_ref());
     if rotates {
         active.start = active.start.next(&result.end);
         active.markers.clear();
         active.markers_refused = 0;
         active.widest_ns = ticks_each_ns;
+        active.cpu_waits = cpu_waits;
     }
     Some(result)
 }
@@ -102,7 +106,13 @@ impl Active {
         }
     }
 
-    fn result(&self, unresolved: Unresolved, engine: Engine, hub: &Hub) -> SessionResult {
+    fn result(
+        &self,
+        unresolved: Unresolved,
+        engine: Engine,
+        hub: &Hub,
+        cpu_waits: Option<&CpuWaits>,
+    ) -> SessionResult {
         SessionResult {
             unresolved,
             start: self.start,
@@ -111,30 +121,10 @@ impl Active {
             given_up: self.given_up,
             no_objects: self.no_objects,
             untracked: self.untracked,
+            cpu_waits: cpu_waits.zip(self.cpu_waits.as_ref()).map_or((0, 0), |(now, then)| now.since(then)),
             widest_ns: self.widest_ns,
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
-        }
-    }
-}
-
-impl SessionResult {
-    /// The fate and the cost of the ticks, from the session's start to its end. Where the session covers the whole process,
-    /// `unseen_cpu_ns` is all CPU time that the process used besides our own threads.
-    pub(crate) fn cost(&self) -> Stats {
-        let Self { start, end, .. } = self;
-        let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
-        let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
-        Stats {
-            counts: end.counts.since(&start.counts),
-            handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
-            collector_ns,
-            unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
-            vm_objects: start.vm_objects.map_or(0, |then| {
-                // SAFETY: a session that is taken is taken with the GVL, and nothing of Ruby has run since.
-                unsafe { vm::allocations::total_allocated() }.saturating_sub(then)
-            }),
-            ..Stats::default()
         }
     }
 }
@@ -213,6 +203,7 @@ pub(crate) fn pause(session: SessionId) {
     active.paused = true;
     // Readings of the whole process would include the pause.
     active.start.process_cpu_ns = None;
+    active.cpu_waits = None;
     active.start.vm_objects = None;
     allocation::flush();
     let lives = active.thread_lives(&[]);

@@ -1,9 +1,11 @@
 //! The result of a session when it stops, or so far.
 
 use profiler_core::pipeline::unresolved::Unresolved;
-use profiler_core::profile::Marker;
+use profiler_core::profile::{Marker, Stats};
 
 use crate::sampler::readings::Start;
+use crate::sys::clock;
+use crate::vm;
 use profiler_core::session::engine::Engine;
 
 /// The result of a session, with what its header needs.
@@ -16,8 +18,33 @@ pub(crate) struct SessionResult {
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
     pub(crate) untracked: u64,
+    /// The run delay of the threads and the throttling of the cgroup, ns.
+    pub(crate) cpu_waits: (u64, u64),
     /// The longest interval at which it has ticked, ns.
     pub(crate) widest_ns: u64,
     pub(crate) markers: Vec<Marker>,
     pub(crate) markers_refused: u64,
+}
+
+impl SessionResult {
+    /// The fate and the cost of the ticks, from the session's start to its end. Where the session covers the whole process,
+    /// `unseen_cpu_ns` is all CPU time that the process used besides our own threads.
+    pub(crate) fn cost(&self) -> Stats {
+        let Self { start, end, .. } = self;
+        let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
+        let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
+        Stats {
+            counts: end.counts.since(&start.counts),
+            handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
+            collector_ns,
+            unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
+            run_delay_ns: self.cpu_waits.0,
+            throttled_ns: self.cpu_waits.1,
+            vm_objects: start.vm_objects.map_or(0, |then| {
+                // SAFETY: a session that is taken is taken with the GVL, and nothing of Ruby has run since.
+                unsafe { vm::allocations::total_allocated() }.saturating_sub(then)
+            }),
+            ..Stats::default()
+        }
+    }
 }

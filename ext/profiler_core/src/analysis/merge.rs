@@ -75,6 +75,8 @@ fn plus(one: &Stats, other: &Stats) -> Stats {
         collector_ns: one.collector_ns.saturating_add(other.collector_ns),
         stop_ns: one.stop_ns.saturating_add(other.stop_ns),
         unseen_cpu_ns: one.unseen_cpu_ns.saturating_add(other.unseen_cpu_ns),
+        run_delay_ns: one.run_delay_ns.saturating_add(other.run_delay_ns),
+        throttled_ns: one.throttled_ns.saturating_add(other.throttled_ns),
         vm_objects: one.vm_objects.saturating_add(other.vm_objects),
         names_ns: one.names_ns.saturating_add(other.names_ns),
     }

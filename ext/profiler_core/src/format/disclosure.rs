@@ -4,6 +4,9 @@ use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
 
+/// The least time without a CPU that is worth a line, ns.
+const LEAST_CPU_WAIT_NS: u64 = 1_000_000;
+
 /// Asked and effective interval; nothing for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
     let requested = profile.meta.interval_ns;
@@ -125,6 +128,21 @@ fn unseen(profile: &Profile) -> Option<String> {
         let (time, share) = (duration(unseen_ns), percent(unseen_ns, all_ns));
         format!("{time} of CPU ({share}) is not in it: other Ractors, or threads that are not Ruby's")
     })
+}
+
+/// The time without a CPU by the kernel's own count; `None` where there was next to none.
+pub(super) fn cpu_waits(profile: &Profile) -> Option<String> {
+    let (delay_ns, throttled_ns) = (profile.stats.run_delay_ns, profile.stats.throttled_ns);
+    let parts = [
+        (
+            delay_ns,
+            format!("threads waited {} for one by the kernel's count (run delay)", duration(delay_ns)),
+        ),
+        (throttled_ns, format!("the cgroup's quota was used up for {}", duration(throttled_ns))),
+    ];
+    let shown: Vec<String> =
+        parts.into_iter().filter(|it| it.0 >= LEAST_CPU_WAIT_NS).map(|it| it.1).collect();
+    (!shown.is_empty()).then(|| shown.join("; "))
 }
 
 /// The numbers of timeline events that were kept and dropped; `None` without a timeline.

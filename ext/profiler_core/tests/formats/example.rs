@@ -109,6 +109,8 @@ pub(crate) fn example() -> Profile {
         stop_ns: 90_000,
         names_ns: 400_000,
         unseen_cpu_ns: 60_000_000,
+        run_delay_ns: 0,
+        throttled_ns: 0,
         vm_objects: 0,
     };
     profile

@@ -49,6 +49,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     let took = duration(meta.duration_ns);
     facts.push(("time", format!("{took} from {}, {threads}", date(meta.started_at_ns))));
     facts.extend(disclosure::wall(profile).map(|it| ("wall", it)));
+    facts.extend(disclosure::cpu_waits(profile).map(|it| ("cpu", it)));
     facts.extend(behind(profile).map(|it| ("gvl", it)));
     facts.extend(disclosure::interval(profile).map(|it| ("interval", it)));
     facts.extend(disclosure::objects(profile).map(|it| ("objects", it)));
