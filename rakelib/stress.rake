@@ -57,6 +57,21 @@ namespace :check do
   end
 end
 
+namespace :check do
+  desc "Rotate a session WEEK_ROTATIONS (60000) times on each of MATRIX (this Ruby), while code and threads come and go: nothing may grow"
+  task :week do
+    ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",").each do |version|
+      puts "Ruby #{version}"
+      sh(*in_slot("stress", RUBIES.fetch(version)), "-S", "rake", "week:here[#{Integer(ENV.fetch("WEEK_ROTATIONS", "60000"))}]", verbose: false)
+    end
+  end
+end
+
+# Run by check:week under each Ruby.
+task "week:here", %i[rotations] => :compile do |_task, arguments|
+  [[], %w[timeline]].each { |more| sh(RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/week.rb", arguments[:rotations], *more, verbose: false) }
+end
+
 # Run by check:stress under each Ruby.
 task "stress:here", %i[minutes parts] => :compile do |_task, arguments|
   ENV["STRESS_PARTS"] = arguments[:parts].tr("+", ",") unless arguments[:parts].to_s.empty?
