@@ -79,7 +79,7 @@ class Churn
   end
 end
 
-# What must not grow.
+# Readings that must not grow.
 module Readings
   class << self
     def now
