@@ -38,8 +38,7 @@ module Profiler
         mine = nil
         Running.claim(kind) { mine = new(sink, period, kind) }
         Ends.watch
-        options = options.compact
-        mine.start(defaults(options).merge(options))
+        mine.start(defaults(options).merge(options.compact))
       ensure
         mine&.started
       end
@@ -72,10 +71,11 @@ module Profiler
       def defaults(options)
         modes = Array(options[:mode] || MODES)
         default = { mode: MODES }
-        return default if (modes & MODES).empty? || options.key?(:interval)
+        return default if (modes & MODES).empty? || options[:interval]
 
         default[:frequency] = FREQUENCY
-        default[:max_overhead] = MAX_OVERHEAD if (modes - MODES).empty? && !options.key?(:frequency)
+        # An explicit nil is none.
+        default[:max_overhead] = MAX_OVERHEAD if (modes - MODES).empty? && !options[:frequency] && !options.key?(:max_overhead)
         default
       end
     end

@@ -53,6 +53,21 @@ RSpec.describe "max_overhead" do
     expect(samples.last).to be > 60
   end
 
+  it "is kept beside many threads that sleep, and by many short sessions together" do
+    samples, share = run_json(<<~'RUBY')
+      threads = Array.new(1_500) { Thread.new { sleep } }
+      session = Profiler.start(mode: :cpu, frequency: 100, max_overhead: 0.01)
+      burn(1_500)
+      samples = session.stop.stats[:samples]
+      threads.each(&:kill).each(&:join)
+      $before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
+      own = Array.new(30) { Profiler.run(interval: 100, max_overhead: 0.002) { deep(1_000) { burn(150) } }.stats }
+      print_json([samples, own.sum { |it| it[:handler_ns] + it[:collector_ns] + 20_000.0 * it[:samples] } / CPU.call])
+    RUBY
+    expect(samples).to be > 40 # of 150
+    expect(share).to be < 0.006 # the first ones do not know what a tick costs
+  end
+
   it "can be no share of objects, nor anything but a share" do
     expect(run_json(<<~'RUBY')).to eq([
       print_json([{ max_overhead: 0.01, mode: %i[cpu allocations] }, { max_overhead: 1 }, { max_overhead: "0.1" }, { max_overhead: 0.01, mode: :heap }].map do |options|

@@ -116,9 +116,9 @@ RSpec.describe "Wall clock time" do
     [alone, beside].each do |it|
       expect(it[:running]).to be_within(0.02 * it[:wall]).of(it[:cpu])
       expect(it[:runnable]).to be_within(0.02 * it[:wall]).of(it[:wall] - it[:cpu])
-      expect(it[:runnable]).to be_within(0.05 * it[:wall]).of(it[:delay])
     end
-    expect(alone[:runnable]).to be < 0.25 * alone[:wall]
+    expect(alone[:runnable]).to be < 1.1 * alone[:delay] + 0.05 * alone[:wall] # other programs may run beside it
+    expect(beside[:delay]).to be_between(0.7 * beside[:runnable], 1.05 * beside[:runnable]) # the collector begins to count, if it gets a CPU
     expect(beside[:runnable]).to be > 0.3 * beside[:wall]
     expect([beside[:work], beside[:header]]).to match([be > 0.95, ", without a CPU"])
   end

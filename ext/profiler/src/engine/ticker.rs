@@ -139,6 +139,11 @@ pub(crate) fn used_ns() -> u64 {
     }
 }
 
+/// The native id of the ticker's thread; 0 where there is none.
+pub(crate) fn native_id() -> i32 {
+    NATIVE_ID.load(Ordering::Relaxed)
+}
+
 /// Forgets the ticker in a forked child: its thread is the parent's.
 pub(crate) fn forget() {
     INTERVAL_NS.store(0, Ordering::Relaxed);

@@ -41,8 +41,8 @@ pub(crate) struct Active {
     /// The native thread inside the block whose end stops the session, if it is bound to one.
     pub(super) bound_to: Option<i32>,
     pub(super) start: Start,
-    /// The kernel's counts of waits for a CPU at that time, for a session that covers the whole process.
-    pub(super) cpu_waits: Option<CpuWaits>,
+    /// The kernel's counts of waits for a CPU since then.
+    pub(super) cpu_waits: CpuWaits,
     /// The reason why it was given up before it was stopped, if it was.
     pub(super) given_up: Option<&'static str>,
     pub(super) markers: Vec<Marker>,
@@ -51,7 +51,7 @@ pub(crate) struct Active {
 
 impl Active {
     /// The timers that the session needs while it is not paused.
-    pub(super) fn demand(&self, governor: Option<&Governor>) -> Demand<'_> {
+    pub(super) fn demand(&self, governor: &Governor) -> Demand<'_> {
         let Self { measures, threads, .. } = self;
         Demand {
             interval_ns: self.ticks_each_ns(governor),

@@ -242,7 +242,7 @@ impl Sampler {
             paused: false,
             bound_to: bounds.block.then(native_thread::cached_native_id),
             start,
-            cpu_waits: (covers_process && measures.wall).then(CpuWaits::now),
+            cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
             given_up: None,
             markers: Vec::new(),
             markers_refused: 0,

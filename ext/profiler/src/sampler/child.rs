@@ -7,7 +7,6 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
-use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::exec;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
 use crate::sampler::state::Sampler;
@@ -42,12 +41,14 @@ impl Sampler {
     /// Continues the sessions in a forked child, with a collector and timers of the child's own.
     pub(crate) fn continue_sessions(&mut self, hub: &'static Hub) {
         let start = Start::now(hub);
+        self.govern_child();
         for session in &mut self.sessions {
             // A new process has used no CPU time.
             session.start =
                 Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
-            session.cpu_waits = session.cpu_waits.as_ref().map(|_| CpuWaits::of_child());
+            session.cpu_waits = session.cpu_waits.of_child();
             session.markers.clear();
+            session.widest_ns = session.interval_ns;
             session.markers_refused = 0;
         }
         if self.sessions.is_empty() {

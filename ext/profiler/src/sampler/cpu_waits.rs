@@ -1,38 +1,46 @@
 //! The time for which the kernel kept this process from a CPU, by the kernel's own count.
 //!
-//! Each native thread has its run delay in `/proc/self/task/*/schedstat`: it could run, and others had the CPU. The cgroup has the time
-//! for which its quota was used up in `cpu.stat`, which its threads share.
+//! Each thread has its run delay in `/proc/self/task/*/schedstat`: it could run, and others had the CPU. The cgroup has the time
+//! for which its quota was used up in `cpu.stat`, which its threads share. Both take files to be read, so the collector takes the
+//! first readings of a session, and a session that ends before that has none.
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::OnceLock;
 
-use crate::threads;
+use crate::engine::ticker;
+use crate::sampler::readings::COLLECTOR_ID;
 
 /// The most threads whose run delay is read, as each takes some 10 us.
-const MAX_THREADS: usize = 256;
+const MAX_THREADS: usize = 64;
 
-/// Readings since the threads and the cgroup began.
+/// The readings of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct CpuWaits {
-    /// The run delay of each Ruby thread by its native id, ns; nothing where threads are too many.
+pub(crate) enum CpuWaits {
+    /// It is not about the whole process, or was paused.
+    NotAsked,
+    /// The collector takes the first readings.
+    Asked,
+    /// Readings since the threads and the cgroup began.
+    Since(Readings),
+}
+
+/// See [`CpuWaits::Since`].
+#[derive(Clone, Debug)]
+pub(crate) struct Readings {
+    /// The run delay of each native thread, ns; nothing where one could not be read, or they are too many.
     delays: Option<Vec<(i32, u64)>>,
     throttled_ns: Option<u64>,
 }
 
-impl CpuWaits {
-    /// The readings now.
-    pub(crate) fn now() -> Self {
-        let few = threads::live().nth(MAX_THREADS).is_none();
-        Self { delays: few.then(run_delays), throttled_ns: throttled_ns() }
-    }
-
-    /// The readings of a child that was just forked: its own thread has not waited yet. Nothing is read there.
-    pub(crate) fn of_child() -> Self {
-        Self { delays: Some(Vec::new()), throttled_ns: None }
+impl Readings {
+    pub(super) fn now() -> Self {
+        Self { delays: run_delays(), throttled_ns: throttled_ns() }
     }
 
     /// The run delay of the threads that live now, and the throttling, since `earlier`, ns.
-    pub(crate) fn since(&self, earlier: &Self) -> (u64, u64) {
+    fn since(&self, earlier: &Self) -> (u64, u64) {
         let delays = self.delays.as_ref().zip(earlier.delays.as_ref()).map_or(0, |(now, then)| {
             let before = |id: i32| then.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
             now.iter().map(|it| it.1.saturating_sub(before(it.0))).sum()
@@ -42,19 +50,56 @@ impl CpuWaits {
     }
 }
 
-fn run_delays() -> Vec<(i32, u64)> {
-    threads::live().filter_map(|state| Some((state.native_id(), run_delay(state.native_id())?))).collect()
+impl CpuWaits {
+    /// The run delay and the throttling since the first readings, ns, and what the next part of the session begins with.
+    pub(super) fn rotate(&self) -> ((u64, u64), Self) {
+        match self {
+            Self::Since(then) => {
+                let now = Readings::now();
+                (now.since(then), Self::Since(now))
+            }
+            other => ((0, 0), other.clone()),
+        }
+    }
+
+    /// The same in a child that was just forked: its thread has not waited yet. Nothing is read there.
+    pub(super) fn of_child(&self) -> Self {
+        match self {
+            Self::NotAsked => Self::NotAsked,
+            _ => Self::Since(Readings { delays: Some(Vec::new()), throttled_ns: None }),
+        }
+    }
 }
 
-fn run_delay(native_id: i32) -> Option<u64> {
-    // A thread may end meanwhile.
-    let counts = fs::read_to_string(format!("/proc/self/task/{native_id}/schedstat")).ok()?;
-    counts.split(' ').nth(1)?.parse().ok()
+/// The run delays of all native threads but our own.
+fn run_delays() -> Option<Vec<(i32, u64)>> {
+    let mut delays = Vec::new();
+    for task in fs::read_dir("/proc/self/task").ok()?.take(MAX_THREADS + 1) {
+        let task = task.ok()?;
+        let id = task.file_name().to_str()?.parse().ok()?;
+        if id == COLLECTOR_ID.load(Ordering::Relaxed) || id == ticker::native_id() {
+            continue;
+        }
+        match fs::read_to_string(task.path().join("schedstat")) {
+            Ok(counts) => delays.push((id, counts.split(' ').nth(1)?.parse().ok()?)),
+            // A thread may end meanwhile.
+            Err(failure) if failure.kind() == std::io::ErrorKind::NotFound => {}
+            Err(failure) if failure.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(_) => return None,
+        }
+    }
+    (delays.len() <= MAX_THREADS).then_some(delays)
 }
 
 fn throttled_ns() -> Option<u64> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    own.lines().flat_map(places).find_map(|place| throttled(&fs::read_to_string(place).ok()?))
+    /// The file that has it, once found. A process seldom moves to another cgroup.
+    static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let read = |place: &PathBuf| throttled(&fs::read_to_string(place).ok()?);
+    let place = PLACE.get_or_init(|| {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        own.lines().flat_map(places).find(|place| read(place).is_some())
+    });
+    place.as_ref().and_then(read)
 }
 
 /// The files that may have the throttling of a line of `/proc/self/cgroup`. A container may see its own cgroup as the root.

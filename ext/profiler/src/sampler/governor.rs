@@ -31,17 +31,16 @@ fn readings() -> Readings {
 pub(super) fn govern() {
     // Held, so that no session starts or stops meanwhile, and no process forks.
     let Some(mut sampler) = try_lock() else { return };
-    let Some((_, finest_ns)) = sampler.governed() else { return };
-    let changed = sampler.governor.as_mut().is_some_and(|it| it.step(readings(), finest_ns));
-    if changed {
+    let Some((_, finest_ns)) = sampler.governed else { return };
+    if sampler.governor.step(readings(), finest_ns) {
         sampler.note_widening();
-        timers::rearm(&sampler.plan());
     }
+    timers::rearm(&sampler.plan());
 }
 
 impl Sampler {
     /// The least share and the finest interval of the sessions that have a largest overhead, if there are any.
-    fn governed(&self) -> Option<(f64, u64)> {
+    fn find_governed(&self) -> Option<(f64, u64)> {
         let governed = self.sessions.iter().filter(|it| !it.paused);
         governed
             .filter_map(|it| Some((it.max_overhead?, it.interval_ns)))
@@ -50,26 +49,40 @@ impl Sampler {
 
     /// Begins or ends to govern, as sessions have come or gone.
     pub(super) fn regovern(&mut self) {
-        let governed = self.governed();
-        if governed != self.governor_of {
-            self.governor_of = governed;
-            self.governor = governed.map(|(share, ns)| Governor::new(share, ns, readings()));
+        let governed = self.find_governed();
+        if governed != self.governed {
+            let now = readings();
+            if self.governed.is_some() {
+                self.governor.end(now);
+            }
+            if let Some((share, finest_ns)) = governed {
+                self.governor.begin(share, finest_ns, now);
+            }
+            self.governed = governed;
         }
         self.note_widening();
+    }
+
+    /// Begins anew in a forked child, which has neither used nor owes anything.
+    pub(super) fn govern_child(&mut self) {
+        self.governor = Governor::new();
+        self.governed = None;
     }
 
     fn note_widening(&mut self) {
         let governor = self.governor;
         for it in self.sessions.iter_mut().filter(|it| !it.paused) {
-            it.widest_ns = it.widest_ns.max(it.ticks_each_ns(governor.as_ref()));
+            it.widest_ns = it.widest_ns.max(it.ticks_each_ns(&governor));
         }
     }
 }
 
 impl Active {
     /// The interval at which it ticks, ns.
-    pub(super) fn ticks_each_ns(&self, governor: Option<&Governor>) -> u64 {
-        let governor = governor.filter(|_| self.max_overhead.is_some());
-        governor.map_or(self.interval_ns, |it| it.widened(self.interval_ns))
+    pub(super) fn ticks_each_ns(&self, governor: &Governor) -> u64 {
+        match self.max_overhead {
+            Some(_) => governor.widened(self.interval_ns),
+            None => self.interval_ns,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Readings of clocks and counters when a session starts.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::record::counters::Counts;
@@ -56,3 +56,5 @@ impl Start {
 
 /// CPU time that the collector thread has used, ns.
 pub(super) static COLLECTOR_NS: AtomicU64 = AtomicU64::new(0);
+/// The native id of the collector thread; 0 before the first one.
+pub(super) static COLLECTOR_ID: AtomicI32 = AtomicI32::new(0);

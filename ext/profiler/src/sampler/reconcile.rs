@@ -10,11 +10,12 @@ use profiler_core::session::plan::Plan;
 use crate::capture::{allocation, wait};
 use crate::labels;
 use crate::sampler::active::Active;
-use crate::sampler::readings::COLLECTOR_NS;
-use crate::sampler::state::{lock, Sampler};
+use crate::sampler::cpu_waits::{self, CpuWaits};
+use crate::sampler::readings::{COLLECTOR_ID, COLLECTOR_NS};
+use crate::sampler::state::{lock, try_lock, Sampler};
 use crate::sampler::{governor, thread_hooks, timers};
 use crate::shared::CAPTURE;
-use crate::sys::{clock, sigprof};
+use crate::sys::{clock, native_thread, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
 use crate::vm::gvl::HOOKS;
@@ -33,10 +34,12 @@ impl Sampler {
             return Ok(());
         }
         let body = move |worker: Worker| {
+            COLLECTOR_ID.store(native_thread::native_id(), Ordering::Relaxed);
             let housekeeping = || {
                 let next_pause = timers::upgrade_timers();
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
                 governor::govern();
+                read_first_cpu_waits();
                 if sigprof::owner() != sigprof::Owner::Us {
                     give_up("SIGPROF was given another handler");
                 }
@@ -87,8 +90,8 @@ impl Sampler {
 
     /// The timers that the sessions need now.
     pub(super) fn plan(&self) -> Plan<'_> {
-        let governor = self.governor.as_ref();
-        let demands = self.sessions.iter().filter(|it| !it.paused).map(|it| it.demand(governor));
+        let running = self.sessions.iter().filter(|it| !it.paused);
+        let demands = running.map(|it| it.demand(&self.governor));
         Plan::new(demands, self.engine, HOOKS)
     }
 
@@ -121,6 +124,20 @@ impl Sampler {
     }
 }
 
+/// Takes the first readings for sessions that have none. For the collector, without the GVL.
+fn read_first_cpu_waits() {
+    let asks = |it: &Active| matches!(it.cpu_waits, CpuWaits::Asked);
+    if !try_lock().is_some_and(|sampler| sampler.sessions.iter().any(asks)) {
+        return;
+    }
+    let now = cpu_waits::Readings::now(); // without the lock, which a thread with the GVL may wait for
+    if let Some(mut sampler) = try_lock() {
+        for session in sampler.sessions.iter_mut().filter(|it| asks(it)) {
+            session.cpu_waits = CpuWaits::Since(now.clone());
+        }
+    }
+}
+
 /// Ends all ticks. A tick that is on its way finds capture off.
 pub(crate) fn stop_ticks() {
     CAPTURE.enabled.store(false, Ordering::Release);
@@ -142,7 +159,7 @@ pub(crate) fn give_up(why: &'static str) {
         if !session.paused {
             session.paused = true;
             session.start.process_cpu_ns = None;
-            session.cpu_waits = None;
+            session.cpu_waits = CpuWaits::NotAsked;
             hub.pause(session.id, &Registry, &session.thread_lives(&[]));
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
     active.record_open_waits(hub, named);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
-    let cpu_waits = active.cpu_waits.is_some().then(CpuWaits::now);
+    let (cpu_waits, _) = active.cpu_waits.rotate();
     if sampler.sessions.is_empty() {
         stop_ticks();
     }
@@ -42,7 +42,7 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
     let unresolved = hub.close(session, &Registry, &lives);
     labels::renew(hub);
     sampler.reconcile();
-    Some(active.result(unresolved?, engine, hub, cpu_waits.as_ref()))
+    Some(active.result(unresolved?, engine, hub, cpu_waits))
 }
 
 /// Takes the result of a session so far.
@@ -60,7 +60,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     let mut sampler = enter();
     let (engine, governor) = (sampler.engine, sampler.governor);
     let active = sampler.find(session)?;
-    let ticks_each_ns = active.ticks_each_ns(governor.as_ref());
+    let ticks_each_ns = active.ticks_each_ns(&governor);
     active.record_open_waits(hub, named);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
@@ -69,14 +69,14 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
         false => hub.snapshot(session, &Registry, &lives)?,
     };
     labels::renew(hub);
-    let cpu_waits = active.cpu_waits.is_some().then(CpuWaits::now);
-    let result = active.result(unresolved, engine, hub, cpu_waits.as_ref());
+    let (cpu_waits, next_cpu_waits) = active.cpu_waits.rotate();
+    let result = active.result(unresolved, engine, hub, cpu_waits);
     if rotates {
         active.start = active.start.next(&result.end);
         active.markers.clear();
         active.markers_refused = 0;
         active.widest_ns = ticks_each_ns;
-        active.cpu_waits = cpu_waits;
+        active.cpu_waits = next_cpu_waits;
     }
     Some(result)
 }
@@ -111,7 +111,7 @@ impl Active {
         unresolved: Unresolved,
         engine: Engine,
         hub: &Hub,
-        cpu_waits: Option<&CpuWaits>,
+        cpu_waits: (u64, u64),
     ) -> SessionResult {
         SessionResult {
             unresolved,
@@ -121,7 +121,7 @@ impl Active {
             given_up: self.given_up,
             no_objects: self.no_objects,
             untracked: self.untracked,
-            cpu_waits: cpu_waits.zip(self.cpu_waits.as_ref()).map_or((0, 0), |(now, then)| now.since(then)),
+            cpu_waits,
             widest_ns: self.widest_ns,
             markers: self.markers.clone(),
             markers_refused: self.markers_refused,
@@ -203,7 +203,7 @@ pub(crate) fn pause(session: SessionId) {
     active.paused = true;
     // Readings of the whole process would include the pause.
     active.start.process_cpu_ns = None;
-    active.cpu_waits = None;
+    active.cpu_waits = CpuWaits::NotAsked;
     active.start.vm_objects = None;
     allocation::flush();
     let lives = active.thread_lives(&[]);

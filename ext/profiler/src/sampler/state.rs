@@ -18,10 +18,10 @@ pub(crate) struct Sampler {
     pub(super) starting: usize,
     /// The engine of all sessions.
     pub(crate) engine: Engine,
-    /// Widens the intervals of sessions that have a largest overhead, if there are any.
-    pub(super) governor: Option<Governor>,
-    /// The share and the interval that it was created for.
-    pub(super) governor_of: Option<(f64, u64)>,
+    /// Widens the intervals of sessions that have a largest overhead.
+    pub(super) governor: Governor,
+    /// The least share and the finest interval of these sessions, if there are any.
+    pub(super) governed: Option<(f64, u64)>,
 }
 
 static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
@@ -29,8 +29,8 @@ static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
     sessions: Vec::new(),
     starting: 0,
     engine: Engine::ThreadTimer,
-    governor: None,
-    governor_of: None,
+    governor: Governor::new(),
+    governed: None,
 });
 
 impl Sampler {

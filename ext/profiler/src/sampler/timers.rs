@@ -77,19 +77,22 @@ fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
     armed
 }
 
-/// Gives every thread that ticks the intervals that the plan has for it now. Nothing else has changed since [`apply`]. For the
-/// collector, without the GVL.
+/// Gives the threads the intervals that the plan has for them now. Nothing else has changed since [`apply`]. A thread that does not
+/// tick keeps its timer, however many there are: it is given the interval after its next tick. For the collector, without the
+/// GVL.
 pub(super) fn rearm(plan: &Plan<'_>) {
     keep_for_new_threads(plan.of_new_threads());
     for state in threads::live() {
         let ThreadPlan { interval_ns, wall_interval_ns, .. } = plan.of_thread(state.id());
-        if interval_ns == 0 || state.interval_ns.swap(interval_ns, Ordering::Relaxed) == interval_ns {
-            continue;
-        }
         if wall_interval_ns > 0 {
             state.set_wall_interval(wall_interval_ns);
         }
-        if has_timer(state) {
+        if interval_ns == 0 {
+            continue;
+        }
+        state.interval_ns.store(interval_ns, Ordering::Relaxed);
+        let is_due = state.has_ticked() && state.armed_interval_ns.load(Ordering::Relaxed) != interval_ns;
+        if is_due && has_timer(state) {
             state.upgrade(|| {
                 // A thread that gets no timer keeps the one that it has.
                 let _ = arm(state, interval_ns);
@@ -181,6 +184,7 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
 /// Gives a thread its timer. With the engine `perf` too that is a POSIX timer for the first milliseconds. A counter takes ten
 /// times as long to create and to end, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
+    state.armed_interval_ns.store(interval_ns, Ordering::Relaxed);
     if perf::is_armed(state) {
         return perf::arm(state, interval_ns);
     }

@@ -94,6 +94,10 @@ pub(crate) struct ThreadState {
     pub(super) retired_handler_ns: AtomicU64,
     /// The ticks that its threads got, in all of its lives.
     pub(super) ticks: AtomicU64,
+    /// The ticks when its timer was last compared with its interval.
+    seen_ticks: AtomicU64,
+    /// The interval that its timer was given last.
+    pub(crate) armed_interval_ns: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
     pub(crate) recorded_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
@@ -141,6 +145,8 @@ impl ThreadState {
             handler_ns: AtomicU64::new(0),
             retired_handler_ns: AtomicU64::new(0),
             ticks: AtomicU64::new(0),
+            seen_ticks: AtomicU64::new(0),
+            armed_interval_ns: AtomicU64::new(0),
             recorded_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
             sightings: AtomicU32::new(0),
@@ -228,6 +234,12 @@ impl ThreadState {
     #[inline]
     pub(crate) fn count_tick(&self) {
         self.ticks.store(self.ticks.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// Whether it got ticks since this was last asked. For the collector.
+    pub(crate) fn has_ticked(&self) -> bool {
+        let ticks = self.ticks.load(Relaxed);
+        self.seen_ticks.swap(ticks, Relaxed) != ticks
     }
 
     /// Adds to the time spent in handlers and hooks. As for [`ThreadState::add_handler_span`].

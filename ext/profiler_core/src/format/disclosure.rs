@@ -138,7 +138,7 @@ pub(super) fn cpu_waits(profile: &Profile) -> Option<String> {
             delay_ns,
             format!("threads waited {} for one by the kernel's count (run delay)", duration(delay_ns)),
         ),
-        (throttled_ns, format!("the cgroup's quota was used up for {}", duration(throttled_ns))),
+        (throttled_ns, format!("its cgroup was throttled for {} (of all CPUs)", duration(throttled_ns))),
     ];
     let shown: Vec<String> =
         parts.into_iter().filter(|it| it.0 >= LEAST_CPU_WAIT_NS).map(|it| it.1).collect();

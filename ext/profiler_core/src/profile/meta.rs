@@ -76,10 +76,11 @@ pub struct Stats {
     pub collector_ns: u64,
     /// CPU time of the process outside the profile's threads and our own, ns; 0 where the session was not to see all threads.
     pub unseen_cpu_ns: u64,
-    /// Time for which the threads could run and had no CPU, by the kernel's own count (run delay), ns; 0 where it was not asked.
+    /// Run delay by the kernel's own count, ns: threads that lived at the end could run and had no CPU. It is 0 where it was not
+    /// asked, or there were more than 64 threads.
     #[serde(skip_serializing_if = "is_nothing")]
     pub run_delay_ns: u64,
-    /// Time for which the quota of the process's cgroup was used up, ns.
+    /// Time for which the quota of the process's cgroup was used up, ns, summed over CPUs. Workers of one cgroup have the same.
     #[serde(skip_serializing_if = "is_nothing")]
     pub throttled_ns: u64,
     /// Objects allocated meanwhile, by the VM's own count; 0 where the session was not to see all of them.

@@ -90,7 +90,7 @@ impl Note {
                 format!("too many objects were live at once: {objects} sampled ones count as allocated only")
             }
             Self::IntervalWidened { ns } => {
-                format!("samples were up to {} apart, to keep max_overhead", duration(*ns))
+                format!("its ticks were up to {} apart, to keep max_overhead", duration(*ns))
             }
             Self::LabelsRefused { times } => {
                 format!("too many different sets of labels: {times} times they became (other)")

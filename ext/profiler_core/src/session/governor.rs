@@ -6,7 +6,7 @@
 
 /// The cost of a tick at which the first interval is chosen, ns: with all of its parts, on a guest, at a usual depth.
 const FIRST_TICK_NS: f64 = 35_000.0;
-/// The CPU time within which a debt is paid back, ns.
+/// The CPU time within which a debt is paid back, ns. A debt is at most what that allows.
 const HORIZON_NS: f64 = 10e9;
 /// The least time between two decisions, ns, and the least CPU time that they are about.
 const STEP_NS: u64 = 200_000_000;
@@ -42,13 +42,54 @@ pub struct Governor {
     last: Readings,
 }
 
+impl Default for Governor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Governor {
-    /// A governor of sessions with that largest share; the finest of their intervals is `interval_ns`.
+    /// A governor without a debt, for sessions to come.
     #[must_use]
-    pub fn new(share: f64, interval_ns: u64, now: Readings) -> Self {
-        let share = share * AIM;
-        let widening = (FIRST_TICK_NS / (interval_ns.max(1) as f64 * share)).max(1.0);
-        Self { share, widening, debt_ns: 0.0, last: now }
+    pub const fn new() -> Self {
+        let last = Readings { monotonic_ns: 0, process_ns: 0, own_ns: 0 };
+        Self { share: 1.0, widening: 1.0, debt_ns: 0.0, last }
+    }
+
+    /// Governs sessions with that largest share from now on; the finest of their intervals is `interval_ns`. What sessions before
+    /// used beyond their share is still a debt.
+    pub fn begin(&mut self, share: f64, interval_ns: u64, now: Readings) {
+        self.share = share * AIM;
+        self.widening =
+            (FIRST_TICK_NS / (interval_ns.max(1) as f64 * self.allowed())).clamp(1.0, most(interval_ns));
+        self.last = now;
+    }
+
+    /// Ends that for now: what the sessions used is accounted for.
+    pub fn end(&mut self, now: Readings) {
+        if let Some((own_ns, base_ns)) = self.since_last(now) {
+            self.account(own_ns, base_ns);
+        }
+        self.last = now;
+    }
+
+    /// The share that is allowed while a debt is paid back.
+    fn allowed(&self) -> f64 {
+        (self.share - self.debt_ns / HORIZON_NS).max(self.share * LEAST)
+    }
+
+    /// The time that we used since the last readings, and the time of which that is a share, ns. Nothing if clocks began anew.
+    fn since_last(&self, now: Readings) -> Option<(f64, f64)> {
+        let process_ns = now.process_ns.checked_sub(self.last.process_ns)?;
+        let own_ns = now.own_ns.checked_sub(self.last.own_ns)?;
+        let elapsed_ns = now.monotonic_ns.saturating_sub(self.last.monotonic_ns);
+        Some((own_ns as f64, process_ns.max(elapsed_ns / 10) as f64))
+    }
+
+    /// Adds what was used beyond the share to the debt. Savings are forgotten, or a quiet night would pay for an expensive
+    /// morning.
+    fn account(&mut self, own_ns: f64, base_ns: f64) {
+        self.debt_ns = (self.debt_ns + own_ns - self.share * base_ns).clamp(0.0, self.share * HORIZON_NS);
     }
 
     /// The interval in place of a requested one, ns.
@@ -62,26 +103,20 @@ impl Governor {
 
     /// Takes the readings of now; the finest requested interval is `interval_ns`. True when intervals have changed.
     pub fn step(&mut self, now: Readings, interval_ns: u64) -> bool {
-        let elapsed_ns = now.monotonic_ns.saturating_sub(self.last.monotonic_ns);
         // The clocks of a forked child begin anew.
-        if now.process_ns < self.last.process_ns || now.own_ns < self.last.own_ns {
+        let Some((own_ns, base_ns)) = self.since_last(now) else {
             self.last = now;
             return false;
-        }
-        let base_ns = (now.process_ns - self.last.process_ns).max(elapsed_ns / 10);
-        if elapsed_ns < STEP_NS || base_ns < STEP_NS / 10 {
+        };
+        let elapsed_ns = now.monotonic_ns.saturating_sub(self.last.monotonic_ns);
+        if elapsed_ns < STEP_NS || base_ns < (STEP_NS / 10) as f64 {
             return false;
         }
-        let own_ns = (now.own_ns - self.last.own_ns) as f64;
-        let base_ns = base_ns as f64;
         self.last = now;
-        // Savings are forgotten, or a quiet night would pay for an expensive morning.
-        self.debt_ns = (self.debt_ns + own_ns - self.share * base_ns).max(0.0);
-        let allowed = (self.share - self.debt_ns / HORIZON_NS).max(self.share * LEAST);
-        let most = (LONGEST_NS as f64 / interval_ns.max(1) as f64).max(1.0);
+        self.account(own_ns, base_ns);
         // Down slowly, as the next seconds may be as the last ones were.
-        let change = (own_ns / base_ns / allowed).clamp(0.7, 8.0);
-        let widening = (self.widening * change).clamp(1.0, most);
+        let change = (own_ns / base_ns / self.allowed()).clamp(0.7, 8.0);
+        let widening = (self.widening * change).clamp(1.0, most(interval_ns));
         if DEAD_BAND.contains(&(widening / self.widening)) && widening > 1.0 {
             return false;
         }
@@ -90,12 +125,23 @@ impl Governor {
     }
 }
 
+/// The largest widening of such an interval.
+fn most(interval_ns: u64) -> f64 {
+    (LONGEST_NS as f64 / interval_ns.max(1) as f64).max(1.0)
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     const SECOND: u64 = 1_000_000_000;
+
+    fn governor(share: f64, interval_ns: u64, now: Readings) -> Governor {
+        let mut governor = Governor::new();
+        governor.begin(share, interval_ns, now);
+        governor
+    }
 
     /// A process of that many busy threads, in which a tick costs `tick_ns` and our threads `fixed` of the time. Steps come each
     /// quarter of a second.
@@ -136,7 +182,7 @@ mod tests {
             share in 0.005..0.1_f64,
         ) {
             let mut world = World::new(f64::from(threads), tick_ns, interval_ns);
-            let mut governor = Governor::new(share, interval_ns, world.now);
+            let mut governor = governor(share, interval_ns, world.now);
             (0..240).for_each(|_| world.run(&mut governor));
             prop_assert!(world.share() < share, "{} of {share}", world.share());
             // And it is used: half of it at least, unless the requested interval costs less.
@@ -148,7 +194,7 @@ mod tests {
     #[test]
     fn a_cheap_session_ticks_as_requested() {
         let mut world = World::new(1.0, 30_000.0, 10_000_000);
-        let mut governor = Governor::new(0.01, world.interval_ns, world.now);
+        let mut governor = governor(0.01, world.interval_ns, world.now);
         (0..40).for_each(|_| world.run(&mut governor));
         assert_eq!(governor.widened(world.interval_ns), world.interval_ns);
     }
@@ -156,7 +202,7 @@ mod tests {
     #[test]
     fn ticks_that_become_expensive_become_seldom_and_come_back() {
         let mut world = World::new(2.0, 30_000.0, 10_000_000);
-        let mut governor = Governor::new(0.01, world.interval_ns, world.now);
+        let mut governor = governor(0.01, world.interval_ns, world.now);
         (0..40).for_each(|_| world.run(&mut governor));
         world.tick_ns = 1_000_000.0; // stacks of ten thousand frames
         let before = world.now;
@@ -173,14 +219,14 @@ mod tests {
     #[test]
     fn an_idle_process_is_sampled_all_the_same() {
         let mut world = World::new(0.001, 30_000.0, 10_000_000);
-        let mut governor = Governor::new(0.01, world.interval_ns, world.now);
+        let mut governor = governor(0.01, world.interval_ns, world.now);
         (0..400).for_each(|_| world.run(&mut governor));
         assert_eq!(governor.widened(world.interval_ns), world.interval_ns);
     }
 
     #[test]
     fn a_forked_child_begins_anew() {
-        let mut governor = Governor::new(
+        let mut governor = governor(
             0.01,
             10_000_000,
             Readings { monotonic_ns: 5 * SECOND, process_ns: 4 * SECOND, own_ns: SECOND / 30 },
@@ -188,5 +234,36 @@ mod tests {
         let child = Readings { monotonic_ns: 6 * SECOND, process_ns: 1_000, own_ns: 0 };
         assert!(!governor.step(child, 10_000_000));
         assert_eq!(governor.last, child);
+    }
+
+    #[test]
+    fn short_sessions_keep_the_share_together() {
+        let (mut governor, mut now) = (Governor::new(), Readings::default());
+        for _ in 0..1_000 {
+            governor.begin(0.01, 100_000, now);
+            // A tenth of a second, in which a tick costs ten times of what was expected, and half a second between two.
+            let ticks = 100_000_000.0 / governor.widened(100_000) as f64;
+            now.own_ns += (ticks * 350_000.0) as u64;
+            now.process_ns += 100_000_000;
+            now.monotonic_ns += 100_000_000;
+            governor.end(now);
+            now.monotonic_ns += 500_000_000;
+        }
+        let share = now.own_ns as f64 / now.process_ns as f64;
+        assert!(share < 0.02, "{share}, where each alone would take 0.1");
+    }
+
+    #[test]
+    fn a_debt_is_paid_back_within_seconds_whoever_made_it() {
+        let mut world = World::new(1.0, 30_000.0, 10_000_000);
+        let mut governor = governor(0.01, world.interval_ns, world.now);
+        // Another session takes a third of the time for a minute.
+        for _ in 0..240 {
+            world.now.own_ns += SECOND / 12;
+            world.run(&mut governor);
+        }
+        assert!(governor.widened(world.interval_ns) > 100_000_000);
+        (0..120).for_each(|_| world.run(&mut governor)); // half a minute
+        assert!(governor.widened(world.interval_ns) < 20_000_000);
     }
 }
