@@ -131,7 +131,8 @@ module Profiler
 
     # @api private
     def end_process(error)
-      reason = @triggers.end_reason(error) unless @stopped || error.equal?(@inherited_error) && error
+      error = nil if error.equal?(@inherited_error)
+      reason = @triggers.end_reason(error) unless @stopped
       save_soon(reason) if reason
       begin
         @session&.stop if @wanted
