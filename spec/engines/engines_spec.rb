@@ -55,6 +55,7 @@ RSpec.describe "The engine" do
 
   it "is the timers of the threads for wall clock time at long intervals, where waits are reported", :timed do
     engine_given
+    skip "waits are not reported" if RUBY_VERSION < "3.3"
     engines, interrupted, states = run_json(<<~'RUBY')
       require "fiddle"
       usleep = Fiddle::Function.new(Fiddle.dlopen(nil)["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT)
@@ -67,7 +68,6 @@ RSpec.describe "The engine" do
       print_json([engines, interrupted, states])
     RUBY
     expect(states).to all be > 3
-    skip "waits are not reported" if RUBY_VERSION < "3.3"
     expect(interrupted).to eq 0
     expect(engines).to eq(%w[ticker thread_timer])
   end
