@@ -6,8 +6,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::sync::OnceLock;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::engine::ticker;
 use crate::sampler::readings::COLLECTOR_ID;
@@ -92,14 +92,20 @@ fn run_delays() -> Option<Vec<(i32, u64)>> {
 }
 
 fn throttled_ns() -> Option<u64> {
-    /// The file that has it, once found. A process seldom moves to another cgroup.
-    static PLACE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    /// The file that has it, once it was looked for; leaked. A process seldom moves to another cgroup. It is no `OnceLock`: a
+    /// child that is forked while the collector looks would wait for that for ever.
+    static PLACE: AtomicPtr<Option<PathBuf>> = AtomicPtr::new(null_mut());
     let read = |place: &PathBuf| throttled(&fs::read_to_string(place).ok()?);
-    let place = PLACE.get_or_init(|| {
-        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        own.lines().flat_map(places).find(|place| read(place).is_some())
-    });
-    place.as_ref().and_then(read)
+    // Acquire pairs with the Release below.
+    // SAFETY: it is null, or was leaked.
+    if let Some(place) = unsafe { PLACE.load(Ordering::Acquire).as_ref() } {
+        return place.as_ref().and_then(read);
+    }
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let place = own.lines().flat_map(places).find(|place| read(place).is_some());
+    let throttled_ns = place.as_ref().and_then(read);
+    PLACE.store(Box::into_raw(Box::new(place)), Ordering::Release);
+    throttled_ns
 }
 
 /// The files that may have the throttling of a line of `/proc/self/cgroup`. A container may see its own cgroup as the root.
