@@ -117,8 +117,9 @@ RSpec.describe "Wall clock time" do
       expect(it[:running]).to be_within(0.02 * it[:wall]).of(it[:cpu])
       expect(it[:runnable]).to be_within(0.02 * it[:wall]).of(it[:wall] - it[:cpu])
     end
-    expect(alone[:runnable]).to be < 1.1 * alone[:delay] + 0.05 * alone[:wall] # other programs may run beside it
-    expect(beside[:delay]).to be_between(0.7 * beside[:runnable], 1.05 * beside[:runnable]) # the collector begins to count, if it gets a CPU
+    expect(alone[:runnable]).to be < 1.5 * alone[:delay] + 0.15 * alone[:wall] # other programs may run beside it
+    # The collector begins to count, as soon as it gets a CPU. The delays are those of all threads.
+    expect(beside[:delay]).to be_between(0.4 * beside[:runnable], 1.3 * beside[:runnable])
     expect(beside[:runnable]).to be > 0.3 * beside[:wall]
     expect([beside[:work], beside[:header]]).to match([be > 0.95, ", without a CPU"])
   end
