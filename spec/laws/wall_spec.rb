@@ -15,7 +15,12 @@ RSpec.describe "Wall clock time" do
     interval = [1_000, 100, 10_000][run % 3]
 
     it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}", :timed do
-      report = program_json("random_waits", timeout: 120, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode })
+      run = -> { program_json("random_waits", timeout: 60, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode }) }
+      report = begin
+        run.call
+      rescue Child::TimedOut
+        run.call # some seeds hang in one run of 16 on Ruby 3.3, with no profiler as well
+      end
       expect(report[:threads]).not_to be_empty
       report[:threads].each do |thread|
         life, wall, blocked, parts = thread.values_at(:life, :wall, :blocked, :parts)
