@@ -42,7 +42,7 @@ RSpec.describe "CPU time of processes that fork" do
   end
 
   it "ends in a child that is forked while the collector looks for the cgroup, as a session begins" do
-    # That happens once in a process, so each try is a process.
+    # The collector looks once in a process, so each try is a process.
     program = "require 'profiler'; s = Profiler.start(mode: :wall); begin; raise; rescue; Process.wait(fork { s.stop; exit!(0) }); end"
     30.times { expect(ruby_child("-e", program, timeout: 20).status).to be_success }
   end

@@ -30,6 +30,7 @@ pub(crate) mod recent_exits;
 mod slab;
 mod state;
 mod tick_on_its_way;
+mod ticks;
 mod walls;
 pub(crate) use current::{
     call_at_native_end, current, current_native, current_native_cached, end_current, find_native, hooked,

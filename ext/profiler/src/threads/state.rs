@@ -95,7 +95,7 @@ pub(crate) struct ThreadState {
     /// The ticks that its threads got, in all of its lives.
     pub(super) ticks: AtomicU64,
     /// The ticks when its timer was last compared with its interval.
-    seen_ticks: AtomicU64,
+    pub(super) seen_ticks: AtomicU64,
     /// The interval that its timer was given last.
     pub(crate) armed_interval_ns: AtomicU64,
     /// Its CPU clock as it was last read for a record, ns.
@@ -228,18 +228,6 @@ impl ThreadState {
         }
         self.add_handler_ns(took_ns);
         took_ns
-    }
-
-    /// Counts a tick. As for [`ThreadState::add_handler_span`].
-    #[inline]
-    pub(crate) fn count_tick(&self) {
-        self.ticks.store(self.ticks.load(Relaxed).wrapping_add(1), Relaxed);
-    }
-
-    /// Whether it got ticks since this was last asked. For the collector.
-    pub(crate) fn has_ticked(&self) -> bool {
-        let ticks = self.ticks.load(Relaxed);
-        self.seen_ticks.swap(ticks, Relaxed) != ticks
     }
 
     /// Adds to the time spent in handlers and hooks. As for [`ThreadState::add_handler_span`].
