@@ -21,7 +21,7 @@ RSpec.describe "max_overhead" do
   [[1, :cpu], [50, :cpu], [1, :wall], [50, :wall]].each do |threads, mode|
     it "is kept by a session of #{mode} time at 10 kHz, with #{threads} busy threads, and noted", :timed do
       share, samples, notes = run_json("print_json(measured(#{threads}, mode: :#{mode}, max_overhead: 0.02))")
-      expect(share).to be < 0.02 * 1.15 # four seconds are not enough to pay back the first tenths
+      expect(share).to be < 0.02 * 1.3 # four seconds are not enough to pay back the first tenths; without a share it is 0.2
       expect(samples).to be > 100
       expect(notes).to eq 1
     end

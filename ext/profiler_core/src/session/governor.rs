@@ -4,8 +4,9 @@
 //! seconds of CPU time. An idle process uses next to no CPU time, and our threads still wake up a few times a second. So the
 //! share is of a tenth of the time that has passed, if the process used less.
 
-/// The cost of a tick at which the first interval is chosen, ns: with all of its parts, on a guest, at a usual depth.
-const FIRST_TICK_NS: f64 = 35_000.0;
+/// The cost of a tick at which the first interval is chosen, ns. It is twice the usual cost on a guest, as intervals that are too
+/// long are shortened at no cost.
+const FIRST_TICK_NS: f64 = 70_000.0;
 /// The CPU time within which a debt is paid back, ns. A debt is at most what that allows.
 const HORIZON_NS: f64 = 10e9;
 /// The least time between two decisions, ns, and the least CPU time that they are about.
