@@ -24,10 +24,15 @@ module Profiler
       @phase = :beginning
     end
 
-    # @param options [Hash, Session::Prepared] as for {Profiler.start}, or {Session.prepared}
+    # @param options [Hash, Watch] as for {Profiler.start}, or the watch of which it is a slice
     # @yield when it has begun, to make it known
+    # @raise [Refused]
     def start(options)
-      Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
+      if options.instance_of?(Watch)
+        @session = options.slice(@scope) or raise Refused, "no session can record"
+      else
+        Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
+      end
       @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       yield
       @phase = :open

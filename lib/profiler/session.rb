@@ -23,19 +23,20 @@ module Profiler
         self.begin(options)
       end
 
-      # @param options [Hash, Prepared] options of {start}, or the result of {prepared}
+      # @param options [Hash] options of {start}
       # @param starter [Thread, nil] the thread whose {Profiler.stop} ends it
       # @param bound [Boolean] it ends with a block on this thread
       # @param scope [Integer, nil] profile only inside this scope of +Labels.new_scope+
+      # @param slices [Boolean] it has samples in its slices alone, see {#slice}
       # @api private
-      def begin(options, starter: nil, bound: false, scope: nil)
+      def begin(options, starter: nil, bound: false, scope: nil, slices: false)
         Platform.demand_main_ractor
         Interop.watch
-        options = prepare(options) unless options.instance_of?(Prepared)
+        prepare(options)
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new
         begin
-          Native.start(session, options, bound, scope)
+          Native.start(session, options, bound, scope, slices)
           hold(session, starter) if starter
           yield session if block_given?
           owned = true
@@ -43,15 +44,6 @@ module Profiler
         ensure
           session.discard unless owned
         end
-      end
-
-      # Prepares options of {start} for sessions that start often.
-      #
-      # @return [Prepared]
-      # @raise [ArgumentError] for some that are not allowed; {check} finds all
-      # @api private
-      def prepared(options)
-        _prepared(prepare(options).dup.freeze)
       end
 
       # Checks options as {start} would, without starting anything.
@@ -86,13 +78,12 @@ module Profiler
         @running[session] = starter
       end
 
-      # The same options, after the preparations that they need.
+      # Makes the preparations that the options need.
       def prepare(options)
         mode = options[:mode] || :cpu
         Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
         threads = options[:threads]
         wait_until_started(threads) unless threads.nil? || threads.is_a?(Symbol)
-        options
       end
 
       # A new thread has an id and a stack only once it has run, which takes as long as its first turn.
@@ -133,6 +124,20 @@ module Profiler
       @received = received + 1
       result
     end
+
+    # Begins a session of a single scope, which takes the ticks of this one. It starts and stops nothing of its own, so it is cheap
+    # enough for each request. It has the options of this one.
+    #
+    # @param scope [Integer] of +Labels.new_scope+, not entered yet
+    # @return [Session, nil] nil if this session is over, or records no more
+    # @api private
+    def slice(scope) = _slice(scope)
+
+    # Ends a session of slices if none of them is open.
+    #
+    # @return [Boolean] whether it is over
+    # @api private
+    def end_unless_sliced = _end_unless_sliced
 
     # Stops observing until {#resume}. The time until then is not counted, and costs nothing if no other session runs. It does
     # nothing if the session is already paused.

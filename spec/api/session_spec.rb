@@ -111,35 +111,6 @@ RSpec.describe "Profiler::Session" do
     RUBY
   end
 
-  it "starts from prepared options, each time with the current threads" do
-    expect(run_json(<<~RUBY)).to match(
-      begun = ->(options) { Profiler::Session.begin(options, bound: true) }
-      once = Profiler::Session.prepared({ interval: 2_000, threads: :current })
-      rounds = Array.new(3) do
-        session = begun.(once)
-        GC.compact
-        burn
-        profile = session.stop
-        [profile.stats[:interval_ns], profile.samples.sum(&:cpu)]
-      end
-      go, done = Queue.new, Queue.new
-      there = Thread.new { Thread.current.name = "there"; 3.times { go.pop; burn; done << true } }
-      once = Profiler::Session.prepared({ threads: [there] })
-      names = Array.new(3) do
-        GC.compact # it moves threads as well
-        session = begun.(once)
-        go << true
-        done.pop
-        session.stop.samples.map(&:thread_name).uniq
-      end
-      print_json(rounds: rounds, names: names, wrong: error { begun.(Profiler::Session.prepared({ interval: 1 })) },
-                 unprepared: error { Profiler::Session::Prepared.new }[/\\w+/])
-    RUBY
-      rounds: [[2_000_000, be > 50_000_000]] * 3, names: [["there"]] * 3,
-      wrong: "ArgumentError: interval: 1 is not an Integer from 50 to 1000000 microseconds", unprepared: "TypeError"
-    )
-  end
-
   it "pauses, resumes and gives snapshots" do
     inspected = %w[paused running over].map { |state| "#<Profiler::Session #{state}>" }
     expect(run_json(<<~RUBY)).to match(paused: [true, false], running: [true, true], inspected: inspected, so_far: [true, false, true], whole: [true, false, true])

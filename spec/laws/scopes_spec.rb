@@ -1,15 +1,16 @@
 # frozen_string_literal: true
 
 # Law 1 for one request alone: its profile has its own stacks, and its times are its own clocks.
-RSpec.describe "Time of a session with a scope" do
+RSpec.describe "Time of a session with a scope, and of a slice," do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "6"))
   modes = ["cpu", "cpu,wall", "wall"]
 
   Array.new(runs) { Kernel.rand(1_000_000) }.each_with_index do |seed, run|
     mode = modes[run % modes.size]
 
-    it "is that of its request in the random program #{seed}, mode #{mode}", :timed do
-      result = ruby_child("spec/programs/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode })
+    slices = (run / modes.size).odd? ? "1" : nil
+    it "is that of its request in the random program #{seed}, mode #{mode}#{", with slices" if slices}", :timed do
+      result = ruby_child("spec/programs/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode, "SLICES" => slices })
       expect(result.status).to be_success, result.err
     end
   end

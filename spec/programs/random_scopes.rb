@@ -4,13 +4,15 @@
 # later or on another thread.
 #
 # Checks that each profile has the frames of its own request and no other. Its CPU and wall clock time must be that request's
-# own clocks: not less than inside the scope, and not more than around it. SEED repeats a run.
+# own clocks: not less than inside the scope, and not more than around it. SEED repeats a run. With SLICES=1 the sessions are slices
+# of one.
 require "profiler"
 
 SEED = Integer(ENV.fetch("SEED") { Random.new_seed % 1_000_000 })
 MODE = ENV.fetch("MODE", "cpu").split(",").map(&:to_sym)
 REQUESTS = Integer(ENV.fetch("REQUESTS", "60"))
 THREADS = 6
+SLICED = ENV["SLICES"] && Profiler::Session.begin({ mode: MODE, interval: 1_000 }, scope: Profiler::Labels.new_scope, slices: true)
 SLACK_NS = 100_000
 # Before Ruby 3.3 waits are sampled, and a crossing between two ticks was seen to miss 0.94 ms of an interval of 1 ms, once in
 # thousands of requests.
@@ -58,7 +60,7 @@ class Request
     @outer = [0, 0]
     Work.module_eval("def self.request_#{number}(milliseconds) = Request.burn(milliseconds)", __FILE__, __LINE__)
     @scope = Profiler::Labels.new_scope
-    @session = Profiler::Session.begin({ mode: MODE, interval: 1_000, threads: :current }, scope: @scope)
+    @session = SLICED ? SLICED.slice(@scope) : Profiler::Session.begin({ mode: MODE, interval: 1_000, threads: :current }, scope: @scope)
   end
 
   # A piece of it, on this thread and fiber. The block is what else goes on meanwhile, on other fibers.

@@ -24,6 +24,12 @@ RSpec.shared_context "with a program" do
     def samples_in(profile, name) = profile.samples.select { |row| row.frames.any? { |frame| name === frame.name } }
     # The number of allocated objects of a class.
     def objects_of(profile, name) = profile.samples.select { |row| row.labels["class"] == name }.sum(&:alloc_objects)
+    # Waits until no session runs: that of watched requests ends after a second without one. Gives the number that still do.
+    def open_sessions
+      till = now + 10_000_000_000
+      sleep 0.05 while Profiler.running? && now < till
+      ObjectSpace.each_object(Profiler::Session).count(&:running?)
+    end
     # The value of the block in a child.
     def in_fork
       reader, writer = IO.pipe

@@ -3,10 +3,11 @@
 module Profiler
   class Recording
     # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
-    # checks about ten times in that period.
+    # checks about ten times in that period. It calls the block when there are none any more.
     class Deadlines
       # @param seconds [Numeric]
-      def initialize(seconds)
+      def initialize(seconds, &idle)
+        @idle = idle
         @seconds = seconds
         @period = (seconds / 10.0).clamp(0.01, 1.0)
         # In the order of their deadlines. By identity, so that operations run no Ruby code: no lock is needed.
@@ -43,7 +44,7 @@ module Profiler
         loop do
           sleep(@period)
           due.each(&:expire)
-          break if over?
+          break @idle&.call if over?
         end
       end
 

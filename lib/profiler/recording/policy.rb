@@ -4,6 +4,7 @@ require_relative "../recording"
 require_relative "deadlines"
 require_relative "directory"
 require_relative "limits"
+require_relative "watch"
 
 module Profiler
   class Recording
@@ -50,7 +51,7 @@ module Profiler
         @store = store_for(out, format, keep)
         @limits = Limits.new(concurrency, rate)
         @kept = Limits.new(WATCHED, rate)
-        @deadlines = Deadlines.new(duration)
+        @deadlines = Deadlines.new(duration) { @watch.rest if @watch.instance_of?(Watch) }
         # Recordings that began inside of {guarded}, by fiber.
         @guarded = {}.compare_by_identity
         @forking = Mutex.new
@@ -60,7 +61,7 @@ module Profiler
         return unless defined?(Session)
 
         Session.check(**@on_demand_options.except(:threads))
-        @slow_options = Session.prepared(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
+        @watch = watch(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
       end
 
       # Begins a requested recording.
@@ -78,8 +79,8 @@ module Profiler
       def by_chance
         if @sample_rate != 0 && rand < @sample_rate
           begin_limited(:sampled, {})
-        elsif @slow_options && @deadlines.size < WATCHED
-          begin_one(:slow, @slow_options)
+        elsif @watch && @deadlines.size < WATCHED
+          begin_one(:slow, @watch)
         end
       rescue Refused
         nil # and the next one will do
@@ -207,6 +208,10 @@ module Profiler
         end
       end
 
+      # @return [Watch, Hash] options, if each recording needs a session of its own
+      def watch(options) = Watch.possible?(options) ? Watch.new(options) : options
+
+      # @param options [Hash, Watch]
       # @yield [Recording] before it begins
       def begin_one(reason, options)
         start_over unless @pid == Process.pid

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-RSpec.describe "The middleware, after a profiled request," do
+# Requests are slices of a session that ends when there was none for a second.
+RSpec.describe "The middleware, after watched requests," do
   before do
     skip "the engine is given" if ENV["SPEC_ENGINE"]
     skip "the kernel does not list timers" unless File.exist?("/proc/self/timers")
@@ -12,7 +13,9 @@ RSpec.describe "The middleware, after a profiled request," do
     APP = Profiler::Middleware.new(->(_env) { [200, {}, [burn(20).to_s]] }, slower_than: 10, out: ->(_result) {})
     def request = APP.call({}).first
     def timers = File.read("/proc/self/timers").lines.grep(/^signal: #{Signal.list["PROF"]}\//).size
-    3.times { request }
+    def request_and_rest = request.tap { open_sessions }
+    2.times { request }
+    request_and_rest
   RUBY
 
   it "leaves no timer behind" do
@@ -20,9 +23,8 @@ RSpec.describe "The middleware, after a profiled request," do
       left = [timers, Profiler.running?]
       burn
       profile = Profiler.run(interval: 10_000) { burn }
-      request
-      till = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      sleep 0.05 while Thread.list.size > 1 && Process.clock_gettime(Process::CLOCK_MONOTONIC) < till + 10
+      request_and_rest
+      sleep 0.1 # its thread is about to end
       print_json([left, profile.stats.values_at(:late, :captured), [timers, Thread.list.size]])
     RUBY
     expect([left, session, later]).to match([[0, false], [0, be > 3], [0, 1]])
@@ -35,13 +37,13 @@ RSpec.describe "The middleware, after a profiled request," do
       captured = #{engines.map(&:to_sym)}.map do |engine|
         stats = Profiler.run(engine: engine) { burn(200) }.stats
         left << timers
-        request
+        request_and_rest
         stats[:captured]
       end
       Thing = Class.new
       allocated = Profiler.run(mode: :allocations, every: 1) { 100.times { Thing.new } }
       left << timers
-      request
+      request_and_rest
       waits = Profiler.run(mode: :wall) { sleep 0.05 }
       print_json([captured, objects_of(allocated, "Thing"), waits.samples.sum(&:wall), left << timers])
     RUBY
@@ -53,14 +55,33 @@ RSpec.describe "The middleware, after a profiled request," do
     expect(run_json(<<~RUBY)).to match(child: [200, be > 3, 0], names: %w[main worker], told: nil)
       GC.start
       20.times { Thread.new { burn(1) }.join }
-      child = in_fork { [request, Profiler.run { burn }.stats[:samples], timers] }
-      request
+      child = in_fork { [request_and_rest, Profiler.run { burn }.stats[:samples], timers] }
+      request_and_rest
       worker = Thread.new { Thread.current.name = "worker"; burn }
       profile = Profiler.run { burn; worker.join }
-      request
+      request_and_rest
       trap("PROF") { $trapped = true }
       burn
       print_json(child: child, names: profile.samples.map(&:thread_name).uniq.sort, told: $trapped)
     RUBY
+  end
+
+  it "continues in a forked child with its requests alone" do
+    children, slow = run_json(<<~RUBY)
+      outside = in_fork { [timers, Profiler.running?] }
+      inside = nil
+      results = []
+      app = Profiler::Middleware.new(lambda do |_env|
+        other = Thread.new { in_fork { [timers, Profiler.running?] } }.value
+        inside = [other, in_fork { burn(30); [timers.positive?, Profiler.running?] }]
+        burn(30)
+        [200, {}, []]
+      end, slower_than: 0.01, out: ->(it) { results << it })
+      request
+      app.call({})
+      print_json([[outside, *inside], results.map { |it| it.profile.samples.sum(&:cpu) }])
+    RUBY
+    expect(children).to eq([[0, false], [0, false], [true, true]])
+    expect(slow).to match([be_between(25_000_000, 80_000_000)])
   end
 end

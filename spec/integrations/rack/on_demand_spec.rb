@@ -19,7 +19,6 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     def get(app, cookie = "admin", query = "profile=cpu", **env) = app.call({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => query, "HTTP_COOKIE" => cookie }.merge(env.transform_keys(&:to_s)))
     def names(result) = result.profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Shop/).sort
     def found = RESULTS.map { |it| [it.reason.to_s, names(it)] }.tap { RESULTS.clear }
-    def open_sessions = ObjectSpace.each_object(Profiler::Session).count(&:running?)
   RUBY
 
   it "ends a request's one profile where its body, its stream or its connection ends" do

@@ -31,7 +31,7 @@ RSpec.describe "config.profiler.permit" do
       before = stored.size
       named = [admin, member, Browser.new].map { |it| it.get("/slow")[1].key?("x-profiler-result") }
       print_json(pages: pages, last: [headers["content-type"], text.include?("Work.burn")], refused: refused, broken: [status, labels(broken)], named: named,
-                 stored: [before, stored.size], running: ObjectSpace.each_object(Profiler::Session).count(&:running?))
+                 stored: [before, stored.size], running: open_sessions)
     RUBY
     expect(seen).to eq(pages: [[200, "page", true], [200, "part\n" * 3, true]], last: ["image/svg+xml", true],
                        refused: "interval: 1 is not an Integer from 50 to 1000000 microseconds", broken: [500, [%w[500 pages#broken]]],

@@ -3,14 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use magnus::{
-    function, gc, method, prelude::*, DataTypeFunctions, Error, RHash, RModule, Ruby, TryConvert, TypedData,
-    Value,
+    function, gc, method, prelude::*, DataTypeFunctions, Error, RHash, RModule, Ruby, TypedData, Value,
 };
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
-use crate::options::{Bounds, Config, Prepared};
+use crate::options::{Bounds, Config};
 use crate::sampler;
 use crate::sys::clock;
 use crate::vm::cached::define_class;
@@ -64,26 +63,43 @@ impl Session {
         Self(Mutex::new(Life::New))
     }
 
-    /// `Native.start(session, options, bound, scope)`: `options` are a Hash, or [`Prepared`].
+    /// `Native.start(session, options, bound, scope, slices)`.
     fn start(
         ruby: &Ruby,
         session: &Self,
-        options: Value,
+        options: RHash,
         bound: bool,
         scope: Option<u32>,
+        slices: bool,
     ) -> Result<(), Error> {
         door::demand_stack(ruby)?;
-        let config = match Prepared::of(options) {
-            Some(prepared) => prepared.config(ruby)?,
-            None => Arc::new(Config::from_ruby(ruby, RHash::try_convert(options)?)?),
-        };
+        let config = Arc::new(Config::from_ruby(ruby, options)?);
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session has begun already"));
         }
-        let started = sampler::start(ruby, &config, Bounds { block: bound, scope: scope.map(ScopeId) });
+        let bounds = Bounds { block: bound, scope: scope.map(ScopeId), slices };
+        let started = sampler::start(ruby, &config, bounds);
         let id = started.map_err(|why| refusal::not_started(ruby, why))?;
         *session.lock() = Life::Running(Running { id, config }, Results::default());
         Ok(())
+    }
+
+    /// `session._slice(scope)`: a session of that scope alone, which has no timers of its own. `nil` if this one records no more.
+    fn slice(ruby: &Ruby, session: &Self, scope: u32) -> Result<Option<Self>, Error> {
+        door::demand_stack(ruby)?;
+        let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
+        let slice = sampler::begin_slice(of, &config, ScopeId(scope));
+        Ok(slice.map(|id| Self(Mutex::new(Life::Running(Running { id, config }, Results::default())))))
+    }
+
+    /// `session._end_unless_sliced`: ends a session of slices if it has none now. Whether it is over.
+    fn end_unless_sliced(ruby: &Ruby, session: &Self) -> Result<bool, Error> {
+        door::demand_stack(ruby)?;
+        let over = session.running().is_none_or(|it| sampler::end_unless_sliced(it.id));
+        if over {
+            *session.lock() = Life::Over;
+        }
+        Ok(over)
     }
 
     /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
@@ -231,11 +247,9 @@ fn any() -> bool {
 /// Defines the class, and what the gem itself calls.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
-    define_class::<Prepared>(ruby, class, "Prepared")?.undef_default_alloc_func();
     let own = class.singleton_class()?;
     own.define_method("any?", function!(any, 0))?;
     own.define_private_method("_new", function!(Session::new, 0))?;
-    own.define_private_method("_prepared", function!(Prepared::new, 1))?;
     own.define_private_method("_check", function!(Session::check, 1))?;
     native.define_singleton_method("refusal", function!(refusal, 0))?;
     native.define_singleton_method("mark", function!(mark, 2))?;
@@ -244,10 +258,12 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
-    native.define_singleton_method("start", function!(Session::start, 4))?;
+    native.define_singleton_method("start", function!(Session::start, 5))?;
     class.define_private_method("_stop", method!(Session::stop, 1))?;
     class.define_private_method("_rotate", method!(Session::rotate, 1))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
+    class.define_private_method("_slice", method!(Session::slice, 1))?;
+    class.define_private_method("_end_unless_sliced", method!(Session::end_unless_sliced, 0))?;
     class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;
     class.define_private_method("_join", method!(Session::join, 0))?;
     class.define_private_method("_pause", method!(Session::pause, 0))?;

@@ -49,6 +49,8 @@ pub(crate) struct Bounds {
     pub(crate) block: bool,
     /// The scope that it is limited to, on the threads that enter it: see `Session#join`.
     pub(crate) scope: Option<ScopeId>,
+    /// Whether it has samples in its slices alone. A forked child in which it has none does not continue it.
+    pub(crate) slices: bool,
 }
 
 /// A session's options.

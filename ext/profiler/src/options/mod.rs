@@ -4,11 +4,9 @@ mod config;
 mod integer;
 mod keywords;
 pub(crate) mod mode;
-mod prepared;
 mod share;
 mod trim_path;
 pub(crate) mod wall;
 
 pub(crate) use config::{gc_place, Bounds, Config, Threads};
 pub(crate) use mode::modes;
-pub(crate) use prepared::Prepared;

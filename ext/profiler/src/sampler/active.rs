@@ -3,13 +3,13 @@
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::Marker;
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::governor::Governor;
 use profiler_core::session::plan::Demand;
 use profiler_core::session::spec::Measures;
 
 use crate::sampler::cpu_waits::CpuWaits;
+use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
 use crate::threads;
 use crate::vm::threads::RubyThread;
@@ -38,6 +38,8 @@ pub(crate) struct Active {
     /// Sampled objects that did not fit into the table of live ones.
     pub(super) untracked: u64,
     pub(crate) paused: bool,
+    /// Whether it has samples in its slices alone.
+    pub(super) is_sliced: bool,
     /// The native thread inside the block whose end stops the session, if it is bound to one.
     pub(super) bound_to: Option<i32>,
     pub(super) start: Start,
@@ -45,8 +47,7 @@ pub(crate) struct Active {
     pub(super) cpu_waits: CpuWaits,
     /// The reason why it was given up before it was stopped, if it was.
     pub(super) given_up: Option<&'static str>,
-    pub(super) markers: Vec<Marker>,
-    pub(super) markers_refused: u64,
+    pub(super) markers: Markers,
 }
 
 impl Active {

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use magnus::Ruby;
+use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::record::counters::count;
@@ -16,6 +17,7 @@ use crate::sampler::active::Active;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::install::{install_once, prepare};
+use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
@@ -100,7 +102,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     labels::adopt_inherited(ruby)?;
     let mut sampler = enter();
     let Some(now) = register_thread(hub, &me) else { return Ok(()) };
-    let Some(active) = sampler.find(session) else { return Ok(()) };
+    let Some(active) = sampler.find(session) else { return Ok(()) }; // or a slice, whose session profiles all threads
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
         threads.push(now.thread);
         // A thread that gets no timer is counted.
@@ -130,6 +132,18 @@ fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     wait::tag_thread(state);
     labels::refresh(hub, state, thread);
     Some(state.now(cpu_ns))
+}
+
+/// The definition of a session with these options.
+pub(super) fn spec(config: &Config, threads: Option<Vec<ThreadId>>, scope: Option<ScopeId>) -> SessionSpec {
+    SessionSpec {
+        measures: config.measures,
+        threads,
+        labels: config.labels.clone(),
+        scope,
+        fibers: config.fibers,
+        timeline: config.timeline,
+    }
 }
 
 impl Sampler {
@@ -195,17 +209,9 @@ impl Sampler {
             _ => Some(found.iter().map(|it| it.thread).collect()),
         };
         let measures = config.measures;
-        let labels = config.labels.clone();
         // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
         let in_view = threads.clone().filter(|_| bounds.scope.is_none());
-        let spec = SessionSpec {
-            measures,
-            threads: in_view,
-            labels,
-            scope: bounds.scope,
-            fibers: config.fibers,
-            timeline: config.timeline,
-        };
+        let spec = spec(config, in_view, bounds.scope);
         let is_selective = !spec.is_unrestricted();
         CAPTURE.depth.store(
             if self.sessions.is_empty() {
@@ -240,12 +246,12 @@ impl Sampler {
             no_objects: None,
             untracked: 0,
             paused: false,
+            is_sliced: bounds.slices,
             bound_to: bounds.block.then(native_thread::cached_native_id),
             start,
             cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
             given_up: None,
-            markers: Vec::new(),
-            markers_refused: 0,
+            markers: Markers::default(),
         });
         if is_selective {
             labels::views(true);

@@ -8,7 +8,9 @@ use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
 use crate::sampler::exec;
+use crate::sampler::markers::Markers;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
+use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
 use crate::sys::native_thread;
 
@@ -16,10 +18,16 @@ impl Sampler {
     /// Removes, in a forked child, the sessions that nobody would ever stop: their blocks are on threads that the child
     /// does not have. `me` is the native id that the thread that forked had in the parent.
     pub(crate) fn remove_orphans(&mut self, me: i32) -> Vec<SessionId> {
-        let is_orphan = |it: &&Active| it.bound_to.is_some_and(|thread| thread != me);
+        let slices = std::mem::take(&mut self.slices);
+        let (own, others): (Vec<Slice>, Vec<Slice>) = slices.into_iter().partition(|it| it.bound_to == me);
+        let is_orphan = |it: &&Active| {
+            it.bound_to.is_some_and(|thread| thread != me)
+                || it.is_sliced && !own.iter().any(|slice| slice.of == it.id)
+        };
         let orphans: Vec<_> = self.sessions.iter().filter(is_orphan).map(|it| it.id).collect();
         orphans.iter().for_each(|id| drop(self.remove(*id)));
-        orphans
+        self.slices = own;
+        orphans.into_iter().chain(others.into_iter().map(|it| it.id)).collect()
     }
 
     /// Resets the sampler in a forked child, as the collector thread is the parent's. The handle of that thread is leaked:
@@ -30,6 +38,7 @@ impl Sampler {
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         self.starting = 0;
         exec::forget();
+        self.slices.iter_mut().for_each(|it| it.bound_to = native_thread::native_id());
         for session in &mut self.sessions {
             session.bound_to = session.bound_to.map(|_| native_thread::native_id());
             let Some(ids) = &mut session.threads else { continue };
@@ -47,9 +56,11 @@ impl Sampler {
             session.start =
                 Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
             session.cpu_waits = session.cpu_waits.of_child();
-            session.markers.clear();
+            session.markers = Markers::default();
             session.widest_ns = session.interval_ns;
-            session.markers_refused = 0;
+        }
+        for slice in &mut self.slices {
+            (slice.start, slice.markers) = (start, Markers::default());
         }
         if self.sessions.is_empty() {
             return self.reconcile();

@@ -13,11 +13,15 @@ pub(crate) mod fork;
 mod governor;
 mod install;
 mod mark;
+mod markers;
 mod readings;
 mod reconcile;
 mod refusal;
 mod running;
 mod session_result;
+mod slice;
+mod slices;
+mod spans;
 mod state;
 mod thread_hooks;
 pub(crate) mod timers;
@@ -29,9 +33,11 @@ pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, discard, give_up_objects, is_paused, is_running, mark, pause, result_threads, resume,
-    rotate, snapshot, stop,
+    abandon, any, discard, give_up_objects, is_paused, is_running, pause, result_threads, resume, rotate,
+    snapshot, stop,
 };
 pub(crate) use session_result::SessionResult;
+pub(crate) use slices::{begin_slice, end_unless_sliced};
+pub(crate) use spans::mark;
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;

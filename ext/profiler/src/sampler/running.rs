@@ -8,19 +8,20 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::{Marker, Thread};
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};
 use crate::sampler::active::Active;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
+use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::session_result::SessionResult;
+use crate::sampler::state::Sampler;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
-use crate::threads::{self, Registry};
+use crate::threads::{self, Registry, ThreadState};
 use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{labels, vm};
@@ -30,8 +31,12 @@ use profiler_core::session::engine::Engine;
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
+    if let Some(slice) = sampler.remove_slice(session) {
+        return slice.stop(&mut sampler, hub, named);
+    }
     let mut active = sampler.remove(session)?;
-    active.record_open_waits(hub, named);
+    sampler.remove_slices_of(session).into_iter().for_each(|it| hub.discard(it));
+    active.record_open_waits(hub, named, None);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
     let (cpu_waits, _) = active.cpu_waits.rotate();
@@ -61,7 +66,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     let (engine, governor) = (sampler.engine, sampler.governor);
     let active = sampler.find(session)?;
     let ticks_each_ns = active.ticks_each_ns(&governor);
-    active.record_open_waits(hub, named);
+    active.record_open_waits(hub, named, None);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
     let unresolved = match rotates {
@@ -73,8 +78,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     let result = active.result(unresolved, engine, hub, cpu_waits);
     if rotates {
         active.start = active.start.next(&result.end);
-        active.markers.clear();
-        active.markers_refused = 0;
+        active.markers = Markers::default();
         active.widest_ns = ticks_each_ns;
         active.cpu_waits = next_cpu_waits;
     }
@@ -82,12 +86,17 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
 }
 
 impl Active {
-    /// Records the stack of each thread that still waits, as a wait would else show only once it is over.
-    fn record_open_waits(&self, hub: &Hub, named: &[RubyThread]) {
+    /// Records the stack of each thread that still waits, or of those that do inside `scope`. A wait would else show only once it
+    /// is over.
+    pub(super) fn record_open_waits(&self, hub: &Hub, named: &[RubyThread], scope: Option<ScopeId>) {
         if !self.measures.wall || self.paused {
             return;
         }
-        for state in threads::live().filter(|it| it.walls.is_blocked() && self.profiles(it.id())) {
+        let is_inside =
+            |it: &&ThreadState| scope.is_none_or(|scope| it.scope.load(Ordering::Relaxed) == scope.0);
+        for state in
+            threads::live().filter(|it| it.walls.is_blocked() && self.profiles(it.id())).filter(is_inside)
+        {
             if named.iter().any(|it| it.object == state.object()) {
                 // SAFETY: Ruby has just listed the thread as alive, and the GVL was not let go of since.
                 unsafe { wait::record_open(hub, state) };
@@ -106,7 +115,7 @@ impl Active {
         }
     }
 
-    fn result(
+    pub(super) fn result(
         &self,
         unresolved: Unresolved,
         engine: Engine,
@@ -124,45 +133,7 @@ impl Active {
             cpu_waits,
             widest_ns: self.widest_ns,
             markers: self.markers.clone(),
-            markers_refused: self.markers_refused,
         }
-    }
-}
-
-/// The most markers that a session keeps.
-const MAX_MARKERS: usize = 10_000;
-
-/// Records a marker in the sessions that profile the calling thread: it did what it calls `name` since `started_ns` on the
-/// monotonic clock. `info` gives the name of the thread.
-pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
-    if !vm::process::on_main_ractor() {
-        return; // no session profiles its threads, and the holder of the lock may wait for all Ractors to stop
-    }
-    let mut sampler = enter();
-    if sampler.sessions.is_empty() {
-        return;
-    }
-    let Some(state) = threads::current() else { return };
-    let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
-    let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
-    let Some(thread) = info() else { return };
-    let is_concerned = |it: &&mut Active| {
-        !it.paused && it.profiles(me) && it.scope.is_none_or(|own_scope| own_scope == scope)
-    };
-    for session in sampler.sessions.iter_mut().filter(is_concerned) {
-        if session.markers.len() >= MAX_MARKERS {
-            session.markers_refused += 1;
-            continue;
-        }
-        // A session that began within the span records the rest of it.
-        let duration_ns = now_ns.saturating_sub(started_ns.max(session.start.monotonic_ns));
-        let started_at_ns = at_ns.saturating_sub(duration_ns);
-        session.markers.push(Marker {
-            started_at_ns,
-            duration_ns,
-            name: name.into(),
-            thread: thread.clone(),
-        });
     }
 }
 
@@ -189,10 +160,21 @@ unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
 /// Ends a session and discards what it has recorded.
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = enter();
-    if let (Some(_), Some(hub)) = (sampler.remove(session), CAPTURE.hub()) {
-        allocation::flush();
-        hub.discard(session);
-        sampler.reconcile();
+    let Some(hub) = CAPTURE.hub() else { return };
+    if sampler.remove_slice(session).is_some() {
+        return hub.discard(session);
+    }
+    sampler.discard(session, hub);
+}
+
+impl Sampler {
+    /// Ends a session, and its slices, and discards what they have recorded.
+    pub(super) fn discard(&mut self, session: SessionId, hub: &Hub) {
+        if self.remove(session).is_some() {
+            allocation::flush();
+            self.remove_slices_of(session).into_iter().chain([session]).for_each(|it| hub.discard(it));
+            self.reconcile();
+        }
     }
 }
 
@@ -237,7 +219,8 @@ pub(crate) fn any() -> bool {
 
 /// Whether the session has begun and not ended, be it paused or not.
 pub(crate) fn is_running(session: SessionId) -> bool {
-    enter().find(session).is_some()
+    let mut sampler = enter();
+    sampler.find(session).is_some() || sampler.slices.iter().any(|it| it.id == session)
 }
 
 /// Whether the session is paused.

@@ -1,8 +1,9 @@
 //! The result of a session when it stops, or so far.
 
 use profiler_core::pipeline::unresolved::Unresolved;
-use profiler_core::profile::{Marker, Stats};
+use profiler_core::profile::Stats;
 
+use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
 use crate::sys::clock;
 use crate::vm;
@@ -22,8 +23,7 @@ pub(crate) struct SessionResult {
     pub(crate) cpu_waits: (u64, u64),
     /// The longest interval at which it has ticked, ns.
     pub(crate) widest_ns: u64,
-    pub(crate) markers: Vec<Marker>,
-    pub(crate) markers_refused: u64,
+    pub(crate) markers: Markers,
 }
 
 impl SessionResult {

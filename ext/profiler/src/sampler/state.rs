@@ -6,6 +6,7 @@ use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
+use crate::sampler::slice::Slice;
 use profiler_core::session::engine::Engine;
 use profiler_core::session::governor::Governor;
 
@@ -14,6 +15,8 @@ use profiler_core::session::governor::Governor;
 pub(crate) struct Sampler {
     pub(super) collector: Option<Collector>,
     pub(crate) sessions: Vec<Active>,
+    /// The slices of these sessions.
+    pub(super) slices: Vec<Slice>,
     /// Sessions that are being started, while the VM lists its threads.
     pub(super) starting: usize,
     /// The engine of all sessions.
@@ -27,6 +30,7 @@ pub(crate) struct Sampler {
 static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
     collector: None,
     sessions: Vec::new(),
+    slices: Vec::new(),
     starting: 0,
     engine: Engine::ThreadTimer,
     governor: Governor::new(),

@@ -68,7 +68,7 @@ impl Stopped {
         let is_setitimer = result.engine == Engine::Setitimer;
         let is_short =
             result.engine == Engine::Perf && perf::lacked_descriptors_since(result.start.monotonic_ns);
-        let (objects, markers) = (result.untracked, result.markers_refused);
+        let (objects, markers) = (result.untracked, result.markers.refused);
         let times = result.end.labels_refused.saturating_sub(result.start.labels_refused);
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
@@ -92,7 +92,8 @@ impl Stopped {
     pub(super) fn build_profile(self, ruby: &Ruby, answers: Answers) -> CoreProfile {
         let mut notes = self.notes(answers.other_ractors);
         let Self { result, config, cost, requested_ns, .. } = self;
-        let SessionResult { unresolved, start, engine, mut markers, .. } = result;
+        let SessionResult { unresolved, start, engine, markers, .. } = result;
+        let mut markers = markers.list;
         let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));
         Note::merge(&mut notes, &profile.meta.notes);
