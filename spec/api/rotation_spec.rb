@@ -22,7 +22,8 @@ RSpec.describe "Session#rotate" do
                  samples: parts.map { |it| it.stats[:samples] }, threads: parts.map { |it| it.samples.map(&:thread_name).uniq.size })
     RUBY
     expect(result[:parts][0]).to be_within(3_000_000).of(result[:whole][0])
-    expect(result[:each].first(8)).to all(be_between(19_000_000, 60_000_000))
+    # A burn reads whole milliseconds, so it can be one short.
+    expect(result[:each].first(8)).to all(be_between(18_000_000, 60_000_000))
     expect(result[:samples].sum).to be > 100
     expect(result[:gaps].map(&:abs)).to all(be < 5_000_000)
   end
