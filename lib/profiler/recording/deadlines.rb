@@ -3,11 +3,12 @@
 module Profiler
   class Recording
     # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
-    # checks about ten times in that period. It calls the block when there are none any more.
+    # checks about ten times in that period.
     class Deadlines
       # @param seconds [Numeric]
-      def initialize(seconds, &idle)
-        @idle = idle
+      # @yieldreturn [Boolean] at each check, whether the thread may end
+      def initialize(seconds, &rests)
+        @rests = rests
         @seconds = seconds
         @period = (seconds / 10.0).clamp(0.01, 1.0)
         # In the order of their deadlines. By identity, so that operations run no Ruby code: no lock is needed.
@@ -44,7 +45,7 @@ module Profiler
         loop do
           sleep(@period)
           due.each(&:expire)
-          break @idle&.call if over?
+          break if @rests.call && over?
         end
       end
 

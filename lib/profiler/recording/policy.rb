@@ -51,7 +51,7 @@ module Profiler
         @store = store_for(out, format, keep)
         @limits = Limits.new(concurrency, rate)
         @kept = Limits.new(WATCHED, rate)
-        @deadlines = Deadlines.new(duration) { @watch.rest if @watch.instance_of?(Watch) }
+        @deadlines = Deadlines.new(duration) { !@watch.instance_of?(Watch) || @watch.rest? }
         # Recordings that began inside of {guarded}, by fiber.
         @guarded = {}.compare_by_identity
         @forking = Mutex.new
@@ -222,7 +222,10 @@ module Profiler
           recording.start(options) { @deadlines.add(recording) }
           begun = recording
         ensure
-          recording.abandon unless begun
+          unless begun
+            recording.abandon
+            options.end_if_unused if options.instance_of?(Watch) # nobody else may
+          end
         end
       rescue ArgumentError, Unsupported => e
         raise Refused, e.message

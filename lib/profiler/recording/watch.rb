@@ -3,8 +3,11 @@
 module Profiler
   class Recording
     # The session that watches work for being slow. Recordings are slices of it, so they start and stop nothing. It begins with a
-    # piece of work, and ends when there was none for a while.
+    # piece of work, and ends when none began for a second.
     class Watch
+      REST = 1.0
+      private_constant :REST
+
       # @param options [Hash] as for {Profiler.start}
       def self.possible?(options)
         (Array(options[:mode]) - %i[cpu wall]).empty? && %i[current all].include?(options[:threads])
@@ -12,8 +15,9 @@ module Profiler
 
       # @param options [Hash] as for {Profiler.start}
       def initialize(options)
-        @options = options.merge(threads: :all)
+        @options = options
         @starting = Mutex.new
+        @begun = 0
       end
 
       # Begins a slice.
@@ -22,22 +26,38 @@ module Profiler
       # @return [Session, nil] nil if no session can record
       # @raise [Unsupported]
       def slice(scope)
+        @begun += 1 # which may miss one of two threads: it only has to change
         session = @session
         session&.slice(scope) || begun_after(session).slice(scope)
       end
 
-      # Ends the session if no recording is open.
-      def rest
-        @session&.end_unless_sliced
+      # Ends the session if nothing began for a second, and nothing is open. It is to be called again until then.
+      #
+      # @return [Boolean] whether there is no session
+      def rest?
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        if @seen != @begun
+          @seen, @seen_at = @begun, now
+          false
+        else
+          now - @seen_at >= REST && end_if_unused
+        end
       end
+
+      # Ends the session if nothing is open.
+      #
+      # @return [Boolean] whether there is no session
+      def end_if_unused = !@session || @session.end_unless_sliced
 
       private
 
       # @param last [Session, nil] one that is over, or records no more, as when another profiler has taken the signal
       def begun_after(last)
         @starting.synchronize do
-          # Its slices have a session to be stopped with.
-          @last, @session = last, nil if @session.equal?(last)
+          if last && @session.equal?(last)
+            @session = nil
+            last.end_unless_sliced # or it ends with its last slice
+          end
           # A scope that nobody enters: it keeps no samples of its own.
           @session || Session.begin(@options, scope: Labels.new_scope, slices: true) { |session| @session = session }
         end

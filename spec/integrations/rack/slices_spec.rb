@@ -70,27 +70,93 @@ RSpec.describe "The middleware with slower_than:" do
     expect([sessions, found, after]).to eq([1 + 5, 0, 0])
   end
 
-  it "ends its session a second after the last request, and begins another with the next" do
-    states = run_json(<<~'RUBY')
+  it "ends its session a second after the last request, and not between requests" do
+    states, begun = run_json(<<~'RUBY')
+      begun = 0
+      counted = Module.new { define_method(:begin) { |options, **others, &block| begun += 1 if others[:slices]; super(options, **others, &block) } }
+      Profiler::Session.singleton_class.prepend(counted)
       watched = app
-      print_json(Array.new(3) { watched.call({}); [Profiler.running?, open_sessions] })
+      states = Array.new(2) { watched.call({}); [Profiler.running?, open_sessions] }
+      30.times { watched.call({}); sleep 0.05 }
+      print_json([states, begun])
     RUBY
-    expect(states).to eq([[true, 0]] * 3)
+    expect(states).to eq([[true, 0]] * 2)
+    expect(begun).to eq 3
   end
 
-  it "watches again after another profiler gave the signal back" do
-    kept = run_json(<<~'RUBY')
-      watched = Profiler::Middleware.new(->(_env) { burn(20); [200, {}, []] }, slower_than: 0, out: ->(it) { FOUND << it })
-      watched.call({})
-      trap("PROF", "SYSTEM_DEFAULT")
+  it "keeps a slow request up to where another profiler took the signal, whatever comes after, and watches again later" do
+    kept, left = run_json(<<~'RUBY')
+      go, done = Queue.new, Queue.new
+      slow = lambda do |env|
+        burn(40)
+        (done << true; go.pop; burn(80)) if env["wait"]
+        [200, {}, []]
+      end
+      watched = Profiler::Middleware.new(slow, slower_than: 0, out: ->(it) { FOUND << it })
+      open = Thread.new { watched.call({ "wait" => true }) }
+      done.pop
       trap("PROF") { nil }
-      sleep 0.1
-      2.times { watched.call({}) }
+      2.times { watched.call({}) } # refused
+      GC.start
       trap("PROF", "SYSTEM_DEFAULT")
-      open_sessions
       watched.call({})
-      print_json(FOUND.map { |it| it.profile.samples.sum(&:cpu) > 10_000_000 })
+      go << true
+      open.join
+      left = open_sessions
+      print_json([FOUND.map { |it| it.profile.samples.sum(&:cpu) / 1e6 }, left])
     RUBY
-    expect(kept.values_at(0, -1)).to eq([true, true])
+    expect(kept).to match([be_within(15).of(40), be_within(15).of(40)])
+    expect(left).to eq 0
+  end
+
+  it "makes way for sessions of other engines between two requests" do
+    engines = run_json(<<~'RUBY')
+      watched = app
+      print_json(%i[setitimer ticker safepoint].map { |it| watched.call({}); Profiler.run(engine: it) { burn(20) }.meta[:engine] })
+    RUBY
+    expect(engines).to eq(%w[setitimer ticker safepoint])
+  end
+
+  it "ticks on threads that serve requests alone" do
+    captured = run_json(<<~'RUBY')
+      other = Thread.new { burn(600) }
+      watched = Profiler::Middleware.new(->(_env) { sleep 0.4; [200, {}, []] }, slower_than: 0, out: ->(it) { FOUND << it })
+      watched.call({})
+      other.join
+      print_json(FOUND.first.profile.stats[:captured])
+    RUBY
+    expect(captured).to be < 8
+  end
+
+  it "leaves nothing in a child that ends the request and gets no other, nor after an exception at its begin" do
+    child, raised, running = run_json(<<~'RUBY')
+      reader, writer = IO.pipe
+      pid = nil
+      Profiler::Middleware.new(->(_env) { pid = fork; [200, {}, []] }, slower_than: 10).call({})
+      unless pid
+        writer << Profiler.running?.to_s
+        exit!(0)
+      end
+      Process.wait(pid)
+      writer.close
+      open_sessions
+      trace = TracePoint.new(:return) { |it| (trace.disable; raise "from outside") if it.method_id == :begun_after }
+      other = app
+      trace.enable
+      raised = error { other.call({}) }
+      trace.disable
+      print_json([reader.read, raised, Profiler.running?])
+    RUBY
+    expect([child, raised, running]).to eq(["false", "RuntimeError: from outside", false])
+  end
+
+  it "keeps label values apart after thousands of requests" do
+    labels = run_json(<<~'RUBY')
+      watched = Profiler::Middleware.new(->(env) { Profiler.label(request: env["id"]) { burn(env["slow"] || 0) }; [200, {}, []] }, slower_than: 0.05, out: ->(it) { FOUND << it })
+      6_000.times { |number| watched.call({ "id" => "r#{number}" }) }
+      watched.call({ "id" => "slow", "slow" => 80 })
+      print_json(FOUND.last.profile.samples.map { |it| it.labels["request"] || it.labels[:request] }.compact.uniq)
+    RUBY
+    expect(labels).to eq(["slow"])
   end
 end

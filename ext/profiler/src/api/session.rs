@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use magnus::{
-    function, gc, method, prelude::*, DataTypeFunctions, Error, RHash, RModule, Ruby, TypedData, Value,
+    function, gc, method, prelude::*, typed_data::Obj, value::Opaque, DataTypeFunctions, Error, RHash,
+    RModule, Ruby, TypedData, Value,
 };
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
@@ -34,12 +35,17 @@ use results::Results;
 /// meanwhile. A session whose object nobody has any more ends by itself.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Session", free_immediately, mark, size)]
-pub(crate) struct Session(Mutex<Life>);
+pub(crate) struct Session {
+    life: Mutex<Life>,
+    /// The session of which it is a slice, which would end if its object were garbage.
+    of: Option<Opaque<Value>>,
+}
 
 impl DataTypeFunctions for Session {
     fn mark(&self, marker: &gc::Marker) {
+        self.of.into_iter().for_each(|it| marker.mark(it));
         // While it is locked, the holder of the lock has the Profile on the stack.
-        if let Ok(Life::Finished(profile)) = self.0.try_lock().as_deref() {
+        if let Ok(Life::Finished(profile)) = self.life.try_lock().as_deref() {
             marker.mark(*profile);
         }
     }
@@ -47,7 +53,7 @@ impl DataTypeFunctions for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        match std::mem::replace(self.0.get_mut().unwrap_or_else(PoisonError::into_inner), Life::Over) {
+        match std::mem::replace(self.life.get_mut().unwrap_or_else(PoisonError::into_inner), Life::Over) {
             Life::Running(running, results) => {
                 results.abandon();
                 sampler::abandon(running.id);
@@ -60,7 +66,7 @@ impl Drop for Session {
 impl Session {
     /// `Session._new`: one that has not begun.
     fn new() -> Self {
-        Self(Mutex::new(Life::New))
+        Self { life: Mutex::new(Life::New), of: None }
     }
 
     /// `Native.start(session, options, bound, scope, slices)`.
@@ -85,11 +91,12 @@ impl Session {
     }
 
     /// `session._slice(scope)`: a session of that scope alone, which has no timers of its own. `nil` if this one records no more.
-    fn slice(ruby: &Ruby, session: &Self, scope: u32) -> Result<Option<Self>, Error> {
+    fn slice(ruby: &Ruby, session: Obj<Self>, scope: u32) -> Result<Option<Self>, Error> {
         door::demand_stack(ruby)?;
         let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
-        let slice = sampler::begin_slice(of, &config, ScopeId(scope));
-        Ok(slice.map(|id| Self(Mutex::new(Life::Running(Running { id, config }, Results::default())))))
+        let slice = sampler::begin_slice(ruby, of, &config, ScopeId(scope))?;
+        let life = |id| Mutex::new(Life::Running(Running { id, config }, Results::default()));
+        Ok(slice.map(|id| Self { life: life(id), of: Some(session.as_value().into()) }))
     }
 
     /// `session._end_unless_sliced`: ends a session of slices if it has none now. Whether it is over.
@@ -232,7 +239,7 @@ impl Session {
     }
 
     fn lock(&self) -> MutexGuard<'_, Life> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Active {
     pub(crate) paused: bool,
     /// Whether it has samples in its slices alone.
     pub(super) is_sliced: bool,
+    /// Whether it ends with its last slice, and gets no more.
+    pub(super) ends_with_slices: bool,
     /// The native thread inside the block whose end stops the session, if it is bound to one.
     pub(super) bound_to: Option<i32>,
     pub(super) start: Start,

@@ -38,6 +38,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // Exceptions are created only after the lock is released, as creating one runs Ruby.
     let ready = {
         let mut sampler = enter();
+        sampler.make_way(config, hub);
         sampler.check_startable(hub, config).map(|()| sampler.starting += 1)
     };
     ready?;
@@ -102,8 +103,12 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     labels::adopt_inherited(ruby)?;
     let mut sampler = enter();
     let Some(now) = register_thread(hub, &me) else { return Ok(()) };
-    let Some(active) = sampler.find(session) else { return Ok(()) }; // or a slice, whose session profiles all threads
+    // The ticks of a slice are those of its session.
+    let session = sampler.slices.iter().find(|it| it.id == session).map_or(session, |it| it.of);
+    let Some(active) = sampler.find(session) else { return Ok(()) };
     if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
+        // There can be a thread for each request.
+        threads.retain(|it| threads::live().any(|state| state.id() == *it));
         threads.push(now.thread);
         // A thread that gets no timer is counted.
         let _ = sampler.apply_timers();
@@ -247,6 +252,7 @@ impl Sampler {
             untracked: 0,
             paused: false,
             is_sliced: bounds.slices,
+            ends_with_slices: false,
             bound_to: bounds.block.then(native_thread::cached_native_id),
             start,
             cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
@@ -261,6 +267,7 @@ impl Sampler {
         let armed = self.apply_timers().or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
+            labels::renew(hub);
             // `start` undoes the numbering of fibers, so `remove` must not do that as well.
             self.find(id).into_iter().for_each(|it| it.fibers = false);
             self.remove(id);

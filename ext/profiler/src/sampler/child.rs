@@ -40,6 +40,7 @@ impl Sampler {
         exec::forget();
         self.slices.iter_mut().for_each(|it| it.bound_to = native_thread::native_id());
         for session in &mut self.sessions {
+            session.ends_with_slices |= session.is_sliced;
             session.bound_to = session.bound_to.map(|_| native_thread::native_id());
             let Some(ids) = &mut session.threads else { continue };
             let profiled = before.is_some_and(|before| ids.contains(&before));

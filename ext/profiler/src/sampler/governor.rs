@@ -71,8 +71,12 @@ impl Sampler {
 
     fn note_widening(&mut self) {
         let governor = self.governor;
-        for it in self.sessions.iter_mut().filter(|it| !it.paused) {
-            it.widest_ns = it.widest_ns.max(it.ticks_each_ns(&governor));
+        for session in self.sessions.iter_mut().filter(|it| !it.paused) {
+            let ticks_each_ns = session.ticks_each_ns(&governor);
+            session.widest_ns = session.widest_ns.max(ticks_each_ns);
+            for slice in self.slices.iter_mut().filter(|it| it.of == session.id) {
+                slice.widest_ns = slice.widest_ns.max(ticks_each_ns);
+            }
         }
     }
 }

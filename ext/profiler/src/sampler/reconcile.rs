@@ -149,7 +149,8 @@ pub(crate) fn stop_ticks() {
 pub(crate) fn give_up(why: &'static str) {
     let mut sampler = lock();
     let Some(hub) = CAPTURE.hub() else { return };
-    let mut timed = sampler.sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
+    let Sampler { sessions, slices, .. } = &mut *sampler;
+    let mut timed = sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
     if timed.peek().is_none() {
         return;
     }
@@ -160,7 +161,10 @@ pub(crate) fn give_up(why: &'static str) {
             session.paused = true;
             session.start.process_cpu_ns = None;
             session.cpu_waits = CpuWaits::NotAsked;
-            hub.pause(session.id, &Registry, &session.thread_lives(&[]));
+            session.ends_with_slices |= session.is_sliced;
+            let lives = session.thread_lives(&[]);
+            let slices = slices.iter().filter(|it| it.of == session.id).map(|it| it.id);
+            slices.chain([session.id]).for_each(|it| hub.pause(it, &Registry, &lives));
         }
     }
 }

@@ -154,17 +154,19 @@ pub(crate) fn abandon(session: SessionId) {
 
 unsafe extern "C" fn discard_abandoned(_data: *mut std::ffi::c_void) {
     let abandoned = std::mem::take(&mut *ABANDONED.lock().unwrap_or_else(PoisonError::into_inner));
-    abandoned.into_iter().for_each(discard);
+    for session in abandoned {
+        enter().abandon_slice(session);
+        discard(session);
+    }
 }
 
 /// Ends a session and discards what it has recorded.
 pub(crate) fn discard(session: SessionId) {
     let mut sampler = enter();
     let Some(hub) = CAPTURE.hub() else { return };
-    if sampler.remove_slice(session).is_some() {
-        return hub.discard(session);
+    if !sampler.discard_slice(session, hub) {
+        sampler.discard(session, hub);
     }
-    sampler.discard(session, hub);
 }
 
 impl Sampler {
@@ -173,6 +175,7 @@ impl Sampler {
         if self.remove(session).is_some() {
             allocation::flush();
             self.remove_slices_of(session).into_iter().chain([session]).for_each(|it| hub.discard(it));
+            labels::renew(hub);
             self.reconcile();
         }
     }

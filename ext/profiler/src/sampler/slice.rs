@@ -16,5 +16,7 @@ pub(super) struct Slice {
     /// The native thread on which it began. A forked child has the slices of the thread that forked.
     pub(super) bound_to: i32,
     pub(super) start: Start,
+    /// The longest interval at which its session has ticked since, ns.
+    pub(super) widest_ns: u64,
     pub(super) markers: Markers,
 }

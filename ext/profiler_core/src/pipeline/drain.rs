@@ -143,12 +143,18 @@ impl Drain {
         let result = Unresolved::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
         drop(infos);
         self.fold_ended(); // now, as a session with a timeline that has just been rotated has no events
+        (result, self.turn_over_if_due(needed, sets))
+    }
+
+    /// Freezes the generation if its tables, or those of sets of labels, are much larger than what a result needs, which is
+    /// `needed` handles. Whether it did: sets of labels have new ids then.
+    pub(crate) fn turn_over_if_due(&mut self, needed: usize, sets: &mut LabelSets) -> bool {
         let is_due = self.generations.is_outgrown(needed) || sets.are_many();
         let is_possible = !self.sessions.is_empty() && !self.have_events();
         if is_due && is_possible {
             self.turn_over(sets);
         }
-        (result, is_due && is_possible)
+        is_due && is_possible
     }
 
     /// Freezes the generation, and begins a table of sets of labels. Each session keeps what it has summed up as a part, and goes

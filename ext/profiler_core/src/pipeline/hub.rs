@@ -222,13 +222,17 @@ impl Hub {
         self.end_if_unused(&mut drain);
     }
 
-    /// Takes a session out and forgets it. Nothing is named.
+    /// Takes a session out and forgets it. Nothing is named. Sets of labels may have new ids then.
     pub fn discard(&self, session: SessionId) {
         let mut drain = self.lock();
         if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
             let Earlier { parts, .. } = drain.sessions.swap_remove(place).earlier;
             parts.iter().for_each(|it| drain.generations.leave(it.generation));
             self.end_if_unused(&mut drain);
+            // Where sessions are discarded all the time, no result may ever be taken.
+            if drain.turn_over_if_due(0, &mut self.labels()) {
+                self.labels_table.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
