@@ -41,7 +41,9 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         FROM_DESCRIPTOR if !enabled => return count(&hub.counters.late),
         // Here the kernel puts the descriptor where timers have their value.
         FROM_DESCRIPTOR => threads::current_native().filter(|state| perf::has(state, info.value as i32)),
-        FROM_PROCESS if enabled && info.timer == 0 && CAPTURE.aimed.load(Ordering::Relaxed) => {
+        // A tick whose contents the kernel could not keep.
+        FROM_PROCESS if info.timer == 0 && !enabled => return count(&hub.counters.late),
+        FROM_PROCESS if info.timer == 0 && CAPTURE.aimed.load(Ordering::Relaxed) => {
             threads::current_native().filter(|state| state.interval_ns.load(Ordering::Relaxed) > 0)
         }
         FROM_KERNEL if !enabled => return count(&hub.counters.late),
