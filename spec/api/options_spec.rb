@@ -116,7 +116,7 @@ RSpec.describe "Options of Profiler.run" do
     end
 
     it "is written when the block raises, and the exception propagates" do
-      code = "print_json(error { Profiler.run(out: 'cpu.folded') { 100_000.times { |it| it.to_s }; raise IOError, 'mine' } })"
+      code = "print_json(error { Profiler.run(out: 'cpu.folded') { 1_000_000.times { |it| it.to_s }; raise IOError, 'mine' } })"
       expect(run_json(code, chdir: Dir.pwd)).to eq("IOError: mine")
       expect(File.read("cpu.folded")).to include("Integer#to_s").or include("Integer#times")
     end

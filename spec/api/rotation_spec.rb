@@ -6,25 +6,32 @@ RSpec.describe "Session#rotate" do
   it "divides the time of a session" do
     result = run_json(<<~RUBY)
       whole, parts = nil, []
+      around = cpu_now
       session = Profiler.start(mode: %i[cpu wall])
       whole = Profiler.start(mode: %i[cpu wall])
+      inside = cpu_now
       8.times do
         burn(15)
         sleep 0.01
         Thread.new { burn(5) }.join
         parts << session.rotate
       end
+      inside = cpu_now - inside
       whole = whole.stop
       parts << session.stop
+      around = cpu_now - around
       sums = ->(profile) { [profile.samples.sum(&:cpu), profile.samples.sum(&:wall), profile.stats[:duration_ns]] }
-      print_json(whole: sums[whole], parts: parts.map(&sums).transpose.map(&:sum), each: parts.map { |it| it.samples.sum(&:cpu) },
+      print_json(around: around, inside: inside, whole: sums[whole], parts: parts.map(&sums).transpose.map(&:sum),
+                 each: parts.map { |it| it.samples.sum(&:cpu) },
                  gaps: parts.each_cons(2).map { |one, other| other.meta[:started_at_ns] - one.meta[:started_at_ns] - one.stats[:duration_ns] },
                  samples: parts.map { |it| it.stats[:samples] }, threads: parts.map { |it| it.samples.map(&:thread_name).uniq.size })
     RUBY
-    expect(result[:parts][0]).to be_within(3_000_000).of(result[:whole][0])
-    # A burn reads whole milliseconds, so it can be one short.
-    expect(result[:each].first(8)).to all(be_between(18_000_000, 60_000_000))
-    expect(result[:samples].sum).to be > 100
+    # The one session begins before the other, and ends after it.
+    more = result[:around] - result[:inside]
+    expect(result[:parts][0]).to be_between(result[:whole][0] - 3_000_000, result[:whole][0] + more + 3_000_000)
+    # A burn reads whole milliseconds, so it can be one short. That none has more than its own follows from the sum.
+    expect(result[:each].first(8)).to all(be >= 18_000_000)
+    expect(result[:samples].sum).to be > 40
     expect(result[:gaps].map(&:abs)).to all(be < 5_000_000)
   end
 
@@ -48,14 +55,14 @@ RSpec.describe "Session#rotate" do
   it "gives the markers, and the events of the timeline, to one profile each" do
     result = run_json(<<~RUBY)
       session = Profiler.start(timeline: true)
-      parts = %w[a b].map { |name| Profiler.marker(name) { burn(20) }; session.rotate }
+      parts = %w[a b].map { |name| Profiler.marker(name) { burn_in_pieces(200) }; session.rotate }
       parts << session.stop
       print_json(markers: parts.map { |it| it.markers.map(&:name) },
                  longest: parts.map { |it| it.timeline.map(&:time).max.to_f / it.stats[:duration_ns] }, events: parts.map { |it| it.timeline.size })
     RUBY
     expect(result[:markers]).to eq([["a"], ["b"], []])
     expect(result[:events].first(2)).to all(be > 2) # one in each of the kernel's ticks, at least
-    expect(result[:longest].first(2)).to all(be_between(0.5, 1.02))
+    expect(result[:longest].first(2)).to all(be_between(0.3, 1.02))
   end
 
   it "gives what was not received to the next profile, and to no other" do
@@ -77,7 +84,7 @@ RSpec.describe "Session#rotate" do
       session = Profiler.start(mode: :allocations, every: 1)
       made = interrupted = 0
       received = {} # by the start of the profile: one that begins there again has the contents of the first too
-      till = now + 5_000_000_000
+      till = now + 20_000_000_000
       while interrupted < 100 && now < till
         thread = Thread.handle_interrupt(RuntimeError => :never) do
           Thread.new do

@@ -50,7 +50,7 @@ RSpec.describe "profiler record" do
 
   it "cuts paths at --trim-path, or where the command starts" do
     FileUtils.mkdir_p(in_box("app"))
-    File.write(in_box("app/a.rb"), "class Job; def work = 300_000.times { |it| it.to_s }; end; Job.new.work")
+    File.write(in_box("app/a.rb"), "class Job; def work = 1_000_000.times { |it| it.to_s }; end; Job.new.work")
     paths = ->(file) { report(file)[:top].select { |row| row[:name] == "Job#work" }.map { |row| row[:path] }.uniq }
     record("--out", "a.pb.gz", "--trim-path", "--", ruby, "app/a.rb")
     expect(paths["a.pb.gz"]).to eq ["app/a.rb"]

@@ -10,7 +10,7 @@ RSpec.describe "profiler report" do
   before(:context) do
     @directory = Dir.mktmpdir("a recording ")
     @recorded = File.join(@directory, "it.pb.gz")
-    code = "def deep(n) = n.zero? ? 3000.times { |it| it.to_s } : deep(n - 1); 150.times { deep(5) }"
+    code = "def deep(n) = n.zero? ? 3000.times { |it| it.to_s } : deep(n - 1); 1_000.times { deep(5) }"
     ruby_child("-e", "require 'profiler'; Profiler.run(out: ARGV[0]) { #{code} }", @recorded)
   end
 

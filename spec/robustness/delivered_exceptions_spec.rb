@@ -51,7 +51,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
   it "propagate as Timeout" do
     raised = run_json(<<~RUBY)
       now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
-      print_json(Array.new(20) { error { Timeout.timeout(0.02) { till = now.call + 3; Profiler.label(a: 1) { } while now.call < till } } })
+      print_json(Array.new(20) { error { Timeout.timeout(0.02) { till = now.call + 20; Profiler.label(a: 1) { } while now.call < till } } })
     RUBY
     expect(raised).to eq(["Timeout::Error: execution expired"] * 20)
   end
@@ -64,7 +64,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
         entered.pop
         sleep(rand * 0.01)
         thread.kill
-        thread.join(5)
+        thread.join(20)
       end
       print_json(ended)
     RUBY
@@ -166,7 +166,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
         sleep(rand * 0.001)
         thread.raise(Interrupt, "now")
         begin
-          thread.join(2)
+          thread.join(20)
         rescue Interrupt
           true
         ensure

@@ -64,11 +64,11 @@ RSpec.describe "A profiled process that calls exec" do
         slow_exec do
           failures << error { exec("/no/such/program") }
           before = ticks.call
-          burn(150)
+          burn_in_pieces(160)
           still = ticks.call - before
         end
         before = ticks.call
-        burn(150)
+        burn_in_pieces(160)
         [failures.uniq, still, ticks.call - before, session.stop.meta[:notes]]
       end
       print_json(outcomes)
@@ -79,7 +79,7 @@ RSpec.describe "A profiled process that calls exec" do
   it "continues the sessions of a child that was forked while another thread was in exec" do
     captured = run_json(<<~RUBY)
       session = Profiler.start(engine: :thread_timer)
-      slow_exec { print_json(in_fork { burn(200); session.stop.stats[:captured] }) }
+      slow_exec { print_json(in_fork { burn_in_pieces(200); session.stop.stats[:captured] }) }
     RUBY
     expect(captured).to be > 5
   end

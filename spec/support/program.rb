@@ -18,6 +18,16 @@ RSpec.shared_context "with a program" do
       till = now + (milliseconds * 1_000_000)
       20.times { |number| number.to_s } while now < till
     end
+    # CPU time of this thread in ns; and what a block takes of it.
+    def cpu_now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+    def cpu_of(before = cpu_now) = yield.then { cpu_now - before }
+    # Burns so much in pieces: where the machine stands still, that counts as CPU time of one piece, and the others still run.
+    def burn_in_pieces(milliseconds) = (milliseconds / 20).times { burn(20) }
+    # Waits until the block is true, not for ever.
+    def wait_for(till = now + 20_000_000_000)
+      sleep 0.01 until (value = yield) || now > till
+      value
+    end
     # "Class: message" of what the block raises, or "none".
     def error = yield.then { "none" } rescue "#{$!.class}: #{$!.message}"
     # The samples of a method, and of all that it calls.
@@ -26,8 +36,7 @@ RSpec.shared_context "with a program" do
     def objects_of(profile, name) = profile.samples.select { |row| row.labels["class"] == name }.sum(&:alloc_objects)
     # Waits until no session runs: that of watched requests ends after a second without one. Gives the number that still do.
     def open_sessions
-      till = now + 10_000_000_000
-      sleep 0.05 while Profiler.running? && now < till
+      wait_for { !Profiler.running? }
       ObjectSpace.each_object(Profiler::Session).count(&:running?)
     end
     # The value of the block in a child.

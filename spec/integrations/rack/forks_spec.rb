@@ -10,9 +10,9 @@ RSpec.describe "profiler record with forking servers" do
   include Server
   include Tools
 
-  before { Dir.mkdir(in_box("accounts")) }
-
-  let(:env) do
+  # An example that is measured again begins without files.
+  def env
+    FileUtils.mkdir_p(in_box("accounts"))
     { "ACCOUNTS" => in_box("accounts"), "RUBYOPT" => "-W0 -I#{Child::LIB} -rprofiler/autoload", "PROFILER_OUT" => in_box("all.pb.gz"), "PROFILER_QUIET" => "1" }
   end
 
@@ -62,14 +62,14 @@ RSpec.describe "profiler record with forking servers" do
 
   [["puma", "workers of Puma", %w[puma -q -w 2 -t 2:2 --preload -b tcp://127.0.0.1:PORT]],
    ["unicorn", "workers of Unicorn", %w[unicorn -E production -c spec/integrations/rack/apps/unicorn.rb -l 127.0.0.1:PORT]]].each do |command, what, arguments|
-    it "writes #{what} to files of their own" do
+    it "writes #{what} to files of their own", :timed do
       need command
       until_it_ends { serving(*arguments, File.join(__dir__, "apps/plain.ru"), env: env) { |port| keep_busy(port, 2) } }
       expect_each_its_own("Work.serve", 2)
     end
   end
 
-  it "profiles the children of Parallel" do
+  it "profiles the children of Parallel", :timed do
     need_library "parallel"
     result = ruby_child("-e", <<~RUBY, env: env.merge("RUBYOPT" => nil), ruby_options: ["-rprofiler/autoload"])
       require "parallel"
@@ -80,7 +80,7 @@ RSpec.describe "profiler record with forking servers" do
     expect_each_its_own("Object#work", 2)
   end
 
-  it "profiles a child for each job, as in Resque, that ends by exit!" do
+  it "profiles a child for each job, as in Resque, that ends by exit!", :timed do
     result = ruby_child("-e", <<~RUBY, env: env.merge("RUBYOPT" => nil), ruby_options: ["-rprofiler/autoload"])
       #{work}
       6.times { Process.wait(fork { 3.times { work }; exit! }) }

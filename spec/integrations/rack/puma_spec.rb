@@ -12,10 +12,9 @@ RSpec.describe "Profiler::Middleware in Puma" do
   # What a thread does between the two readings of a clock, and the reading itself.
   let(:slack_ns) { [100_000, RUBY_VERSION < "3.3" ? 2_000_000 : 100_000] } # of CPU, and of the wall clock, which is sampled there
 
-  before { %w[out barrier].each { |name| Dir.mkdir(in_box(name)) } }
-
   def puma(*options, **env, &block)
     need "puma"
+    %w[out barrier].each { |name| Dir.mkdir(in_box(name)) } # here, as an example that is measured again begins without files
     env = env.transform_keys(&:to_s).merge("OUT" => in_box("out"), "BARRIER" => in_box("barrier"), "RACK_ENV" => "production")
     serving("puma", "-q", "-b", "tcp://127.0.0.1:PORT", *options, File.join(__dir__, "apps/requests.ru"), env: env, &block)
   end

@@ -71,9 +71,11 @@ RSpec.describe "Profiler::Middleware without permission" do
 
   it "keeps its limits when a thousand requests come at once" do
     served = run_json(<<~RUBY, env: { "RACK_ENV" => "development" })
-      most = 0
-      app = Profiler::Middleware.new(->(env) { sleep 0.01; [200, HEADERS, BODY] }, out: ->(it) { RESULTS << it }, concurrency: 4, rate: 20)
-      watch = Thread.new { loop { most = [most, ObjectSpace.each_object(Profiler::Session).count(&:running?)].max; sleep 0.001 } }
+      most = called = 0
+      look = -> { most = [most, ObjectSpace.each_object(Profiler::Session).count(&:running?)].max }
+      work = ->(env) { look.call if (called += 1) <= 20; sleep 0.01; [200, HEADERS, BODY] }
+      app = Profiler::Middleware.new(work, out: ->(it) { RESULTS << it }, concurrency: 4, rate: 20)
+      watch = Thread.new { loop { look.call; sleep 0.001 } }
       responses = Array.new(1_000) { Thread.new { get(app) } }.map(&:value)
       watch.kill
       named, refused = responses.map { |it| it[1] }.partition { |it| it["x-profiler-result"] }

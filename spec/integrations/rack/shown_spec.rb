@@ -10,7 +10,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
     ENV.delete("RAILS_ENV")
     OUT = #{in_box("profiles").inspect}
     CALLS = []
-    APP = ->(env) { CALLS << env["QUERY_STRING"]; burn(30); [200, { "a" => "b" }, ["app"]] }
+    APP = ->(env) { CALLS << env["QUERY_STRING"]; burn(60); [200, { "a" => "b" }, ["app"]] }
     def middleware(**options) = Profiler::Middleware.new(APP, out: OUT, **options)
     def get(app, query, method: "GET", **env) = app.call({ "REQUEST_METHOD" => method, "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
     def shows?(response) = response[2][0].start_with?("<?xml") && response[2][0].include?("Object#burn")
@@ -40,7 +40,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
       class Slow < Profiler::Recording::Directory
         def store(result) = (sleep 0.3; super)
       end
-      app = Profiler::Middleware.new(->(env) { burn(30); [200, {}, ["app"].each] }, out: Slow.new(OUT))
+      app = Profiler::Middleware.new(->(env) { burn(60); [200, {}, ["app"].each] }, out: Slow.new(OUT))
       pictures = Array.new(2) do
         _status, headers, body = get(app, "profile=cpu")
         closing = Thread.new { body.close }
