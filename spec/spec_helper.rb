@@ -5,6 +5,7 @@ require_relative "support/child"
 require_relative "support/timed"
 require_relative "support/perf"
 require_relative "support/program"
+require_relative "support/windows"
 
 # Under nohup, or in the background of a shell, some signals are ignored, and would be in all programs that the specs start. The
 # specs are about programs without that.

@@ -1,18 +1,8 @@
 # frozen_string_literal: true
 
 RSpec.describe "Profiler.continuous" do
-  include_context "with a program"
+  include_context "with windows"
   include_context "with a box"
-
-  # Windows keeps [cpu, wall, pid] of each profile.
-  let(:prelude) { <<~'RUBY' }
-    WINDOWS = []
-    def continue(**options)
-      Profiler.continuous(period: 0.1, **options) { |profile| WINDOWS << profile }
-    end
-    # CPU time in a method. Before Ruby 3.3 a GC does not stand under its cause.
-    def in_windows(method) = WINDOWS.sum { |profile| samples_in(profile, /#{method}|\(garbage collection\)/).sum(&:cpu) }
-  RUBY
 
   it "delivers every period, and loses and repeats nothing" do
     result = run_json(<<~RUBY)
@@ -60,44 +50,6 @@ RSpec.describe "Profiler.continuous" do
     expect(burnt).to be_between(used - 40, used + 10)
   end
 
-  it "continues in forked children, each for itself, and in their children" do
-    child, inner, parent, parents_child = run_json(<<~'RUBY')
-      def child_burn = $used = cpu_of { burn(150) }
-      # Shares below the one method, and below both.
-      def burnt = [in_windows("Object#child_burn"), in_windows("Object#burn")].map { |ns| ns.fdiv($used) }
-      session = continue
-      parents = cpu_of { burn(150) }
-      child = in_fork do
-        WINDOWS.clear
-        inner = in_fork { WINDOWS.clear; child_burn; [session.stop, *burnt, Thread.list.size] }
-        child_burn
-        [[session.running?, session.stop, *burnt], inner]
-      end
-      session.stop
-      print_json([*child, in_windows("Object#burn").fdiv(parents), WINDOWS.sum { |profile| samples_in(profile, "Object#child_burn").size }])
-    RUBY
-    both = [be_between(0.6, 1.1)] * 2
-    expect(child).to match([true, true, *both])
-    expect(inner).to match([true, *both, 1])
-    expect([parent, parents_child]).to match([be_between(0.6, 1.1), 0])
-  end
-
-  it "continues in a daemon" do
-    run(<<~RUBY)
-      Profiler.continuous(out: #{in_box("daemon").inspect}, period: 0.1)
-      Process.daemon(true, true)
-      burn(300)
-    RUBY
-    cpu_ns = run_json(<<~RUBY)
-      # The daemon is nobody's child: its files say how far it is.
-      sum = -> { Dir.glob(File.join(#{in_box("daemon").inspect}, "*.pb.gz")).sum { |file| Profiler::Profile.load(file).stats[:cpu_ns] } }
-      till = now + 20_000_000_000
-      sleep 0.05 until sum.call > 200_000_000 || now > till
-      print_json(sum.call)
-    RUBY
-    expect(cpu_ns).to be > 200_000_000
-  end
-
   it "counts the profiles of a block that raises, says the first, and goes on" do
     result = run_json(<<~'RUBY', err: eq("[profiler] a profile was lost: no space\n"))
       failures = 0
@@ -124,7 +76,7 @@ RSpec.describe "Profiler.continuous" do
     result = run_json(<<~'RUBY')
       require "timeout"
       session = Profiler.continuous(period: 3_600) { |profile| sleep(1); WINDOWS << profile }
-      burn(20)
+      burn_in_pieces(200)
       raised = error { Timeout.timeout(0.2) { session.stop } }
       print_json([raised, WINDOWS.size, session.lost, session.stop, WINDOWS.size, session.lost])
     RUBY
@@ -151,7 +103,7 @@ RSpec.describe "Profiler.continuous" do
       end
       session.stop
       ended = Profiler.continuous(period: 0.1) { Thread.exit }
-      burn(20)
+      burn_in_pieces(200)
       sleep 0.05 while ended.running?
       print_json([child, ended.lost, ended.error.class, Profiler.running?])
     RUBY
@@ -196,36 +148,6 @@ RSpec.describe "Profiler.continuous" do
     expect(burnt.max).to be < used.max(2).sum + 5_000_000
   end
 
-  it "ends no session of a child that is forked in its block" do
-    result = run_json(<<~'RUBY')
-      reader, writer = IO.pipe
-      session = Profiler.continuous(period: 0.1) do |profile|
-        pid = fork { writer << [Profiler.running?, session.stop].inspect unless writer.closed?; exit!(0) }
-        Process.wait(pid)
-        WINDOWS << profile
-      end
-      burn(20)
-      sleep 0.05 until WINDOWS.any?
-      writer.close
-      first = reader.read[/\[[a-z, ]+\]/]
-      print_json([first, session.running?, session.stop])
-    RUBY
-    expect(result).to eq(["[false, false]", true, true])
-  end
-
-  { "exit!" => "exit!(0)", "exec" => 'exec("true")', "a daemon" => "Process.daemon(true); exit!(0)" }.each do |name, code|
-    it "delivers what there is where the process ends by, or becomes, #{name}" do
-      used = Integer(run(<<~RUBY))
-        Profiler.continuous(out: #{in_box("all").inspect}, period: 3_600)
-        puts cpu_of { burn(100) }
-        $stdout.flush
-        #{code}
-      RUBY
-      cpu_ns = run_json("print_json(Dir.glob(File.join(#{in_box("all").inspect}, '*.pb.gz')).sum { |it| samples_in(Profiler::Profile.load(it), /Object#burn|garbage/).sum(&:cpu) })")
-      expect(cpu_ns).to be_between(used - 40_000_000, used + 10_000_000)
-    end
-  end
-
   it "goes on where the clock is set back, and where the app replaces sleep" do
     result = run_json(<<~'RUBY')
       def (Profiler::Continuous::Clock).time = Process.clock_gettime(Process::CLOCK_REALTIME) - $back.to_i
@@ -252,19 +174,6 @@ RSpec.describe "Profiler.continuous" do
       print_json([objects_of(WINDOWS.first, "Object") >= 1_000, stopped, session.stop, session.running?])
     RUBY
     expect(result).to eq([true, false, true, false])
-  end
-
-  it "delivers the last profile of a child of IO.popen" do
-    lines = run(<<~'RUBY').lines.map { |line| Integer(line) }
-      used = 0
-      session = Profiler.continuous(period: 3_600) do |profile|
-        $stdout.syswrite("#{(samples_in(profile, /Object#burn|garbage/).sum(&:cpu) - used) / 1_000_000}\n") if used.positive?
-      end
-      IO.popen("-") { |io| io ? print(io.read) : used = cpu_of { burn(100) } }
-      $stdout.flush
-      session.stop
-    RUBY
-    expect(lines).to match([be_between(-40, 10)])
   end
 
   it "is one for the process, and can be started again" do

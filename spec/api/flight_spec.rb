@@ -85,7 +85,7 @@ RSpec.describe "Profiler.flight_recorder" do
   { "raise 'mine'" => ["crash: RuntimeError"], "exit(3)" => nil, "Process.kill(:TERM, $$); sleep" => ["SIGTERM"], "exit!" => nil, "abort" => nil,
     "Process.kill(:INT, $$); sleep" => nil, "Profiler.flight.stop; raise 'mine'" => nil }.each do |ending, reasons|
     it "writes #{reasons ? "a file" : "no file"} where the process ends by #{ending}" do
-      run("Process.wait(fork { $stderr.reopen(File::NULL); record; burn(50); #{ending} })")
+      run("Process.wait(fork { $stderr.reopen(File::NULL); record; burn_in_pieces(200); #{ending} })")
       expect(self.reasons).to eq(reasons || [])
     end
   end

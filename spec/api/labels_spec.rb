@@ -146,13 +146,13 @@ RSpec.describe "Profiler.label" do
       whole = Profiler.start
       numbers = ->(rows) { rows.map { |it| it.labels["fiber"] }.tally.keys }
       profile = Profiler.run(fibers: true) do
-        burn(20)
-        jobs = Array.new(3) { |it| Fiber.new { Profiler.label(job: it) { 5.times { burn(20); GC.compact if it == 1; Fiber.yield } } } }
+        burn_in_pieces(60)
+        jobs = Array.new(3) { |it| Fiber.new { Profiler.label(job: it) { 5.times { burn_in_pieces(40); GC.compact if it == 1; Fiber.yield } } } }
         5.times { jobs.each(&:resume) }
         GC.start
         5.times { burn(20) }
       end
-      again, later = [true, false].map { |choice| numbers.(Profiler.run(fibers: choice) { burn(20); Fiber.new { burn(20) }.resume }.samples) }
+      again, later = [true, false].map { |choice| numbers.(Profiler.run(fibers: choice) { burn_in_pieces(60); Fiber.new { burn_in_pieces(60) }.resume }.samples) }
       print_json(by_job: profile.samples.group_by { |it| it.labels["job"] }.transform_values(&numbers), again: again, plain: numbers.(whole.stop.samples), later: later)
     RUBY
     own, *jobs = figures[:by_job].values_at(:"", :"0", :"1", :"2")
