@@ -104,7 +104,12 @@ fn throttled_ns() -> Option<u64> {
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     let place = own.lines().flat_map(places).find(|place| read(place).is_some());
     let throttled_ns = place.as_ref().and_then(read);
-    PLACE.store(Box::into_raw(Box::new(place)), Ordering::Release);
+    let found = Box::into_raw(Box::new(place));
+    // An exchange, as LLVM 19 makes a flag of a pointer that is only stored, and then cannot compile its own load.
+    if PLACE.compare_exchange(null_mut(), found, Ordering::Release, Ordering::Relaxed).is_err() {
+        // SAFETY: it is ours, and was not stored.
+        drop(unsafe { Box::from_raw(found) });
+    }
     throttled_ns
 }
 
