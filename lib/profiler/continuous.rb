@@ -248,7 +248,7 @@ module Profiler
     # A profile without a sample is not received, so the next one has its contents too.
     def turn
       asked = @asked
-      @session.rotate do |profile|
+      @session.rotate(gently: asked == @answered) do |profile|
         break if profile.stats[:samples].zero?
 
         deliver(profile)

@@ -115,11 +115,15 @@ module Profiler
     # An exception from outside (+Timeout+, +Thread#raise+) can keep the profile from its caller. With a block, the profile counts
     # as received when the block returns; if it does not, the next profile has its contents too.
     #
+    # With +gently+ other threads get their turn after each half millisecond of naming functions, and run while the profile is
+    # built. It takes longer then: up to some seconds where other threads compute.
+    #
+    # @param gently [Boolean] whether others run in between
     # @yieldparam profile [Profile]
     # @return [Profile, Object] the profile, or what the block returns
     # @raise [NotRunning] if it is over
-    def rotate
-      profile = _rotate(received)
+    def rotate(gently: false)
+      profile = _rotate(received, gently ? true : false)
       result = block_given? ? yield(profile) : profile
       @received = received + 1
       result

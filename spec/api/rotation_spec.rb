@@ -91,7 +91,8 @@ RSpec.describe "Session#rotate" do
             Thread.handle_interrupt(RuntimeError => :immediate) do
               loop do
                 7.times { Kept.new; made += 1 } # an exception may come between these two
-                session.rotate { |profile| received[profile.meta[:started_at_ns]] = objects_of(profile, "Kept") }
+                gently = made.even?
+                session.rotate(gently: gently) { |profile| received[profile.meta[:started_at_ns]] = objects_of(profile, "Kept") }
               end
             end
           rescue RuntimeError
@@ -107,6 +108,31 @@ RSpec.describe "Session#rotate" do
       print_json(lost: made - received.values.sum, made: made, interrupted: interrupted)
     RUBY
     expect(result).to match(lost: be_between(-result[:interrupted], 0), made: be > 500, interrupted: be > 20)
+  end
+
+  it "lets other threads run in between, if it is to be gentle" do
+    result = run_json(<<~RUBY, timeout: 120)
+      session = Profiler.start(mode: :allocations, every: 1)
+      counter = number = 0
+      rotating = lambda do |gently|
+        Array.new(4_000) { eval("def new_\#{number += 1} = Object.new; :new_\#{number}", binding, "new.rb") }.each { |it| send(it) }
+        Thread.new do
+          sleep 0.01
+          before = counter
+          profile = session.rotate(gently: gently)
+          [counter - before, profile.samples.flat_map { |row| row.frames.map(&:name) }.grep(/new_/).uniq.size]
+        end
+      end
+      counts = [true, false].map do |gently|
+        thread = rotating[gently]
+        counter += 1 while thread.alive?
+        thread.value
+      end
+      print_json(counts)
+    RUBY
+    (others, named), (none, all) = result
+    expect([named, all]).to eq([4_000, 4_000])
+    expect(others).to be > 10 * [none, 100].max
   end
 
   it "leaves to the parent what a child inherits of an interrupted call" do

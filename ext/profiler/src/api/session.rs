@@ -16,6 +16,7 @@ use crate::sys::clock;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
 use crate::vm::threads::RubyThread;
+use crate::vm::turns::Pace;
 use crate::vm::{self, door};
 
 mod app;
@@ -122,7 +123,7 @@ impl Session {
             session.collect(ruby);
             let threads = sampler::result_threads(ruby, running.id)?;
             // From here on nothing is asked of Ruby until the session is closed.
-            let was_here = session.close(&threads.list, received);
+            let was_here = session.close(ruby, &threads.list, received);
             threads.release();
             if !was_here {
                 return Err(orphaned_error(ruby));
@@ -132,14 +133,14 @@ impl Session {
     }
 
     /// Stops the session, if no other thread did so while Ruby was asked. False if it is of the process that forked this one.
-    fn close(&self, named: &[RubyThread], received: u64) -> bool {
+    fn close(&self, ruby: &Ruby, named: &[RubyThread], received: u64) -> bool {
         let mut life = self.lock();
         let Life::Running(running, results) = &mut *life else { return true };
         let requested_ns = clock::monotonic_ns();
         let result = sampler::stop(running.id, named);
         let (config, mut results) = (Arc::clone(&running.config), results.take());
         *life = result.map_or(Life::Over, |result| {
-            results.push(Stopped::new(result, config, requested_ns), received);
+            results.push(Stopped::new(ruby, result, config, requested_ns, Pace::AtOnce), received);
             Life::Stopped(results)
         });
         !matches!(*life, Life::Over)
@@ -161,12 +162,12 @@ impl Session {
         if !results.are_of_this_process() {
             return Err(orphaned_error(ruby));
         }
-        match results.profile(ruby) {
+        match results.profile(ruby, Pace::AtOnce) {
             Ok(profile) => {
                 let functions = profile.functions.len();
                 let profile = ruby.obj_wrap(Profile::new(profile)).as_value();
                 *self.lock() = Life::Finished(profile.into());
-                pending::name_some(ruby, functions)?;
+                pending::name_some(ruby, functions, Pace::AtOnce)?;
                 Ok(profile)
             }
             Err((results, arrived)) => {
@@ -267,7 +268,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
     native.define_singleton_method("start", function!(Session::start, 5))?;
     class.define_private_method("_stop", method!(Session::stop, 1))?;
-    class.define_private_method("_rotate", method!(Session::rotate, 1))?;
+    class.define_private_method("_rotate", method!(Session::rotate, 2))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_private_method("_slice", method!(Session::slice, 1))?;
     class.define_private_method("_end_unless_sliced", method!(Session::end_unless_sliced, 0))?;

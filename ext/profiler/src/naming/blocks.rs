@@ -3,7 +3,7 @@
 //! Their frames are bare code, `block in <class:Foo>`, from which nothing leads to the method. So the search goes the
 //! other way: through all methods of all classes to the blocks that they were made of. That takes tens of
 //! milliseconds in a large app, so it is done only if there is such a frame. The answers are kept for so long that
-//! searching takes at most a hundredth of the time.
+//! searching takes at most a hundredth of the time, and longer for sessions of which nobody should notice a search.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -17,12 +17,15 @@ use profiler_core::text::block_depth;
 
 use crate::naming::owners::Owner;
 use crate::vm::objects::{kind, references, Kind, Pinned};
+use crate::vm::turns::{Pace, Turns};
 use crate::vm::{frames, methods, modules};
 
 /// The most levels of blocks inside blocks inside a method made by `define_method`.
 const DEEPEST: usize = 16;
 /// The time for which answers are kept, as a multiple of the time that the search took.
 const KEPT_FOR: u32 = 100;
+/// The time for which answers are good where other threads must not wait: the list of all classes takes a walk through the heap.
+const KEPT_IF_YIELDING: Duration = Duration::from_secs(3_600);
 /// The most answers that are kept.
 const MAX_KEPT: usize = 10_000;
 
@@ -31,8 +34,10 @@ type Place = (String, u32, String);
 /// The function that a block is part of; nothing if it is only itself.
 type Answer = Option<Function>;
 
-/// The answers, and how long they are valid, as methods come and go.
-static KEPT: Mutex<Option<HashMap<Place, (Answer, Instant)>>> = Mutex::new(None);
+/// An answer, when it was found, and how long it is valid, as methods come and go.
+type Kept = (Answer, Instant, Duration);
+
+static KEPT: Mutex<Option<HashMap<Place, Kept>>> = Mutex::new(None);
 
 /// Whether code of this label is a block, or inside one.
 pub(super) fn is_block(label: &str) -> bool {
@@ -51,16 +56,17 @@ pub(super) unsafe fn name(
     handles: &[u64],
     functions: &mut [Function],
     blocks: &[usize],
+    turns: &mut Turns,
 ) -> Result<(), Error> {
     let place_of = |it: &Function| (it.path.clone(), it.first_line, it.name.clone());
     let places: Vec<Place> = blocks.iter().filter_map(|at| functions.get(*at)).map(place_of).collect();
-    let answers = match kept(&places) {
+    let answers = match kept(&places, turns.pace) {
         Some(answers) => answers,
         None => {
             let handles: Vec<u64> = blocks.iter().filter_map(|at| handles.get(*at)).copied().collect();
             let begun = Instant::now();
             // SAFETY: as promised.
-            let found = unsafe { find(ruby, &handles)? };
+            let found = unsafe { find(ruby, &handles, turns)? };
             let found: Vec<_> = places.iter().cloned().zip(found).collect();
             keep(&found, begun.elapsed());
             found.into_iter().map(|(_place, function)| function).collect()
@@ -74,11 +80,15 @@ pub(super) unsafe fn name(
     Ok(())
 }
 
-/// The answers for all of `places`, if they are known and still good.
-fn kept(places: &[Place]) -> Option<Vec<Answer>> {
+/// The answers for all of `places`, if they are known and still good at that pace.
+fn kept(places: &[Place], pace: Pace) -> Option<Vec<Answer>> {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let (kept, now) = (kept.as_ref()?, Instant::now());
-    let fresh = |place| kept.get(place).filter(|(_, until)| now < *until).map(|(answer, _)| answer.clone());
+    let kept = kept.as_ref()?;
+    let fresh = |place| {
+        let (answer, found, valid) = kept.get(place)?;
+        let valid = if pace == Pace::Yielding { KEPT_IF_YIELDING.max(*valid) } else { *valid };
+        (found.elapsed() < valid).then(|| answer.clone())
+    };
     places.iter().map(fresh).collect()
 }
 
@@ -89,12 +99,12 @@ fn keep(found: &[(Place, Answer)], took: Duration) {
     if kept.len() + found.len() > MAX_KEPT {
         kept.clear();
     }
-    let until = Instant::now() + took * KEPT_FOR;
+    let now = Instant::now();
     for (place, answer) in found {
-        kept.insert(place.clone(), (answer.clone(), until));
+        kept.insert(place.clone(), (answer.clone(), now, took * KEPT_FOR));
     }
     for (place, answer) in found {
-        if kept.get(place).is_some_and(|(other, _)| other != answer) {
+        if kept.get(place).is_some_and(|(other, ..)| other != answer) {
             kept.remove(place);
         }
     }
@@ -140,7 +150,7 @@ struct DefinedMethod {
 ///
 /// # Safety
 /// As [`name`].
-unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
+unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<Answer>, Error> {
     // SAFETY: the GVL is held. Objects stay where they are as their holders say: handles are marked, the
     // others are in `pinned` before Ruby can make an object.
     unsafe {
@@ -150,10 +160,10 @@ unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
         let lineages: Vec<Vec<u64>> = handles.iter().map(|it| lineage(*it, &mut buffer)).collect();
         let targets: HashSet<u64> =
             lineages.iter().flatten().copied().filter(|it| pinned.push(*it)).collect();
-        let mut hosts = hosts(modules, &targets);
-        hosts.retain(|host| pinned.push(*host));
+        let hosts = hosts(ruby, modules, &targets, &mut pinned, turns)?;
         let mut definitions: HashMap<u64, BTreeSet<DefinedMethod>> = HashMap::new();
         for host in hosts {
+            turns.give(ruby)?;
             add_methods(ruby, host, &targets, &mut definitions)?;
         }
         let answer =
@@ -162,24 +172,35 @@ unsafe fn find(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Answer>, Error> {
     }
 }
 
-/// The modules among `modules`, and among their singleton classes, that have a method made of one of `targets`.
-/// Allocates no Ruby object.
+/// The modules among `modules`, and among their singleton classes, that have a method made of one of `targets`: those that
+/// `pinned` has space for, where they are from then on.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile.
 ///
 /// # Safety
-/// The caller holds the GVL, and the Array is on the machine's stack.
-unsafe fn hosts(modules: RArray, targets: &HashSet<u64>) -> Vec<u64> {
+/// The caller holds the GVL, and the Array and `pinned` are on the machine's stack.
+unsafe fn hosts(
+    ruby: &Ruby,
+    modules: RArray,
+    targets: &HashSet<u64>,
+    pinned: &mut Pinned,
+    turns: &mut Turns,
+) -> Result<Vec<u64>, Error> {
     let mut buffers = Default::default();
     let mut hosts = Vec::new();
-    // SAFETY: nothing changes the Array meanwhile, and what is in it is alive.
-    unsafe {
-        for module in modules.as_slice() {
-            let module = module.as_raw();
+    for place in 0..modules.len() {
+        turns.give(ruby)?;
+        // It is read anew each time, as a compaction may move what is in it.
+        let module = modules.entry::<Value>(place as isize)?.as_raw();
+        // SAFETY: nothing else has the Array, and what is in it is alive.
+        unsafe {
             let meta = (kind(module) == Kind::Class).then(|| modules::metaclass(module)).flatten();
             for candidate in meta.into_iter().chain([module]) {
                 let mut any = false;
                 let wants = |block: u64| targets.contains(&block);
                 methods::each_own(candidate, &mut buffers, |it| any |= it.block.is_some_and(wants));
-                if any {
+                if any && pinned.push(candidate) {
                     hosts.push(candidate);
                 }
             }
@@ -187,7 +208,7 @@ unsafe fn hosts(modules: RArray, targets: &HashSet<u64>) -> Vec<u64> {
     }
     hosts.sort_unstable();
     hosts.dedup();
-    hosts
+    Ok(hosts)
 }
 
 /// Adds the methods of `host` that were made of one of `targets`.

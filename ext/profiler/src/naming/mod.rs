@@ -12,20 +12,22 @@ use crate::vm::frames::{describe, Description};
 use crate::vm::methods;
 use crate::vm::modules::real_class;
 use crate::vm::objects::{kind, Kind};
+use crate::vm::turns::{Pace, Turns};
 
 mod blocks;
 mod owners;
 
 use owners::Owner;
 
-/// The functions of `handles`, in their order. Must not be called under the drain lock.
+/// The functions of `handles`, in their order, at that pace. Must not be called under the drain lock.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile: then it can be asked again, from the beginning.
 ///
 /// # Safety
 /// The handles are marked, until this is over.
-pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Function>, Error> {
+pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64], pace: Pace) -> Result<Vec<Function>, Error> {
+    let mut turns = Turns::new(pace);
     // SAFETY: a `Ruby` proves that the GVL is held; as promised.
     let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
     // SAFETY: as above.
@@ -33,6 +35,7 @@ pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Funct
     let mut functions: Vec<Function> = Vec::with_capacity(handles.len());
     let mut blocks = Vec::new();
     for (place, handle) in handles.iter().enumerate() {
+        turns.give(ruby)?;
         if let Some(class) = class(handle) {
             functions.push(class);
             continue;
@@ -45,7 +48,7 @@ pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64]) -> Result<Vec<Funct
     }
     if !blocks.is_empty() {
         // SAFETY: as above.
-        unsafe { blocks::name(ruby, handles, &mut functions, &blocks)? };
+        unsafe { blocks::name(ruby, handles, &mut functions, &blocks, &mut turns)? };
     }
     Ok(functions)
 }
@@ -97,7 +100,7 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Erro
     };
     if let Some(block) = method.block {
         // SAFETY: as above; the entry holds its block.
-        let mut functions = unsafe { functions(ruby, &[block])? };
+        let mut functions = unsafe { functions(ruby, &[block], Pace::AtOnce)? };
         std::hint::black_box(object.as_raw());
         return Ok(functions.pop().map(|it| it.name));
     }

@@ -36,7 +36,7 @@ pub(crate) use running::{
     abandon, any, discard, give_up_objects, is_paused, is_running, pause, result_threads, resume, rotate,
     snapshot, stop,
 };
-pub(crate) use session_result::SessionResult;
+pub(crate) use session_result::{Facts, SessionResult};
 pub(crate) use slices::{begin_slice, end_unless_sliced};
 pub(crate) use spans::mark;
 #[cfg(feature = "testing")]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use magnus::Ruby;
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::pipeline::unresolved::Uncopied;
 use profiler_core::pipeline::SessionId;
 use profiler_core::session::state::ThreadNow;
 
@@ -17,7 +17,7 @@ use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
 use crate::sampler::reconcile::stop_ticks;
-use crate::sampler::session_result::SessionResult;
+use crate::sampler::session_result::{Facts, SessionResult};
 use crate::sampler::state::Sampler;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
@@ -44,10 +44,9 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
         stop_ticks();
     }
     let engine = sampler.engine;
-    let unresolved = hub.close(session, &Registry, &lives);
-    labels::renew(hub);
+    let sums = hub.close(session, &Registry, &lives);
     sampler.reconcile();
-    Some(active.result(unresolved?, engine, hub, cpu_waits))
+    Some(active.result(sums?, engine, hub, cpu_waits))
 }
 
 /// Takes the result of a session so far.
@@ -69,15 +68,14 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     active.record_open_waits(hub, named, None);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
-    let unresolved = match rotates {
+    let sums = match rotates {
         true => hub.rotate(session, &Registry, &lives, clock::monotonic_ns())?,
         false => hub.snapshot(session, &Registry, &lives)?,
     };
-    labels::renew(hub);
     let (cpu_waits, next_cpu_waits) = active.cpu_waits.rotate();
-    let result = active.result(unresolved, engine, hub, cpu_waits);
+    let result = active.result(sums, engine, hub, cpu_waits);
     if rotates {
-        active.start = active.start.next(&result.end);
+        active.start = active.start.next(&result.facts.end);
         active.markers = Markers::default();
         active.widest_ns = ticks_each_ns;
         active.cpu_waits = next_cpu_waits;
@@ -117,13 +115,12 @@ impl Active {
 
     pub(super) fn result(
         &self,
-        unresolved: Unresolved,
+        sums: Uncopied,
         engine: Engine,
-        hub: &Hub,
+        hub: &'static Hub,
         cpu_waits: (u64, u64),
     ) -> SessionResult {
-        SessionResult {
-            unresolved,
+        let facts = Facts {
             start: self.start,
             end: Start::now(hub),
             engine,
@@ -133,7 +130,8 @@ impl Active {
             cpu_waits,
             widest_ns: self.widest_ns,
             markers: self.markers.clone(),
-        }
+        };
+        SessionResult { sums, facts, hub }
     }
 }
 

@@ -1,18 +1,43 @@
 //! The result of a session when it stops, or so far.
 
-use profiler_core::pipeline::unresolved::Unresolved;
+use magnus::Ruby;
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::unresolved::{Uncopied, Unresolved};
 use profiler_core::profile::Stats;
 
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
 use crate::sys::clock;
-use crate::vm;
+use crate::vm::turns::Pace;
+use crate::vm::without_gvl::briefly_without_gvl;
+use crate::{labels, vm};
 use profiler_core::session::engine::Engine;
 
 /// The result of a session, with what its header needs.
 #[derive(Debug)]
 pub(crate) struct SessionResult {
-    pub(crate) unresolved: Unresolved,
+    pub(super) sums: Uncopied,
+    pub(crate) facts: Facts,
+    pub(super) hub: &'static Hub,
+}
+
+impl SessionResult {
+    /// Copies what the sums need out of the tables of the process. These are renewed if they have become large.
+    pub(crate) fn copy(self, ruby: &Ruby, pace: Pace) -> (Unresolved, Facts) {
+        let Self { sums, facts, hub } = self;
+        let copied = match pace {
+            Pace::AtOnce => hub.copy(sums),
+            Pace::Yielding => briefly_without_gvl(ruby, || hub.copy(sums)),
+        };
+        hub.turn_over_after(&copied);
+        labels::renew(hub);
+        (copied, facts)
+    }
+}
+
+/// The facts of a session for the header of its profile.
+#[derive(Debug)]
+pub(crate) struct Facts {
     pub(crate) start: Start,
     pub(crate) end: Start,
     pub(crate) engine: Engine,
@@ -26,7 +51,7 @@ pub(crate) struct SessionResult {
     pub(crate) markers: Markers,
 }
 
-impl SessionResult {
+impl Facts {
     /// The fate and the cost of the ticks, from the session's start to its end. Where the session covers the whole process,
     /// `unseen_cpu_ns` is all CPU time that the process used besides our own threads.
     pub(crate) fn cost(&self) -> Stats {

@@ -14,7 +14,7 @@ use crate::sampler::begin::{join, spec};
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
-use crate::sampler::session_result::SessionResult;
+use crate::sampler::session_result::{Facts, SessionResult};
 use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
 use crate::shared::CAPTURE;
@@ -69,19 +69,18 @@ impl Slice {
     pub(super) fn stop(
         self,
         sampler: &mut Sampler,
-        hub: &Hub,
+        hub: &'static Hub,
         named: &[RubyThread],
     ) -> Option<SessionResult> {
         let engine = sampler.engine;
         let active = sampler.find(self.of)?;
         active.record_open_waits(hub, named, Some(self.scope));
         let lives = active.thread_lives(named);
-        let unresolved = hub.close(self.id, &Registry, &lives)?;
-        labels::renew(hub);
+        let sums = hub.close(self.id, &Registry, &lives)?;
         let Self { of, start, widest_ns, markers, .. } = self;
-        let all = active.result(unresolved, engine, hub, (0, 0));
+        let all = active.result(sums, engine, hub, (0, 0));
         sampler.end_with_slices(of, hub);
-        Some(SessionResult { start, widest_ns, markers, ..all })
+        Some(SessionResult { facts: Facts { start, widest_ns, markers, ..all.facts }, ..all })
     }
 }
 

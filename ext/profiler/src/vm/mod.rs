@@ -22,6 +22,7 @@ pub(crate) mod root;
 pub(crate) mod state;
 pub(crate) mod strings;
 pub(crate) mod threads;
+pub(crate) mod turns;
 pub(crate) mod without_gvl;
 
 use rb_sys::VALUE;

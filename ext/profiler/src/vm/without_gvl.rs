@@ -117,6 +117,25 @@ unsafe fn call<F: FnMut()>(mut function: F, unblock: usize) {
     }
 }
 
+/// Does `work` on this thread without the GVL, or with it if an interrupt is pending. Nothing is delivered meanwhile, so it
+/// should take milliseconds at most. A panic in it goes on here.
+pub(crate) fn briefly_without_gvl<T>(_ruby: &Ruby, work: impl FnOnce() -> T) -> T {
+    let (mut work, mut result) = (Some(work), None);
+    let mut run = || {
+        if let Some(work) = work.take() {
+            result = Some(catch_unwind(AssertUnwindSafe(work)));
+        }
+    };
+    // SAFETY: a `Ruby` proves that the GVL is held; callers give work that uses nothing of Ruby, and a panic is caught.
+    unsafe { call(&mut run, 0) };
+    run();
+    match result {
+        Some(Ok(result)) => result,
+        Some(Err(panic)) => resume_unwind(panic),
+        None => unreachable!("the work has run"),
+    }
+}
+
 /// Checks for what waits for this thread: interrupts, and other threads whose turn it is.
 ///
 /// # Errors

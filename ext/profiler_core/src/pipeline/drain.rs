@@ -9,7 +9,7 @@ use crate::pipeline::generations::Generations;
 use crate::pipeline::named_sums::NamedSums;
 use crate::pipeline::part::Part;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
-use crate::pipeline::unresolved::Unresolved;
+use crate::pipeline::unresolved::Uncopied;
 use crate::profile::Thread;
 use crate::record::detail::Detail;
 use crate::record::ring::Ring;
@@ -123,27 +123,25 @@ impl Drain {
         self.sessions.iter().any(|it| it.state.has_events())
     }
 
-    /// The result of a session whose threads have been finished: the earlier sums, and those of `state`. Also, whether sets of
-    /// labels have new ids.
+    /// The result of a session whose threads have been finished: the earlier sums, and those of `state`.
     pub(crate) fn result(
         &mut self,
         earlier: Earlier,
         state: SessionState,
         threads: &[ThreadLife],
-        sets: &mut LabelSets,
-    ) -> (Unresolved, bool) {
+        sets: &LabelSets,
+    ) -> Uncopied {
         let measures = state.spec().measures;
-        let last = Part::extract(state.into_aggregate(), &mut self.generations.current, sets);
-        let needed = last.needed();
+        let last = Part::take(state.into_aggregate(), &mut self.generations.current, sets);
         let Earlier { named, mut parts } = earlier;
         parts.push(last);
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
         let infos: HashMap<ThreadId, &Thread, FxBuildHasher> =
             self.ended_threads.iter().chain(alive).collect();
-        let result = Unresolved::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
+        let result = Uncopied::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
         drop(infos);
         self.fold_ended(); // now, as a session with a timeline that has just been rotated has no events
-        (result, self.turn_over_if_due(needed, sets))
+        result
     }
 
     /// Freezes the generation if its tables, or those of sets of labels, are much larger than what a result needs, which is
@@ -163,7 +161,7 @@ impl Drain {
         for Session { state, earlier, .. } in &mut self.sessions {
             let sums = state.take_sums();
             if !sums.is_empty() {
-                earlier.parts.push(Part::extract(sums, &mut self.generations.current, sets));
+                earlier.parts.push(Part::take(sums, &mut self.generations.current, sets));
             }
         }
         let (sessions, generations) = (&mut self.sessions, &mut self.generations);
@@ -174,7 +172,7 @@ impl Drain {
                     if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
                         new.note_class(class);
                     }
-                    let stack = key.stack.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it)));
+                    let stack = key.stack.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it).0));
                     Key { stack, ..*key }
                 };
                 sessions.iter_mut().for_each(|it| it.state.rekey(&mut rekey, sets));

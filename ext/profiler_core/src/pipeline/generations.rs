@@ -42,13 +42,15 @@ impl Generation {
 pub(crate) struct Generations {
     pub(crate) current: Generation,
     frozen: Vec<Generation>,
+    /// Those that nobody needs any more. They are large: who holds the lock lets go of it before they are dropped.
+    unused: Vec<Generation>,
     /// The handles at which the present one may be frozen.
     pub(crate) many: usize,
 }
 
 impl Default for Generations {
     fn default() -> Self {
-        Self { current: Generation::default(), frozen: Vec::new(), many: MANY_HANDLES }
+        Self { current: Generation::default(), frozen: Vec::new(), unused: Vec::new(), many: MANY_HANDLES }
     }
 }
 
@@ -94,7 +96,7 @@ impl Generations {
     /// Forgets all generations, as no result is of them.
     pub(crate) fn start_over(&mut self) {
         self.freeze(|_, _| ());
-        self.frozen.clear();
+        self.unused.append(&mut self.frozen);
     }
 
     /// All handles of functions and classes.
@@ -103,8 +105,16 @@ impl Generations {
         stacks.flat_map(|it| it.handles().iter().chain(it.classes())).copied()
     }
 
+    /// Takes out the generations that nobody needs any more, to be dropped once the lock is released.
+    #[must_use]
+    pub(crate) fn take_unused(&mut self) -> Vec<Generation> {
+        std::mem::take(&mut self.unused)
+    }
+
     fn prune(&mut self) {
-        self.frozen.retain(|it| it.users > 0);
+        let (used, unused) = std::mem::take(&mut self.frozen).into_iter().partition(|it| it.users > 0);
+        self.frozen = used;
+        self.unused.extend::<Vec<Generation>>(unused);
     }
 }
 

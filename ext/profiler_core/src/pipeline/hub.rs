@@ -5,15 +5,13 @@
 //! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason
 //! is that a GC that starts on another thread waits in its mark function for this very lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
 use crate::pipeline::ended_threads::EndedThreads;
-use crate::pipeline::generations::{Generation, Generations};
+use crate::pipeline::generations::Generations;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
-use crate::pipeline::unresolved::Unresolved;
-use crate::profile::{Function, Profile};
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
 use crate::record::RawRecord;
@@ -25,6 +23,7 @@ use crate::session::state::{SessionState, ThreadNow};
 mod fork;
 mod labels;
 mod pending;
+mod results;
 pub use fork::ForkGuard;
 pub use pending::Pending;
 
@@ -98,37 +97,6 @@ impl Hub {
         more
     }
 
-    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call),
-    /// and takes the session out. `None` when it is not open.
-    pub fn close(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
-    ) -> Option<Unresolved> {
-        self.take(session, registry, threads, |drain, place| {
-            let Session { mut state, earlier, .. } = drain.sessions.swap_remove(place);
-            finish(&mut state, threads);
-            Some((earlier, state))
-        })
-    }
-
-    /// The result of the session since it was opened or last rotated. It goes on from the same clocks, at `now_ns` on the
-    /// monotonic clock. `threads` as for [`Hub::close`].
-    pub fn rotate(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
-        now_ns: u64,
-    ) -> Option<Unresolved> {
-        self.take(session, registry, threads, |drain, place| {
-            let Session { state, earlier, .. } = drain.sessions.get_mut(place)?;
-            finish(state, threads);
-            Some((std::mem::take(earlier), state.rotate(now_ns)))
-        })
-    }
-
     /// Replaces the live objects for what the session gives next: these, after that number of garbage collections.
     pub fn note_live(
         &self,
@@ -141,43 +109,6 @@ impl Hub {
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
             it.state.note_live(live, collections);
         }
-    }
-
-    /// The result of the session as if it were closed now. It runs on.
-    pub fn snapshot(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
-    ) -> Option<Unresolved> {
-        self.take(session, registry, threads, |drain, place| {
-            let Session { state, earlier, .. } = drain.sessions.get(place)?;
-            let (mut copy, earlier) = (state.clone(), earlier.clone());
-            finish(&mut copy, threads);
-            for part in &earlier.parts {
-                // The copy requests names too.
-                let _ = drain.generations.find(part.generation).map(Generation::enter);
-            }
-            Some((earlier, copy))
-        })
-    }
-
-    fn take(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
-        finished: impl FnOnce(&mut Drain, usize) -> Option<(Earlier, SessionState)>,
-    ) -> Option<Unresolved> {
-        while self.drain_batch(registry) {}
-        let mut drain = self.lock();
-        let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let (earlier, state) = finished(&mut drain, place)?;
-        let (result, turned_over) = drain.result(earlier, state, threads, &mut self.labels());
-        if turned_over {
-            self.labels_table.fetch_add(1, Ordering::Relaxed);
-        }
-        Some(result)
     }
 
     /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
@@ -202,37 +133,6 @@ impl Hub {
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
             it.state.resume(started_ns, threads, &self.labels());
-        }
-    }
-
-    /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. All
-    /// handles are released when no session and no other result is left.
-    pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
-        let mut drain = self.lock();
-        let resolved = unresolved.resolve(&mut drain.generations, names);
-        self.end_if_unused(&mut drain);
-        drop(drain);
-        resolved.finish()
-    }
-
-    /// Releases the result of a session. Nothing is named.
-    pub fn forget(&self, unresolved: Unresolved) {
-        let mut drain = self.lock();
-        unresolved.forget(&mut drain.generations);
-        self.end_if_unused(&mut drain);
-    }
-
-    /// Takes a session out and forgets it. Nothing is named. Sets of labels may have new ids then.
-    pub fn discard(&self, session: SessionId) {
-        let mut drain = self.lock();
-        if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
-            let Earlier { parts, .. } = drain.sessions.swap_remove(place).earlier;
-            parts.iter().for_each(|it| drain.generations.leave(it.generation));
-            self.end_if_unused(&mut drain);
-            // Where sessions are discarded all the time, no result may ever be taken.
-            if drain.turn_over_if_due(0, &mut self.labels()) {
-                self.labels_table.fetch_add(1, Ordering::Relaxed);
-            }
         }
     }
 
@@ -274,16 +174,6 @@ impl Hub {
 
     pub(crate) fn labels(&self) -> MutexGuard<'_, LabelSets> {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets everything if neither a session nor a result is left.
-    fn end_if_unused(&self, drain: &mut Drain) {
-        if drain.sessions.is_empty() && !drain.generations.have_users() {
-            drain.generations.start_over();
-            drain.ended_threads = EndedThreads::default();
-            self.labels().clear();
-            self.labels_table.fetch_add(1, Ordering::Relaxed);
-        }
     }
 }
 

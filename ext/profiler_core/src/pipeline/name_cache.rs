@@ -1,5 +1,7 @@
 //! The hole that the VM fills: from a handle to a [`Function`].
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -8,7 +10,7 @@ use crate::record::frame::Synthetic;
 
 /// The names that a generation has learnt so far.
 #[derive(Debug, Default)]
-pub struct NameCache(HashMap<u64, Function, FxBuildHasher>);
+pub struct NameCache(HashMap<u64, Arc<Function>, FxBuildHasher>);
 
 impl NameCache {
     /// The handles without a name that need one from the VM.
@@ -20,13 +22,19 @@ impl NameCache {
 
     /// Remembers names.
     pub fn learn(&mut self, names: impl IntoIterator<Item = (u64, Function)>) {
-        self.0.extend(names);
+        self.0.extend(names.into_iter().map(|(handle, function)| (handle, Arc::new(function))));
+    }
+
+    /// Adds the names that `other` knows of these handles.
+    pub(crate) fn copy(&mut self, other: &Self, handles: &[u64]) {
+        let known = |handle: &u64| Some((*handle, Arc::clone(other.0.get(handle)?)));
+        self.0.extend(handles.iter().filter_map(known));
     }
 
     /// The name of a handle, when it is known or synthetic.
     #[must_use]
     pub fn get(&self, handle: u64) -> Option<Function> {
-        Synthetic::of(handle).map(synthetic).or_else(|| self.0.get(&handle).cloned())
+        Synthetic::of(handle).map(synthetic).or_else(|| self.0.get(&handle).map(|it| Function::clone(it)))
     }
 }
 

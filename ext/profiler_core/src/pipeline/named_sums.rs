@@ -36,8 +36,8 @@ impl NamedSums {
     ///
     /// Handles that turn out to be one function become one. The VM allocates new objects for a method
     /// that is defined again on the same line, and the reader means the same method.
-    pub(crate) fn absorb(&mut self, part: &Part, names: &NameCache) -> Vec<RowId> {
-        let stacks = self.stacks(part, names);
+    pub(crate) fn absorb(&mut self, mut part: Part, names: &NameCache) -> Vec<RowId> {
+        let stacks = self.stacks(&mut part, names);
         let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
             part.labels.iter().map(|(id, set)| (*id, self.label_set(set))).collect();
         self.stacks_refused += part.stacks_refused;
@@ -54,17 +54,18 @@ impl NamedSums {
     }
 
     /// The ids of the part's stacks here. Once there are too many, those of the part are one, [`Synthetic::Other`].
-    fn stacks(&mut self, part: &Part, names: &NameCache) -> Vec<StackId> {
+    fn stacks(&mut self, part: &mut Part, names: &NameCache) -> Vec<StackId> {
+        let (handles, frames, stacks) = std::mem::take(&mut part.stacks).into_tables();
         let function_of = |handle: u64| names.get(handle).unwrap_or_else(|| synthetic(Synthetic::Unsampled));
         if self.tables.nodes() < MAX_NODES {
             let named = |handle: &u64| self.tables.function(function_of(*handle));
-            let functions: Vec<FunctionId> = part.handles.iter().map(named).collect();
-            return self.tables.add_stacks(&functions, &part.frames, &part.stacks);
+            let functions: Vec<FunctionId> = handles.iter().map(named).collect();
+            return self.tables.add_stacks(&functions, &frames, &stacks);
         }
         self.stacks_refused += part.rows.iter().map(|(_, _, weight)| weight.count).sum::<u64>();
         let function = self.tables.function(synthetic(Synthetic::Other));
         let frame = self.tables.frame(Frame { function, line: 0 });
-        vec![self.tables.stack(Node { parent: None, frame }); part.stacks.len()]
+        vec![self.tables.stack(Node { parent: None, frame }); stacks.len()]
     }
 
     /// The id of a set of labels. Once there are too many, values become `(other)`, and later there are none.

@@ -1,10 +1,15 @@
 //! The part of a session's result that is of one generation, before names: its own part of the tables, with handles for functions.
+//!
+//! The sums are taken at once. The stacks are copied later, a piece at a time: whoever does that holds the drain lock, for which a
+//! garbage collection on another thread would wait.
+
+use std::cmp::Reverse;
 
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::pipeline::ended_threads::Folded;
 use crate::pipeline::generations::Generation;
 use crate::pipeline::stacks::Stacks;
-use crate::profile::{Frame, LabelSet, Node};
+use crate::profile::LabelSet;
 use crate::record::detail::Detail;
 use crate::record::frame::Synthetic;
 use crate::record::object_class::Class;
@@ -14,17 +19,20 @@ use crate::session::key::{Key, Weight};
 use crate::session::labels::LabelSets;
 use crate::session::Recorder;
 
+/// Frames that are copied before the lock is released in between: some 0.2 ms.
+const PIECE: usize = 4_096;
+
 /// The sums of a session in one generation. It has everything but names, and the right to request them.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// The number of the generation, which lasts until the part is resolved or dropped.
     pub(crate) generation: u64,
-    /// The handles that only the VM can name, as far as they had no names.
+    /// The handles that only the VM can name, as far as they had no names; empty until all is copied.
     pub(crate) unknown: Vec<u64>,
-    /// The distinct handles, synthetic ones among them; a frame's function is an index here.
-    pub(super) handles: Vec<u64>,
-    pub(super) frames: Vec<Frame>,
-    pub(super) stacks: Vec<Node>,
+    /// Rows whose stacks are still the generation's, the last one first.
+    uncopied: Vec<(Key, Weight)>,
+    /// The stacks of the other rows.
+    pub(super) stacks: Stacks,
     pub(super) rows: Vec<(StackId, Key, Weight)>,
     /// The sets of labels of the rows, by id.
     pub(super) labels: Vec<(LabelSetId, LabelSet)>,
@@ -34,64 +42,96 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Copies what `aggregate` needs out of the tables of the generation. Its threads have no names yet.
-    pub(crate) fn extract(mut aggregate: Aggregate, generation: &mut Generation, sets: &LabelSets) -> Self {
-        let number = generation.enter();
-        let Generation { stacks: all, names, .. } = generation;
-        let mut own = Stacks::default();
+    /// The sums of `aggregate`, which are of this generation. [`Part::copy_some`] copies their stacks.
+    pub(crate) fn take(mut aggregate: Aggregate, generation: &mut Generation, sets: &LabelSets) -> Self {
+        let recorder = aggregate.recorder.take();
+        let uncopied = aggregate.into_weights();
+        let labels = distinct(uncopied.iter().map(|(key, _)| key.labels));
+        Self {
+            generation: generation.enter(),
+            unknown: Vec::new(),
+            rows: Vec::with_capacity(uncopied.len()),
+            uncopied,
+            stacks: Stacks::default(),
+            labels: labels.into_iter().map(|id| (id, sets.with_fiber(id))).collect(),
+            recorder,
+            stacks_refused: generation.stacks.refused(),
+        }
+    }
+
+    /// Brings the rows into an order that does not depend on any hash. It is also the one in which copying is cheap.
+    pub(crate) fn sort(&mut self) {
+        self.uncopied.sort_unstable_by_key(|(key, _)| Reverse(*key));
+    }
+
+    /// Copies the stacks of some rows. Whether any are left.
+    pub(crate) fn copy_some(&mut self, generation: &Generation) -> bool {
+        let mut frames = 0;
         // Rows come in the order of their stacks.
         let mut last: Option<(StackId, StackId)> = None;
-        let mut rows = Vec::new();
-        let recorder = aggregate.recorder.take();
-        for (key, weight) in aggregate.into_weights() {
-            let stack = match key.stack {
-                Some(stack) => {
-                    let known = last.filter(|(of, _)| *of == stack).map(|(_, copied)| copied);
-                    let copied = known.unwrap_or_else(|| own.copy(all, stack));
-                    last = Some((stack, copied));
-                    copied
-                }
-                None => {
-                    // A GC that was too short to be captured is known by its state.
-                    let gc = key.state == State::Gc;
-                    let frame = if gc { Synthetic::Gc } else { Synthetic::Unsampled }.frame();
-                    own.intern_frames(std::iter::once(frame)).unwrap_or(StackId(0))
-                }
-            };
-            rows.push((stack, key, weight));
+        while frames < PIECE {
+            let Some((key, weight)) = self.uncopied.pop() else { break };
+            let known = last.filter(|(of, _)| Some(*of) == key.stack).map(|(_, copied)| copied);
+            let stack = known.unwrap_or_else(|| {
+                let (stack, copied) = self.copy(&generation.stacks, &key);
+                frames += copied;
+                stack
+            });
+            last = key.stack.map(|it| (it, stack));
+            self.rows.push((stack, key, weight));
+            frames += 1;
         }
+        if self.uncopied.is_empty() {
+            self.unknown = generation.names.unknown(self.stacks.handles());
+            self.unknown.extend(generation.names.unknown(&self.classes()));
+        }
+        !self.uncopied.is_empty()
+    }
 
-        let labels = distinct(rows.iter().map(|(_, key, _)| key.labels));
-        let labels = labels.into_iter().map(|id| (id, sets.with_fiber(id))).collect();
-        let classes = distinct(rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()));
-        let (handles, frames, stacks) = own.into_tables();
-        let mut unknown = names.unknown(&handles);
-        unknown.extend(names.unknown(&classes));
-        Self {
-            generation: number,
-            unknown,
-            handles,
-            frames,
-            stacks,
-            rows,
-            labels,
-            recorder,
-            stacks_refused: all.refused(),
+    /// The stack of a row, copied, and its number of frames.
+    fn copy(&mut self, all: &Stacks, key: &Key) -> (StackId, usize) {
+        if let Some(stack) = key.stack {
+            return self.stacks.copy(all, stack);
         }
+        // A GC that was too short to be captured is known by its state.
+        let frame = if key.state == State::Gc { Synthetic::Gc } else { Synthetic::Unsampled }.frame();
+        (self.stacks.intern_frames(std::iter::once(frame)).unwrap_or(StackId(0)), 1)
+    }
+
+    /// Whether all is copied.
+    pub(crate) fn is_copied(&self) -> bool {
+        self.uncopied.is_empty()
     }
 
     /// The number of distinct handles.
     pub(crate) fn needed(&self) -> usize {
-        self.handles.len()
+        self.stacks.handles().len()
+    }
+
+    /// The distinct handles, and those of the classes of objects.
+    pub(crate) fn handles(&self) -> Vec<u64> {
+        let mut handles = self.stacks.handles().to_vec();
+        handles.extend(self.classes());
+        handles
+    }
+
+    fn classes(&self) -> Vec<u64> {
+        distinct(self.rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()))
+    }
+
+    /// The keys of all rows.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> + '_ {
+        self.uncopied.iter().map(|(key, _)| key).chain(self.rows.iter().map(|(_, key, _)| key))
     }
 
     /// The threads that rows name.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        self.rows.iter().flat_map(|(_, key, _)| key.threads())
+        self.keys().flat_map(Key::threads)
     }
 
     /// Gives the rows of threads that have ended the ids that they are given.
     pub(crate) fn fold(&mut self, ids: &Folded) {
+        self.uncopied.iter_mut().for_each(|(key, _)| *key = key.folded(ids));
         self.rows.iter_mut().for_each(|(_, key, _)| *key = key.folded(ids));
     }
 }

@@ -6,7 +6,7 @@ use crate::ids::StackId;
 const BLOCK: usize = 64;
 
 /// A raw stack and its nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RecentStack {
     /// As in a record, leaf first.
     words: Vec<u64>,

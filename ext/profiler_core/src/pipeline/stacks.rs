@@ -24,7 +24,7 @@ struct RawNode {
 }
 
 /// The interned stacks of a generation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
     nodes: Interner<RawNode, StackId>,
@@ -137,11 +137,12 @@ impl Stacks {
         parent
     }
 
-    /// The id of a stack of `other` here.
-    pub(crate) fn copy(&mut self, other: &Self, stack: StackId) -> StackId {
+    /// The id of a stack of `other` here, and its number of frames.
+    pub(crate) fn copy(&mut self, other: &Self, stack: StackId) -> (StackId, usize) {
         let mut frames: Vec<RawFrame> = other.frames_of(stack).collect();
         frames.reverse();
-        self.intern_frames(frames.into_iter()).unwrap_or(StackId(0))
+        let depth = frames.len();
+        (self.intern_frames(frames.into_iter()).unwrap_or(StackId(0)), depth)
     }
 
     fn intern_node(&mut self, node: RawNode) -> StackId {

@@ -7,6 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::ids::{RowId, ThreadId};
 use crate::pipeline::generations::Generations;
+use crate::pipeline::name_cache::NameCache;
 use crate::pipeline::named_sums::NamedSums;
 use crate::pipeline::part::Part;
 use crate::profile::{Function, Profile, Thread};
@@ -14,19 +15,28 @@ use crate::session::key::Key;
 use crate::session::spec::Measures;
 use crate::session::Recorder;
 
-/// The result of a session, closed or so far. It has everything but names, and the right to request them.
+/// The result of a session, closed or so far, whose stacks are still in the tables of generations.
 #[derive(Debug)]
 #[must_use = "a generation stays alive until its results are resolved or forgotten"]
-pub struct Unresolved {
-    /// The handles that only the VM can name, of each part; they stay marked until
-    /// [`Hub::resolve`](super::hub::Hub::resolve).
-    pub unknown: Vec<u64>,
+pub struct Uncopied {
     measures: Measures,
     /// The sums that have their names already.
     named: NamedSums,
     /// The parts, in the order of time.
     parts: Vec<Part>,
     threads: HashMap<ThreadId, Thread, FxBuildHasher>,
+}
+
+/// The result of a session. It has everything but names, and the right to request them.
+#[derive(Debug)]
+#[must_use = "a generation stays alive until its results are resolved or forgotten"]
+pub struct Unresolved {
+    /// The handles that only the VM can name, of each part; they stay marked until
+    /// [`Hub::resolve`](super::hub::Hub::resolve).
+    pub unknown: Vec<u64>,
+    /// The number of distinct handles of the last part.
+    pub(crate) needed: usize,
+    result: Uncopied,
 }
 
 /// A resolved result, of which the profile is still to be made.
@@ -53,7 +63,7 @@ impl Resolved {
     }
 }
 
-impl Unresolved {
+impl Uncopied {
     /// The result of these sums and parts; `info` has the threads.
     pub(crate) fn new(
         measures: Measures,
@@ -63,32 +73,42 @@ impl Unresolved {
     ) -> Self {
         let threads = named.threads().chain(parts.iter().flat_map(Part::threads));
         let threads = threads.filter_map(|id| Some((id, info(id)?))).collect();
-        let unknown = parts.iter().flat_map(|it| &it.unknown).copied().collect();
-        Self { unknown, measures, named, parts, threads }
+        Self { measures, named, parts, threads }
     }
 
-    /// Resolves the handles with `names`, which are in the order of [`Unresolved::unknown`], and leaves the generations.
-    pub(crate) fn resolve(self, generations: &mut Generations, names: Vec<(u64, Function)>) -> Resolved {
-        let Self { measures, named: mut sums, parts, threads, .. } = self;
-        let mut names = names.into_iter();
+    /// The result, once `copy` has copied all of each part.
+    pub(crate) fn copied(mut self, copy: impl FnMut(&mut Part)) -> Unresolved {
+        self.parts.iter_mut().for_each(copy);
+        let unknown = self.parts.iter().flat_map(|it| &it.unknown).copied().collect();
+        Unresolved { unknown, needed: self.parts.last().map_or(0, Part::needed), result: self }
+    }
+}
+
+impl Unresolved {
+    /// Resolves the handles with the names that `names` has for each part, and the functions of its handles that had no names.
+    pub(crate) fn resolve(
+        self,
+        functions: Vec<(u64, Function)>,
+        mut names: impl FnMut(&Part, Vec<(u64, Function)>) -> NameCache,
+    ) -> Resolved {
+        let Uncopied { measures, named: mut sums, parts, threads } = self.result;
+        let mut functions = functions.into_iter();
         let (mut recorder, mut rows) = (None, Vec::new());
         for mut part in parts {
-            if let Some(generation) = generations.find(part.generation) {
-                generation.names.learn(names.by_ref().take(part.unknown.len()));
-                let ids = sums.absorb(&part, &generation.names);
-                if let Some(own) = part.recorder.take() {
-                    // They came in the order of their keys.
-                    rows = part.rows.iter().map(|(_, key, _)| *key).zip(ids).collect();
-                    recorder = Some(own);
-                }
+            let names = names(&part, functions.by_ref().take(part.unknown.len()).collect());
+            let timeline = part.recorder.take();
+            // They come in the order of their keys.
+            let keys = timeline.as_ref().map(|_| part.keys().copied().collect::<Vec<Key>>());
+            let ids = sums.absorb(part, &names);
+            if let Some(keys) = keys {
+                (rows, recorder) = (keys.into_iter().zip(ids).collect(), timeline);
             }
-            generations.leave(part.generation);
         }
         Resolved { measures, sums, threads, recorder, rows }
     }
 
     /// Leaves the generations. Nothing is named.
     pub(crate) fn forget(self, generations: &mut Generations) {
-        self.parts.iter().for_each(|it| generations.leave(it.generation));
+        self.result.parts.iter().for_each(|it| generations.leave(it.generation));
     }
 }

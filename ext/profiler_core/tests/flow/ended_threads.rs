@@ -65,7 +65,7 @@ fn threads_that_ended_are_folded_when_their_events_are_given() {
             while hub.drain_batch(&registry) {}
         }
         let taken = hub.rotate(session, &registry, &[], u64::from(round)).unwrap();
-        let profile = hub.resolve(taken, vec![(handle(16), function(handle(16)))]);
+        let profile = named(&hub, taken);
         assert_eq!(profile.total().get(SampleType::Cpu), 700);
         most = most.max(hub.ended_threads());
     }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use profiler_core::ids::LabelSetId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::ThreadLife;
-use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Frame, LabelSet, Note, Profile, SampleType};
 use profiler_core::record::State;
@@ -13,11 +12,6 @@ use profiler_core::session::spec::SessionSpec;
 use proptest::prelude::*;
 
 use crate::world::*;
-
-fn named(hub: &Hub, taken: Unresolved) -> Profile {
-    let names = taken.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    hub.resolve(taken, names)
-}
 
 /// Whether there was something to be named.
 fn name_pending(hub: &Hub, most: usize) -> bool {
@@ -53,6 +47,8 @@ enum Step {
     Toggle(usize),
     Rotate(usize),
     Snapshot(usize),
+    /// Copies the results that nobody has copied yet out of the tables.
+    Copy,
     /// Names the results that nobody has named yet.
     Name,
     /// Names some functions that sums of running sessions wait for.
@@ -69,6 +65,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..3_usize).prop_map(Step::Toggle),
         1 => (0..3_usize).prop_map(Step::Rotate),
         1 => (0..3_usize).prop_map(Step::Snapshot),
+        1 => Just(Step::Copy),
         1 => Just(Step::Name),
         1 => (1..9_usize).prop_map(Step::NamePending),
     ];
@@ -102,7 +99,7 @@ fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
     let mut clocks: BTreeMap<u32, (u32, u64)> = (1..4).map(|it| (it, (it, 100))).collect();
     let mut next = 4;
     let mut open: [Option<SessionId>; 3] = [None; 3];
-    let (mut waiting, mut results) = (Vec::new(), Vec::new());
+    let (mut taken, mut waiting, mut results) = (Vec::new(), Vec::new(), Vec::new());
     let alive = |clocks: &BTreeMap<u32, (u32, u64)>| -> Vec<ThreadLife> {
         clocks.values().map(|(id, cpu_ns)| life(*id, 100, *cpu_ns, &id.to_string())).collect()
     };
@@ -138,7 +135,7 @@ fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
                 registry.0.lock().unwrap().push(life(id, 100, cpu_ns, &id.to_string()));
             }
             Step::Toggle(number) => match open[*number].take() {
-                Some(session) => waiting.push(hub.close(session, &registry, &alive(&clocks)).unwrap()),
+                Some(session) => taken.push(hub.close(session, &registry, &alive(&clocks)).unwrap()),
                 None if place < steps.len() => {
                     let begun: Vec<_> = clocks.values().map(|(id, cpu_ns)| now(*id, *cpu_ns)).collect();
                     open[*number] = Some(hub.open(SessionSpec::default(), &registry, 0, &begun));
@@ -147,16 +144,20 @@ fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
             },
             Step::Rotate(number) => {
                 let session = open[*number];
-                waiting.extend(session.and_then(|it| hub.rotate(it, &registry, &alive(&clocks), 0)));
+                taken.extend(session.and_then(|it| hub.rotate(it, &registry, &alive(&clocks), 0)));
             }
             Step::Snapshot(number) => {
                 let session = open[*number];
-                waiting.extend(session.and_then(|it| hub.snapshot(it, &registry, &alive(&clocks))));
+                taken.extend(session.and_then(|it| hub.snapshot(it, &registry, &alive(&clocks))));
             }
             Step::NamePending(most) => {
                 name_pending(&hub, *most);
             }
-            Step::Name => results.extend(waiting.drain(..).map(|it| labelled_rows(&named(&hub, it)))),
+            Step::Copy => waiting.extend(taken.drain(..).map(|it| copied(&hub, it))),
+            Step::Name => {
+                waiting.extend(taken.drain(..).map(|it| copied(&hub, it)));
+                results.extend(waiting.drain(..).map(|it| labelled_rows(&resolved(&hub, it))));
+            }
         }
     }
     assert_eq!(live_handles(&hub), 0, "all is named");

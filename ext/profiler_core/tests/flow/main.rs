@@ -98,8 +98,9 @@ fn handles_stay_live_until_they_are_resolved() {
     assert_eq!(live(&hub), [16, 24, 40], "in the table and in the ring");
     let closed = hub.close(session, &registry, &[]).unwrap();
     assert_eq!(live(&hub), [16, 24, 40], "closed, but not yet named");
-    let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    let _ = hub.resolve(closed, names);
+    let closed = copied(&hub, closed);
+    assert_eq!(live(&hub), [16, 24, 40], "copied, but not yet named");
+    let _ = resolved(&hub, closed);
     assert_eq!(live(&hub), [] as [u64; 0]);
 
     let discarded = hub.open(SessionSpec::default(), &registry, 0, &[]);
@@ -247,8 +248,7 @@ fn sessions_select_threads_pause_and_take_snapshots() {
     record(&hub, 1, State::Running, 10, &[16]);
     record(&hub, 2, State::Running, 10, &[16]);
     let closed = hub.snapshot(one, &registry, &[life(2, 0, 15, "two")]).unwrap();
-    let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    assert_eq!(rows(&hub.resolve(closed, names)), [("two: Foo#m16".to_owned(), 15)]);
+    assert_eq!(rows(&named(&hub, closed)), [("two: Foo#m16".to_owned(), 15)]);
 
     hub.pause(one, &registry, &[life(2, 0, 20, "two")]);
     record(&hub, 2, State::Running, 30, &[32]);

@@ -13,9 +13,7 @@ use proptest::prelude::*;
 use crate::world::*;
 
 fn rotate(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife], at_ns: u64) -> Profile {
-    let taken = hub.rotate(session, registry, alive, at_ns).unwrap();
-    let names = taken.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    hub.resolve(taken, names)
+    named(hub, hub.rotate(session, registry, alive, at_ns).unwrap())
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
+use profiler_core::pipeline::unresolved::{Uncopied, Unresolved};
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
@@ -95,9 +96,24 @@ pub(crate) fn function(handle: u64) -> Function {
 }
 
 pub(crate) fn finish(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife]) -> Profile {
-    let closed = hub.close(session, registry, alive).unwrap();
-    let names = closed.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
-    hub.resolve(closed, names)
+    named(hub, hub.close(session, registry, alive).unwrap())
+}
+
+/// The profile of a result, as who requests one gets it.
+pub(crate) fn named(hub: &Hub, result: Uncopied) -> Profile {
+    let copied = copied(hub, result);
+    resolved(hub, copied)
+}
+
+pub(crate) fn copied(hub: &Hub, result: Uncopied) -> Unresolved {
+    let copied = hub.copy(result);
+    hub.turn_over_after(&copied);
+    copied
+}
+
+pub(crate) fn resolved(hub: &Hub, copied: Unresolved) -> Profile {
+    let names = copied.unknown.iter().map(|handle| (*handle, function(*handle))).collect();
+    hub.resolve(copied, names)
 }
 
 /// `thread: root;..;leaf` and CPU time of each row, sorted.

@@ -6,7 +6,7 @@ use profiler_core::format::pprof;
 use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
-use profiler_core::pipeline::unresolved::Unresolved;
+use profiler_core::pipeline::unresolved::Uncopied;
 use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
@@ -157,7 +157,7 @@ impl World {
         while self.hub.drain_batch(&self.registry) {}
     }
 
-    pub(crate) fn profile(&self, closed: Unresolved) -> Profile {
+    pub(crate) fn profile(&self, closed: Uncopied) -> Profile {
         let function = |handle: &u64| Function {
             name: format!("m{}", handle >> 16 & 0xff),
             class_name: String::new(),
@@ -165,6 +165,7 @@ impl World {
             path: "/app/x.rb".into(),
             first_line: 1,
         };
+        let closed = self.hub.copy(closed);
         let names = closed.unknown.iter().map(|it| (*it, function(it))).collect();
         self.hub.resolve(closed, names)
     }

@@ -1,26 +1,30 @@
 //! The result of a session: its profile, with names and with the contents of the header.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim_paths::trim_paths;
+use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::profile::Profile as CoreProfile;
 use profiler_core::profile::{Function, Meta, Note, SampleType, Stats};
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::engine::perf;
 use crate::options::{self, Config, Threads};
-use crate::sampler::{self, fork, SessionResult};
+use crate::sampler::{self, fork, Facts, SessionResult};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::vm::turns::Pace;
 use crate::{naming, vm};
 use profiler_core::session::engine::Engine;
 
 /// The result of a session, before names.
 #[derive(Debug)]
 pub(super) struct Stopped {
-    result: SessionResult,
+    unresolved: Unresolved,
+    facts: Facts,
     config: Arc<Config>,
     /// Its cost, up to when it was taken, as resolving names in Ruby allocates objects and takes time.
     cost: Stats,
@@ -32,9 +36,16 @@ pub(super) struct Stopped {
 
 impl Stopped {
     /// The result that was taken just now, requested at `requested_ns`.
-    pub(super) fn new(result: SessionResult, config: Arc<Config>, requested_ns: u64) -> Self {
-        let cost = result.cost();
-        Self { result, config, cost, requested_ns, pid: fork::pid() }
+    pub(super) fn new(
+        ruby: &Ruby,
+        result: SessionResult,
+        config: Arc<Config>,
+        requested_ns: u64,
+        pace: Pace,
+    ) -> Self {
+        let (cost, pid) = (result.facts.cost(), fork::pid());
+        let (unresolved, facts) = result.copy(ruby, pace);
+        Self { unresolved, facts, config, cost, requested_ns, pid }
     }
 
     /// Whether its functions can be named here.
@@ -45,42 +56,43 @@ impl Stopped {
     /// Drops the result without names.
     pub(super) fn abandon(self) {
         if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
-            hub.forget(self.result.unresolved);
+            hub.forget(self.unresolved);
         }
     }
 
     /// Ruby's answers to all that has to be asked. The generations keep the handles marked meanwhile.
-    pub(super) fn query_ruby(&self, ruby: &Ruby) -> Result<Answers, Error> {
+    pub(super) fn query_ruby(&self, ruby: &Ruby, pace: Pace) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
         // SAFETY: they are of this process, and of generations that this keeps.
-        let functions = unsafe { naming::functions(ruby, &self.result.unresolved.unknown)? };
-        Ok(Answers { functions, other_ractors, begun_ns })
+        let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace)? };
+        let (description, program) = (vm::process::description(ruby).into(), vm::process::program(ruby));
+        Ok(Answers { functions, notes: self.notes(other_ractors), description, program, begun_ns })
     }
 
     /// The notes for the reader: what holds for any profile with these options, then what became of this one.
     fn notes(&self, other_ractors: bool) -> Vec<Note> {
-        let Self { result, config, .. } = self;
+        let Self { facts, config, .. } = self;
         let timed = config.measures.timed();
-        let engine = || result.engine.name().into();
-        let is_other = timed && result.engine != config.engine;
-        let is_setitimer = result.engine == Engine::Setitimer;
+        let engine = || facts.engine.name().into();
+        let is_other = timed && facts.engine != config.engine;
+        let is_setitimer = facts.engine == Engine::Setitimer;
         let is_short =
-            result.engine == Engine::Perf && perf::lacked_descriptors_since(result.start.monotonic_ns);
-        let (objects, markers) = (result.untracked, result.markers.refused);
-        let times = result.end.labels_refused.saturating_sub(result.start.labels_refused);
+            facts.engine == Engine::Perf && perf::lacked_descriptors_since(facts.start.monotonic_ns);
+        let (objects, markers) = (facts.untracked, facts.markers.refused);
+        let times = facts.end.labels_refused.saturating_sub(facts.start.labels_refused);
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
-            result.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
-            result.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
+            facts.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
+            facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
             (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
             (is_other && !is_setitimer)
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
             is_short.then_some(Note::FewDescriptors {}),
-            (result.widest_ns > config.interval_ns).then_some(Note::IntervalWidened { ns: result.widest_ns }),
+            (facts.widest_ns > config.interval_ns).then_some(Note::IntervalWidened { ns: facts.widest_ns }),
             (times > 0).then_some(Note::LabelsRefused { times }),
             (markers > 0).then_some(Note::MarkersRefused { markers }),
             sampler::collector_failed().then_some(Note::CollectorFailed {}),
@@ -88,11 +100,11 @@ impl Stopped {
         config.notes.iter().cloned().chain(of_this_one.into_iter().flatten()).collect()
     }
 
-    /// The profile of the result.
-    pub(super) fn build_profile(self, ruby: &Ruby, answers: Answers) -> CoreProfile {
-        let mut notes = self.notes(answers.other_ractors);
-        let Self { result, config, cost, requested_ns, .. } = self;
-        let SessionResult { unresolved, start, engine, markers, .. } = result;
+    /// The profile of the result. This needs no GVL.
+    pub(super) fn build_profile(self, answers: Answers) -> CoreProfile {
+        let mut notes = answers.notes;
+        let Self { unresolved, facts, config, cost, requested_ns, .. } = self;
+        let Facts { start, engine, markers, .. } = facts;
         let mut markers = markers.list;
         let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));
@@ -122,8 +134,8 @@ impl Stopped {
             every_bytes: bytes,
             started_at_ns: start.at_ns,
             duration_ns: requested_ns.saturating_sub(start.monotonic_ns),
-            ruby: vm::process::description(ruby).into(),
-            program: vm::process::program(ruby),
+            ruby: answers.description,
+            program: answers.program,
             pid: fork::pid(),
             profiler_version: env!("CARGO_PKG_VERSION").into(),
             user: config.metadata.clone(),
@@ -142,8 +154,10 @@ impl Stopped {
 pub(super) struct Answers {
     /// The functions of the handles that had no names.
     functions: Vec<Function>,
-    /// Whether a profile of all threads lacks those of other Ractors.
-    other_ractors: bool,
+    notes: Vec<Note>,
+    /// The Ruby and the program, for the header.
+    description: Cow<'static, str>,
+    program: String,
     /// When it was asked, on the monotonic clock.
     begun_ns: u64,
 }

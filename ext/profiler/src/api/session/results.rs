@@ -6,8 +6,10 @@ use magnus::{Error, Ruby};
 use profiler_core::analysis::merge::in_turn;
 use profiler_core::profile::Profile as CoreProfile;
 
-use super::result::Stopped;
+use super::result::{Answers, Stopped};
 use crate::sampler::fork;
+use crate::vm::turns::Pace;
+use crate::vm::without_gvl::briefly_without_gvl;
 
 /// The results, in the order of time.
 #[derive(Debug, Default)]
@@ -65,19 +67,24 @@ impl Results {
         self.unnamed.into_iter().for_each(Stopped::abandon);
     }
 
-    /// Their profile.
+    /// Their profile, made at that pace.
     ///
     /// # Errors
     /// Exceptions that were delivered while Ruby resolved names. The results are given back then, and can be requested again.
-    pub(super) fn profile(self, ruby: &Ruby) -> Result<CoreProfile, (Self, Error)> {
-        match self.unnamed.iter().map(|it| it.query_ruby(ruby)).collect::<Result<Vec<_>, _>>() {
+    pub(super) fn profile(self, ruby: &Ruby, pace: Pace) -> Result<CoreProfile, (Self, Error)> {
+        match self.unnamed.iter().map(|it| it.query_ruby(ruby, pace)).collect::<Result<Vec<_>, _>>() {
             Err(arrived) => Err((self, arrived)),
-            Ok(answers) => {
-                let mut parts: Vec<CoreProfile> = self.last.iter().map(|it| CoreProfile::clone(it)).collect();
-                let named = self.unnamed.into_iter().zip(answers);
-                parts.extend(named.map(|(it, answers)| it.build_profile(ruby, answers)));
-                Ok(in_turn(parts))
-            }
+            Ok(answers) => Ok(match pace {
+                Pace::AtOnce => self.build_profile(answers),
+                Pace::Yielding => briefly_without_gvl(ruby, || self.build_profile(answers)),
+            }),
         }
+    }
+
+    fn build_profile(self, answers: Vec<Answers>) -> CoreProfile {
+        let mut parts: Vec<CoreProfile> = self.last.iter().map(|it| CoreProfile::clone(it)).collect();
+        let named = self.unnamed.into_iter().zip(answers);
+        parts.extend(named.map(|(it, answers)| it.build_profile(answers)));
+        in_turn(parts)
     }
 }

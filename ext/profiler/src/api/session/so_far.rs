@@ -13,15 +13,16 @@ use crate::sampler::{self, SessionResult};
 use crate::sys::clock;
 use crate::vm::door;
 use crate::vm::threads::RubyThread;
+use crate::vm::turns::Pace;
 
 impl Session {
     /// `session.snapshot`: a Profile of what was recorded so far.
     pub(super) fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         let mut results = Results::default();
-        results.push(session.so_far(ruby, sampler::snapshot)?, 0);
-        match results.profile(ruby) {
+        results.push(session.so_far(ruby, sampler::snapshot, Pace::AtOnce)?, 0);
+        match results.profile(ruby, Pace::AtOnce) {
             Ok(profile) => {
-                pending::name_some(ruby, profile.functions.len())?;
+                pending::name_some(ruby, profile.functions.len(), Pace::AtOnce)?;
                 Ok(Profile::new(profile))
             }
             Err((results, arrived)) => {
@@ -36,6 +37,7 @@ impl Session {
         &self,
         ruby: &Ruby,
         take: fn(SessionId, &[RubyThread]) -> Option<SessionResult>,
+        pace: Pace,
     ) -> Result<Stopped, Error> {
         door::demand_stack(ruby)?;
         let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
@@ -44,19 +46,20 @@ impl Session {
         let requested_ns = clock::monotonic_ns();
         let result = take(id, &threads.list).ok_or_else(|| orphaned_error(ruby))?;
         threads.release();
-        Ok(Stopped::new(result, config, requested_ns))
+        Ok(Stopped::new(ruby, result, config, requested_ns, pace))
     }
 
-    /// `session._rotate(received)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what has not
-    /// reached the caller is in the next Profile.
-    pub(super) fn rotate(ruby: &Ruby, session: &Self, received: u64) -> Result<Profile, Error> {
-        let next = session.so_far(ruby, sampler::rotate)?; // nothing is asked of Ruby until it is kept
+    /// `session._rotate(received, gently)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what
+    /// has not reached the caller is in the next Profile. With `gently`, other threads run in between.
+    pub(super) fn rotate(ruby: &Ruby, session: &Self, received: u64, gently: bool) -> Result<Profile, Error> {
+        let pace = if gently { Pace::Yielding } else { Pace::AtOnce };
+        let next = session.so_far(ruby, sampler::rotate, pace)?; // nothing is asked of Ruby until it is kept
         let results = session.lock().rotated(next, received);
-        match results.profile(ruby) {
+        match results.profile(ruby, pace) {
             Ok(profile) => {
                 let profile = Profile::new(profile);
                 session.lock().keep(&profile.core, received);
-                pending::name_some(ruby, profile.core.functions.len())?;
+                pending::name_some(ruby, profile.core.functions.len(), pace)?;
                 Ok(profile)
             }
             Err((results, arrived)) => {

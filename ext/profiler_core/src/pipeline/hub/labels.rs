@@ -18,7 +18,7 @@ impl Hub {
     /// The number of the present table of sets of labels.
     #[must_use]
     pub fn labels_table(&self) -> u64 {
-        self.labels_table.load(Ordering::Relaxed) // changed and asked with the GVL
+        self.labels_table.load(Ordering::Relaxed) // ids and numbers come together under the lock
     }
 
     /// The number of sets of labels that came too late to be kept apart, since the first session.

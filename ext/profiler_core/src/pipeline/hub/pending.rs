@@ -2,6 +2,7 @@
 
 use super::Hub;
 use crate::pipeline::drain::{Drain, Session};
+use crate::pipeline::part::Part;
 use crate::profile::Function;
 
 /// Some handles of a frozen generation, which lasts until they are given to [`Hub::name_pending`] or [`Hub::forget_pending`].
@@ -17,6 +18,7 @@ impl Hub {
     /// Handles that sums of running sessions wait for: at most `most`, all of one generation.
     #[must_use]
     pub fn pending(&self, most: usize) -> Option<Pending> {
+        while self.copy_some_pending() {}
         let mut drain = self.lock();
         let Drain { generations, sessions, .. } = &mut *drain;
         let number = sessions.iter().flat_map(|it| &it.earlier.parts).map(|it| it.generation).min()?;
@@ -29,6 +31,17 @@ impl Hub {
         Some(Pending { generation: generation.enter(), handles })
     }
 
+    /// Copies a piece of what those sums need. Whether there may be more.
+    fn copy_some_pending(&self) -> bool {
+        let mut drain = self.lock();
+        let Drain { generations, sessions, .. } = &mut *drain;
+        let mut parts = sessions.iter_mut().flat_map(|it| &mut it.earlier.parts);
+        let Some(part) = parts.find(|it| !it.is_copied()) else { return false };
+        let Some(generation) = generations.find(part.generation) else { return false };
+        part.copy_some(generation);
+        true
+    }
+
     /// Names handles. Sums of which all handles have names leave their generation.
     pub fn name_pending(&self, pending: Pending, functions: Vec<Function>) {
         let mut drain = self.lock();
@@ -38,20 +51,21 @@ impl Hub {
             generation.names.learn(pending.handles.into_iter().zip(functions));
             let mut absorbed = 0;
             for Session { earlier, .. } in sessions {
-                earlier.parts.retain(|part| {
-                    let is_named =
-                        part.generation == number && generation.names.unknown(&part.unknown).is_empty();
-                    if is_named {
-                        earlier.named.absorb(part, &generation.names);
-                        absorbed += 1;
-                    }
-                    !is_named
-                });
+                let is_named = |part: &Part| {
+                    part.generation == number
+                        && part.is_copied()
+                        && generation.names.unknown(&part.unknown).is_empty()
+                };
+                let parts = std::mem::take(&mut earlier.parts);
+                let (named, waiting): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_named);
+                earlier.parts = waiting;
+                absorbed += named.len();
+                named.into_iter().for_each(|it| drop(earlier.named.absorb(it, &generation.names)));
             }
             (0..absorbed).for_each(|_| generations.leave(number));
         }
         generations.leave(number);
-        self.end_if_unused(&mut drain);
+        self.release(drain);
     }
 
     /// Names nothing.

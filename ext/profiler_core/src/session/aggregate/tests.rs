@@ -49,8 +49,9 @@ fn a_record_weighs_the_time_since_the_previous_one() {
     aggregate.record(Kind::Tick, &header(1, 130, 1), Some(StackId(7)));
     aggregate.record(Kind::Tick, &header(1, 150, 2), Some(StackId(8)));
     aggregate.finish(&last(1, 155));
-    let weights: Vec<_> =
+    let mut weights: Vec<_> =
         aggregate.into_weights().into_iter().map(|(key, weight)| (key.stack, weight)).collect();
+    weights.sort_unstable_by_key(|(stack, _)| *stack);
     assert_eq!(
         weights,
         [
@@ -152,7 +153,9 @@ fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Header {
 
 fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
     let row = |(key, it): (Key, Weight)| (key.stack, key.state, it.count, it.cpu_ns, it.wall_ns);
-    let weights = aggregate.into_weights().into_iter();
+    let mut weights = aggregate.into_weights();
+    weights.sort_unstable_by_key(|(key, _)| *key);
+    let weights = weights.into_iter();
     weights.filter(|(_, it)| Weight { blame_ns: 0, ..*it } != Weight::default()).map(row).collect()
 }
 

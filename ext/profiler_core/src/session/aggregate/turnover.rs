@@ -70,11 +70,9 @@ impl Aggregate {
         self.objects.rekey(new);
     }
 
-    /// The sums, in an order that does not depend on any hash.
+    /// The sums, in any order.
     #[must_use]
     pub fn into_weights(self) -> Vec<(Key, Weight)> {
-        let mut weights: Vec<_> = self.weights.into_iter().chain(self.objects.into_live()).collect();
-        weights.sort_unstable_by_key(|(key, _)| *key);
-        weights
+        self.weights.into_iter().chain(self.objects.into_live()).collect()
     }
 }

@@ -1,0 +1,54 @@
+//! The turns of other threads during work that needs the GVL.
+
+use std::time::{Duration, Instant};
+
+use magnus::{Error, Ruby};
+
+use crate::vm::threads::pass;
+
+/// The time for which work holds the GVL before others get it.
+const TURN: Duration = Duration::from_micros(500);
+
+/// The time after which work is done at once: where many threads compute, their turns take long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The pace of work: how it treats other threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// It is done as soon as possible, as somebody waits for it.
+    AtOnce,
+    /// Other threads run in between. Where they compute, each turn of theirs is a time slice of the VM.
+    Yielding,
+}
+
+/// The turns during one piece of work.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// The pace.
+    pub(crate) pace: Pace,
+    begun: Instant,
+    since: Instant,
+}
+
+impl Turns {
+    /// Begins with this thread's own turn.
+    pub(crate) fn new(pace: Pace) -> Self {
+        let now = Instant::now();
+        Self { pace, begun: now, since: now }
+    }
+
+    /// Lets other threads run if this one has worked for half a millisecond. What is not marked may be gone or moved then.
+    ///
+    /// # Errors
+    /// Exceptions that were delivered meanwhile.
+    pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
+        if self.pace == Pace::Yielding && self.since.elapsed() >= TURN {
+            pass(ruby)?;
+            self.since = Instant::now();
+            if self.begun.elapsed() > PATIENCE {
+                self.pace = Pace::AtOnce;
+            }
+        }
+        Ok(())
+    }
+}

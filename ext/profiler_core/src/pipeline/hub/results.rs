@@ -1,0 +1,178 @@
+//! The results of sessions: taken at once, copied out of the tables in pieces, and resolved with names.
+//!
+//! Only taking them, and the change of generations, has to be in step with what sessions record. A garbage collection waits
+//! for the drain lock, so the rest holds it for a piece at a time, and what is large is dropped outside.
+
+use std::sync::atomic::Ordering;
+use std::sync::MutexGuard;
+
+use super::{finish, Hub};
+use crate::pipeline::drain::{Drain, Earlier, Session, SessionId};
+use crate::pipeline::ended_threads::EndedThreads;
+use crate::pipeline::generations::Generation;
+use crate::pipeline::name_cache::NameCache;
+use crate::pipeline::part::Part;
+use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
+use crate::pipeline::unresolved::{Uncopied, Unresolved};
+use crate::profile::{Function, Profile};
+use crate::session::state::SessionState;
+
+/// Handles of which the names are copied before the lock is released in between: some 0.1 ms.
+const PIECE: usize = 1_024;
+
+impl Hub {
+    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call),
+    /// and takes the session out. `None` when it is not open.
+    pub fn close(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+    ) -> Option<Uncopied> {
+        self.take(session, registry, threads, |drain, place| {
+            let Session { mut state, earlier, .. } = drain.sessions.swap_remove(place);
+            finish(&mut state, threads);
+            Some((earlier, state))
+        })
+    }
+
+    /// The result of the session since it was opened or last rotated. It goes on from the same clocks, at `now_ns` on the
+    /// monotonic clock. `threads` as for [`Hub::close`].
+    pub fn rotate(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+        now_ns: u64,
+    ) -> Option<Uncopied> {
+        self.take(session, registry, threads, |drain, place| {
+            let Session { state, earlier, .. } = drain.sessions.get_mut(place)?;
+            finish(state, threads);
+            Some((std::mem::take(earlier), state.rotate(now_ns)))
+        })
+    }
+
+    /// The result of the session as if it were closed now. It runs on.
+    pub fn snapshot(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+    ) -> Option<Uncopied> {
+        self.take(session, registry, threads, |drain, place| {
+            let Session { state, earlier, .. } = drain.sessions.get(place)?;
+            let (mut copy, earlier) = (state.clone(), earlier.clone());
+            finish(&mut copy, threads);
+            for part in &earlier.parts {
+                // The copy requests names too.
+                let _ = drain.generations.find(part.generation).map(Generation::enter);
+            }
+            Some((earlier, copy))
+        })
+    }
+
+    fn take(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+        finished: impl FnOnce(&mut Drain, usize) -> Option<(Earlier, SessionState)>,
+    ) -> Option<Uncopied> {
+        while self.drain_batch(registry) {}
+        let mut drain = self.lock();
+        let place = drain.sessions.iter().position(|it| it.id == session)?;
+        let (earlier, state) = finished(&mut drain, place)?;
+        Some(drain.result(earlier, state, threads, &self.labels()))
+    }
+
+    /// Copies what a result needs out of the tables. This needs no GVL.
+    pub fn copy(&self, result: Uncopied) -> Unresolved {
+        result.copied(|part| {
+            part.sort();
+            while self.lock().generations.find(part.generation).is_some_and(|it| part.copy_some(it)) {}
+        })
+    }
+
+    /// Freezes the generation if it has become much larger than what this result needs: code that is gone is forgotten, and sets
+    /// of labels have new ids. Call it with the GVL.
+    pub fn turn_over_after(&self, result: &Unresolved) {
+        self.turn_over_if_due(self.lock(), result.needed);
+    }
+
+    /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. All
+    /// handles are released when no session and no other result is left. This needs no GVL.
+    pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
+        let resolved = unresolved.resolve(names, |part, functions| self.names_of(part, functions));
+        self.release(self.lock());
+        resolved.finish()
+    }
+
+    /// The names of a part, whose new ones are `functions`. It leaves its generation.
+    fn names_of(&self, part: &Part, mut functions: Vec<(u64, Function)>) -> NameCache {
+        let mut names = NameCache::default();
+        let needed = part.handles();
+        let mut pieces = needed.chunks(PIECE);
+        loop {
+            let mut drain = self.lock();
+            let Some(generation) = drain.generations.find(part.generation) else { return names };
+            if functions.is_empty() {
+                match pieces.next() {
+                    Some(piece) => names.copy(&generation.names, piece),
+                    None => {
+                        drain.generations.leave(part.generation);
+                        return names;
+                    }
+                }
+            } else {
+                generation.names.learn(functions.drain(..functions.len().min(PIECE)));
+            }
+        }
+    }
+
+    /// Releases the result of a session. Nothing is named.
+    pub fn forget(&self, unresolved: Unresolved) {
+        let mut drain = self.lock();
+        unresolved.forget(&mut drain.generations);
+        self.release(drain);
+    }
+
+    /// Takes a session out and forgets it. Nothing is named. Sets of labels may have new ids then.
+    pub fn discard(&self, session: SessionId) {
+        let mut drain = self.lock();
+        if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
+            let Earlier { parts, .. } = drain.sessions.swap_remove(place).earlier;
+            parts.iter().for_each(|it| drain.generations.leave(it.generation));
+            self.end_if_unused(&mut drain);
+            // Where sessions are discarded all the time, no result may ever be taken.
+            self.turn_over_if_due(drain, 0);
+        }
+    }
+
+    fn turn_over_if_due(&self, mut drain: MutexGuard<'_, Drain>, needed: usize) {
+        let mut labels = self.labels();
+        if drain.turn_over_if_due(needed, &mut labels) {
+            self.labels_table.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(labels);
+        self.release(drain);
+    }
+
+    /// Releases the lock, and drops what nobody needs any more.
+    pub(super) fn release(&self, mut drain: MutexGuard<'_, Drain>) {
+        self.end_if_unused(&mut drain);
+        let unused = drain.generations.take_unused();
+        drop(drain);
+        drop(unused);
+    }
+
+    /// Forgets everything if neither a session nor a result is left.
+    fn end_if_unused(&self, drain: &mut Drain) {
+        if drain.sessions.is_empty() && !drain.generations.have_users() {
+            drain.generations.start_over();
+            drain.ended_threads = EndedThreads::default();
+            let mut labels = self.labels();
+            labels.clear();
+            self.labels_table.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
