@@ -64,6 +64,28 @@ RSpec.describe "A session while code comes and goes" do
     expect(result).to include(live: 300, classes: 300, frames: ["Object#keep"], allocated: 300)
   end
 
+  it "keeps the code of objects that are summed up and not recorded yet, while slices of another session end" do
+    result = run_json(<<~'RUBY')
+      Kept = Class.new
+      session = Profiler.start(mode: :allocations, every: 1)
+      watch = Profiler::Session.begin({ mode: :cpu, threads: :all }, scope: Profiler::Labels.new_scope, slices: true) { nil }
+      40.times do |round|
+        Object.class_eval("def made = 3.times { Kept.new }", "made#{round}.rb", 1)
+        2.times { made }
+        kept # generations are frozen at 60 handles
+        watch.slice(Profiler::Labels.new_scope).stop
+        Object.class_eval("def made = nil", "none.rb")
+        GC.start
+        # New code takes the place of what is gone.
+        20.times { |number| Object.class_eval("def filler#{number} = nil", "filler#{round}.rb") }
+      end
+      rows = session.stop.samples.select { |row| row.labels["class"] == "Kept" }
+      files = ->(row) { row.frames.map { |it| File.basename(it.path) }.grep(/made|none|filler/).uniq }
+      print_json(rows.group_by(&files).map { |names, some| [names, some.sum(&:alloc_objects)] })
+    RUBY
+    expect(result).to match_array(Array.new(40) { |round| [["made#{round}.rb"], 6] })
+  end
+
   it "survives garbage collections, compactions, forks and other sessions meanwhile" do
     result = run_json(<<~RUBY)
       session = Profiler.start(mode: :cpu, interval: 100)

@@ -63,6 +63,7 @@ module Child
       pid = Process.spawn(CLEAN.merge(env), *command, chdir: chdir, pgroup: true, **redirections)
       status = wait_for(pid, timeout, &block)
       out, err = files.drop(1).map { |file| File.read(file, encoding: Encoding::UTF_8) }
+      err = err.scrub # a report of a crash may have anything in it
       raise TimedOut, "#{command.inspect} ran longer than #{timeout} s\n#{out}\n#{err}" unless status
 
       Result.new(out, err, status)

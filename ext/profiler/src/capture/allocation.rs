@@ -7,32 +7,27 @@
 //! All of this is guarded by the GVL. Hooks run on the main Ractor only.
 
 use ::core::cell::UnsafeCell;
-use ::core::ffi::c_int;
 use ::core::matches;
 use ::core::prelude::rust_2021::*;
-use ::core::ptr::{addr_of, addr_of_mut};
 
-use ::profiler_core::pipeline::hub::Hub;
-use ::profiler_core::record::object_class::Class;
-use ::profiler_core::record::{Allocation, ObjectId};
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 pub(crate) use self::demand::Demand;
 use self::heap::Tables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
+use self::objects::Objects;
 pub(crate) use self::silence::is_silent;
-use self::site::{send, Site};
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads;
-use crate::vm::allocations::{self, AllocationHook};
-use crate::vm::{self};
+use crate::vm::allocations;
 
 mod countdown;
 mod demand;
 mod heap;
+mod objects;
 mod silence;
 mod site;
 mod sums;
@@ -62,43 +57,6 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     at_marking: (0, 0),
     sample_count: 0,
 }));
-
-struct Objects {
-    sampler: AllocationSampler,
-    open: Option<Open>,
-    /// The installed hook.
-    hooked: Option<AllocationHook>,
-    /// Whether bytes are counted, not objects.
-    by_bytes: bool,
-    /// The part of an object that no sample has yet, in 2^16ths, as bytes are no whole objects.
-    carried: u64,
-    /// Whether samples have a time.
-    timed: bool,
-    /// The table of live objects, while a session needs it.
-    tables: Tables,
-    /// The frames of the open sample.
-    handles: [u64; WALK_LIMIT],
-    lines: [c_int; WALK_LIMIT],
-    sums: Sums,
-    /// The count, and the number of objects that the VM had allocated, at the last marking or demand.
-    at_marking: (u64, u64),
-    /// The number of samples so far, to time some of them.
-    sample_count: u32,
-}
-
-/// A sampled object whose weight is not known yet.
-#[derive(Clone, Copy)]
-struct Open {
-    site: Site,
-    frames: usize,
-    size: u64,
-    /// The part of its weight that is known already, as it was due more than once.
-    known: u64,
-    monotonic_ns: u64,
-    /// The slot of its sum, if there is one, and whether it is the first there.
-    place: Option<(usize, bool)>,
-    tracked: Option<ObjectId>,
-}
 
 /// Flushes pending samples to the current sessions, then applies the new settings. With the GVL, outside of the hook.
 pub(crate) fn apply(demand: Demand) {
@@ -147,9 +105,21 @@ fn close_window(every: Option<Window>) {
     } else if rest > 0 {
         it.send_unsampled(hub, rest);
     }
-    it.sums.flush(|site, frames, allocation| send(hub, site, frames, allocation, 0));
+    it.send_sums(hub);
     it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Window::Bytes(_)));
     it.wait_for_next(now);
+}
+
+/// Sends all sums to the ring: their frames are kept alive by tables that are about to be renewed. With the GVL, outside of the
+/// hook.
+pub(crate) fn send_sums() {
+    let Some(hub) = CAPTURE.hub() else { return };
+    // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    if let Some(open) = &mut it.open {
+        open.place = None; // it becomes a record of its own
+    }
+    it.send_sums(hub);
 }
 
 /// Forgets, in a forked child, all that was counted, which is the parent's.
@@ -211,83 +181,5 @@ unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::current_native()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);
         state.add_handler_ns(took_ns * TIMED);
-    }
-}
-
-impl Objects {
-    /// The number of objects, or bytes, that were counted.
-    fn now(&self) -> u64 {
-        self.sampler.due().saturating_add_signed(-countdown::left())
-    }
-
-    fn wait_for_next(&self, now: u64) {
-        countdown::begin((self.sampler.due() - now) as i64);
-    }
-
-    /// # Safety
-    /// It is the object of a hook that runs.
-    #[inline]
-    unsafe fn open_sample(&mut self, hub: &Hub, object: u64) -> Open {
-        // SAFETY: no garbage is being collected where objects are made; the buffers are ours.
-        let frames = unsafe {
-            vm::frames::walk(addr_of_mut!(self.handles).cast(), addr_of_mut!(self.lines).cast(), WALK_LIMIT)
-        };
-        // SAFETY: as promised.
-        let (class, size) =
-            unsafe { (allocations::class_of_allocated(object), allocations::slot_size(object)) };
-        let site = Site::here(class);
-        let tracked = self.tables.used.as_mut().and_then(|it| it.insert(object, allocations::collections()));
-        let place = if self.timed || tracked.is_some() {
-            None
-        } else {
-            let (handles, lines) = (&self.handles, &self.lines);
-            self.sums.place(&site, handles.get(..frames), lines.get(..frames), |site, frames, allocation| {
-                send(hub, site, frames, allocation, 0);
-            })
-        };
-        let monotonic_ns = if self.timed { clock::monotonic_ns() } else { 0 };
-        Open { site, frames, size, known: 0, monotonic_ns, place, tracked }
-    }
-
-    /// The weight of `counted` for objects of that size: objects, and bytes.
-    #[inline]
-    fn weight(&mut self, counted: u64, size: u64) -> (u64, u64) {
-        if !self.by_bytes {
-            return (counted, counted.saturating_mul(size));
-        }
-        let parts = (counted << 16) / size.max(1) + self.carried;
-        self.carried = parts & 0xffff;
-        (parts >> 16, counted)
-    }
-
-    /// Sends the sample of the open window with its weight, which is the known part and `counted`.
-    #[inline]
-    fn send_sample(&mut self, hub: &Hub, open: &Open, counted: u64) {
-        let (objects, bytes) = self.weight(open.known + counted, open.size);
-        let allocation =
-            Allocation { class: open.site.class, samples: 1, objects, bytes, object: open.tracked };
-        if let (Some(tracked), Some(id)) = (&mut self.tables.used, open.tracked) {
-            tracked.set_weight(id, objects, allocation.bytes);
-        }
-        if let Some((place, false)) = open.place {
-            return self.sums.add(place, &allocation);
-        }
-        // SAFETY: the walk wrote the first `frames` of both, which stay ours.
-        let (handles, lines) = unsafe {
-            (
-                ::core::slice::from_raw_parts(addr_of!(self.handles).cast(), open.frames),
-                ::core::slice::from_raw_parts(addr_of!(self.lines).cast(), open.frames),
-            )
-        };
-        send(hub, &open.site, (handles, lines), &allocation, open.monotonic_ns);
-    }
-
-    /// Records the window without a stack, as it has no sample.
-    fn send_unsampled(&mut self, hub: &Hub, counted: u64) {
-        let site = Site::here(Class::internal(0));
-        let (objects, bytes) =
-            if self.by_bytes { self.weight(counted, allocations::ONE_SIZE) } else { (counted, 0) };
-        let allocation = Allocation { class: site.class, samples: 0, objects, bytes, object: None };
-        send(hub, &site, (&[], &[]), &allocation, clock::monotonic_ns());
     }
 }

@@ -22,6 +22,7 @@ use crate::sampler::readings::Start;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
 use crate::sampler::state::Sampler;
+use crate::sampler::tables;
 use crate::sampler::{thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
@@ -267,7 +268,7 @@ impl Sampler {
         let armed = self.apply_timers().or_else(|errno| self.fall_back(config, errno));
         if let Err(errno) = armed {
             hub.discard(id);
-            labels::renew(hub);
+            tables::renew(hub, 0);
             // `start` undoes the numbering of fibers, so `remove` must not do that as well.
             self.find(id).into_iter().for_each(|it| it.fibers = false);
             self.remove(id);

@@ -23,6 +23,7 @@ mod slice;
 mod slices;
 mod spans;
 mod state;
+mod tables;
 mod thread_hooks;
 pub(crate) mod timers;
 

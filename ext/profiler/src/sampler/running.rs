@@ -19,12 +19,13 @@ use crate::sampler::readings::Start;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::session_result::{Facts, SessionResult};
 use crate::sampler::state::Sampler;
+use crate::sampler::tables;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
+use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
-use crate::{labels, vm};
 use profiler_core::session::engine::Engine;
 
 /// Stops a session and takes its result. `named` are the threads as Ruby lists them.
@@ -173,7 +174,7 @@ impl Sampler {
         if self.remove(session).is_some() {
             allocation::flush();
             self.remove_slices_of(session).into_iter().chain([session]).for_each(|it| hub.discard(it));
-            labels::renew(hub);
+            tables::renew(hub, 0);
             self.reconcile();
         }
     }

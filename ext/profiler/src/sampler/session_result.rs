@@ -7,10 +7,11 @@ use profiler_core::profile::Stats;
 
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
+use crate::sampler::tables;
 use crate::sys::clock;
+use crate::vm;
 use crate::vm::turns::Pace;
 use crate::vm::without_gvl::briefly_without_gvl;
-use crate::{labels, vm};
 use profiler_core::session::engine::Engine;
 
 /// The result of a session, with what its header needs.
@@ -29,8 +30,7 @@ impl SessionResult {
             Pace::AtOnce => hub.copy(sums),
             Pace::Yielding => briefly_without_gvl(ruby, || hub.copy(sums)),
         };
-        hub.turn_over_after(&copied);
-        labels::renew(hub);
+        tables::renew(hub, copied.needed);
         (copied, facts)
     }
 }

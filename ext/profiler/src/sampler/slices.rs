@@ -8,7 +8,6 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
-use crate::labels;
 use crate::options::Config;
 use crate::sampler::begin::{join, spec};
 use crate::sampler::fork::enter;
@@ -17,6 +16,7 @@ use crate::sampler::readings::Start;
 use crate::sampler::session_result::{Facts, SessionResult};
 use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
+use crate::sampler::tables;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::threads::{self, Registry};
@@ -101,7 +101,7 @@ impl Sampler {
     pub(super) fn discard_slice(&mut self, id: SessionId, hub: &Hub) -> bool {
         let Some(slice) = self.remove_slice(id) else { return false };
         hub.discard(id);
-        labels::renew(hub);
+        tables::renew(hub, 0);
         self.end_with_slices(slice.of, hub);
         true
     }

@@ -144,20 +144,16 @@ impl Drain {
         result
     }
 
-    /// Freezes the generation if its tables, or those of sets of labels, are much larger than what a result needs, which is
-    /// `needed` handles. Whether it did: sets of labels have new ids then.
-    pub(crate) fn turn_over_if_due(&mut self, needed: usize, sets: &mut LabelSets) -> bool {
+    /// Whether the tables of the generation, or of sets of labels, are much larger than what a result needs, which is `needed`
+    /// handles, and can be renewed.
+    pub(crate) fn is_outgrown(&self, needed: usize, sets: &LabelSets) -> bool {
         let is_due = self.generations.is_outgrown(needed) || sets.are_many();
-        let is_possible = !self.sessions.is_empty() && !self.have_events();
-        if is_due && is_possible {
-            self.turn_over(sets);
-        }
-        is_due && is_possible
+        is_due && !self.sessions.is_empty() && !self.have_events()
     }
 
     /// Freezes the generation, and begins a table of sets of labels. Each session keeps what it has summed up as a part, and goes
     /// on from the same clocks.
-    fn turn_over(&mut self, sets: &mut LabelSets) {
+    pub(crate) fn turn_over(&mut self, sets: &mut LabelSets) {
         for Session { state, earlier, .. } in &mut self.sessions {
             let sums = state.take_sums();
             if !sums.is_empty() {

@@ -35,7 +35,7 @@ pub struct Unresolved {
     /// [`Hub::resolve`](super::hub::Hub::resolve).
     pub unknown: Vec<u64>,
     /// The number of distinct handles of the last part.
-    pub(crate) needed: usize,
+    pub needed: usize,
     result: Uncopied,
 }
 

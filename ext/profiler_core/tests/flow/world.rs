@@ -107,7 +107,9 @@ pub(crate) fn named(hub: &Hub, result: Uncopied) -> Profile {
 
 pub(crate) fn copied(hub: &Hub, result: Uncopied) -> Unresolved {
     let copied = hub.copy(result);
-    hub.turn_over_after(&copied);
+    if hub.is_outgrown(copied.needed) {
+        hub.turn_over();
+    }
     copied
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each site has one slot of a table, by a hash of its frames. A site that finds another one in its slot sends the sum of that
 //! one away. Its own first sample is sent at once and not summed up: so its handles are kept by then, and no other frame can
-//! come to have them. The frames themselves are compared, so none is taken for another.
+//! come to have them. All sums are sent before the tables that keep them are renewed. The frames themselves are compared, so none is taken for another.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;

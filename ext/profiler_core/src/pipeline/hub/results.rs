@@ -93,10 +93,21 @@ impl Hub {
         })
     }
 
-    /// Freezes the generation if it has become much larger than what this result needs: code that is gone is forgotten, and sets
-    /// of labels have new ids. Call it with the GVL.
-    pub fn turn_over_after(&self, result: &Unresolved) {
-        self.turn_over_if_due(self.lock(), result.needed);
+    /// Whether the tables are much larger than what a result needs, which is that number of handles, and can be renewed.
+    #[must_use]
+    pub fn is_outgrown(&self, needed: usize) -> bool {
+        self.lock().is_outgrown(needed, &self.labels())
+    }
+
+    /// Renews the tables: the generation is frozen, and sets of labels have new ids. Code that is gone is forgotten. Call it with
+    /// the GVL, when no handle waits anywhere but in the ring and here.
+    pub fn turn_over(&self) {
+        let mut drain = self.lock();
+        let mut labels = self.labels();
+        drain.turn_over(&mut labels);
+        self.labels_table.fetch_add(1, Ordering::Relaxed);
+        drop(labels);
+        self.release(drain);
     }
 
     /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. All
@@ -136,25 +147,14 @@ impl Hub {
         self.release(drain);
     }
 
-    /// Takes a session out and forgets it. Nothing is named. Sets of labels may have new ids then.
+    /// Takes a session out and forgets it. Nothing is named.
     pub fn discard(&self, session: SessionId) {
         let mut drain = self.lock();
         if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
             let Earlier { parts, .. } = drain.sessions.swap_remove(place).earlier;
             parts.iter().for_each(|it| drain.generations.leave(it.generation));
-            self.end_if_unused(&mut drain);
-            // Where sessions are discarded all the time, no result may ever be taken.
-            self.turn_over_if_due(drain, 0);
+            self.release(drain);
         }
-    }
-
-    fn turn_over_if_due(&self, mut drain: MutexGuard<'_, Drain>, needed: usize) {
-        let mut labels = self.labels();
-        if drain.turn_over_if_due(needed, &mut labels) {
-            self.labels_table.fetch_add(1, Ordering::Relaxed);
-        }
-        drop(labels);
-        self.release(drain);
     }
 
     /// Releases the lock, and drops what nobody needs any more.
