@@ -37,9 +37,12 @@ fn fill_ring() -> usize {
 fn freeze_at(handles: usize) -> usize {
     let Some(hub) = CAPTURE.hub() else { return 0 };
     hub.freeze_at(handles);
-    let mut kept = 0;
-    hub.each_live_handle(|_| kept += 1);
-    kept
+    hub.handles()
+}
+
+/// The number of objects that keep handles in place of the tables.
+fn keepers() -> usize {
+    sampler::keepers()
 }
 
 /// Keeps the collector thread from draining, or lets it go on.
@@ -128,6 +131,7 @@ pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     testing.define_singleton_method("leave_scratch", function!(leave_scratch, 0))?;
     testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;
     testing.define_singleton_method("freeze_at", function!(freeze_at, 1))?;
+    testing.define_singleton_method("keepers", function!(keepers, 0))?;
     testing.define_singleton_method("hold_collector", function!(hold_collector, 1))?;
     testing.define_singleton_method("handler_ns", function!(handler_ns, 1))?;
     testing.define_singleton_method("sessions", function!(sessions, 0))?;

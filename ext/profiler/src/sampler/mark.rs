@@ -1,7 +1,7 @@
 //! The mark function, which keeps every frame alive and in its place from its publishing until its name is known.
 //!
 //! This is complete, as a handle is in the ring, in the scratch buffer of the thread that drains, or in the tables of
-//! a generation. The drain lock makes the ring and the table agree, and the scratch buffer empty. No handler is between its walk
+//! a generation, whose older ones [`keepers`] keep. The drain lock makes the ring and the table agree, and the scratch buffer empty. No handler is between its walk
 //! and its publishing (`walk::wait_for_walks`), so no handle is anywhere else. Names are resolved while the generation still lists
 //! the handles.
 
@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use profiler_core::record::frame::Synthetic;
 
 use crate::capture::{allocation, hook_loss, walk};
+use crate::sampler::keepers;
 use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -49,6 +50,7 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
             // SAFETY: as above; it was read from a frame or an object that was alive, without a GC since.
             unsafe { vm::root::pin(handle) };
         });
+        keepers::mark(hub);
         hub.each_live_handle(|handle| {
             if Synthetic::of(handle).is_none() {
                 // SAFETY: we are in the mark function, and this handle was marked from the start.

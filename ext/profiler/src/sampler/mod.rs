@@ -12,6 +12,7 @@ mod exec;
 pub(crate) mod fork;
 mod governor;
 mod install;
+mod keepers;
 mod mark;
 mod markers;
 mod readings;
@@ -29,6 +30,8 @@ pub(crate) mod timers;
 
 pub(crate) use begin::{join, start};
 pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
+#[cfg(feature = "testing")]
+pub(crate) use keepers::count as keepers;
 pub(crate) use reconcile::{collector_failed, give_up};
 pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]

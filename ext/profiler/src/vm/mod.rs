@@ -13,6 +13,7 @@ pub(crate) mod frames;
 pub(crate) mod gc;
 pub(crate) mod gvl;
 pub(crate) mod jobs;
+pub(crate) mod keepers;
 pub(crate) mod memory;
 pub(crate) mod methods;
 pub(crate) mod modules;

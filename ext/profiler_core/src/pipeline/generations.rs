@@ -20,6 +20,8 @@ pub(crate) struct Generation {
     pub(crate) names: NameCache,
     /// Results that request names of this generation.
     users: usize,
+    /// The number of its first handles that somebody else marks.
+    kept: usize,
     /// Handles and nodes that live objects and accounts brought along from the one before.
     moved: (usize, usize),
 }
@@ -29,6 +31,11 @@ impl Generation {
     pub(crate) fn enter(&mut self) -> u64 {
         self.users += 1;
         self.number
+    }
+
+    /// The handles that nobody else marks.
+    fn unkept(&self) -> &[u64] {
+        self.stacks.of_vm().get(self.kept..).unwrap_or(&[])
     }
 
     /// The numbers of its handles and nodes.
@@ -99,10 +106,36 @@ impl Generations {
         self.unused.append(&mut self.frozen);
     }
 
-    /// All handles of functions and classes.
-    pub(crate) fn handles(&self) -> impl Iterator<Item = u64> + '_ {
-        let stacks = std::iter::once(&self.current).chain(&self.frozen).map(|it| &it.stacks);
-        stacks.flat_map(|it| it.handles().iter().chain(it.classes())).copied()
+    /// The generations, the present one first.
+    fn all(&self) -> impl Iterator<Item = &Generation> + '_ {
+        std::iter::once(&self.current).chain(&self.frozen)
+    }
+
+    /// The number of all handles.
+    pub(crate) fn handles(&self) -> usize {
+        self.all().map(|it| it.stacks.of_vm().len()).sum()
+    }
+
+    /// The handles that nobody else marks.
+    pub(crate) fn unkept(&self) -> impl Iterator<Item = u64> + '_ {
+        self.all().flat_map(Generation::unkept).copied()
+    }
+
+    /// A generation with that many handles that nobody else marks, and these.
+    pub(crate) fn find_unkept(&self, count: usize) -> Option<(u64, &[u64])> {
+        self.all().find_map(|it| Some((it.number, it.unkept().get(..count)?)))
+    }
+
+    /// Notes that somebody else marks that many more handles of a generation.
+    pub(crate) fn keep(&mut self, number: u64, count: usize) {
+        if let Some(generation) = self.find(number) {
+            generation.kept += count;
+        }
+    }
+
+    /// The numbers of the generations.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.all().map(|it| it.number)
     }
 
     /// Takes out the generations that nobody needs any more, to be dropped once the lock is released.

@@ -14,7 +14,6 @@ use crate::pipeline::generations::Generations;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
-use crate::record::RawRecord;
 use crate::sampling::live_objects::LiveObject;
 use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
@@ -22,6 +21,7 @@ use crate::session::state::{SessionState, ThreadNow};
 
 mod fork;
 mod labels;
+mod marking;
 mod pending;
 mod results;
 pub use fork::ForkGuard;
@@ -139,20 +139,6 @@ impl Hub {
     /// Freezes generations at that number of handles from now on, in place of the usual one. For tests.
     pub fn freeze_at(&self, handles: usize) {
         self.lock().generations.many = handles;
-    }
-
-    /// Marks every handle that anybody may still ask about: in the frame table, in the scratch buffer, and in the
-    /// ring. For the mark function of the GC, which must see to it that no handler is in the middle of a record.
-    pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
-        let mut drain = self.lock();
-        drain.generations.handles().for_each(&mut mark);
-        let scratch = &mut drain.scratch;
-        let mut at = self.ring.oldest();
-        while let Some(next) = self.ring.peek(at, scratch) {
-            RawRecord::decode(scratch).iter().flat_map(RawRecord::handles).for_each(&mut mark);
-            at = next;
-        }
-        scratch.clear();
     }
 
     /// The number of threads that ended and are kept, and of their groups. For tests.

@@ -30,6 +30,8 @@ pub struct Stacks {
     nodes: Interner<RawNode, StackId>,
     /// Classes of the objects that were allocated there.
     classes: Interner<u64, FunctionId>,
+    /// The handles of both that the VM knows, in the order in which they came.
+    of_vm: Vec<u64>,
     /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
     /// nothing of the raw stack has to be kept.
     by_hash: HashTable<(u64, StackId)>,
@@ -149,7 +151,11 @@ impl Stacks {
         let nodes = self.nodes();
         let stack = self.nodes.intern(node);
         if self.nodes() > nodes {
-            let _: FunctionId = self.handles.intern(node.frame.handle());
+            let (known, handle) = (self.handles.rows().len(), node.frame.handle());
+            let _: FunctionId = self.handles.intern(handle);
+            if self.handles.rows().len() > known && Synthetic::of(handle).is_none() {
+                self.of_vm.push(handle);
+            }
         }
         stack
     }
@@ -162,9 +168,16 @@ impl Stacks {
 
     /// Notes a class: it is kept as handles are.
     pub fn note_class(&mut self, class: Class) {
-        if let Some(handle) = class.handle() {
+        if let Some(handle) = class.handle().filter(|it| self.classes.find(it).is_none()) {
             let _: FunctionId = self.classes.intern(handle);
+            self.of_vm.push(handle);
         }
+    }
+
+    /// The handles of functions and classes that the VM knows, once each, in the order in which they came.
+    #[must_use]
+    pub fn of_vm(&self) -> &[u64] {
+        &self.of_vm
     }
 
     /// The handles of all classes, once each.

@@ -25,12 +25,34 @@ fn name_pending(hub: &Hub, most: usize) -> bool {
     any
 }
 
-fn live_handles(hub: &Hub) -> usize {
+fn live_handles(hub: &Hub) -> BTreeSet<u64> {
     let mut handles = BTreeSet::new();
     hub.each_live_handle(|handle| {
         handles.insert(handle);
     });
-    handles.len()
+    handles
+}
+
+/// Handles that are kept in place of the hub, with the numbers of their generations.
+#[derive(Default)]
+struct Keepers(Vec<(u64, Vec<u64>)>);
+
+impl Keepers {
+    fn fill(&mut self, hub: &Hub, count: usize) {
+        let mut handles = vec![0; count];
+        if let Some(generation) = hub.find_unkept(&mut handles) {
+            assert!(hub.has_unkept(count) && handles.iter().all(|it| live_handles(hub).contains(it)));
+            self.0.push((generation, handles));
+            hub.keep(generation, count);
+        }
+    }
+
+    /// All handles that a garbage collection marks now.
+    fn marked(&mut self, hub: &Hub) -> BTreeSet<u64> {
+        let generations = hub.generations();
+        self.0.retain(|(generation, _)| generations.contains(generation));
+        self.0.iter().flat_map(|(_, handles)| handles).copied().chain(live_handles(hub)).collect()
+    }
 }
 
 /// A step of a random program. Sessions and threads have small numbers.
@@ -53,6 +75,8 @@ enum Step {
     Name,
     /// Names some functions that sums of running sessions wait for.
     NamePending(usize),
+    /// Fills a keeper of that size, if there are so many handles.
+    Keep(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -68,6 +92,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Copy),
         1 => Just(Step::Name),
         1 => (1..9_usize).prop_map(Step::NamePending),
+        1 => (1..9_usize).prop_map(Step::Keep),
     ];
     proptest::collection::vec(step, 0..80)
 }
@@ -91,8 +116,10 @@ fn labelled_rows(profile: &Profile) -> Vec<(String, u64)> {
     rows
 }
 
-/// The rows of all results of that program, in the order in which they were requested.
-fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
+/// The rows of all results of that program, in the order in which they were requested, and the handles that were marked after
+/// each step.
+fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Vec<(String, u64)>>, Vec<BTreeSet<u64>>) {
+    let (mut keepers, mut marked) = (Keepers::default(), Vec::new());
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
     hub.freeze_at(freeze_at);
     // The clock of each thread that lives; in the registry a thread has another id in each life.
@@ -153,21 +180,29 @@ fn play(steps: &[Step], freeze_at: usize) -> Vec<Vec<(String, u64)>> {
             Step::NamePending(most) => {
                 name_pending(&hub, *most);
             }
+            Step::Keep(count) if keeps => keepers.fill(&hub, *count),
+            Step::Keep(_) => {}
             Step::Copy => waiting.extend(taken.drain(..).map(|it| copied(&hub, it))),
             Step::Name => {
                 waiting.extend(taken.drain(..).map(|it| copied(&hub, it)));
                 results.extend(waiting.drain(..).map(|it| labelled_rows(&resolved(&hub, it))));
             }
         }
+        marked.push(keepers.marked(&hub));
     }
-    assert_eq!(live_handles(&hub), 0, "all is named");
-    results
+    assert!(live_handles(&hub).is_empty(), "all is named");
+    (results, marked)
 }
 
 proptest! {
     #[test]
     fn results_are_the_same_whenever_a_generation_is_frozen(steps in steps(), freeze_at in 1..30_usize) {
-        prop_assert_eq!(play(&steps, freeze_at), play(&steps, usize::MAX / 16));
+        prop_assert_eq!(play(&steps, freeze_at, true).0, play(&steps, usize::MAX / 16, false).0);
+    }
+
+    #[test]
+    fn handles_are_marked_whoever_keeps_them(steps in steps(), freeze_at in 1..30_usize) {
+        prop_assert_eq!(play(&steps, freeze_at, true).1, play(&steps, freeze_at, false).1);
     }
 }
 
@@ -188,7 +223,7 @@ fn code_that_is_gone_is_let_go_while_a_session_runs() {
         let profile = named(&hub, taken);
         assert_eq!(profile.samples.iter().map(|it| it.weights.get(SampleType::Cpu)).sum::<u64>(), 50);
         while name_pending(&hub, 30) {}
-        most = most.max(live_handles(&hub));
+        most = most.max(live_handles(&hub).len());
     }
     assert!(most < 200, "{most} handles at once");
     let whole = finish(&hub, other, &registry, &[life(1, 0, 5_000, "one")]);
