@@ -55,7 +55,7 @@ RSpec.describe "A Ractor other than the main one" do
         profile = Profiler.run(mode: mode) do
           Profiler.label(main: 1) { results << (mode == :allocations ? results.first : result_of(work.call)); burn }
         end
-        [results.uniq.size, profile.samples.flat_map { |row| row.labels.keys }.uniq - ["gc", "gc_reason", "class"]]
+        [results.uniq.size, profile.samples.flat_map { |row| row.labels.keys }.uniq - %w[gc gc_reason class waiter]]
       end
       print_json([alone, profiled, Profiler.labels])
     RUBY
