@@ -46,7 +46,7 @@ module Profiler
     #   can lengthen it, see {Profile#stats}
     # @param frequency [Integer] samples a second, 1 to 20,000, in place of +interval+
     # @param max_overhead [Float] the largest share of the process's CPU time that profiling may take, 0.0001 to 0.5. It is kept by
-    #   longer intervals; not with +:allocations+ and +:heap+
+    #   longer intervals; +:allocations+ need {Profiler.continuous} for it, and +:heap+ cannot keep it
     # @param every [Integer] sample one of every N objects, 1 to 1,000,000 (default 1,000), for +:allocations+ and +:heap+
     # @param every_bytes [Integer] sample one object of every N bytes of slots, 1,024 to 1,073,741,824, in place of +every+
     # @param out [String, nil] file to write; its extension selects the format. It is checked before the block runs and written

@@ -13,7 +13,8 @@ module Profiler
     # @param format [Symbol, String] the extension of its files
     # @param keep [Integer] newest files that stay there
     # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
-    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100, with +max_overhead+ 0.01
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100, with +max_overhead+ 0.01;
+    #   with that, +:allocations+ are sampled in some periods only
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
     # @return [Continuous]
     # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block

@@ -2,6 +2,7 @@
 
 require_relative "continuous/clock"
 require_relative "continuous/ends"
+require_relative "continuous/object_windows"
 require_relative "continuous/running"
 require_relative "recording"
 require_relative "recording/directory"
@@ -70,12 +71,11 @@ module Profiler
 
       def defaults(options)
         modes = Array(options[:mode] || MODES)
-        default = { mode: MODES }
-        return default if (modes & MODES).empty? || options[:interval]
+        return { mode: MODES } if (modes & MODES).empty? || options[:interval]
 
-        default[:frequency] = FREQUENCY
+        default = { mode: MODES, frequency: FREQUENCY }
         # An explicit nil is none.
-        default[:max_overhead] = MAX_OVERHEAD if (modes - MODES).empty? && !options[:frequency] && !options.key?(:max_overhead)
+        default[:max_overhead] = MAX_OVERHEAD if !modes.include?(:heap) && !options[:frequency] && !options.key?(:max_overhead)
         default
       end
     end
@@ -107,7 +107,8 @@ module Profiler
     # @api private
     # @return [self]
     def start(options)
-      Session.begin(options) { |session| @session = session } # so that no exception can come in between
+      @windows = ObjectWindows.new(options[:max_overhead]) if ObjectWindows.wanted?(options)
+      Session.begin(options, windows: !@windows.nil?) { |session| @session = session } # so that no exception can come in between
       begin_thread
       self
     ensure
@@ -167,6 +168,7 @@ module Profiler
       # The child of a block that forks is no worker.
       return @session.discard if @stopping || @thread.equal?(Thread.current)
 
+      @windows&.start_over
       begin_thread
     rescue ThreadError
       @session.discard # the app has all threads that it may have
@@ -253,6 +255,7 @@ module Profiler
 
         deliver(profile)
       end
+      @session.sample_objects(@sampling = @windows.next?(@sampling)) if @windows
     rescue NotRunning
       @stopping = true
     rescue *OWN_TROUBLE => e

@@ -28,15 +28,16 @@ module Profiler
       # @param bound [Boolean] it ends with a block on this thread
       # @param scope [Integer, nil] profile only inside this scope of +Labels.new_scope+
       # @param slices [Boolean] it has samples in its slices alone, see {#slice}
+      # @param windows [Boolean] it samples objects only after {#sample_objects}
       # @api private
-      def begin(options, starter: nil, bound: false, scope: nil, slices: false)
+      def begin(options, starter: nil, bound: false, scope: nil, slices: false, windows: false)
         Platform.demand_main_ractor
         Interop.watch
         prepare(options)
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new
         begin
-          Native.start(session, options, bound, scope, slices)
+          Native.start(session, options, bound, scope, slices, windows)
           hold(session, starter) if starter
           yield session if block_given?
           owned = true
@@ -136,6 +137,12 @@ module Profiler
     # @return [Session, nil] nil if this session is over, or records no more
     # @api private
     def slice(scope) = _slice(scope)
+
+    # Opens or closes a window in which objects are sampled, in a session that has windows.
+    #
+    # @param open [Boolean]
+    # @api private
+    def sample_objects(open) = _sample_objects(open)
 
     # Ends a session of slices if none of them is open.
     #

@@ -74,10 +74,11 @@ RSpec.describe "max_overhead" do
         error { Profiler.run(**options) { } }
       end)
     RUBY
-      "ArgumentError: max_overhead: 0.01 cannot be kept where objects are sampled (allowed: mode: :cpu, :wall)",
+      "ArgumentError: max_overhead: 0.01 cannot be kept where objects are sampled all the time (allowed: mode: :cpu, :wall; " \
+      ":allocations in Profiler.continuous)",
       "ArgumentError: max_overhead: 1 is not a share from 0.0001 to 0.5",
       'ArgumentError: max_overhead: "0.1" is not a share from 0.0001 to 0.5',
-      "ArgumentError: max_overhead: 0.01 cannot be kept where objects are sampled (allowed: mode: :cpu, :wall)"
+      "ArgumentError: max_overhead: 0.01 cannot be kept where live objects are tracked (allowed: mode: :cpu, :wall)"
     ])
   end
 end

@@ -70,7 +70,7 @@ impl Session {
         Self { life: Mutex::new(Life::New), of: None }
     }
 
-    /// `Native.start(session, options, bound, scope, slices)`.
+    /// `Native.start(session, options, bound, scope, slices, windows)`.
     fn start(
         ruby: &Ruby,
         session: &Self,
@@ -78,13 +78,15 @@ impl Session {
         bound: bool,
         scope: Option<u32>,
         slices: bool,
+        windows: bool,
     ) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         let config = Arc::new(Config::from_ruby(ruby, options)?);
+        config.check_overhead(ruby, windows)?;
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session has begun already"));
         }
-        let bounds = Bounds { block: bound, scope: scope.map(ScopeId), slices };
+        let bounds = Bounds { block: bound, scope: scope.map(ScopeId), slices, windows };
         let started = sampler::start(ruby, &config, bounds);
         let id = started.map_err(|why| refusal::not_started(ruby, why))?;
         *session.lock() = Life::Running(Running { id, config }, Results::default());
@@ -110,9 +112,18 @@ impl Session {
         Ok(over)
     }
 
+    /// `session._sample_objects(open)`: opens or closes a window in which objects are sampled.
+    fn sample_objects(ruby: &Ruby, session: &Self, open: bool) -> Result<(), Error> {
+        door::demand_stack(ruby)?;
+        if let Some(running) = session.running() {
+            sampler::sample_objects(running.id, open);
+        }
+        Ok(())
+    }
+
     /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
     fn check(ruby: &Ruby, options: RHash) -> Result<(), Error> {
-        Config::from_ruby(ruby, options).map(drop)
+        Config::from_ruby(ruby, options)?.check_overhead(ruby, false)
     }
 
     /// `session._stop(received)`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
@@ -266,9 +277,10 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
-    native.define_singleton_method("start", function!(Session::start, 5))?;
+    native.define_singleton_method("start", function!(Session::start, 6))?;
     class.define_private_method("_stop", method!(Session::stop, 1))?;
     class.define_private_method("_rotate", method!(Session::rotate, 2))?;
+    class.define_private_method("_sample_objects", method!(Session::sample_objects, 1))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_private_method("_slice", method!(Session::slice, 1))?;
     class.define_private_method("_end_unless_sliced", method!(Session::end_unless_sliced, 0))?;

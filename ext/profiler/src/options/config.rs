@@ -51,6 +51,8 @@ pub(crate) struct Bounds {
     pub(crate) scope: Option<ScopeId>,
     /// Whether it has samples in its slices alone. A forked child in which it has none does not continue it.
     pub(crate) slices: bool,
+    /// Whether it samples objects in windows, none of which is open yet.
+    pub(crate) windows: bool,
 }
 
 /// A session's options.
@@ -114,7 +116,7 @@ impl Config {
         Ok(Self {
             measures,
             interval_ns,
-            max_overhead: max_overhead(ruby, measures, keywords.max_overhead)?,
+            max_overhead: share(ruby, "max_overhead", keywords.max_overhead, &MAX_OVERHEAD)?,
             every,
             depth: integer(ruby, "depth", keywords.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, keywords.threads)?,
@@ -130,6 +132,23 @@ impl Config {
             notes,
         })
     }
+
+    /// Fails if a share of the CPU time is requested that cannot be kept. `windows` says whether objects are sampled now and then.
+    ///
+    /// # Errors
+    /// ArgumentError.
+    pub(crate) fn check_overhead(&self, ruby: &Ruby, windows: bool) -> Result<(), Error> {
+        let Self { measures, max_overhead: Some(share), .. } = self else { return Ok(()) };
+        let (what, allowed) = match (measures.heap, measures.objects(), windows) {
+            (true, ..) => ("live objects are tracked", ""),
+            (_, true, false) => ("objects are sampled all the time", "; :allocations in Profiler.continuous"),
+            _ => return Ok(()),
+        };
+        let message = format!(
+            "max_overhead: {share} cannot be kept where {what} (allowed: mode: :cpu, :wall{allowed})"
+        );
+        Err(argument_error(ruby, message))
+    }
 }
 
 fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -> Result<u64, Error> {
@@ -140,19 +159,6 @@ fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -
         (_, Some(hz)) => 1_000_000_000 / hz as u64,
         (us, None) => us.unwrap_or(DEFAULT_INTERVAL_US) as u64 * 1_000,
     })
-}
-
-fn max_overhead(ruby: &Ruby, measures: Measures, value: Option<Value>) -> Result<Option<f64>, Error> {
-    let share = share(ruby, "max_overhead", value, &MAX_OVERHEAD)?;
-    match share {
-        Some(share) if measures.objects() => {
-            let message = format!(
-                "max_overhead: {share} cannot be kept where objects are sampled (allowed: mode: :cpu, :wall)"
-            );
-            Err(argument_error(ruby, message))
-        }
-        share => Ok(share),
-    }
 }
 
 fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {

@@ -10,6 +10,7 @@ use profiler_core::session::spec::Measures;
 
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::markers::Markers;
+use crate::sampler::object_windows::ObjectWindows;
 use crate::sampler::readings::Start;
 use crate::threads;
 use crate::vm::threads::RubyThread;
@@ -33,6 +34,8 @@ pub(crate) struct Active {
     /// The longest interval at which it has ticked, ns.
     pub(super) widest_ns: u64,
     pub(super) every: Window,
+    /// The windows in which it samples objects, unless it does so all the time.
+    pub(super) windows: Option<ObjectWindows>,
     /// The reason why it samples no objects any more, if there is one.
     pub(super) no_objects: Option<&'static str>,
     /// Sampled objects that did not fit into the table of live ones.
@@ -62,6 +65,11 @@ impl Active {
             wall: measures.wall,
             threads: threads.as_deref(),
         }
+    }
+
+    /// Whether it samples objects while it is not paused.
+    pub(super) fn samples_objects(&self) -> bool {
+        self.measures.objects() && self.no_objects.is_none() && self.windows.is_none_or(|it| it.is_open())
     }
 
     /// Whether it profiles that thread.

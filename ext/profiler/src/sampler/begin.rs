@@ -18,6 +18,7 @@ use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::install::{install_once, prepare};
 use crate::sampler::markers::Markers;
+use crate::sampler::object_windows::ObjectWindows;
 use crate::sampler::readings::Start;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
@@ -228,7 +229,7 @@ impl Sampler {
             Ordering::Relaxed,
         );
         let covers_process = threads.is_none() && !is_selective;
-        let vm_objects = (covers_process && measures.objects()).then(|| {
+        let vm_objects = (covers_process && measures.objects() && !bounds.windows).then(|| {
             // SAFETY: sessions start with the GVL held.
             unsafe { vm::allocations::total_allocated() }
         });
@@ -249,6 +250,7 @@ impl Sampler {
             max_overhead: config.max_overhead,
             widest_ns: config.interval_ns,
             every: config.every,
+            windows: bounds.windows.then(|| ObjectWindows::begin(hub, id, start.monotonic_ns)),
             no_objects: None,
             untracked: 0,
             paused: false,

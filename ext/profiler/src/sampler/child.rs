@@ -58,6 +58,7 @@ impl Sampler {
                 Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
             session.cpu_waits = session.cpu_waits.of_child();
             session.markers = Markers::default();
+            session.windows = session.windows.map(|it| it.next(start.monotonic_ns));
             session.widest_ns = session.interval_ns;
         }
         for slice in &mut self.slices {

@@ -15,6 +15,7 @@ mod install;
 mod keepers;
 mod mark;
 mod markers;
+mod object_windows;
 mod readings;
 mod reconcile;
 mod refusal;
@@ -38,7 +39,7 @@ pub(crate) use refusal::{NotStarted, Refusal};
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
     abandon, any, discard, give_up_objects, is_paused, is_running, pause, result_threads, resume, rotate,
-    snapshot, stop,
+    sample_objects, snapshot, stop,
 };
 pub(crate) use session_result::{Facts, SessionResult};
 pub(crate) use slices::{begin_slice, end_unless_sliced};

@@ -79,7 +79,7 @@ impl Sampler {
 
     /// Applies the demand of all sessions for samples of objects, and for the live ones among these.
     pub(super) fn apply_object_demand(&self) {
-        let sampling = || self.sessions.iter().filter(|it| it.measures.objects() && it.no_objects.is_none());
+        let sampling = || self.sessions.iter().filter(|it| it.samples_objects());
         let active = || sampling().filter(|it| !it.paused);
         allocation::apply(allocation::Demand {
             every: active().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),

@@ -78,6 +78,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     if rotates {
         active.start = active.start.next(&result.facts.end);
         active.markers = Markers::default();
+        active.windows = active.windows.map(|it| it.next(result.facts.end.monotonic_ns));
         active.widest_ns = ticks_each_ns;
         active.cpu_waits = next_cpu_waits;
     }
@@ -131,6 +132,7 @@ impl Active {
             cpu_waits,
             widest_ns: self.widest_ns,
             markers: self.markers.clone(),
+            object_windows: self.windows.map(|it| it.seen(clock::monotonic_ns())),
         };
         SessionResult { sums, facts, hub }
     }
@@ -212,6 +214,18 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     }
     sampler.reconcile();
     Ok(())
+}
+
+/// Opens or closes a window of a session that has windows. Others, and those that are over, stay as they are. Needs the GVL.
+pub(crate) fn sample_objects(session: SessionId, open: bool) {
+    let mut sampler = enter();
+    let (Some(hub), Some(active)) = (CAPTURE.hub(), sampler.find(session)) else { return };
+    let Some(windows) = active.windows.as_mut().filter(|it| it.is_open() != open) else { return };
+    windows.set_open(open, clock::monotonic_ns());
+    // Objects up to here are still in the window before, of this session or of others.
+    allocation::flush();
+    hub.rest_objects(session, &Registry, !open);
+    sampler.apply_object_demand();
 }
 
 /// Whether there is a session.

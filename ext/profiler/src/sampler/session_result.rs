@@ -49,6 +49,8 @@ pub(crate) struct Facts {
     /// The longest interval at which it has ticked, ns.
     pub(crate) widest_ns: u64,
     pub(crate) markers: Markers,
+    /// The time in which objects were sampled, and all of it, where the two differ.
+    pub(crate) object_windows: Option<(u64, u64)>,
 }
 
 impl Facts {

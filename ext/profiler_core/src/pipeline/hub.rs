@@ -111,6 +111,14 @@ impl Hub {
         }
     }
 
+    /// Has the session record no objects from here on, or record them again.
+    pub fn rest_objects(&self, session: SessionId, registry: &dyn ThreadRegistry, rest: bool) {
+        while self.drain_batch(registry) {}
+        if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
+            it.state.rest_objects(rest);
+        }
+    }
+
     /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
     pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
         while self.drain_batch(registry) {}

@@ -29,6 +29,11 @@ pub enum Note {
     IntervalWidened {
         ns: u64,
     },
+    /// The time in which objects were sampled, and all of it.
+    ObjectWindows {
+        ns: u64,
+        of_ns: u64,
+    },
     LabelsRefused {
         times: u64,
     },
@@ -91,6 +96,13 @@ impl Note {
             }
             Self::IntervalWidened { ns } => {
                 format!("its ticks were up to {} apart, to keep max_overhead", duration(*ns))
+            }
+            Self::ObjectWindows { ns, of_ns } => {
+                format!(
+                    "objects were sampled in {} of {}, to keep max_overhead",
+                    duration(*ns),
+                    duration(*of_ns)
+                )
             }
             Self::LabelsRefused { times } => {
                 format!("too many different sets of labels: {times} times they became (other)")
@@ -170,6 +182,9 @@ impl Note {
             | (Self::StacksRefused { times: sum }, Self::StacksRefused { times: more })
             | (Self::MarkersRefused { markers: sum }, Self::MarkersRefused { markers: more })
             | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more }) => add(sum, *more),
+            (Self::ObjectWindows { ns, of_ns }, Self::ObjectWindows { ns: their_ns, of_ns: their_of_ns }) => {
+                add(ns, *their_ns) && add(of_ns, *their_of_ns)
+            }
             (
                 Self::Selected { part, left, all, of },
                 Self::Selected { part: their_part, left: their_left, all: their_all, of: their_of },
@@ -201,6 +216,8 @@ mod tests {
             Note::LabelsRefused { times: 5 },
             selected("focus a", 4),
             Note::MarkersRefused { markers: 1 },
+            Note::ObjectWindows { ns: 2_000_000_000, of_ns: 3_000_000_000 },
+            Note::ObjectWindows { ns: 1_000_000_000, of_ns: 3_000_000_000 },
         ];
         Note::merge(&mut notes, &more);
         let expected = [
@@ -209,6 +226,7 @@ mod tests {
             &Note::FewDescriptors {}.sentence(),
             "focus b: 10.0% of cpu",
             "too many markers: the last 1 were left out",
+            "objects were sampled in 3.00 s of 6.00 s, to keep max_overhead",
         ];
         assert_eq!(notes.iter().map(Note::sentence).collect::<Vec<_>>(), expected);
     }

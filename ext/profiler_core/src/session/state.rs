@@ -32,6 +32,8 @@ pub struct ThreadNow {
 pub struct SessionState {
     spec: SessionSpec,
     paused: bool,
+    /// Whether it records no objects for now.
+    objects_rest: bool,
     /// Whether a set of labels has all that the session selects, as far as that was asked.
     matches: HashMap<LabelSetId, bool, FxBuildHasher>,
     aggregate: Aggregate,
@@ -41,7 +43,8 @@ impl SessionState {
     /// Starts a session at `started_ns` on the monotonic clock; `threads` are those that exist.
     pub fn new(spec: SessionSpec, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) -> Self {
         let aggregate = aggregate(&spec, started_ns);
-        let mut state = Self { spec, paused: false, matches: HashMap::default(), aggregate };
+        let mut state =
+            Self { spec, paused: false, objects_rest: false, matches: HashMap::default(), aggregate };
         state.resume(started_ns, threads, sets);
         state
     }
@@ -62,7 +65,7 @@ impl SessionState {
         }
         if let Kind::Allocation(allocation) = record.kind {
             // These have no weight in time, and come when they are enough: they switch nothing.
-            if self.inside(header.labels, header.scope, sets) {
+            if !self.objects_rest && self.inside(header.labels, header.scope, sets) {
                 self.aggregate.allocate(&allocation, header, stack);
             }
             return;
@@ -93,7 +96,8 @@ impl SessionState {
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
         let aggregate = self.aggregate.rotate(now_ns);
-        Self { spec: self.spec.clone(), paused: self.paused, matches: HashMap::default(), aggregate }
+        let Self { paused, objects_rest, .. } = *self;
+        Self { spec: self.spec.clone(), paused, objects_rest, matches: HashMap::default(), aggregate }
     }
 
     /// Forgets a thread that has ended and was finished.
@@ -123,6 +127,11 @@ impl SessionState {
     #[must_use]
     pub fn has_events(&self) -> bool {
         self.aggregate.recorder.as_ref().is_some_and(|it| !it.is_empty())
+    }
+
+    /// Has it record no objects from here on, or record them again.
+    pub fn rest_objects(&mut self, rest: bool) {
+        self.objects_rest = rest;
     }
 
     /// Pauses. The threads have been finished.

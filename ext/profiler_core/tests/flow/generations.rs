@@ -98,7 +98,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The labels of each row, with the row and its CPU time.
-fn labelled_rows(profile: &Profile) -> Vec<(String, u64)> {
+type Rows = Vec<(String, u64)>;
+
+fn labelled_rows(profile: &Profile) -> Rows {
     let name = |frame: Frame| profile.function(frame.function).unwrap().name.clone();
     let mut rows: Vec<_> = profile
         .samples
@@ -118,7 +120,7 @@ fn labelled_rows(profile: &Profile) -> Vec<(String, u64)> {
 
 /// The rows of all results of that program, in the order in which they were requested, and the handles that were marked after
 /// each step.
-fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Vec<(String, u64)>>, Vec<BTreeSet<u64>>) {
+fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Rows>, Vec<BTreeSet<u64>>) {
     let (mut keepers, mut marked) = (Keepers::default(), Vec::new());
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
     hub.freeze_at(freeze_at);

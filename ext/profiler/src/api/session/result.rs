@@ -92,6 +92,7 @@ impl Stopped {
             (is_other && !is_setitimer)
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
             is_short.then_some(Note::FewDescriptors {}),
+            facts.object_windows.map(|(ns, of_ns)| Note::ObjectWindows { ns, of_ns }),
             (facts.widest_ns > config.interval_ns).then_some(Note::IntervalWidened { ns: facts.widest_ns }),
             (times > 0).then_some(Note::LabelsRefused { times }),
             (markers > 0).then_some(Note::MarkersRefused { markers }),

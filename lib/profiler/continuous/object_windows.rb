@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require_relative "clock"
+
+module Profiler
+  class Continuous
+    # The periods in which objects are sampled: as many as a share of the process's CPU time allows.
+    #
+    # The VM's hook costs for each object, however seldom one is sampled. So it is on for whole periods, or not at all. What
+    # a period would cost is known without the hook, as the VM counts its objects.
+    class ObjectWindows
+      # The CPU time that the hook and the samples take of each object, seconds. It is the most of what was measured on Ruby 3.1 to
+      # 3.4: see bench/README.md.
+      COST = 70e-9
+
+      # The part of the largest overhead that objects may take.
+      PART = 0.5
+
+      # Options of a session that has windows.
+      #
+      # @param options [Hash] as for {Profiler.start}
+      def self.wanted?(options)
+        modes = Array(options[:mode])
+        !options[:max_overhead].nil? && modes.include?(:allocations) && !modes.include?(:heap)
+      end
+
+      # @param share [Float] the largest overhead
+      def initialize(share)
+        @share = share * PART
+        @random = Random.new # the app's own must go on as without us
+        start_over
+      end
+
+      # Begins anew, as in a forked child.
+      def start_over
+        @credit = 0.0
+        @last = readings
+      end
+
+      # Takes the readings at the end of a period, and decides about the next one.
+      #
+      # @param sampled [Boolean] whether objects were sampled in this period
+      # @return [Boolean] whether objects are sampled in the next one
+      def next?(sampled)
+        now = readings
+        cpu, elapsed, objects = now.zip(@last).map { |one, other| [one - other, 0].max }
+        @last = now
+        # As for ticks: a process that uses less than a tenth of a CPU is counted as if it used that much.
+        allowed = @share * [cpu, elapsed / 10].max
+        cost = objects * COST
+        @credit += allowed - (sampled ? cost : 0)
+        # Savings last for one window, or a quiet night would pay for a morning of them.
+        @credit = [@credit, [cost, allowed].max * 2].min
+        return @credit >= 0 if cost <= allowed
+
+        # By chance, or windows could fall into step with the work of the app.
+        @credit >= cost && @random.rand < 0.5
+      end
+
+      private
+
+      def readings
+        [Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID), Clock.now, GC.stat(:total_allocated_objects)]
+      end
+    end
+  end
+end

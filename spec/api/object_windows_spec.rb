@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+# Objects are sampled in some periods only, as the VM's hook costs for each object.
+RSpec.describe "Profiler.continuous with objects" do
+  include_context "with a program"
+
+  it "samples them in whole periods, within the share, and says how much it saw" do
+    result = run_json(<<~RUBY, timeout: 120)
+      Small, Large = Class.new, Class.new
+      profiles = []
+      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, max_overhead: 0.2) { |profile| profiles << profile }
+      till = now + 6_000_000_000
+      200.times { 3.times { Small.new }; Large.new } while now < till
+      it.stop
+      objects = profiles.map { |profile| %w[Small Large].map { |name| objects_of(profile, name) } }
+      whole = Profiler::Profile.merge(*profiles)
+      print_json(objects: objects, notes: profiles.map { |it| it.meta[:notes].grep(/objects were sampled/) },
+                 whole: whole.meta[:notes].grep(/objects were sampled/), cpu: profiles.all? { |it| it.samples.sum(&:cpu).positive? })
+    RUBY
+    with, without = result[:objects].partition { |counts| counts.sum.positive? }
+    expect([with.size, without.size]).to all(be > 2)
+    expect(with.size).to be < without.size
+    small, large = with.transpose.map(&:sum)
+    expect(small.to_f / (small + large)).to be_within(0.02).of(0.75)
+    expect(result[:notes]).to all(match([/objects were sampled in .+ of .+, to keep max_overhead/]))
+    expect(result[:whole]).to match([/objects were sampled in .+ of .+ s, to keep max_overhead/])
+    expect(result[:cpu]).to be true
+  end
+
+  it "samples them all the time where they are few" do
+    sampled, all = run_json(<<~RUBY)
+      Rare = Class.new
+      profiles = []
+      it = Profiler.continuous(mode: %i[cpu allocations], period: 0.1, every: 1, max_overhead: 0.5) { |profile| profiles << profile }
+      wait_for { profiles.size >= 2 }
+      made = 0
+      10.times { 5.times { Rare.new; made += 1 }; sleep 0.05 }
+      it.stop
+      print_json([profiles.sum { |profile| objects_of(profile, "Rare") }, made])
+    RUBY
+    expect(sampled).to eq(all)
+  end
+
+  it "keeps the share in the long run, whatever the program does" do
+    shares, always, seed = run_json(<<~'RUBY')
+      # A program whose periods have these rates of objects a second, on one CPU.
+      def run(rates, share)
+        windows = Profiler::Continuous::ObjectWindows.new(share)
+        readings = [0.0, 0.0, 0]
+        windows.define_singleton_method(:readings) { readings }
+        windows.start_over
+        open, spent, opened = false, 0.0, 0
+        rates.each do |rate|
+          readings = [readings[0] + 60, readings[1] + 60, readings[2] + rate * 60]
+          spent += rate * 60 * 70e-9 if open
+          opened += 1 if open
+          open = windows.next?(open)
+        end
+        [spent / (60 * rates.size), opened]
+      end
+      random = Random.new
+      shapes = [->(_) { 5_000_000 }, ->(_) { random.rand(100..20_000_000) }, ->(it) { it % 10 == 0 ? 20_000_000 : 1_000 }]
+      results = shapes.map { |shape| run(Array.new(5_000, &shape), 0.01) }
+      print_json([results, run([50_000] * 100, 0.01), random.seed])
+    RUBY
+    # The last window may be a debt.
+    expect(shares.map(&:first)).to all(be_between(0.0005, 0.0053)), "seed #{seed}: #{shares}"
+    expect(always[1]).to be >= 99
+  end
+
+  it "refuses what no share can be kept for" do
+    expect(run_json(<<~RUBY)).to match([/ArgumentError: max_overhead: 0.01 cannot be kept where live objects are tracked/])
+      print_json([error { Profiler.continuous(mode: %i[cpu heap], max_overhead: 0.01) { nil } }])
+    RUBY
+  end
+end
