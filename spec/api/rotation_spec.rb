@@ -135,6 +135,37 @@ RSpec.describe "Session#rotate" do
     expect(others).to be > 10 * [none, 100].max
   end
 
+  it "names nothing in a child that a trap forks in the middle of it" do
+    result = run_json(<<~RUBY, timeout: 120)
+      session = Profiler.start(mode: :allocations, every: 1)
+      parent, rotating, read, write = Process.pid, false, *IO.pipe
+      trap("USR1") { (rotating = false) || fork if rotating }
+      busy = Thread.new { loop { 1_000.times { |number| number + 1 } } } # so that others get turns
+      number = 0
+      outcomes = Array.new(6) do |round|
+        3_000.times { eval("def new_\#{number += 1} = Object.new; new_\#{number}") }
+        rotating = true
+        Thread.new { sleep 0.004 * round; Process.kill(:USR1, parent) }
+        here = error { session.rotate(gently: true) }
+        rotating = false
+        next here if Process.pid == parent
+
+        GC.start
+        write.puts(here)
+        write.flush
+        exit!(0)
+      end
+      busy.kill
+      write.close
+      statuses = Process.waitall.map { |_pid, status| status.to_s[/(exit|SIG).*/] }
+      print_json(parent: outcomes, children: read.read.lines(chomp: true), statuses: statuses)
+    RUBY
+    expect(result[:parent]).to all(eq("none"))
+    expect(result[:statuses]).to all(eq("exit 0"))
+    expect(result[:children]).to include(/the process was forked while functions were named: the profile is the parent's/)
+    expect(result[:children].grep_v(/while functions were named|none/)).to eq([])
+  end
+
   it "leaves to the parent what a child inherits of an interrupted call" do
     expect(run_json(<<~RUBY)).to eq([1, 6])
       Kept = Class.new

@@ -155,6 +155,7 @@ unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<An
     // others are in `pinned` before Ruby can make an object.
     unsafe {
         let modules = modules::all(ruby)?;
+        turns.demand_same_process(ruby)?;
         let mut pinned = Pinned::with_capacity_for(handles.len() * DEEPEST + modules.len() * 2);
         let mut buffer = Vec::new();
         let lineages: Vec<Vec<u64>> = handles.iter().map(|it| lineage(*it, &mut buffer)).collect();

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use magnus::{Error, Ruby};
 
+use crate::vm::exceptions::error;
 use crate::vm::threads::pass;
 
 /// The time for which work holds the GVL before others get it.
@@ -28,27 +29,45 @@ pub(crate) struct Turns {
     pub(crate) pace: Pace,
     begun: Instant,
     since: Instant,
+    /// The process that it began in.
+    process: u32,
 }
 
 impl Turns {
     /// Begins with this thread's own turn.
     pub(crate) fn new(pace: Pace) -> Self {
         let now = Instant::now();
-        Self { pace, begun: now, since: now }
+        Self { pace, begun: now, since: now, process: std::process::id() }
     }
 
     /// Lets other threads run if this one has worked for half a millisecond. What is not marked may be gone or moved then.
     ///
     /// # Errors
-    /// Exceptions that were delivered meanwhile.
+    /// Exceptions that were delivered meanwhile, and as [`Turns::demand_same_process`].
     pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
         if self.pace == Pace::Yielding && self.since.elapsed() >= TURN {
             pass(ruby)?;
+            self.demand_same_process(ruby)?;
             self.since = Instant::now();
             if self.begun.elapsed() > PATIENCE {
                 self.pace = Pace::AtOnce;
             }
         }
         Ok(())
+    }
+
+    /// Checks where Ruby was asked: a trap can fork, and nothing keeps the parent's handles in the child.
+    ///
+    /// # Errors
+    /// `Profiler::Error` in a process that was forked meanwhile.
+    pub(crate) fn demand_same_process(&self, ruby: &Ruby) -> Result<(), Error> {
+        if std::process::id() == self.process {
+            return Ok(());
+        }
+        Err(error(
+            ruby,
+            "Error",
+            "the process was forked while functions were named: the profile is the parent's",
+        ))
     }
 }
