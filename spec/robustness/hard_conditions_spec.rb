@@ -97,6 +97,24 @@ RSpec.describe "A running session" do
     expect(result.status).to be_success, result.err[0, 4_000]
   end
 
+  it "goes on while the heap is dumped, and while objects are asked what they refer to" do
+    expect(run(<<~RUBY, timeout: 120)).to eq("dumped\n")
+      require "objspace"
+      require "tempfile"
+      GC.disable # so that no handle is old, and each is among what we refer to
+      session = Profiler.start(mode: :allocations, every: 1)
+      5_000.times { |number| eval("def new_\#{number} = Object.new; new_\#{number}") }
+      sleep 0.3 # until they are in the tables
+      # Writing the file runs jobs, and lets others run, in the middle of asking what each object refers to.
+      2.times { |number| Thread.new { loop { 200.times { "x" * 10 } } } if number == 1; Tempfile.create { |file| ObjectSpace.dump_all(output: file) } }
+      ObjectSpace.each_object(Module) { |it| ObjectSpace.reachable_objects_from(it) }
+      ObjectSpace.reachable_objects_from_root
+      ObjectSpace.memsize_of_all
+      session.stop
+      puts "dumped"
+    RUBY
+  end
+
   describe "with YJIT" do
     before do
       skip "this Ruby has no YJIT" unless ruby_child("-e", "p defined?(RubyVM::YJIT) ? 1 : 0", ruby_options: ["--yjit"]).out == "1\n"

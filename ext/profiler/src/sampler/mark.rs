@@ -31,6 +31,11 @@ pub(crate) unsafe extern "C" fn compact(_data: *mut c_void) {
 /// object; waits for anybody who needs the GVL.
 pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
+    // ObjectSpace asks outside of a GC what objects refer to, and then "marks" with code that writes files, allocates, raises and
+    // lets other threads run. That must not happen under our locks: there the root seems to refer to nothing.
+    if !vm::state::during_gc() {
+        return;
+    }
     walk::wait_for_walks();
     hook_loss::check();
     // A panic must not unwind into the VM. Nothing can be done for handles that are not marked by then.
