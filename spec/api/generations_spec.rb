@@ -44,6 +44,27 @@ RSpec.describe "A session while code comes and goes" do
     expect(result[:unknown]).to eq([])
   end
 
+  it "keeps the code of sums of objects where there are too many stacks" do
+    result = run_json(<<~RUBY, timeout: 120)
+      RANDOM = Random.new(1)
+      def one(level) = level.zero? ? Object.new : another(level - 1)
+      def two(level) = level.zero? ? Object.new : another(level - 1)
+      def another(level) = RANDOM.rand(2).zero? ? one(level) : two(level)
+      session = Profiler.start(mode: :allocations, every: 1)
+      25_000.times { one(60) }
+      # Sums stay in the process until their slot is needed; meanwhile their code is gone.
+      20.times do |round|
+        60.times { |number| eval("def gone = 6.times { Object.new }; gone", binding, "gone\#{round}_\#{number}.rb") }
+        GC.start
+        Object.send(:remove_method, :gone)
+        GC.start(full_mark: false)
+      end
+      profile = session.stop
+      print_json(notes: profile.meta[:notes], rows: profile.samples.size, unknown: names(profile).grep(/unknown/))
+    RUBY
+    expect(result).to match(notes: [/too many different stacks/], rows: be > 100, unknown: [])
+  end
+
   it "names what is live, on the stack where it was allocated" do
     result = run_json(<<~RUBY)
       session = Profiler.start(mode: %i[allocations heap], every: 1)

@@ -146,6 +146,12 @@ pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     }
 }
 
+/// Calls `mark` with the handles of all sums. The tables keep these, unless they are full.
+pub(crate) fn each_summed_handle(mark: impl FnMut(u64)) {
+    // SAFETY: as above.
+    unsafe { &*OBJECTS.0.get() }.sums.each_handle(mark);
+}
+
 /// Ends the counting, as the VM shuts down.
 pub(crate) fn end() {
     countdown::begin(i64::MAX);

@@ -62,5 +62,12 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
                 unsafe { vm::root::pin(handle) };
             }
         });
+        // After the ring: what is refused from here on is in it, and was marked there.
+        if hub.has_refused() {
+            allocation::each_summed_handle(|handle| {
+                // SAFETY: it has been marked in every marking since it was read: in the ring, then here.
+                unsafe { vm::root::pin(handle) };
+            });
+        }
     }));
 }

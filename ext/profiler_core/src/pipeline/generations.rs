@@ -121,6 +121,11 @@ impl Generations {
         self.all().flat_map(Generation::unkept).copied()
     }
 
+    /// Whether a stack was cut in one of them.
+    pub(crate) fn have_refused(&self) -> bool {
+        self.all().any(|it| it.stacks.refused() > 0)
+    }
+
     /// A generation with that many handles that nobody else marks, and these.
     pub(crate) fn find_unkept(&self, count: usize) -> Option<(u64, &[u64])> {
         self.all().find_map(|it| Some((it.number, it.unkept().get(..count)?)))

@@ -2,7 +2,8 @@
 //!
 //! Each site has one slot of a table, by a hash of its frames. A site that finds another one in its slot sends the sum of that
 //! one away. Its own first sample is sent at once and not summed up: so its handles are kept by then, and no other frame can
-//! come to have them. All sums are sent before the tables that keep them are renewed. The frames themselves are compared, so none is taken for another.
+//! come to have them. Where the tables are full, the handles of the sums are marked themselves. All sums are sent before the
+//! tables that keep them are renewed. The frames themselves are compared, so none is taken for another.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
@@ -87,6 +88,14 @@ impl Sums {
     pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Allocation)) {
         if ::core::mem::take(&mut self.any) {
             self.slots.iter_mut().for_each(|slot| slot.evict(&mut send));
+        }
+    }
+
+    /// Calls `mark` with the handles of each site.
+    pub(super) fn each_handle(&self, mut mark: impl FnMut(u64)) {
+        for slot in self.slots.iter().filter(|slot| self.any && slot.frames > 0) {
+            slot.site.class.handle().into_iter().for_each(&mut mark);
+            slot.frames().0.iter().for_each(|handle| mark(*handle));
         }
     }
 

@@ -22,6 +22,12 @@ impl Hub {
         scratch.clear();
     }
 
+    /// Whether a stack was cut, as there are too many: the tables may lack handles of records that were drained.
+    #[must_use]
+    pub fn has_refused(&self) -> bool {
+        self.lock().generations.have_refused()
+    }
+
     /// Whether that many handles of a generation are kept by nobody else.
     #[must_use]
     pub fn has_unkept(&self, count: usize) -> bool {
