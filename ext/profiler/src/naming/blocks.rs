@@ -166,6 +166,7 @@ unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<An
         for host in hosts {
             turns.give(ruby)?;
             add_methods(ruby, host, &targets, &mut definitions)?;
+            turns.demand_same_process(ruby)?;
         }
         let answer =
             |lineage: &Vec<u64>| lineage.iter().find_map(|it| Some(function_of(*it, definitions.get(it)?)));

@@ -19,15 +19,21 @@ mod owners;
 
 use owners::Owner;
 
-/// The functions of `handles`, in their order, at that pace. Must not be called under the drain lock.
+/// The functions of `handles` of that process, in their order, at that pace. Must not be called under the drain lock.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile: then it can be asked again, from the beginning.
+/// Exceptions that were delivered meanwhile: then it can be asked again, from the beginning. `Profiler::Error` in another process.
 ///
 /// # Safety
 /// The handles are marked, until this is over.
-pub(crate) unsafe fn functions(ruby: &Ruby, handles: &[u64], pace: Pace) -> Result<Vec<Function>, Error> {
-    let mut turns = Turns::new(pace);
+pub(crate) unsafe fn functions(
+    ruby: &Ruby,
+    handles: &[u64],
+    pace: Pace,
+    process: u32,
+) -> Result<Vec<Function>, Error> {
+    let mut turns = Turns::new(pace, process);
+    turns.demand_same_process(ruby)?;
     // SAFETY: a `Ruby` proves that the GVL is held; as promised.
     let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
     // SAFETY: as above.
@@ -100,7 +106,7 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Erro
     };
     if let Some(block) = method.block {
         // SAFETY: as above; the entry holds its block.
-        let mut functions = unsafe { functions(ruby, &[block], Pace::AtOnce)? };
+        let mut functions = unsafe { functions(ruby, &[block], Pace::AtOnce, std::process::id())? };
         std::hint::black_box(object.as_raw());
         return Ok(functions.pop().map(|it| it.name));
     }

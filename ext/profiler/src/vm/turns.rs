@@ -29,15 +29,15 @@ pub(crate) struct Turns {
     pub(crate) pace: Pace,
     begun: Instant,
     since: Instant,
-    /// The process that it began in.
+    /// The process whose work it is.
     process: u32,
 }
 
 impl Turns {
-    /// Begins with this thread's own turn.
-    pub(crate) fn new(pace: Pace) -> Self {
+    /// Begins with this thread's own turn, in the work of that process.
+    pub(crate) fn new(pace: Pace, process: u32) -> Self {
         let now = Instant::now();
-        Self { pace, begun: now, since: now, process: std::process::id() }
+        Self { pace, begun: now, since: now, process }
     }
 
     /// Lets other threads run if this one has worked for half a millisecond. What is not marked may be gone or moved then.
@@ -61,13 +61,18 @@ impl Turns {
     /// # Errors
     /// `Profiler::Error` in a process that was forked meanwhile.
     pub(crate) fn demand_same_process(&self, ruby: &Ruby) -> Result<(), Error> {
-        if std::process::id() == self.process {
-            return Ok(());
-        }
-        Err(error(
-            ruby,
-            "Error",
-            "the process was forked while functions were named: the profile is the parent's",
-        ))
+        demand_process(ruby, self.process)
     }
+}
+
+/// Checks that this is that process, where Ruby was asked in the middle of its work.
+///
+/// # Errors
+/// `Profiler::Error` in another one: it was forked meanwhile.
+pub(crate) fn demand_process(ruby: &Ruby, process: u32) -> Result<(), Error> {
+    if std::process::id() == process {
+        return Ok(());
+    }
+    let message = "the process was forked while functions were named: the profile is the parent's";
+    Err(error(ruby, "Error", message))
 }

@@ -18,7 +18,7 @@ pub(super) fn name_some(ruby: &Ruby, named: usize, pace: Pace) -> Result<(), Err
     for _ in 0..=named / SLICE {
         let Some(pending) = hub.pending(SLICE) else { return Ok(()) };
         // SAFETY: they are of a generation of this process, which `pending` keeps.
-        match unsafe { naming::functions(ruby, &pending.handles, pace) } {
+        match unsafe { naming::functions(ruby, &pending.handles, pace, std::process::id()) } {
             Ok(functions) => hub.name_pending(pending, functions),
             Err(arrived) => {
                 hub.forget_pending(pending);

@@ -16,7 +16,7 @@ use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Facts, SessionResult};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
-use crate::vm::turns::Pace;
+use crate::vm::turns::{demand_process, Pace};
 use crate::{naming, vm};
 use profiler_core::session::engine::Engine;
 
@@ -66,8 +66,9 @@ impl Stopped {
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
         // SAFETY: they are of this process, and of generations that this keeps.
-        let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace)? };
+        let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace, self.pid)? };
         let (description, program) = (vm::process::description(ruby).into(), vm::process::program(ruby));
+        demand_process(ruby, self.pid)?;
         Ok(Answers { functions, notes: self.notes(other_ractors), description, program, begun_ns })
     }
 
