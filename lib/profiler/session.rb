@@ -116,6 +116,8 @@ module Profiler
     # An exception from outside (+Timeout+, +Thread#raise+) can keep the profile from its caller. With a block, the profile counts
     # as received when the block returns; if it does not, the next profile has its contents too.
     #
+    # Other threads can rotate it at the same time: each profile has a part of the time, and no two have the same.
+    #
     # With +gently+ other threads get their turn after each half millisecond of naming functions, and run while the profile is
     # built. It takes longer then: up to some seconds where other threads compute.
     #
@@ -124,10 +126,15 @@ module Profiler
     # @return [Profile, Object] the profile, or what the block returns
     # @raise [NotRunning] if it is over
     def rotate(gently: false)
-      profile = _rotate(received, gently ? true : false)
-      result = block_given? ? yield(profile) : profile
-      @received = received + 1
-      result
+      number = _number_rotation
+      begin
+        profile = _rotate(number, gently ? true : false)
+        result = block_given? ? yield(profile) : profile
+        received = true
+        result
+      ensure
+        _end_rotation(number, received ? true : false)
+      end
     end
 
     # Begins a session of a single scope, which takes the ticks of this one. It starts and stops nothing of its own, so it is cheap
@@ -178,7 +185,7 @@ module Profiler
     # @return [Profile] since the start, or since the last {#rotate}
     # @raise [NotRunning] if it was discarded
     def stop
-      profile = _stop(received)
+      profile = _stop
     ensure
       Session.over(self) if profile || !(running? || unclaimed?)
       @over = true if profile
@@ -208,13 +215,6 @@ module Profiler
 
     def inspect
       "#<Profiler::Session #{!running? ? "over" : paused? ? "paused" : "running"}>"
-    end
-
-    private
-
-    # The number of profiles that {#rotate} has returned.
-    def received
-      @received || 0
     end
   end
 end

@@ -78,6 +78,26 @@ RSpec.describe "Session#rotate" do
     expect(result).to eq([[1, 0, 0, 2 + 3 + 4, 5, 0, 6 + 7, 8], 0])
   end
 
+  [false, true].each do |gently|
+    it "gives each thread that rotates it a part of its own#{", gently" if gently}" do
+      result = run_json(<<~RUBY, timeout: 120)
+        Kept = Class.new
+        session = Profiler.start(mode: :allocations, every: 1)
+        counts = Array.new(3) do |number|
+          Thread.new do
+            Array.new(30) do
+              500.times { Kept.new }
+              eval("def new_\#{number} = 200.times { Object.new }; new_\#{number}") # something to name
+              session.rotate(gently: #{gently}) { |profile| sleep(0.001); objects_of(profile, "Kept") }
+            end
+          end
+        end.flat_map(&:value)
+        print_json([counts.sum + objects_of(session.stop, "Kept"), counts.count(&:positive?) > 30])
+      RUBY
+      expect(result).to eq([3 * 30 * 500, true])
+    end
+  end
+
   it "loses nothing to exceptions from outside" do
     result = run_json(<<~RUBY, timeout: 120)
       Kept = Class.new

@@ -126,15 +126,14 @@ impl Session {
         Config::from_ruby(ruby, options)?.check_overhead(ruby, false)
     }
 
-    /// `session._stop(received)`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
-    /// `received` is the number of profiles that the caller has from rotations.
-    fn stop(ruby: &Ruby, session: &Self, received: u64) -> Result<Value, Error> {
+    /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
+    fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
         door::demand_stack(ruby)?;
         if let Some(running) = session.running() {
             session.collect(ruby);
             let threads = sampler::result_threads(ruby, running.id)?;
             // From here on nothing is asked of Ruby until the session is closed.
-            let was_here = session.close(ruby, &threads.list, received);
+            let was_here = session.close(ruby, &threads.list);
             threads.release();
             if !was_here {
                 return Err(orphaned_error(ruby));
@@ -144,14 +143,14 @@ impl Session {
     }
 
     /// Stops the session, if no other thread did so while Ruby was asked. False if it is of the process that forked this one.
-    fn close(&self, ruby: &Ruby, named: &[RubyThread], received: u64) -> bool {
+    fn close(&self, ruby: &Ruby, named: &[RubyThread]) -> bool {
         let mut life = self.lock();
         let Life::Running(running, results) = &mut *life else { return true };
         let requested_ns = clock::monotonic_ns();
         let result = sampler::stop(running.id, named);
         let (config, mut results) = (Arc::clone(&running.config), results.take());
         *life = result.map_or(Life::Over, |result| {
-            results.push(Stopped::new(ruby, result, config, requested_ns, Pace::AtOnce), received);
+            results.push(Stopped::new(ruby, result, config, requested_ns, Pace::AtOnce));
             Life::Stopped(results)
         });
         !matches!(*life, Life::Over)
@@ -278,8 +277,10 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
     native.define_singleton_method("start", function!(Session::start, 6))?;
-    class.define_private_method("_stop", method!(Session::stop, 1))?;
+    class.define_private_method("_stop", method!(Session::stop, 0))?;
+    class.define_private_method("_number_rotation", method!(Session::number_rotation, 0))?;
     class.define_private_method("_rotate", method!(Session::rotate, 2))?;
+    class.define_private_method("_end_rotation", method!(Session::end_rotation, 2))?;
     class.define_private_method("_sample_objects", method!(Session::sample_objects, 1))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_private_method("_slice", method!(Session::slice, 1))?;

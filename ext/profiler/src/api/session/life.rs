@@ -47,18 +47,18 @@ impl Life {
         }
     }
 
-    /// Adds the result of a rotation, and takes all that the caller has not received. It has that many profiles of rotations.
-    pub(super) fn rotated(&mut self, next: Stopped, received: u64) -> Results {
+    /// Adds the result of a rotation, and takes all that makes its profile.
+    pub(super) fn rotated(&mut self, next: Stopped) -> Results {
         let mut alone = Results::default();
         let results = self.results().unwrap_or(&mut alone);
-        results.push(next, received);
+        results.push(next);
         results.take()
     }
 
     /// Keeps the profile of a rotation until the caller is known to have it.
-    pub(super) fn keep(&mut self, profile: &Arc<CoreProfile>, received: u64) {
+    pub(super) fn keep(&mut self, profile: &Arc<CoreProfile>, number: u64) {
         if let Some(results) = self.results() {
-            results.keep(Arc::clone(profile), received);
+            results.keep(Arc::clone(profile), number);
         }
     }
 
@@ -70,7 +70,7 @@ impl Life {
         }
     }
 
-    fn results(&mut self) -> Option<&mut Results> {
+    pub(super) fn results(&mut self) -> Option<&mut Results> {
         match self {
             Self::Running(_, results) | Self::Stopped(results) => Some(results),
             Self::New | Self::Finished(_) | Self::Over => None,

@@ -11,13 +11,23 @@ use crate::sampler::fork;
 use crate::vm::turns::Pace;
 use crate::vm::without_gvl::briefly_without_gvl;
 
+/// The profile of a rotation that its caller may not have: an exception can arrive on the way.
+#[derive(Debug)]
+struct Delivery {
+    /// The number of the rotation.
+    number: u64,
+    profile: Arc<CoreProfile>,
+    /// Whether the call is over, without the caller having it.
+    failed: bool,
+}
+
 /// The results, in the order of time.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    /// The last profile of a rotation, until the caller is known to have it: an exception can arrive on the way.
-    last: Option<Arc<CoreProfile>>,
-    /// The number of profiles that the caller has once it has received the last one.
-    with_last: u64,
+    /// The profiles of rotations that are not known to have reached their callers.
+    deliveries: Vec<Delivery>,
+    /// The number of the last rotation.
+    rotations: u64,
     /// Results without names.
     unnamed: Vec<Stopped>,
     /// The process that they are of. What a forked child inherits is its parent's.
@@ -25,36 +35,48 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Adds a result. The caller has received that many profiles of rotations.
-    pub(super) fn push(&mut self, next: Stopped, received: u64) {
+    /// A number for a rotation that is about to begin.
+    pub(super) fn number(&mut self) -> u64 {
+        self.rotations += 1;
+        self.rotations
+    }
+
+    /// Adds a result.
+    pub(super) fn push(&mut self, next: Stopped) {
         if self.pid != fork::pid() {
             // Their generations are the parent's too, so there is nothing to be given back.
-            (self.last, self.unnamed, self.pid) = (None, Vec::new(), fork::pid());
-        }
-        if received == self.with_last {
-            self.last = None;
+            (self.deliveries, self.unnamed, self.pid) = (Vec::new(), Vec::new(), fork::pid());
         }
         self.unnamed.push(next);
     }
 
-    /// Takes all of them out.
+    /// Takes out what makes the next profile: all but profiles that other threads are about to receive.
     pub(super) fn take(&mut self) -> Self {
-        let result = std::mem::take(self);
-        (self.with_last, self.pid) = (result.with_last, result.pid);
-        result
+        let (failed, deliveries) = std::mem::take(&mut self.deliveries).into_iter().partition(|it| it.failed);
+        self.deliveries = deliveries;
+        let unnamed = std::mem::take(&mut self.unnamed);
+        Self { deliveries: failed, unnamed, rotations: self.rotations, pid: self.pid }
     }
 
     /// Puts earlier results in front of these.
     pub(super) fn put_back(&mut self, mut earlier: Self) {
         earlier.unnamed.append(&mut self.unnamed);
         self.unnamed = earlier.unnamed;
-        self.last = self.last.take().or(earlier.last);
+        self.deliveries.append(&mut earlier.deliveries);
     }
 
-    /// Keeps the profile of a rotation, which is about to be returned. The caller has received that many before.
-    pub(super) fn keep(&mut self, profile: Arc<CoreProfile>, received: u64) {
-        self.last = Some(profile);
-        self.with_last = received + 1;
+    /// Keeps the profile of a rotation, which is about to be returned.
+    pub(super) fn keep(&mut self, profile: Arc<CoreProfile>, number: u64) {
+        self.deliveries.push(Delivery { number, profile, failed: false });
+    }
+
+    /// The call of that rotation is over. The next profile has the contents of one that was not received.
+    pub(super) fn end_rotation(&mut self, number: u64, received: bool) {
+        if received {
+            self.deliveries.retain(|it| it.number != number);
+        } else {
+            self.deliveries.iter_mut().filter(|it| it.number == number).for_each(|it| it.failed = true);
+        }
     }
 
     /// Whether their functions can be named here.
@@ -82,7 +104,9 @@ impl Results {
     }
 
     fn build_profile(self, answers: Vec<Answers>) -> CoreProfile {
-        let mut parts: Vec<CoreProfile> = self.last.iter().map(|it| CoreProfile::clone(it)).collect();
+        let mut parts: Vec<CoreProfile> =
+            self.deliveries.iter().map(|it| CoreProfile::clone(&it.profile)).collect();
+        parts.sort_by_key(|it| it.meta.started_at_ns);
         let named = self.unnamed.into_iter().zip(answers);
         parts.extend(named.map(|(it, answers)| it.build_profile(answers)));
         in_turn(parts)

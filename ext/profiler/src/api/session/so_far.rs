@@ -19,7 +19,7 @@ impl Session {
     /// `session.snapshot`: a Profile of what was recorded so far.
     pub(super) fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         let mut results = Results::default();
-        results.push(session.so_far(ruby, sampler::snapshot, Pace::AtOnce)?, 0);
+        results.push(session.so_far(ruby, sampler::snapshot, Pace::AtOnce)?);
         match results.profile(ruby, Pace::AtOnce) {
             Ok(profile) => {
                 pending::name_some(ruby, profile.functions.len(), Pace::AtOnce)?;
@@ -49,16 +49,28 @@ impl Session {
         Ok(Stopped::new(ruby, result, config, requested_ns, pace))
     }
 
-    /// `session._rotate(received, gently)`: a Profile of what was recorded since the last one. `received` as for `_stop`: what
-    /// has not reached the caller is in the next Profile. With `gently`, other threads run in between.
-    pub(super) fn rotate(ruby: &Ruby, session: &Self, received: u64, gently: bool) -> Result<Profile, Error> {
+    /// `session._number_rotation`: a number for a rotation that is about to begin. Other threads can rotate meanwhile.
+    pub(super) fn number_rotation(&self) -> u64 {
+        self.lock().results().map_or(0, Results::number)
+    }
+
+    /// `session._end_rotation(number, received)`: the call of that rotation is over. What was not received is in the next Profile.
+    pub(super) fn end_rotation(&self, number: u64, received: bool) {
+        if let Some(results) = self.lock().results() {
+            results.end_rotation(number, received);
+        }
+    }
+
+    /// `session._rotate(number, gently)`: a Profile of what was recorded since the last one, and of what the callers of earlier
+    /// ones did not receive. With `gently`, other threads run in between.
+    pub(super) fn rotate(ruby: &Ruby, session: &Self, number: u64, gently: bool) -> Result<Profile, Error> {
         let pace = if gently { Pace::Yielding } else { Pace::AtOnce };
         let next = session.so_far(ruby, sampler::rotate, pace)?; // nothing is asked of Ruby until it is kept
-        let results = session.lock().rotated(next, received);
+        let results = session.lock().rotated(next);
         match results.profile(ruby, pace) {
             Ok(profile) => {
                 let profile = Profile::new(profile);
-                session.lock().keep(&profile.core, received);
+                session.lock().keep(&profile.core, number);
                 pending::name_some(ruby, profile.core.functions.len(), pace)?;
                 Ok(profile)
             }
