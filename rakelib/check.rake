@@ -22,7 +22,7 @@ namespace :check do
   desc "Run the specs with the timer of the process, as where threads have none"
   task(setitimer: :compile) do
     ENV["SPEC_ENGINE"] = "setitimer"
-    rspec
+    specs
   end
 
   desc "Profile requests of Redmine, as Debian has it, in Puma (2 minutes; SHOW=1 prints what it found)"
@@ -33,7 +33,7 @@ namespace :check do
   desc "Run the specs with debug assertions on"
   task(:debug) do
     compile("dev")
-    rspec
+    specs
   ensure
     compile("release") # what the next `ruby -Ilib` expects
   end

@@ -53,5 +53,5 @@ end
 # Run inside the root by check:yjit: YJIT that is not on would make the check a lie.
 task "yjit:spec" do
   sh RUBY, "-e", "abort 'YJIT is off' unless RubyVM::YJIT.enabled?; puts RUBY_DESCRIPTION", verbose: false
-  rspec
+  specs
 end

@@ -2,10 +2,12 @@
 
 require "json"
 require "socket"
+require_relative "../../support/server"
 require_relative "../../support/tools"
 
 RSpec.describe "Profiler::Sidekiq" do
   include_context "with a box"
+  include Server
   include Tools
 
   include_context "with a program"
@@ -24,7 +26,7 @@ RSpec.describe "Profiler::Sidekiq" do
   # A Redis of our own, gone with the example.
   def with_redis
     need "redis-server"
-    port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+    port = free_port
     pid = Process.spawn("redis-server", "--port", port.to_s, "--bind", "127.0.0.1", "--save", "", "--dir", box, %i[out err] => File::NULL)
     wait_until { TCPSocket.new("127.0.0.1", port).close || true rescue false }
     yield "redis://127.0.0.1:#{port}/0"
