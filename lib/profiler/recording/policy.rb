@@ -20,7 +20,9 @@ module Profiler
       # Seconds to wait for a profile that is being written, with a pause between checks.
       PATIENCE = 1.0
       PAUSE = 0.01
-      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
+      # Errors of a callback, and when those that come from other threads arrive meanwhile. Others may be a time-out or the end.
+      CALLBACK_ERRORS = [StandardError, ScriptError, SecurityError, NoMemoryError, SystemStackError].to_h { |it| [it, :never] }.freeze
+      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE, :CALLBACK_ERRORS
 
       attr_reader :duration
 
@@ -190,17 +192,29 @@ module Profiler
         report_loss(e)
       end
 
-      # Runs the app's own callbacks, which may raise anything. Exceptions from other threads are deferred until their end.
+      # Runs the app's own callbacks, which may raise or throw anything. {CALLBACK_ERRORS} from other threads are deferred until their
+      # end, so what is rescued is the callback's own. Everything else propagates, as it may have come from outside.
+      #
+      # @return [Object, nil] what the block returns; nil after an error or a throw
       def calling
-        Thread.handle_interrupt(StandardError => :never) do
-          yield
-        rescue StandardError, ScriptError, SystemStackError => e # NotImplementedError and LoadError are of the second kind
+        before = $! # rubocop:disable Style/SpecialGlobalVars -- English would have to be loaded
+        Thread.handle_interrupt(CALLBACK_ERRORS) do
+          result = yield
+          handled = true
+          result
+        rescue *CALLBACK_ERRORS.keys => e
+          handled = true
           report_loss(e)
         end
       end
 
       private
 
+        ensure
+          # Without an exception on its way this is a throw to the app, or Thread#kill, which goes on.
+          unless handled || !$!.equal?(before) || Thread.current.status == "aborting" # rubocop:disable Style/SpecialGlobalVars
+            return report_loss(Error.new("a callback threw to the app")) # rubocop:disable Lint/EnsureReturn
+          end
       def begin_limited(reason, requested)
         begin_one(reason, @on_demand_options.merge(requested)) do |recording|
           why = Platform.unsupported_reason || @limits.enter(recording)

@@ -57,6 +57,54 @@ RSpec.describe "Profiler::Middleware without permission" do
     expect([untouched, profiles]).to eq([[true] * 4, 1])
   end
 
+  it "denies where permit: raises an error of any kind, or throws to the app" do
+    lost = match(/\A(\[profiler\] a profile was lost: (\S+: in permit|SystemStackError: .*|Profiler::Error: a callback threw to the app)\n){7}\z/)
+    untouched, caught = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
+      errors = [NotImplementedError, LoadError, SecurityError, NoMemoryError].map { |it| ->(env) { raise it, "in permit" } }
+      deep = ->(env) { deep.(env) }
+      caught = :nothing
+      untouched = [*errors, deep].map { |permit| untouched?(get(middleware(permit: permit))) }
+      caught = catch(:halted) do
+        2.times { untouched << untouched?(get(middleware(permit: ->(env) { throw :halted, :thrown }))) }
+        :nothing
+      end
+      print_json([untouched, caught])
+    RUBY
+    expect([untouched, caught]).to eq([[true] * 7, "nothing"])
+  end
+
+  it "passes on what was delivered from outside while permit: ran" do
+    passed = run_json(<<~RUBY, env: { "RACK_ENV" => "development" })
+      require "timeout"
+      Stop = Class.new(Exception)
+      during = ->(&work) { middleware(permit: ->(env) { work.call; true }) }
+      inside = Queue.new
+      waiting = -> { during.call { inside << true; sleep 0.2 } }
+      ended = lambda do |app = waiting.call, &deliver|
+        thread = Thread.new { get(app); :returned }
+        thread.report_on_exception = false
+        inside.pop
+        deliver.call(thread)
+        thread.value
+      rescue Exception => e
+        e.class.name
+      end
+      passed = [ended.call(&:kill), ended.call { |it| it.raise(Stop) }, ended.call { |it| it.raise(IOError) }]
+      passed << begin
+        Timeout.timeout(0.05) { get(waiting.call) }
+      rescue Timeout::Error
+        "timed out"
+      end
+      passed += [-> { exit }, -> { raise Interrupt }].map do |work|
+        get(during.call(&work))
+      rescue SystemExit, Interrupt => e
+        e.class.name
+      end
+      print_json(passed)
+    RUBY
+    expect(passed).to eq([nil, "Stop", "IOError", "timed out", "SystemExit", "Interrupt"])
+  end
+
   it "leaves nothing running and the response as it is when a route or a store of the app's raises" do
     lost = %w[route store].map { |place| "[profiler] a profile was lost: RuntimeError: in #{place}\n" }.join
     expect(run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: eq(lost))).to eq(results: 1, untouched: true, running: [0, 0])
