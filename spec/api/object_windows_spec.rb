@@ -42,6 +42,21 @@ RSpec.describe "Profiler.continuous with objects" do
     expect(sampled).to eq(all)
   end
 
+  it "draws other periods in each worker" do
+    drawn = run_json(<<~'RUBY')
+      windows = Profiler::Continuous::ObjectWindows.new(0.01)
+      readings = [0.0, 0.0, 0]
+      windows.define_singleton_method(:readings) { readings }
+      draw = lambda do
+        windows.start_over # as a continuous session does in a child
+        Array.new(400) { readings = [readings[0] + 60, readings[1] + 60, readings[2] + 300_000_000]; windows.next?(false) }
+      end
+      print_json(Array.new(2) { in_fork(&draw) })
+    RUBY
+    expect(drawn.uniq.size).to eq 2
+    expect(drawn.flatten.uniq.size).to eq 2
+  end
+
   it "keeps the share in the long run, whatever the program does" do
     shares, always, seed = run_json(<<~'RUBY')
       # A program whose periods have these rates of objects a second, on one CPU.

@@ -27,12 +27,12 @@ module Profiler
       # @param share [Float] the largest overhead
       def initialize(share)
         @share = share * PART
-        @random = Random.new # the app's own must go on as without us
         start_over
       end
 
       # Begins anew, as in a forked child.
       def start_over
+        @random = Random.new # the app's own must go on as without us, and each worker draws by itself
         @credit = 0.0
         @last = readings
       end

@@ -58,6 +58,7 @@ module Profiler
         @guarded = {}.compare_by_identity
         @forking = Mutex.new
         @pid = Process.pid
+        @random = Random.new # the app's own must go on as without us
         @reported = {}
         @on_demand_options = session_options(nil)
         return unless defined?(Session)
@@ -79,7 +80,8 @@ module Profiler
       #
       # @return [Recording, nil]
       def by_chance
-        if @sample_rate != 0 && rand < @sample_rate
+        start_over unless @pid == Process.pid
+        if @sample_rate != 0 && @random.rand < @sample_rate
           begin_limited(:sampled, {})
         elsif @watch && @deadlines.size < WATCHED
           begin_one(:slow, @watch)
@@ -253,6 +255,7 @@ module Profiler
           [@limits, @kept, @deadlines].each(&:start_over)
           @guarded.clear
           @pid = Process.pid
+          @random = Random.new # or all workers would draw the same numbers
         end
       end
 

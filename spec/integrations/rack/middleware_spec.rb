@@ -141,6 +141,19 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
+  it "draws for sample_rate: from numbers of its own, other ones in each worker" do
+    same, drawn, workers = run_json(<<~RUBY)
+      app = middleware(->(env) { [200, {}, ["x"]] }, sample_rate: 0.5, rate: 10_000)
+      numbers = -> { srand(7); Array.new(20) { get(app); rand } }
+      drawn = -> { Array.new(64) { before = RESULTS.size; get(app); RESULTS.size - before } }
+      srand(7)
+      plain = Array.new(20) { rand }
+      print_json([numbers.call == plain, [srand(7) && drawn.call, srand(7) && drawn.call], Array.new(2) { in_fork { drawn.call } }])
+    RUBY
+    expect(same).to be true
+    expect([drawn, workers].map { |it| it.uniq.size }).to eq([2, 2])
+  end
+
   it "ends a profile after duration: and keeps it" do
     expect(run_json(<<~RUBY)).to eq([[["Shop.serve"], { cut: "after 0.2 s" }]])
       body = Class.new { def each = 12.times { Shop.serve; sleep 0.05; yield "x" } }
