@@ -26,10 +26,10 @@ module Profiler
 
     # @param options [Hash, Watch] as for {Profiler.start}, or the watch of which it is a slice
     # @yield when it has begun, to make it known
-    # @raise [Refused]
+    # @raise [ArgumentError, Unsupported]
     def start(options)
       if options.instance_of?(Watch)
-        @session = options.slice(@scope) or raise Refused, "no session can record"
+        @session = options.slice(@scope)
       else
         Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
       end

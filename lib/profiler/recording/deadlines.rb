@@ -4,7 +4,25 @@ module Profiler
   class Recording
     # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
     # checks about ten times in that period.
+    #
+    # A forked child has a thread of its own if the request goes on there.
     class Deadlines
+      # Those with a thread, which a child has not. By identity, as the recordings are.
+      WATCHING = {}.compare_by_identity
+      private_constant :WATCHING
+
+      # A hook of {Interop} on the fork of a process.
+      module Fork
+        def self.call(original, receiver)
+          pid = original.bind_call(receiver)
+          Deadlines.continue_in_child if pid.equal?(0) && !Platform.ractor_reason
+          pid
+        end
+      end
+
+      # @api private
+      def self.continue_in_child = WATCHING.keys.each(&:continue_in_child)
+
       # @param seconds [Numeric]
       # @yieldreturn [Boolean] at each check, whether the thread may end
       def initialize(seconds, &rests)
@@ -21,7 +39,7 @@ module Profiler
       # @param recording [#expire, #thread, #began]
       def add(recording)
         @open[recording] = recording.began + @seconds
-        @thread = Thread.new { watch } unless @thread&.alive?
+        begin_thread unless @thread&.alive?
       end
 
       # Whether the recording is open.
@@ -37,7 +55,23 @@ module Profiler
         @open.select! { |recording, _at| recording.thread.alive? }
       end
 
+      # @api private
+      def continue_in_child
+        start_over
+        return WATCHING.delete(self) if @open.empty?
+
+        begin_thread unless @thread.alive? # it may be the one that forked
+      rescue ThreadError
+        nil # the app has all threads that it may have
+      end
+
       private
+
+      def begin_thread
+        Interop.redefine(Process.singleton_class, _fork: Fork)
+        WATCHING[self] = true
+        @thread = Thread.new { watch }
+      end
 
       def watch
         Thread.current.name = "profiler"
@@ -51,10 +85,12 @@ module Profiler
 
       # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.
       def over?
+        WATCHING.delete(self)
         @thread = nil
         return true if @open.empty?
 
         @thread ||= Thread.current
+        WATCHING[self] = true
         !@thread.equal?(Thread.current)
       end
 

@@ -74,9 +74,12 @@ module Profiler
       # @raise [Refused]
       def on_demand(requested = {})
         begin_limited(:asked, requested)
+      rescue ArgumentError, Unsupported => e
+        raise Refused, e.message
       end
 
-      # Begins a recording of work that did not request one, if it is sampled or may be slow.
+      # Begins a recording of work that did not request one, if it is sampled or may be slow. Where no session can begin, the work
+      # goes on without, and one line says why.
       #
       # @return [Recording, nil]
       def by_chance
@@ -207,16 +210,16 @@ module Profiler
         rescue *CALLBACK_ERRORS.keys => e
           handled = true
           report_loss(e)
-        end
-      end
-
-      private
-
         ensure
           # Without an exception on its way this is a throw to the app, or Thread#kill, which goes on.
           unless handled || !$!.equal?(before) || Thread.current.status == "aborting" # rubocop:disable Style/SpecialGlobalVars
             return report_loss(Error.new("a callback threw to the app")) # rubocop:disable Lint/EnsureReturn
           end
+        end
+      end
+
+      private
+
       def begin_limited(reason, requested)
         begin_one(reason, @on_demand_options.merge(requested)) do |recording|
           why = Platform.unsupported_reason || @limits.enter(recording)
@@ -243,8 +246,6 @@ module Profiler
             options.end_if_unused if options.instance_of?(Watch) # nobody else may
           end
         end
-      rescue ArgumentError, Unsupported => e
-        raise Refused, e.message
       end
 
       # Forgets the parent's recordings in a forked child.
@@ -254,8 +255,8 @@ module Profiler
 
           [@limits, @kept, @deadlines].each(&:start_over)
           @guarded.clear
-          @pid = Process.pid
           @random = Random.new # or all workers would draw the same numbers
+          @pid = Process.pid
         end
       end
 

@@ -6,7 +6,9 @@ module Profiler
     # piece of work, and ends when none began for a second.
     class Watch
       REST = 1.0
-      private_constant :REST
+      # Seconds after a refusal until the next try, which costs more than a short request.
+      PAUSE = 1.0
+      private_constant :REST, :PAUSE
 
       # @param options [Hash] as for {Profiler.start}
       def self.possible?(options)
@@ -23,19 +25,18 @@ module Profiler
       # Begins a slice.
       #
       # @param scope [Integer]
-      # @return [Session, nil] nil if no session can record
-      # @raise [Unsupported]
+      # @return [Session]
+      # @raise [ArgumentError, Unsupported] if no session can record; the next try is made a second later
       def slice(scope)
         @begun += 1 # which may miss one of two threads: it only has to change
         session = @session
-        session&.slice(scope) || begun_after(session).slice(scope)
+        session&.slice(scope) || begun_after(session).slice(scope) || raise(Unsupported, "no session can record")
       end
 
       # Ends the session if nothing began for a second, and nothing is open. It is to be called again until then.
       #
       # @return [Boolean] whether there is no session
       def rest?
-        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         if @seen != @begun
           @seen, @seen_at = @begun, now
           false
@@ -58,10 +59,22 @@ module Profiler
             @session = nil
             last.end_unless_sliced # or it ends with its last slice
           end
-          # A scope that nobody enters: it keeps no samples of its own.
-          @session || Session.begin(@options, scope: Labels.new_scope, slices: true) { |session| @session = session }
+          @session || begin_session
         end
       end
+
+      def begin_session
+        raise @refusal if @refusal && now < @next_try
+
+        # A scope that nobody enters: it keeps no samples of its own.
+        Session.begin(@options, scope: Labels.new_scope, slices: true) { |session| @session = session }
+      rescue Unsupported => e
+        @next_try = now + PAUSE unless e.equal?(@refusal)
+        @refusal = e
+        raise
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end
