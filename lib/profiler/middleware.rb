@@ -30,6 +30,8 @@ module Profiler
     REFUSED = "x-profiler-refused"
     # The key of the recording in the env, for work on other threads; see {Recording#inside}.
     RECORDING = "profiler.recording"
+    # The key of the labels with which the request began.
+    LABELS = "profiler.labels"
 
     class << self
       # The recorder that is to save slow requests.
@@ -57,12 +59,13 @@ module Profiler
       @policy = Recording::Policy.new(**options)
       @shown = Shown.new(@policy)
       @idle = @policy.idle?
+      @labels = defined?(Session) ? true : false
       [Body, Hijack, Shown] # loaded now: to load in a request is to be interrupted in the middle of it
     end
 
     def call(env)
       flight = Middleware.flight
-      flight ? flight.time { profile(env) } : profile(env)
+      flight ? flight.time { label(env) } : label(env)
     end
 
     # Handles a request that {OnDemand} received.
@@ -74,6 +77,16 @@ module Profiler
     end
 
     private
+
+    # Labels the request for sessions that are not of single requests, if there are any.
+    def label(env)
+      return profile(env) unless @labels && Session.covering?
+
+      path = Route.path(env)
+      response = Profiler.label(env[LABELS] = @route.early_labels(env, path)) { profile(env) }
+      @policy.calling { @route.learn(env, path) }
+      response
+    end
 
     # Calls the app, with a profile if the request has one.
     def profile(env)
@@ -134,6 +147,7 @@ module Profiler
 
     def serve(env, recording, app, question = nil)
       env[RECORDING] = recording
+      recording.path = Route.path(env)
       hijack = Hijack.watch(env) { finish(recording, env, nil) }
       response = recording.inside { app.call(env) }
       returned = Array(response).size == 3
@@ -178,10 +192,13 @@ module Profiler
     end
 
     def finish(recording, env, status)
-      @policy.quietly do
-        # The profile is kept, even if the labels fail.
-        recording.finish { @policy.calling { @route.labels(env, status) } || {} }
-      end
+      @policy.quietly { recording.finish { describe(env, recording.path, status) } }
+    end
+
+    # The labels of a request whose profile is kept, also where they fail; those that its samples had before; and its metadata.
+    def describe(env, path, status)
+      labels = @policy.calling { @route.labels(env, path, status) } || {}
+      [labels, env[LABELS] || {}, { **labels.slice(:route, :endpoint), method: env["REQUEST_METHOD"], path: path, status: status&.to_s }]
     end
 
     # Adds the name of the profile to the headers, for authorized clients.

@@ -13,6 +13,8 @@ module Profiler
     attr_reader :reason, :thread
     # Its start, seconds on the monotonic clock.
     attr_reader :began
+    # The path of a request, as it began.
+    attr_accessor :path
 
     # @param policy [Policy]
     def initialize(policy, reason)
@@ -68,7 +70,8 @@ module Profiler
     # Ends the recording. The second call does nothing.
     #
     # @param labels [Hash] for all of its samples
-    # @yieldreturn [Hash] labels that are expensive to find, only called if the profile is kept
+    # @yieldreturn [Array<Hash>] labels that are expensive to find, those of them that the samples had before these were known, and
+    #   metadata; only called if the profile is kept
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
     def finish(labels = {})
       took = seconds
@@ -77,8 +80,9 @@ module Profiler
       return session.discard unless @policy.keeps?(self, took)
 
       profile = session.stop
-      labels = (block_given? ? yield : labels).compact
-      profile = Native.with_labels(profile, labels) unless labels.empty?
+      labels, early, metadata = block_given? ? yield : [labels, {}, {}]
+      labels = labels.compact
+      profile = Native.with_labels(profile, labels, early, { seconds: format("%.3f", took), **metadata })
       @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
     ensure
       leave if session

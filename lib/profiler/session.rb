@@ -55,6 +55,11 @@ module Profiler
         _check(options)
       end
 
+      # @!method covering?
+      #   Whether there is a session that is not of single requests: labels of requests are of use.
+      #
+      #   @api private
+
       # The newest session of {Profiler.start}: of this thread, or else of any thread.
       #
       # @return [Session, nil]

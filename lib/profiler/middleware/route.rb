@@ -1,34 +1,97 @@
 # frozen_string_literal: true
 
+require_relative "path_pattern"
+
 module Profiler
   class Middleware
     # Labels the samples of a request with few different values, whatever a client sends.
+    #
+    # The endpoint of a request is known once the app has found it. As the request begins, it is labelled with the endpoint that the
+    # last requests with this method and such a path had, or else with these: <tt>GET /orders/:id</tt>.
     class Route
       METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
-      private_constant :METHODS
+      OTHER = "(other)"
+      # Endpoints that are kept apart in a minute: a session keeps 4,096 sets of labels apart between two profiles.
+      MOST = 1_000
+      MINUTE = 60
+      private_constant :METHODS, :OTHER, :MOST, :MINUTE
 
       # @param route [#call, nil] called with the env; returns the route; by default that of Rails or Sinatra
       def initialize(route)
         raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
 
         @route = route
+        # Endpoints by method and path: nil while none was found, true where they differ from one request to the next.
+        @endpoints = {}
+        @cleared_at = now
       end
 
-      # @param env [Hash]
+      # @param env [Hash] of a request that begins
+      # @param path [String] of {Route.path}
+      # @return [Hash{Symbol => String}]
+      def early_labels(env, path)
+        place = place(env, path)
+        known = @endpoints[place]
+        known = @endpoints.key?(place) || add(place) ? place : OTHER unless known.is_a?(String)
+        { method: method_of(env), endpoint: known }
+      end
+
+      # @param env [Hash] of a request whose response is known
+      # @param path [String] as it was when the request began: apps change it
       # @param status [Integer, String, nil]
       # @return [Hash{Symbol => String}]
-      def labels(env, status)
-        method = env["REQUEST_METHOD"]
+      def labels(env, path, status)
         code = Integer(status, exception: false)
+        route = route(env)
         {
-          method: METHODS.include?(method) ? method : "(other)",
-          route: route(env),
-          endpoint: endpoint(env["action_controller.instance"]),
+          method: method_of(env),
+          route: route,
+          endpoint: endpoint(env, route) || early_labels(env, path)[:endpoint],
           status: code&.between?(100, 599) ? code.to_s : nil,
         }.compact
       end
 
+      # Notes the endpoint of a request that has ended, for those to come.
+      #
+      # @param env [Hash]
+      # @param path [String] as it was when the request began
+      def learn(env, path)
+        found = endpoint(env, route(env)) or return
+        place = place(env, path)
+        known = @endpoints[place]
+        return if known.equal?(true) || known == found || !@endpoints.key?(place)
+
+        @endpoints[place] = known ? true : found
+      end
+
+      # @param env [Hash]
+      # @return [String] the path as it was sent, without its query
+      def self.path(env)
+        before, path = env["SCRIPT_NAME"], env["PATH_INFO"]
+        path = "#{before}#{path}" unless before.nil? || before.empty?
+        path.nil? || path.empty? ? "/" : PathPattern.text(path)
+      end
+
       private
+
+      def method_of(env)
+        method = env["REQUEST_METHOD"]
+        METHODS.include?(method) ? method : OTHER
+      end
+
+      def place(env, path) = "#{method_of(env)} #{PathPattern.of(path)}"
+
+      # @return [Boolean] whether there is room for it
+      def add(place)
+        if @endpoints.size >= MOST
+          return false if now - @cleared_at < MINUTE
+
+          @endpoints.clear
+          @cleared_at = now
+        end
+        @endpoints[place] = nil
+        true
+      end
 
       def route(env)
         return @route.call(env)&.to_s if @route
@@ -37,13 +100,19 @@ module Profiler
         env["action_dispatch.route_uri_pattern"] || (sinatra && sinatra.split(" ", 2).last)
       end
 
-      # +users#show+, as far as it exists.
-      def endpoint(controller)
+      # +users#show+ of Rails, as far as it exists, or the method and the route.
+      def endpoint(env, route)
+        action_of(env["action_controller.instance"]) || (route && "#{method_of(env)} #{route}")
+      end
+
+      def action_of(controller)
         return unless controller.respond_to?(:controller_path) && controller.respond_to?(:action_name)
 
         action = controller.action_name
         "#{controller.controller_path}##{action}" if action && controller.available_action?(action)
       end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

@@ -32,11 +32,11 @@ RSpec.describe "Profiler::Middleware" do
         status, headers, body = get(app, query, **env.to_h)
         result = RESULTS.pop
         { response: [status, headers.reject { |name, value| name == "x-profiler-result" && value == result.id }, body], names: names(result), reason: result.reason,
-          modes: result.profile.meta[:modes], rows: result.profile.samples.map { |it| it.labels.slice("method", "status") }.uniq, labels: result.labels }
+          modes: result.profile.meta[:modes], rows: result.profile.samples.map { |it| it.labels.slice("method", "status", "endpoint") }.uniq, labels: result.labels }
       end
       print_json(requests)
     RUBY
-    labels = { method: "GET", status: "200" }
+    labels = { method: "GET", endpoint: "GET /", status: "200" }
     expect(requests).to eq([%w[cpu], %w[wall allocations]].map do |modes|
       { response: [200, { a: "b" }, ["x"]], names: ["Shop.serve"], reason: "asked", modes: modes, rows: [labels], labels: labels }
     end)
@@ -104,7 +104,7 @@ RSpec.describe "Profiler::Middleware" do
   end
 
   it "passes exceptions and throws on, and keeps the profile up to them" do
-    expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", names: [["Shop.serve"]] * 2, labels: [{ method: "GET" }] * 2)
+    expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", names: [["Shop.serve"]] * 2, labels: [{ method: "GET", endpoint: "GET /" }] * 2)
       raised = error { get(middleware(->(env) { Shop.serve; raise "no" }), "profile=cpu") }
       thrown = catch(:halt) { get(middleware(->(env) { Shop.serve; throw :halt, :halted }), "profile=cpu") }
       print_json(raised: raised, thrown: thrown, names: RESULTS.map { |it| names(it) }, labels: RESULTS.map(&:labels))

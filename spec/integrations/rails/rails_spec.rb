@@ -56,7 +56,7 @@ RSpec.describe "profiler/rails" do
       print_json(results)
     RUBY
     expect(out.transform_values { |it| it.first(3) }).to eq(
-      "/gone" => [404, ["404"], ["orders#gone"]], "/broken" => [500, ["500"], ["orders#broken"]], "/nowhere" => [404, ["404"], []],
+      "/gone" => [404, ["404"], ["orders#gone"]], "/broken" => [500, ["500"], ["orders#broken"]], "/nowhere" => [404, ["404"], ["GET /nowhere"]],
       "/parts" => [200, ["200"], ["orders#parts"]], "/live" => [200, ["200"], ["live#index"]]
     )
     expect(out.values_at("/parts", "/live").map { |it| it[3] }).to eq(["part\n" * 3, "live\n" * 3])

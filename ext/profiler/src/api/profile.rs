@@ -277,7 +277,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("functions", function!(Profile::functions, 1))?;
     native.define_singleton_method("threads", function!(Profile::threads, 1))?;
     native.define_singleton_method("filter", function!(Profile::filter, 2))?;
-    native.define_singleton_method("with_labels", function!(Profile::with_labels, 2))?;
+    native.define_singleton_method("with_labels", function!(Profile::with_labels, 4))?;
     native.define_singleton_method("tree", function!(Profile::tree, 2))?;
     native.define_singleton_method("method_details", function!(Profile::method, 3))?;
     native.define_singleton_method("lines", function!(Profile::lines, 2))?;

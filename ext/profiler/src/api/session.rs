@@ -262,11 +262,17 @@ fn any() -> bool {
     sampler::any()
 }
 
+/// `Session.covering?`: whether there is a session that is not of single requests.
+fn covering() -> bool {
+    vm::process::on_main_ractor() && sampler::any_unscoped()
+}
+
 /// Defines the class, and what the gem itself calls.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
     let own = class.singleton_class()?;
     own.define_method("any?", function!(any, 0))?;
+    own.define_method("covering?", function!(covering, 0))?;
     own.define_private_method("_new", function!(Session::new, 0))?;
     own.define_private_method("_check", function!(Session::check, 1))?;
     native.define_singleton_method("refusal", function!(refusal, 0))?;

@@ -38,7 +38,7 @@ pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, discard, give_up_objects, is_paused, is_running, pause, result_threads, resume, rotate,
+    abandon, any, any_unscoped, discard, give_up_objects, is_paused, is_running, pause, result_threads, resume, rotate,
     sample_objects, snapshot, stop,
 };
 pub(crate) use session_result::{Facts, SessionResult};

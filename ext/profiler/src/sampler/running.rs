@@ -233,6 +233,11 @@ pub(crate) fn any() -> bool {
     !enter().sessions.is_empty()
 }
 
+/// Whether there is a session that is not limited to a scope.
+pub(crate) fn any_unscoped() -> bool {
+    enter().sessions.iter().any(|it| it.scope.is_none())
+}
+
 /// Whether the session has begun and not ended, be it paused or not.
 pub(crate) fn is_running(session: SessionId) -> bool {
     let mut sampler = enter();

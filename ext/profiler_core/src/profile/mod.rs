@@ -81,6 +81,13 @@ impl Profile {
         }
     }
 
+    /// Takes these labels away from every row that has them with these values.
+    pub fn remove_labels(&mut self, labels: &LabelSet) {
+        for sample in &mut self.samples {
+            sample.labels.retain(|it| labels.pairs().binary_search(it).is_err());
+        }
+    }
+
     /// Leaves out rows, with their timeline events.
     pub fn retain(&mut self, mut keep: impl FnMut(&Sample) -> bool) {
         let mut kept = 0;

@@ -9,6 +9,7 @@ use profiler_core::ids::FunctionId;
 use profiler_core::profile::SampleType;
 
 use crate::api::profile::{options, Profile};
+use crate::labels::set_from;
 
 impl Profile {
     /// `profile._types`: name, unit and sum of each sample type.
@@ -53,12 +54,24 @@ impl Profile {
         rb_self.derive(ruby, move |it| filter(it, &by))
     }
 
-    /// `Native.with_labels(profile, labels)`: the profile with these on every row that has none of that name.
-    pub(super) fn with_labels(ruby: &Ruby, rb_self: &Self, labels: RHash) -> Result<Self, Error> {
-        let labels = crate::labels::set_from(ruby, labels)?;
+    /// `Native.with_labels(profile, labels, early, metadata)`: the profile with these labels on every row that has none of that
+    /// name, or has that of `early`; and with this metadata, unless it has its own of that name.
+    pub(super) fn with_labels(
+        ruby: &Ruby,
+        rb_self: &Self,
+        labels: RHash,
+        early: RHash,
+        metadata: RHash,
+    ) -> Result<Self, Error> {
+        let [labels, early, metadata] = [labels, early, metadata].map(|it| set_from(ruby, it));
+        let (labels, early, metadata) = (labels?, early?, metadata?);
         rb_self.derive(ruby, move |it| {
             let mut labelled = it.clone();
+            labelled.remove_labels(&early);
             labelled.add_labels(&labels);
+            for (name, value) in metadata.pairs() {
+                labelled.meta.user.entry(name.clone()).or_insert_with(|| value.clone());
+            }
             labelled
         })
     }
