@@ -7,7 +7,7 @@ module Profiler
     # Profiles single examples of a test suite, and lists the slowest.
     class Examples
       # Options of the policy. Nothing is refused for its rate, as tests run one by one.
-      DEFAULTS = { keep: 1_000, rate: 1_000_000, duration: 3_600 }.freeze
+      DEFAULTS = { mode: :cpu, keep: 1_000, rate: 1_000_000, duration: 3_600 }.freeze
       SLOWEST = 10
       private_constant :DEFAULTS, :SLOWEST
 

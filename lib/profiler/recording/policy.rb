@@ -4,6 +4,7 @@ require_relative "../recording"
 require_relative "deadlines"
 require_relative "directory"
 require_relative "limits"
+require_relative "modes"
 require_relative "watch"
 
 module Profiler
@@ -26,7 +27,7 @@ module Profiler
 
       attr_reader :duration
 
-      # @param mode [Symbol, Array<Symbol>] as for {Profiler.run}
+      # @param mode [Symbol, Array<Symbol>, nil] as for {Profiler.run}; see {Modes.default}
       # @param interval [Integer, nil] microseconds: by default 1,000, and 10,000 for +slower_than+
       # @param sample_rate [Numeric] share of all work that is profiled, 0 to 1
       # @param slower_than [Numeric, nil] seconds; all work is profiled, and only slower profiles are kept
@@ -38,13 +39,13 @@ module Profiler
       # @param duration [Numeric] seconds, after which a profile ends and is kept
       # @param options [Hash] other options of {Profiler.start}
       # @raise [ArgumentError]
-      def initialize(mode: :cpu, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
+      def initialize(mode: nil, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
                      concurrency: 8, rate: 60, duration: 60, **options)
         number("sample_rate", sample_rate, 0..1)
         number("slower_than", slower_than, 0..) if slower_than
         [["concurrency", concurrency], ["rate", rate]].each { |name, value| integer(name, value) }
         number("duration", duration, 0.01..)
-        @mode = mode
+        @mode = mode || :cpu
         @interval = interval
         @sample_rate = sample_rate
         @slower_than = slower_than
@@ -64,6 +65,8 @@ module Profiler
         return unless defined?(Session)
 
         Session.check(**@on_demand_options.except(:threads))
+        @mode = Modes.default(@on_demand_options.except(:threads)) unless mode
+        @on_demand_options = session_options(nil)
         @watch = watch(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
       end
 

@@ -76,7 +76,7 @@ RSpec.describe "The middleware, after watched requests," do
         inside = [other, in_fork { burn(30); [timers.positive?, Profiler.running?] }]
         burn(30)
         [200, {}, []]
-      end, slower_than: 0.01, out: ->(it) { results << it })
+      end, slower_than: 0.01, mode: :cpu, out: ->(it) { results << it })
       request
       used = cpu_of { app.call({}) }
       print_json([[outside, *inside], results.map { |it| it.profile.samples.sum(&:cpu) }, used])

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Recording
+    # The modes of recordings, where none are given: work is slow by waiting as well.
+    module Modes
+      ALL = %i[cpu wall].freeze
+      private_constant :ALL
+
+      # @param options [Hash] valid ones of {Profiler.start}, without modes
+      # @return [Symbol, Array<Symbol>] CPU time alone where the wall clock cannot be measured, for which one line says why
+      def self.default(options)
+        Session.check(**options, mode: ALL)
+        ALL
+      rescue ArgumentError, Unsupported => e
+        warn "[profiler] requests and jobs are profiled by CPU time alone: #{e.message}" unless @warned
+        @warned = true
+        :cpu
+      end
+    end
+  end
+end
