@@ -86,6 +86,22 @@ RSpec.describe "profiler record, as a parent process," do
     expect([result.code, result.out]).to eq [0, "alive\n"]
   end
 
+  # A shell without job control has them ignored by what it starts with &.
+  it "forwards the signals that it ignores to a command that handles them" do
+    path = script("trap('INT') { exit 6 }; trap('HUP') { File.write('HUP', '') }; File.write('ready', ''); sleep 0.01 while true")
+    code = <<~SH
+      trap '' HUP
+      "$@" & pid=$!
+      until [ -e ready ]; do sleep 0.01; done
+      kill -HUP $pid
+      until [ -e HUP ]; do sleep 0.01; done
+      kill -INT $pid
+      wait $pid
+    SH
+    result = command_child("sh", "-c", code, "sh", ruby, Child::EXE, "record", "--quiet", "--out", "a.svg", "--", ruby, path, chdir: box, timeout: 20)
+    expect([result.code, files]).to eq [6, %w[HUP a.svg app.rb ready]]
+  end
+
   it "does not double a terminal's Ctrl-C, and survives it to return the status" do
     path = script(<<~'RUBY')
       count = 0

@@ -27,6 +27,7 @@ module Profiler
         before = take_signals
         begin
           spawn
+          forward_ignored(before)
           _pid, status = Process.wait2(@pid)
           status
         ensure
@@ -66,10 +67,16 @@ module Profiler
       def take_signals
         SIGNALS.to_h do |signal|
           before = trap(signal) { receive(signal) }
-          # The command inherits signals that we ignore (nohup); it would not inherit a handler.
+          # The command inherits signals that we ignore (nohup, or INT in the background of a script); it would not inherit a
+          # handler.
           trap(signal, before) if before == "IGNORE"
           [signal, before]
         end
+      end
+
+      # From here on the command may have handlers of its own for signals that it inherited as ignored, as Puma has.
+      def forward_ignored(before)
+        before.each { |signal, handler| trap(signal) { receive(signal) } if handler == "IGNORE" }
       end
 
       def receive(signal)
