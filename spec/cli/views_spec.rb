@@ -72,6 +72,24 @@ RSpec.describe "Commands that show a profile" do
       .to eq [1, "profiler: rb.speedscope.json: no file or method is \"Bar.rb\", or it has no weight (the heaviest files are /app/Foo.rb)\n"]
   end
 
+  it "show a gap wherever lines are left out" do
+    FileUtils.mkdir_p("#{box}/app/lib")
+    File.write("#{box}/app/lib/shop.rb", (1..90).map { |it| "line_#{it}\n" }.join)
+    shown = run("annotate", shop, "lib/shop.rb", "--source", box).lines.drop(4).map { |it| it[/\d+(?= line_)|\.\.\./] }
+    gap = ["..."]
+    expect(shown).to eq [*("19".."23"), *gap, *("39".."46"), *gap, *("59".."63"), *gap, *("80".."84")]
+  end
+
+  it "take no compiled file for a source" do
+    frames = [{ "name" => "parse", "file" => "/app/parser.so", "line" => 3 }, { "name" => "run", "file" => "/app/run.rb", "line" => 1 }]
+    File.write("#{box}/compiled.speedscope.json", JSON.generate(
+      "$schema" => "https://www.speedscope.app/file-format-schema.json", "shared" => { "frames" => frames },
+      "profiles" => [{ "type" => "sampled", "name" => "x", "unit" => "milliseconds", "startValue" => 0, "endValue" => 6, "samples" => [[1], [1, 0]], "weights" => [1, 5] }]
+    ))
+    expect(JSON.parse(run("annotate", "compiled.speedscope.json", "--json"))["files"].keys).to eq ["/app/run.rb"]
+    expect(run("annotate", "compiled.speedscope.json")).to include("/app/run.rb (no line of it is known)")
+  end
+
   it "weigh by --type" do
     { "report" => /^samples: 211 in all/, "tree" => /^samples: 211 in all/, "annotate" => /^samples: 211 in all/ }.each do |command, expected|
       expect(run(command, shop, "--type", "samples")).to match expected

@@ -74,6 +74,7 @@ module Profiler
 
       def heaviest(profile, all)
         own = Native.functions(profile).select { |_, _, _, app| app }.map { |_, path, *| path }.uniq
+        all = all.reject { |path, _| path.match?(Source::COMPILED) }
         candidates = all.slice(*own)
         candidates = all if candidates.empty?
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h

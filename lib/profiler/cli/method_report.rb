@@ -35,13 +35,13 @@ module Profiler
       # @param weights [Hash{Integer => Hash}] +self total+ by line
       def print_source(path, weights, total)
         known = weights.reject { |line, _| line.zero? }
-        return if known.empty?
+        return puts("  #{clean(path)} (no line of it is known)") if known.empty?
 
         source = Source.new(@roots_of_source || ["."])
         text = source.lines_of(path)
         puts "  #{clean(path)}#{" (not found here: lines without their text)" unless text}"
         puts "  #{"TOTAL".rjust(16)}  #{"SELF".rjust(16)}   LINE"
-        lines = text ? source.numbers_with_context(known.keys, text.size) | (known.keys.select { |it| it > text.size }) : known.keys.sort
+        lines = text ? source.numbers_with_context(known.keys, text.size) + known.keys.select { |it| it > text.size }.sort : known.keys.sort
         lines.each { |line| puts line ? source_line(line, known[line], text, total) : dim("#{" " * 38}...") }
       end
 

@@ -7,6 +7,9 @@ module Profiler
       # Context lines around those with a weight.
       AROUND = 2
 
+      # Files that are no text.
+      COMPILED = /\.(?:so|bundle|dll|o)\z/.freeze
+
       # @param roots [Array<String>] directories for paths that are relative or do not exist
       def initialize(roots)
         @roots = roots
@@ -16,6 +19,8 @@ module Profiler
       # @param path [String]
       # @return [Array<String>, nil] nil if it cannot be read
       def lines_of(path)
+        return if path.match?(COMPILED)
+
         @files.fetch(path) do
           found = [path, *@roots.map { |root| File.join(root, path) }].find { |it| File.file?(it) && File.size(it) < 10_000_000 }
           @files[path] = found && File.readlines(found, chomp: true, encoding: Encoding::UTF_8).map(&:scrub)
