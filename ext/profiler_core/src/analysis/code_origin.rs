@@ -77,6 +77,12 @@ mod tests {
             ("(eval at /b/gems/activerecord-7.0.1/lib/a.rb:3)", Origin::Rails),
             ("gem:actionview/lib/a.rb", Origin::Rails),
             ("/usr/lib/ruby/3.1.0/set.rb", Origin::Ruby),
+            ("/usr/lib/x86_64-linux-gnu/ruby/3.1.0/json/ext/parser.so", Origin::Ruby),
+            ("/usr/lib/x86_64-linux-gnu/ruby/vendor_ruby/3.1.0/msgpack/msgpack.so", Origin::Ruby),
+            (
+                "/usr/lib/ruby/gems/3.1.0/extensions/x86_64-linux/3.1.0/debug-1.4.0/debug/debug.so",
+                Origin::Gem,
+            ),
             ("ruby:set.rb", Origin::Ruby),
             ("<internal:kernel>", Origin::Ruby),
             ("<cfunc>", Origin::Cfunc),

@@ -27,29 +27,62 @@ fn path(of: &str, roots: &[String]) -> String {
         .unwrap_or_else(|| of.to_owned())
 }
 
-/// `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git.
+/// `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git, and where only its compiled part is.
 pub(super) fn in_gem(path: &str) -> Option<String> {
+    let (name, file) = in_gem_directory(path).or_else(|| in_extensions(path))?;
+    Some(format!("gem:{name}/{file}"))
+}
+
+/// The gem and the file inside it. Fedora has compiled parts in `gems/ruby/json-2.7.2/json.so`.
+fn in_gem_directory(path: &str) -> Option<(&str, &str)> {
     let (_, inside) = path.rsplit_once("/gems/")?;
+    named_with_version(inside.strip_prefix("ruby/").unwrap_or(inside))
+}
+
+/// The same of `.../extensions/x86_64-linux/3.1.0/rbs-2.1.0/rbs_extension.so`.
+fn in_extensions(path: &str) -> Option<(&str, &str)> {
+    let (_, inside) = path.rsplit_once("/extensions/")?;
+    let (_platform, inside) = inside.split_once('/')?;
+    let (version, inside) = inside.split_once('/')?;
+    is_version(version).then(|| named_with_version(inside))?
+}
+
+/// The name and the rest of `rack-2.2.4/lib/rack.rb`.
+fn named_with_version(inside: &str) -> Option<(&str, &str)> {
     let (directory, file) = inside.split_once('/')?;
     let version_at = directory.match_indices('-').map(|(at, _)| at).find(|at| {
         let version = directory.get(at + 1..).unwrap_or_default();
         let commit = (7..=40).contains(&version.len()) && version.chars().all(|it| it.is_ascii_hexdigit());
-        commit || version.starts_with(|it: char| it.is_ascii_digit())
+        commit || is_version(version)
     })?;
-    Some(format!("gem:{}/{file}", directory.get(..version_at)?))
+    Some((directory.get(..version_at)?, file))
 }
 
-/// `.../lib/ruby/3.1.0/set.rb`, and what a distribution or the administrator put beside it.
+/// `.../lib/ruby/3.1.0/set.rb`, and what a distribution or the administrator put beside it. What is compiled can lie in
+/// `/lib64/ruby`, or below a directory of the architecture: `.../lib/x86_64-linux-gnu/ruby/3.1.0/date_core.so`.
 pub(super) fn in_ruby(path: &str) -> Option<&str> {
-    let (_, inside) = path.split_once("/lib/ruby/")?;
-    let is_version = |it: &str| it.starts_with(|digit: char| digit.is_ascii_digit());
-    let (first, rest) = inside.split_once('/')?;
+    let under = |lib| {
+        let (_, inside) = path.split_once(lib)?;
+        [Some(inside), below_architecture(inside)]
+            .into_iter()
+            .flatten()
+            .find_map(|it| it.strip_prefix("ruby/"))
+    };
+    let (first, rest) = ["/lib/", "/lib64/"].into_iter().find_map(under)?.split_once('/')?;
     match first {
-        "vendor_ruby" | "site_ruby" => Some(
-            rest.split_once('/').filter(|(version, _)| is_version(version)).map_or(rest, |(_, rest)| rest),
-        ),
+        "vendor_ruby" | "site_ruby" => {
+            Some(rest.split_once('/').filter(|it| is_version(it.0)).map_or(rest, |it| it.1))
+        }
         _ => is_version(first).then_some(rest),
     }
+}
+
+fn below_architecture(inside: &str) -> Option<&str> {
+    inside.split_once('/').filter(|(first, _)| first.contains("-linux-")).map(|(_, rest)| rest)
+}
+
+fn is_version(text: &str) -> bool {
+    text.starts_with(|it: char| it.is_ascii_digit())
 }
 
 #[cfg(all(test, not(loom)))]
@@ -71,6 +104,19 @@ mod tests {
             ("/usr/lib/ruby/3.1.0/set.rb", "ruby:set.rb"),
             ("/usr/lib/ruby/vendor_ruby/rake/task.rb", "ruby:rake/task.rb"),
             ("/opt/lib/ruby/site_ruby/3.4.0/rubygems.rb", "ruby:rubygems.rb"),
+            ("/usr/lib/x86_64-linux-gnu/ruby/3.1.0/date_core.so", "ruby:date_core.so"),
+            (
+                "/usr/lib/aarch64-linux-gnu/ruby/vendor_ruby/3.1.0/puma/puma_http11.so",
+                "ruby:puma/puma_http11.so",
+            ),
+            ("/usr/lib64/ruby/3.3.0/x86_64-linux/date_core.so", "ruby:x86_64-linux/date_core.so"),
+            ("/usr/lib64/gems/ruby/json-2.7.2/json/ext/parser.so", "gem:json/json/ext/parser.so"),
+            (
+                "/var/lib/gems/3.1.0/extensions/x86_64-linux/3.1.0/rbs-2.1.0/rbs_extension.so",
+                "gem:rbs/rbs_extension.so",
+            ),
+            ("/srv/app/lib/parsers/ruby/3.x/all.rb", "lib/parsers/ruby/3.x/all.rb"),
+            ("/srv/app/extensions/a/b/c-1/x.rb", "extensions/a/b/c-1/x.rb"),
             ("(eval at /srv/app/job.rb:12)", "(eval at job.rb:12)"),
             ("<cfunc>", "<cfunc>"),
             ("<internal:kernel>", "<internal:kernel>"),
