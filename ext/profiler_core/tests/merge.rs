@@ -189,3 +189,44 @@ fn equal_stacks_and_threads_are_combined() {
     assert_eq!((merged.functions.len(), merged.stacks.len(), merged.threads.len()), (1, 1, 2));
     assert_eq!(weights, [3, 4]);
 }
+
+/// A profile of these sample types, each of which has this weight.
+fn measured(types: &[SampleType], weight: u64) -> Profile {
+    let function = Function {
+        name: "a".into(),
+        class_name: String::new(),
+        method_name: "a".into(),
+        path: "/a.rb".into(),
+        first_line: 1,
+    };
+    let row = Row {
+        frames: vec![(function, 1)],
+        thread: 0,
+        state: State::Running,
+        labels: Vec::new(),
+        weights: types.iter().map(|of| (*of, weight)).collect(),
+    };
+    build(types, &[Thread { native_id: 1, name: "main".into() }], &[row])
+}
+
+#[test]
+fn shows_by_default_what_all_parts_have() {
+    use SampleType::{Cpu, Samples, Wall};
+    let shown = |parts: &[Profile]| {
+        let merged = merge(&parts.iter().collect::<Vec<_>>());
+        let mut report = Vec::new();
+        profiler_core::format::write(profiler_core::format::Format::Text, &merged, &mut report).unwrap();
+        let report = String::from_utf8(report).unwrap();
+        let line = report.lines().find(|it| it.contains(" in all")).unwrap().to_owned();
+        (merged.default_sample_type(), line)
+    };
+    let cpu = || measured(&[Samples, Cpu], 1_000_000_000);
+    let both = || measured(&[Samples, Cpu, Wall], 15_000_000);
+    let parts = [cpu(), cpu(), both(), cpu()];
+    assert_eq!(shown(&parts), (Cpu, "cpu: 3.02 s in all".into()));
+    let [a, b, c, d] = &parts;
+    assert_eq!(shown(&[merge(&[a, c]), merge(&[b, d])]).0, Cpu, "also of merges");
+    assert_eq!(shown(&[both(), both()]), (Wall, "wall: 30.0 ms in all".into()));
+    let reserved = "wall: 15.0 ms in all, measured in some of the merged profiles only";
+    assert_eq!(shown(&[cpu(), measured(&[Samples, Wall], 15_000_000)]), (Wall, reserved.into()));
+}

@@ -62,9 +62,12 @@ impl<'profile> Series<'profile> {
     }
 }
 
-/// The time of the profile: wall clock time, or else CPU time, if one was measured.
+/// The time of the profile: wall clock time, or else CPU time, if one was measured. As
+/// [`default_sample_type`](Profile::default_sample_type), it prefers what all parts of a merge have.
 pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
-    [SampleType::Wall, SampleType::Cpu].into_iter().find(|of| profile.sample_types.contains(of))
+    let measured =
+        || [SampleType::Wall, SampleType::Cpu].into_iter().filter(|of| profile.sample_types.contains(of));
+    measured().find(|of| !profile.is_in_some_parts(*of)).or_else(|| measured().next())
 }
 
 /// For each stack its place when the tree is walked from the root, callers before callees.

@@ -111,12 +111,21 @@ impl Profile {
         total
     }
 
-    /// The sample type that a report shows by default: the time, or else the last type, as pprof does.
+    /// The sample type that a report shows by default: the time, or else the last type, as pprof does. Of a merge, a type that
+    /// all parts have comes before one that some have.
     #[must_use]
     pub fn default_sample_type(&self) -> SampleType {
         let prefer = [SampleType::Wall, SampleType::Cpu, SampleType::InuseSpace, SampleType::AllocSpace];
-        let has = |it: &SampleType| self.sample_types.contains(it);
-        prefer.into_iter().find(has).or(self.sample_types.last().copied()).unwrap_or(SampleType::Samples)
+        let preferred = || prefer.into_iter().filter(|it| self.sample_types.contains(it));
+        let in_all = preferred().find(|it| !self.is_in_some_parts(*it));
+        let last = || self.sample_types.last().copied();
+        in_all.or_else(|| preferred().next()).or_else(last).unwrap_or(SampleType::Samples)
+    }
+
+    /// Whether this is a merge, and only some of its parts have the type.
+    #[must_use]
+    pub fn is_in_some_parts(&self, of: SampleType) -> bool {
+        self.meta.merged.as_ref().is_some_and(|it| it.partly.contains(of.name_and_unit().0))
     }
 
     /// Whether a thread was collecting garbage, with a CPU or without.

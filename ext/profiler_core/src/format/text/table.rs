@@ -37,7 +37,7 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     let line = |row: &Row| Line::new(profile, &top, row, objects.get(&row.function));
     let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(line).collect();
     let columns = Columns::fit(&lines, options.width);
-    let mut text = format!("{}: {total} in all\n\n", paint.bold(name));
+    let mut text = format!("{}: {total} in all{}\n\n", paint.bold(name), measured_in(profile, of));
     push_line(&mut text, &columns.heading(paint));
     for line in &lines {
         push_line(&mut text, &columns.line(line, &top, paint));
@@ -48,6 +48,15 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
         text.push('\n');
     }
     text
+}
+
+/// The reservation about a type that not all parts of a merge have.
+pub(super) fn measured_in(profile: &Profile, of: SampleType) -> &'static str {
+    if profile.is_in_some_parts(of) {
+        ", measured in some of the merged profiles only"
+    } else {
+        ""
+    }
 }
 
 pub(super) fn push_line(text: &mut String, line: &str) {
