@@ -276,6 +276,7 @@ end
 # Elsewhere the extension does not load, and {Profiler.supported?} is all that works.
 unless Profiler::Platform.unsupported_reason
   require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
+  require_relative "profiler/background_thread"
   require_relative "profiler/interop"
   require_relative "profiler/session"
   require_relative "profiler/profile"

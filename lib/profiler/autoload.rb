@@ -65,13 +65,12 @@ module Profiler
         Ends.watch
         settings = @recording.settings
         # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
-        trap(settings.signal) { Thread.new { toggle } } if settings.signal
+        trap(settings.signal) { BackgroundThread.new("profiler signal") { toggle } } if settings.signal
         end_after(settings.duration) if settings.duration
       end
 
       def end_after(seconds)
-        Thread.new do
-          Thread.current.name = "profiler duration"
+        BackgroundThread.new("profiler duration") do
           sleep(seconds)
           finish
         end

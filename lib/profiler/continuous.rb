@@ -186,7 +186,7 @@ module Profiler
       @asked = @answered = 0
       @till = nil
       # The thread inherits the mask, so that it begins even if it is killed at once, and lifts it in {work}.
-      Thread.handle_interrupt(Object => :never) { @thread = Thread.new { work } }
+      Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler #{@kind}") { work } }
     end
 
     # Waits until the thread has done it. In the block itself it never will.
@@ -212,8 +212,6 @@ module Profiler
     # Profiles are delivered on this thread alone. So an exception from outside, as of Timeout, is never taken for an error of
     # the block.
     def work
-      Thread.current.name = "profiler #{@kind}"
-      Thread.current.report_on_exception = Thread.current.abort_on_exception = false
       Thread.handle_interrupt(Object => :immediate) do
         until @stopping
           wait

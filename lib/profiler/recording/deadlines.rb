@@ -70,12 +70,10 @@ module Profiler
       def begin_thread
         Interop.redefine(Process.singleton_class, _fork: Fork)
         WATCHING[self] = true
-        @thread = Thread.new { watch }
+        @thread = BackgroundThread.new("profiler") { watch }
       end
 
       def watch
-        Thread.current.name = "profiler"
-        Thread.current.report_on_exception = false
         loop do
           sleep(@period)
           due.each(&:expire)

@@ -1,6 +1,6 @@
 //! The Ruby classes: what an app calls, and what it gets. A table of contents; each class is a file.
 
-use magnus::{Error, Module, RModule, Ruby};
+use magnus::{function, Error, Module, Object, RModule, Ruby};
 
 mod doctor;
 mod profile;
@@ -8,9 +8,14 @@ mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
 
+use crate::{threads, vm};
+
 /// Defines the classes.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let native = profiler.define_module("Native")?; // private: sig/profiler/native.rbs
+    vm::threads::define_own_class(ruby, profiler)?;
+    native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
+    native.define_singleton_method("own_thread_ends", function!(threads::own::end, 0))?;
     session::init(ruby, profiler, native)?;
     profile::init(ruby, profiler, native)?;
     doctor::init(profiler)?;

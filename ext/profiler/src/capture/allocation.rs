@@ -17,6 +17,7 @@ use self::heap::Tables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
 use self::objects::Objects;
 pub(crate) use self::silence::is_silent;
+pub(crate) use self::site::own_objects;
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;

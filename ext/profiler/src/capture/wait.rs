@@ -111,14 +111,27 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
 /// `thread` is a live Thread.
 unsafe fn on_unregistered(event: GvlEvent, thread: u64, tag: *mut c_void) {
     match event {
-        GvlEvent::Ready if !FirstReady::is(tag) => {
+        GvlEvent::Ready if !FirstReady::is(tag) && tag != OWN => {
             // SAFETY: as promised; nobody follows such a tag.
             unsafe { gvl::tag(thread, FirstReady::now().as_tag()) };
         }
-        // A thread that is about to register itself notes itself as the holder then.
+        // A thread that is about to register itself notes itself as the holder then. The profiler's own never does.
         GvlEvent::Resumed if !FirstReady::is(tag) => gvl_holder::clear_holder(),
         _ => {}
     }
+}
+
+/// The tag of the profiler's own threads, which have no state: even, and no address. Nobody's wait is blamed on them.
+const OWN: *mut c_void = 2 as *mut c_void;
+
+/// Tags one of the profiler's own threads.
+///
+/// # Safety
+/// The caller holds the GVL; `thread` is a live Thread.
+pub(crate) unsafe fn tag_own(thread: u64) {
+    // SAFETY: as promised; nobody follows such a tag.
+    unsafe { gvl::tag(thread, OWN) };
+    gvl_holder::clear_holder();
 }
 
 /// The instant at which a thread first became ready. As a tag it is odd, which no address is.

@@ -118,9 +118,15 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     Ok(())
 }
 
-/// Registers a thread, with its labels. Nothing if it has ended, or the registry is full.
+/// Registers a thread, with its labels. Nothing if it has ended, is the profiler's own, or the registry is full.
 fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
+    // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
+    if unsafe { vm::threads::is_own(thread.object) } {
+        // SAFETY: as above.
+        unsafe { wait::tag_own(thread.object) };
+        return None;
+    }
     if thread.current && !threads::hooked() {
         threads::current(); // retires the thread that was on this native thread before
     }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::engine::ticker;
 use crate::sampler::readings::COLLECTOR_ID;
+use crate::threads::own;
 
 /// The most threads whose run delay is read, as each takes some 10 us.
 const MAX_THREADS: usize = 64;
@@ -77,7 +78,7 @@ fn run_delays() -> Option<Vec<(i32, u64)>> {
     for task in fs::read_dir("/proc/self/task").ok()?.take(MAX_THREADS + 1) {
         let task = task.ok()?;
         let id = task.file_name().to_str()?.parse().ok()?;
-        if id == COLLECTOR_ID.load(Ordering::Relaxed) || id == ticker::native_id() {
+        if id == COLLECTOR_ID.load(Ordering::Relaxed) || id == ticker::native_id() || own::has(id) {
             continue;
         }
         match fs::read_to_string(task.path().join("schedstat")) {

@@ -85,6 +85,7 @@ unsafe extern "C" fn in_child() {
     let me = threads::start_over(held.me);
     timers::forget_timers();
     ticker::forget();
+    threads::own::start_over();
     wait::inherit_hooks();
     allocation::start_over();
     let orphans = held.sampler.remove_orphans(held.native_id);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::record::counters::Counts;
 
+use crate::capture::allocation;
 use crate::engine::ticker;
 use crate::sys::clock;
 use crate::threads;
@@ -21,6 +22,8 @@ pub(crate) struct Start {
     pub(crate) handler_ns: u64,
     /// The CPU time of all our threads, ns.
     pub(crate) collector_ns: u64,
+    /// The objects that our own threads allocated while objects were counted.
+    pub(crate) own_objects: u64,
     /// CPU clock of the process, for a session that covers all of it.
     pub(crate) process_cpu_ns: Option<u64>,
     /// Objects allocated so far by the VM's count, for a session that covers all of them.
@@ -35,7 +38,8 @@ impl Start {
             counts: hub.counters.read(),
             labels_refused: hub.labels_refused(),
             handler_ns: threads::handler_ns(),
-            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns(),
+            collector_ns: COLLECTOR_NS.load(Ordering::Relaxed) + ticker::used_ns() + threads::own::used_ns(),
+            own_objects: allocation::own_objects(),
             process_cpu_ns: None,
             vm_objects: None,
         }

@@ -69,7 +69,8 @@ impl Facts {
             throttled_ns: self.cpu_waits.1,
             vm_objects: start.vm_objects.map_or(0, |then| {
                 // SAFETY: a session that is taken is taken with the GVL, and nothing of Ruby has run since.
-                unsafe { vm::allocations::total_allocated() }.saturating_sub(then)
+                let all = unsafe { vm::allocations::total_allocated() }.saturating_sub(then);
+                all.saturating_sub(end.own_objects.saturating_sub(start.own_objects))
             }),
             ..Stats::default()
         }

@@ -72,6 +72,7 @@ thread_hook!(on_thread, |event, thread| {
         vm::state::find_stack(); // for ticks, which come only where this hook is installed
         thread_begins(thread);
     } else {
+        keep_ruby_name();
         threads::recent_exits::note(thread);
         thread_ends();
     }
@@ -87,11 +88,17 @@ fn thread_begins(thread: u64) {
     if let Some(before) = here.filter(|state| state.object() != thread) {
         close(before, cpu_ns);
     }
+    // SAFETY: it runs, with the GVL.
+    if unsafe { vm::threads::is_own(thread) } {
+        // SAFETY: as above.
+        unsafe { wait::tag_own(thread) };
+        return;
+    }
     let me = threads::register(thread, native_thread::native_id(), native_thread::pthread_self(), cpu_ns);
     let armed = me.is_some_and(|state| {
         state.reported.store(true, Ordering::Relaxed);
         threads::store_native(state);
-        threads::keep_name(state);
+        threads::keep_native_name(state);
         // SAFETY: the VM calls this first of all on a thread that begins, with the GVL. A thread is met later only while no
         // session measures time, and then this does nothing.
         unsafe { wait::begin(state, timers::of_new_threads().wall_interval_ns) };
@@ -99,6 +106,20 @@ fn thread_begins(thread: u64) {
     });
     if let (false, Some(hub)) = (armed, CAPTURE.hub()) {
         count(&hub.counters.threads_refused);
+    }
+}
+
+/// Keeps the Ruby name of the calling thread, which ends: the kernel has only the first 15 bytes. What is delivered to the thread
+/// meanwhile is dropped, as it would be by Ruby from here on.
+fn keep_ruby_name() {
+    if vm::process::shares_native_threads() {
+        return;
+    }
+    // SAFETY: the hook is called with the GVL.
+    let ruby = unsafe { Ruby::get_unchecked() };
+    let named = vm::threads::current(&ruby, vm::threads::Names::Included);
+    if let (Ok(Some(name)), Some(state)) = (named.map(|it| it.name), threads::find_native()) {
+        threads::info(state, Some(name));
     }
 }
 
@@ -110,7 +131,7 @@ fn thread_ends() {
 }
 
 fn end(state: &ThreadState) {
-    threads::keep_name(state);
+    threads::keep_native_name(state);
     close(state, clock::thread_cpu_ns());
 }
 

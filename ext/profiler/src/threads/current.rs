@@ -142,16 +142,16 @@ pub(crate) fn note_unreported(state: &ThreadState) {
     let sightings = state.sightings.load(Relaxed).saturating_add(1);
     state.sightings.store(sightings, Relaxed);
     if sightings.is_power_of_two() {
-        keep_name(state);
+        keep_native_name(state);
     }
 }
 
-/// Keeps the operating system's name of the calling thread, for when it is gone. At its start,
-/// as Ruby 3.1 may not report its end, and again at its end, as the name may have changed.
-pub(crate) fn keep_name(state: &ThreadState) {
+/// Keeps the operating system's name of the calling thread, for when it is gone. At its start, as Ruby 3.1 may not report its
+/// end, and again at its end, as the name may have changed. A kept name of which this is the beginning stays.
+pub(crate) fn keep_native_name(state: &ThreadState) {
     let name = native_thread::native_name();
-    let (low, high) = name.split_at(8);
-    for (word, bytes) in state.name.iter().zip([low, high]) {
-        word.store(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), Relaxed);
+    let name = name.split(|byte| *byte == 0).next().unwrap_or(&[]);
+    if !state.has_cut_name(name) {
+        state.keep_name(name);
     }
 }

@@ -26,6 +26,7 @@ use crate::threads::state::{CLAIMED, ENDED, LIVE, TAKEN};
 use profiler_core::text::cut;
 
 mod current;
+pub(crate) mod own;
 pub(crate) mod recent_exits;
 mod slab;
 mod state;
@@ -34,7 +35,7 @@ mod ticks;
 mod walls;
 pub(crate) use current::{
     call_at_native_end, current, current_native, current_native_cached, end_current, find_native, hooked,
-    keep_name, set_hooked, set_lifecycle, store_native, Lifecycle,
+    keep_native_name, set_hooked, set_lifecycle, store_native, Lifecycle,
 };
 #[cfg(feature = "testing")]
 pub(crate) use slab::in_use;
@@ -171,24 +172,36 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
     ThreadLife { last: Last { thread: state.id(), start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
-/// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name.
+/// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name. A name
+/// from Ruby is kept, for when the thread is gone.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
+    if let Some(name) = &ruby_name {
+        state.keep_name(name.as_bytes());
+    }
     let native_name = || {
         if state.pthread.load(Relaxed) == native_thread::pthread_self() {
-            return text(&native_thread::native_name());
+            return native_thread::native_name().to_vec();
         }
-        let file = format!("/proc/self/task/{}/comm", state.native_id());
-        std::fs::read(file)
-            .map(|name| String::from_utf8_lossy(&name).trim_end().to_owned())
-            .unwrap_or_default()
+        let mut name =
+            std::fs::read(format!("/proc/self/task/{}/comm", state.native_id())).unwrap_or_default();
+        name.truncate(name.trim_ascii_end().len());
+        name
     };
-    Thread { native_id: native_id(state), name: cut(ruby_name.unwrap_or_else(native_name)) }
+    let name = ruby_name.unwrap_or_else(|| {
+        // Ruby 3.1 lists a thread no more that an exception ended, and does not report its end.
+        let name = native_name();
+        if state.has_cut_name(&name) {
+            text(&state.kept_name())
+        } else {
+            text(&name)
+        }
+    });
+    Thread { native_id: native_id(state), name: cut(name) }
 }
 
 /// The name of a thread that is gone in reports: the one that was kept.
 fn kept_info(state: &ThreadState) -> Thread {
-    let bytes: Vec<u8> = state.name.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
-    Thread { native_id: native_id(state), name: text(&bytes) }
+    Thread { native_id: native_id(state), name: cut(text(&state.kept_name())) }
 }
 
 /// The text before the first zero.

@@ -10,6 +10,7 @@ use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::sampling::estimated_wall_clock::EstimatedWallClock;
 use profiler_core::sampling::wall_clock::WallClock;
 use profiler_core::session::state::ThreadNow;
+use profiler_core::text::MAX_NAME_BYTES;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
@@ -28,6 +29,9 @@ const LONG_HANDLER_NS: u64 = 20_000;
 /// The least time that a thread runs, as a multiple of the time that its handler takes. So the handler takes a fifth of it at
 /// most, however deep its stack and however slow the machine.
 const RUN_FOR_HANDLER: u64 = 4;
+
+/// The words of a kept name.
+const NAME_WORDS: usize = MAX_NAME_BYTES / size_of::<u64>();
 
 /// The phase in which nobody works on its counter.
 const IDLE: u8 = 0;
@@ -108,8 +112,8 @@ pub(crate) struct ThreadState {
     pub(crate) walls: WallClock,
     /// The same where they do not.
     pub(crate) sampled: EstimatedWallClock,
-    /// The operating system's name for it, kept when it ends: up to 15 bytes and a zero.
-    pub(super) name: [AtomicU64; 2],
+    /// Its name, kept for when it has ended: up to 256 bytes, then zeros.
+    pub(super) name: [AtomicU64; NAME_WORDS],
 }
 
 impl ThreadState {
@@ -152,8 +156,34 @@ impl ThreadState {
             sightings: AtomicU32::new(0),
             walls: WallClock::new(),
             sampled: EstimatedWallClock::new(),
-            name: [const { AtomicU64::new(0) }; 2],
+            name: [const { AtomicU64::new(0) }; NAME_WORDS],
         }
+    }
+
+    /// Keeps its name, or the first 256 bytes of that.
+    pub(super) fn keep_name(&self, name: &[u8]) {
+        let mut words = name.chunks(size_of::<u64>());
+        for word in &self.name {
+            let bytes = words.next().unwrap_or(&[]);
+            word.store(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), Relaxed);
+        }
+    }
+
+    /// Whether this, the operating system's name of it, is the beginning of the kept name, with as much of it as the kernel has.
+    pub(super) fn has_cut_name(&self, native_name: &[u8]) -> bool {
+        /// The most that the kernel has of a name.
+        const NATIVE_BYTES: usize = 15;
+        native_name.len() >= NATIVE_BYTES
+            && self.kept_name().starts_with(native_name.get(..NATIVE_BYTES).unwrap_or(&[]))
+    }
+
+    /// The kept name, and zeros.
+    pub(super) fn kept_name(&self) -> [u8; MAX_NAME_BYTES] {
+        let mut name = [0; MAX_NAME_BYTES];
+        for (bytes, word) in name.chunks_exact_mut(size_of::<u64>()).zip(&self.name) {
+            bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        name
     }
 
     /// Its identity, which is never used twice.

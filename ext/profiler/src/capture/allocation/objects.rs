@@ -11,7 +11,7 @@ use ::profiler_core::sampling::allocation_sampler::AllocationSampler;
 
 use super::countdown;
 use super::heap::Tables;
-use super::site::{send, Site};
+use super::site::{send, Site, OWN};
 use super::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
 use crate::sys::clock;
@@ -78,7 +78,8 @@ impl Objects {
         let (class, size) =
             unsafe { (allocations::class_of_allocated(object), allocations::slot_size(object)) };
         let site = Site::here(class);
-        let tracked = self.tables.used.as_mut().and_then(|it| it.insert(object, allocations::collections()));
+        let tables = self.tables.used.as_mut().filter(|_| site.thread != OWN);
+        let tracked = tables.and_then(|it| it.insert(object, allocations::collections()));
         let place = if self.timed || tracked.is_some() {
             None
         } else {

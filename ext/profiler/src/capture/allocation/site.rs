@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::Ordering;
+use ::core::sync::atomic::{AtomicU64, Ordering};
 
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
@@ -13,6 +13,20 @@ use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallT
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
 use crate::threads::{self, Registry};
+use crate::vm;
+
+/// The thread of what the profiler's own threads allocate: it is counted, and in no session.
+pub(super) const OWN: ThreadId = ThreadId(u32::MAX - 1);
+/// The thread where the registry has none.
+const UNKNOWN: ThreadId = ThreadId(u32::MAX);
+
+/// The objects that our own threads have allocated, while objects were counted.
+static OWN_OBJECTS: AtomicU64 = AtomicU64::new(0);
+
+/// The same, of the windows that are closed. With the GVL.
+pub(crate) fn own_objects() -> u64 {
+    OWN_OBJECTS.load(Ordering::Relaxed)
+}
 
 /// The site of allocations, but for the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +45,9 @@ impl Site {
     #[inline]
     pub(super) fn here(class: Class) -> Self {
         let Some(state) = threads::current() else {
-            let (thread, labels, scope) = (ThreadId(u32::MAX), LabelSetId::NONE, ScopeId::NONE);
+            // SAFETY: the thread that runs, with the GVL.
+            let own = unsafe { vm::threads::is_own(vm::state::current_thread()) };
+            let (thread, labels, scope) = (if own { OWN } else { UNKNOWN }, LabelSetId::NONE, ScopeId::NONE);
             return Self { thread, labels, scope, class };
         };
         Self {
@@ -52,6 +68,10 @@ pub(super) fn send(
     allocation: &Allocation,
     monotonic_ns: u64,
 ) {
+    if site.thread == OWN {
+        OWN_OBJECTS.fetch_add(allocation.objects, Ordering::Relaxed);
+        return;
+    }
     let header = Header {
         thread: site.thread,
         state: State::Running,

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+module Profiler
+  # A thread of the profiler's own. No session profiles it, and its CPU time counts as the profiler's. Defined by the extension, which
+  # knows such threads by their class from their first instant on.
+  #
+  # @api private
+  class BackgroundThread
+    # @param name [String]
+    # @yield the work of the thread
+    def initialize(name)
+      super() do
+        Native.own_thread_begins
+        self.name = name
+        self.report_on_exception = self.abort_on_exception = false
+        yield
+      ensure
+        Native.own_thread_ends
+      end
+    end
+  end
+end
