@@ -19,6 +19,19 @@ RSpec.describe "profiler record" do
     expect(functions("out.pb.gz")).to include("Object#burn")
   end
 
+  it "says that a program was too short, and which interval would do" do
+    result = record("--out", "a.pb.gz", "--interval", "100000", "--", ruby, "-e", "#{burn}; burn(60)")
+    expect(result.err).to match(
+      /\A\[profiler\] \d samples? of \d+\.\d ms CPU time (?:is|are) too few to rely on: an interval of 500 us, not 100 ms, would give up to \d+ \(--interval 500\) -> a\.pb\.gz\n\z/
+    )
+    shown = profiler_child("report", in_box("a.pb.gz")).out
+    expect(shown).to match(/^samples +\d samples? of .* too few to rely on/).and match(/^cost +\d.* in signal handlers/)
+    result = record("--out", "b.pb.gz", "--", ruby, "-e", "sleep 0.3")
+    expect(result.err).to match(/\A\[profiler\] \d samples? of .*: so short a run cannot be sampled, .*; most of the time it waited, which mode wall shows -> b\.pb\.gz\n\z/)
+    env = { "PROFILER_OUT" => in_box("c.pb.gz"), "PROFILER_INTERVAL" => "100000" }
+    expect(ruby_child("-rprofiler/autoload", "-e", "#{burn}; burn(60)", env: env).err).to include "(PROFILER_INTERVAL=500) -> "
+  end
+
   it "is also called run, and needs no --" do
     result = profiler_child("run", "--quiet", ruby, "-e", "p ARGV", "--", "--", chdir: box)
     expect([result.code, result.out, result.err]).to eq [0, "[\"--\"]\n", ""]
@@ -149,7 +162,8 @@ RSpec.describe "profiler record" do
 
     it "covers the values of the options" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
-      refuse("--mode", "cpu,speed", status: 2, saying: ["speed", "allowed: cpu"])
+      refuse("--mode", "cpu,speed", status: 2,
+                                    saying: ["--mode cpu,speed is not a mode (allowed: cpu, wall, allocations, heap, or several with commas between)"])
       refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
       refuse("--interval", "49", status: 2, saying: ["--interval 49", "from 50 to 1000000"])
       refuse("--interval", "-5", status: 2, saying: ["--interval -5", "from 50 to 1000000"])

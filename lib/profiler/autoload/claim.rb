@@ -31,6 +31,11 @@ module Profiler
         @mine
       end
 
+      # Whether this process is under +profiler record+.
+      def by_command?
+        !@ledger.nil?
+      end
+
       # The number of times that this process has called exec.
       #
       # @return [Integer]

@@ -161,7 +161,7 @@ module Profiler
       # Writes on a thread, which waits for the disk without the GVL and so can be killed at any time.
       def write_within(seconds, profile, &problem)
         current = nil
-        writer = Thread.new { write(profile, before: ->(path) { current = path }, &problem) }
+        writer = BackgroundThread.new("profiler writer") { write(profile, before: ->(path) { current = path }, &problem) }
         return writer.value if writer.join(seconds * (1 - TIDYING))
 
         writer.kill
@@ -188,10 +188,23 @@ module Profiler
 
       def summary(profile, written)
         stats = profile.stats
+        short = too_short(profile)
         files = written.map { |path| @directory && path.start_with?(@directory) ? path[@directory.length..-1] : path }
+        return "#{short} -> #{files.join(", ")}" if short
+
         format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
                profile.meta[:modes].map(&:to_s).join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
                counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
+      end
+
+      # The advice for a program with too few samples, which has no overhead worth the name.
+      #
+      # @return [String, nil]
+      def too_short(profile)
+        sentence, interval = Native.too_short(profile)
+        return sentence unless interval
+
+        "#{sentence} (#{@claim.by_command? ? "--interval #{interval}" : "#{Settings::INTERVAL}=#{interval}"})"
       end
 
       # CPU time; if only wall clock time was measured, that of all threads; otherwise the duration.

@@ -107,9 +107,15 @@ module Profiler
       def check
         Settings.new(@env.compact).check
       rescue ArgumentError, Unsupported => e
-        raise UsageError, e.message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "")
+        raise UsageError, in_terms_of_options(e.message)
       rescue Settings::Unwritable => e
         raise Failure, e.message
+      end
+
+      # The message of a session's keyword, as of the option that sets it.
+      def in_terms_of_options(message)
+        message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "").sub("an Array of these", "or several with commas between")
+               .sub(/(?<=--mode )\[(.*?)\]/) { $1.empty? ? "\"\"" : $1.delete(" ") }
       end
 
       def record(command)

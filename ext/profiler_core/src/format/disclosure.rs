@@ -1,5 +1,6 @@
 //! The quality of the data in sentences: how far the numbers can be trusted. All outputs have the same.
 
+use crate::format::too_short;
 use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
@@ -161,6 +162,7 @@ pub(super) fn cost(profile: &Profile) -> String {
     let cpu_ns = profile.total().get(SampleType::Cpu);
     let share = match cpu_ns {
         0 => String::new(),
+        _ if too_short(profile).is_some() => String::new(), // it says nothing of a program that does more
         _ => format!("{} of the CPU time: ", percent(handler_ns.saturating_add(collector_ns), cpu_ns)),
     };
     let (handler, own) = (duration(handler_ns), duration(collector_ns));

@@ -27,6 +27,7 @@ pub mod stackprof;
 pub mod svg;
 pub mod text;
 mod threads;
+mod too_short;
 
 use std::io::Write;
 
@@ -34,8 +35,9 @@ use crate::error::Error;
 use crate::profile::Profile;
 
 pub use options::{Options, Style, TextOptions, ThreadFrames};
-pub use read::read;
+pub use read::{read, LIMIT_BYTES};
 pub use registry::Format;
+pub use too_short::{too_short, TooShort};
 
 /// Writes `profile` to `out` as `format`, with default options.
 ///

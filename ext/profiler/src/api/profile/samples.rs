@@ -5,6 +5,7 @@ use profiler_core::analysis::call_tree::call_tree;
 use profiler_core::analysis::code_origin::Origin;
 use profiler_core::analysis::filter::{filter, Filter};
 use profiler_core::analysis::method::{lines, method, Both};
+use profiler_core::format::too_short;
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::SampleType;
 
@@ -22,6 +23,11 @@ impl Profile {
     /// `Native.default_type(profile)`: the name of the type that is shown when nobody says which.
     pub(super) fn default_type(&self) -> &'static str {
         self.core.default_sample_type().name_and_unit().0
+    }
+
+    /// `Native.too_short(profile)`: a sentence, and the interval that would do, in microseconds; nil if there are samples enough.
+    pub(super) fn too_short(&self) -> Option<(String, Option<u64>)> {
+        too_short(&self.core).map(|it| (it.sentence, it.interval_ns.map(|ns| ns / 1_000)))
     }
 
     /// `Native.functions(profile)`: name, path, first line, and whether it is the app's, by id.

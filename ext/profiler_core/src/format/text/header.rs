@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Paint;
 use crate::analysis::gvl_blame;
-use crate::format::disclosure;
+use crate::format::{disclosure, too_short};
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::record::State;
@@ -54,7 +54,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     facts.extend(disclosure::interval(profile).map(|it| ("interval", it)));
     facts.extend(disclosure::objects(profile).map(|it| ("objects", it)));
     if profile.sample_types.contains(&SampleType::Samples) {
-        facts.push(("samples", samples(profile)));
+        facts.push(("samples", too_short(profile).map_or_else(|| samples(profile), |it| it.sentence)));
     }
     let drops = disclosure::drops(profile);
     if !drops.is_empty() {

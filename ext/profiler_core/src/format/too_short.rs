@@ -1,0 +1,116 @@
+//! Whether a program was too short to be sampled, and what would do.
+
+use crate::profile::{Note, Profile, SampleType};
+use crate::text::units::{count, counted, duration, round_duration};
+
+/// The samples below which a profile says next to nothing.
+const FEW_SAMPLES: u64 = 20;
+/// The samples that the recommended interval aims at.
+const ENOUGH_SAMPLES: u64 = 100;
+/// The time below which no interval helps: in its first 5 ms a thread can have a timer that is no finer than the kernel's tick.
+const SHORTEST_NS: u64 = 5_000_000;
+/// The finest interval that can be requested, ns.
+const FINEST_NS: u64 = 50_000;
+
+/// The advice for a profile with too few samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooShort {
+    /// The sentence for the reader.
+    pub sentence: String,
+    /// The interval that would do, ns; nothing where none would.
+    pub interval_ns: Option<u64>,
+}
+
+/// The advice, if the time that threads ran was too short for the interval. A part of a profile gets none, nor does one whose
+/// interval keeps an overhead, nor a file of another tool.
+#[must_use]
+pub fn too_short(profile: &Profile) -> Option<TooShort> {
+    let requested_ns = profile.meta.interval_ns;
+    let samples = profile.total().get(SampleType::Samples);
+    let explained = |it: &Note| {
+        matches!(it, Note::Selected { .. } | Note::IntervalWidened { .. } | Note::ReadFrom { .. })
+    };
+    if requested_ns == 0 || samples >= FEW_SAMPLES || profile.meta.notes.iter().any(explained) {
+        return None;
+    }
+    let cpu = profile.sample_types.contains(&SampleType::Cpu);
+    let of = if cpu { SampleType::Cpu } else { SampleType::Wall };
+    let time_ns = profile.total().get(of);
+    if !cpu && time_ns >= FEW_SAMPLES.saturating_mul(requested_ns) {
+        return None; // it waited, which takes few samples
+    }
+    let noun = if cpu { "CPU time" } else { "wall clock time" };
+    let had = format!("{} of {} {noun}", counted(samples, "sample"), duration(time_ns));
+    let coarse = time_ns / FEW_SAMPLES >= requested_ns;
+    let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse);
+    let what = match interval_ns {
+        Some(ns) => format!(
+            "an interval of {}, not {}, would give up to {}",
+            round_duration(ns),
+            round_duration(requested_ns),
+            count(time_ns / ns)
+        ),
+        None if coarse => "samples come more seldom here than requested, so let it run longer".into(),
+        None => "so short a run cannot be sampled, so repeat its work many times".into(),
+    };
+    let waited = cpu && !profile.sample_types.contains(&SampleType::Wall);
+    let waited =
+        waited && profile.meta.duration_ns / 2 > time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
+    let hint = if waited { "; most of the time it waited, which mode wall shows" } else { "" };
+    Some(TooShort {
+        sentence: format!(
+            "{had} {} too few to rely on: {what}{hint}",
+            if samples == 1 { "is" } else { "are" }
+        ),
+        interval_ns,
+    })
+}
+
+/// The interval, of 1, 2 or 5 times a power of ten, that gives enough samples; or the finest, which gives fewer.
+fn interval_for(time_ns: u64) -> Option<u64> {
+    let longest = time_ns / ENOUGH_SAMPLES;
+    if time_ns < SHORTEST_NS {
+        return None;
+    }
+    let powers = std::iter::successors(Some(10_000_u64), |it| it.checked_mul(10)).take(6);
+    let round = powers.flat_map(|it| [it, it * 2, it * 5]).filter(|it| (FINEST_NS..=longest).contains(it));
+    round.max().or(Some(FINEST_NS))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::format::read;
+
+    fn advice(samples: u64, cpu_ns: u64, duration_ns: u64) -> Option<TooShort> {
+        let mut profile = read(b"main;a 1\n").unwrap();
+        profile.meta.notes.clear();
+        (profile.meta.interval_ns, profile.meta.duration_ns) = (1_000_000, duration_ns);
+        profile.sample_types = vec![SampleType::Samples, SampleType::Cpu];
+        let row = profile.samples.first_mut().unwrap();
+        row.weights.set(SampleType::Samples, samples);
+        row.weights.set(SampleType::Cpu, cpu_ns);
+        too_short(&profile)
+    }
+
+    #[test]
+    fn advises_an_interval_that_would_do() {
+        let of = |samples, cpu_ns, duration_ns| advice(samples, cpu_ns, duration_ns).unwrap();
+        let short = of(15, 15_300_000, 16_000_000);
+        assert_eq!(short.interval_ns, Some(100_000));
+        assert_eq!(
+            short.sentence,
+            "15 samples of 15.3 ms CPU time are too few to rely on: an interval of 100 us, not 1 ms, would give up to 153"
+        );
+        assert_eq!(of(6, 6_000_000, 6_000_000).interval_ns, Some(50_000));
+        let nothing = of(0, 400_000, 5_000_000_000);
+        assert_eq!(nothing.interval_ns, None);
+        assert_eq!(
+            nothing.sentence,
+            "0 samples of 400 us CPU time are too few to rely on: so short a run cannot be sampled, so repeat its work many \
+             times; most of the time it waited, which mode wall shows"
+        );
+        assert_eq!(of(15, 60_000_000, 60_000_000).interval_ns, None, "the kernel's own tick");
+        assert_eq!(advice(20, 20_000_000, 20_000_000), None);
+    }
+}
