@@ -124,6 +124,26 @@ RSpec.describe "profiler report" do
     expect(profiler_child("report", box).err).to eq "profiler: cannot read #{box}: Is a directory\n"
   end
 
+  it "says what a file is that is no profile" do
+    { "a.rb" => "puts 1\nx = y\n", "callgrind.out" => "version: 1\nfl=shop.rb\n" }.each do |name, content|
+      File.binwrite(in_box(name), content)
+      expect(profiler_child("report", in_box(name)).err).to match(/: not a profile: pprof, .* are read, packed by gzip or not\n\z/)
+    end
+    File.binwrite(in_box("cpu.dump"), Marshal.dump({ version: 1.2, mode: :cpu, frames: {} }))
+    result = profiler_child("report", in_box("cpu.dump"))
+    expect([result.code, result.err]).to match [1, /: a dump of stackprof, .*convert it with stackprof --json FILE > FILE\.json\n\z/]
+  end
+
+  it "reads a bounded part of a file" do
+    File.open(in_box("sparse.pb.gz"), "wb") { |file| file.truncate(100 * 2**30) }
+    ["/dev/zero", in_box("sparse.pb.gz")].each do |path|
+      result = command_child("sh", "-c", "ulimit -v 4000000; exec \"$@\"", "sh", RbConfig.ruby, Child::EXE, "report", path, timeout: 30)
+      expect([result.code, result.err]).to eq [1, "profiler: #{path}: not read: it has more than 256 MiB\n"]
+    end
+    result = command_child("sh", "-c", "cat \"$3\" | \"$1\" \"$2\" report /dev/stdin", "sh", RbConfig.ruby, Child::EXE, recorded)
+    expect([result.out, result.err]).to match [/FUNCTION/, ""]
+  end
+
   it "requires one file and a numeric limit" do
     { [] => "which file?", [recorded, "b"] => "one file at a time, not 2", [recorded, "--limit", "x"] => "--limit \"x\"",
       [recorded, "--limit", "-1"] => "--limit \"-1\" is not a number from 0 (all) on" }.each do |args, expected|

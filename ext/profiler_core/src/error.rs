@@ -9,7 +9,7 @@ use crate::text::clean;
 
 /// The formats that are read.
 const READABLE: &str =
-    "allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not";
+    "pprof, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
 
 /// An error; its text is the end of a sentence.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub enum Error {
     Io(io::Error),
     /// The bytes are no profile at all.
     NotAProfile,
+    /// A dump of stackprof by Ruby's Marshal.
+    StackprofDump,
     /// The file ends before its data does.
     Truncated,
     /// The file unpacks to more than we are willing to hold.
@@ -91,10 +93,13 @@ impl fmt::Display for Error {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(to),
-            Self::NotAProfile => write!(to, "not a profile ({READABLE})"),
+            Self::NotAProfile => write!(to, "not a profile: {READABLE}"),
+            Self::StackprofDump => to.write_str(
+                "a dump of stackprof, which is not read as that could run code: convert it with stackprof --json FILE > FILE.json",
+            ),
             Self::Truncated => to.write_str("a profile that was cut short: the end of the file is missing"),
             Self::TooLarge { limit } => {
-                write!(to, "unpacks to more than {} MiB, which is too much", limit >> 20)
+                write!(to, "not read: it unpacks to more than {} MiB", limit >> 20)
             }
             Self::TooLong { bytes, limit } => write!(
                 to,
@@ -103,7 +108,7 @@ impl fmt::Display for Error {
                 limit >> 20
             ),
             Self::Malformed { reason } => write!(to, "a damaged profile: {reason}"),
-            Self::Unreadable { format } => write!(to, "{format}, which cannot be read ({READABLE})"),
+            Self::Unreadable { format } => write!(to, "{format}, which cannot be read: {READABLE}"),
             Self::Newer { version, known } => write!(
                 to,
                 "written by a newer profiler (format version {version}; this one reads up to {known})"

@@ -18,9 +18,11 @@ use crate::profile::Profile;
 
 /// The most that a file may unpack to. A profile of a million distinct stacks stays below. A larger file is
 /// an accident or an attack, and a message in memory is many times its size here.
-pub(super) const LIMIT_BYTES: u64 = 256 << 20;
+pub const LIMIT_BYTES: u64 = 256 << 20;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The version of Ruby's Marshal, by which a dump begins.
+const MARSHAL_MAGIC: [u8; 2] = [4, 8];
 
 /// Reads a profile, packed by gzip or not. It is our own file or any other pprof, a file of speedscope, the JSON of
 /// stackprof, or folded stacks.
@@ -38,6 +40,7 @@ pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
         bytes
     };
     match text(bytes) {
+        None if bytes.starts_with(&MARSHAL_MAGIC) => Err(Error::StackprofDump),
         None => pprof::read_unpacked(bytes),
         Some(text) if is_json(text) => json::read(text),
         Some(text) => folded::read(text),
@@ -85,6 +88,31 @@ mod tests {
         for cut in ["{", " {\n", "{\"shared\"", "{ \"a\": 12"] {
             assert!(read(cut.as_bytes()).is_err(), "{cut}");
         }
+    }
+
+    #[test]
+    fn what_is_no_profile_is_called_so() {
+        let error = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
+        for other in [
+            "version: 1\nfl=shop.rb\n",
+            "# Report\n\n| a 1\n| b\n",
+            "puts 1\nx = y\n",
+            "x 1\ny\n",
+            "x = 1\ny = 2\n",
+            "GET / 200 17\n",
+        ] {
+            assert!(error(other.as_bytes()).starts_with("not a profile: pprof, "), "{other}");
+        }
+        for stacks in [
+            "work 3\n",
+            "block in <main> 3\n(garbage collection) 1\n",
+            "#<anonymous module>#a 1\n",
+            "a b;c 1\n",
+        ] {
+            assert!(read(stacks.as_bytes()).is_ok(), "{stacks}");
+        }
+        assert_eq!(error(b"main;a 1\nmain;b\n"), "a damaged profile: line 2 has no number at its end");
+        assert!(error(b"\x04\x08{\x07:\x0cversionf\x081.2").contains("stackprof --json FILE"));
     }
 
     #[test]

@@ -104,15 +104,15 @@ fn stackprof() {
 
 #[test]
 fn rejects_formats_that_are_write_only() {
-    let allowed = "(allowed: pprof, JSON of speedscope or stackprof, folded stacks; packed by gzip or not)";
+    let allowed = "pprof, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
     for (text, message) in [
         (
             r#"{"meta":{},"threads":[]}"#,
-            format!("a profile of the Firefox Profiler, which cannot be read {allowed}"),
+            format!("a profile of the Firefox Profiler, which cannot be read: {allowed}"),
         ),
-        (r#"{"nodes":[],"samples":[]}"#, format!("a .cpuprofile, which cannot be read {allowed}")),
-        (r#"{"frames":[]}"#, format!("not a profile {allowed}")),
-        ("hello", format!("not a profile {allowed}")),
+        (r#"{"nodes":[],"samples":[]}"#, format!("a .cpuprofile, which cannot be read: {allowed}")),
+        (r#"{"frames":[]}"#, format!("not a profile: {allowed}")),
+        ("hello", format!("not a profile: {allowed}")),
         ("{\"a\":", "a profile that was cut short: the end of the file is missing".to_owned()),
     ] {
         assert_eq!(refusal(text), message);

@@ -10,6 +10,7 @@ use crate::record::State;
 pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let mut builder = Builder::new(text.len());
     let thread = builder.thread(0, "")?;
+    let (mut is_folded, mut is_prose) = (false, false);
     for (place, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with("# ") {
@@ -17,12 +18,14 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         }
         let Some((stack, number)) = line.rsplit_once(' ').and_then(|(stack, it)| Some((stack, number(it)?)))
         else {
-            // If not even the first is one, it is something else.
-            return Err(match place {
-                0 => Error::NotAProfile,
-                _ => Error::malformed(format!("line {} has no number at its end", place + 1)),
+            // Unless it began as such files do, it is something else.
+            return Err(match is_folded {
+                false => Error::NotAProfile,
+                true => Error::malformed(format!("line {} has no number at its end", place + 1)),
             });
         };
+        is_folded |= stack.contains(';');
+        is_prose |= !is_frame(stack);
         let mut node = None;
         for name in stack.split(';') {
             let function = builder.function(name.trim(), "", 0)?;
@@ -34,9 +37,17 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         weights.set(SampleType::Samples, number);
         builder.add(Row { stack, thread, state: State::Running, labels: Vec::new() }, &weights)?;
     }
+    if is_prose && !is_folded {
+        return Err(Error::NotAProfile);
+    }
     let format = "folded stacks, which do not say what they count: it is taken for samples".into();
     let notes = vec![Note::ReadFrom { format }];
     Ok(builder.finish(vec![SampleType::Samples], Meta { notes, ..Meta::default() }))
+}
+
+/// Whether this could be a stack of one frame. Lines of a log or a program can end in a number too.
+fn is_frame(text: &str) -> bool {
+    !text.contains(' ') || text.starts_with(['(', '<', '#', '{']) || text.contains(" in ")
 }
 
 /// A whole number, or one with a fraction, which is left out.
