@@ -20,7 +20,7 @@ module Profiler
         BROWSER=firefox profiler view profile.pb.gz
         profiler view profile.pb.gz --print
 
-        The flame graph needs no network. --in speedscope or firefox writes a file and opens the page on which to drop it.
+        The flame graph needs no network. With a timeline it runs from left to right in the order of time, thread by thread. --in speedscope or firefox writes a file and opens the page on which to drop it.
         Both keep it in the browser; nothing is sent. The program that opens is $BROWSER, else xdg-open or open.
       TEXT
 
@@ -37,7 +37,8 @@ module Profiler
       def define(parser)
         filter_options(parser)
         parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
-        parser.on("--style STYLE", "of the flame graph: icicle, flame, reverse or flamechart") { |style| @style = style }
+        parser.on("--style STYLE", "of the flame graph: icicle (default), flame, reverse or flamechart",
+                  "(in the order of time; the default with a timeline)") { |style| @style = style }
         parser.on("--print", "print the file's name and open nothing") { @print = true }
         json_option(parser)
       end
@@ -47,11 +48,14 @@ module Profiler
         extension = EXTENSIONS[@viewer]
         raise UsageError, "--in #{@viewer} is not a viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless extension
 
+        profile = read_filtered(path)
+        # Only in the order of time does a timeline show what was done when.
+        @style ||= "flamechart" if @viewer == "svg" && profile.timeline
         options = { type: @type, style: @style }.compact
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
         # Not removed at the end, as the browser reads it later.
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
-        write(file, nil, inputs: [path], **options) { read_filtered(path) }
+        write(file, nil, inputs: [path], **options) { profile }
         puts file unless @json
         open_in_browser(PAGES.fetch(@viewer, file)) unless @print
         0
