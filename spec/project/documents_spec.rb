@@ -54,7 +54,7 @@ RSpec.describe Document do
   end
 
   it "finds commands and options that profiler has not" do
-    expect(document(<<~MD).unknown_commands).to eq(["2: profiler has no command recrod", "3: profiler record has no option --outs", "6: profiler tree has no option --md"])
+    block = <<~MD
       ```
       $ A=1 profiler recrod -- ruby
       $ cd x && profiler record --outs a.svg -- ruby --any-option | head; profiler doctor --json   # profiler nothing
@@ -62,7 +62,11 @@ RSpec.describe Document do
       ```
       `profiler tree a --md`, `profiler report FILE --by=endpoint`, `profiler: a message`
     MD
-    expect(document("```yaml\n- run: |\n    for i in 1 2; do profiler checks a; done\n```\n").unknown_commands).to eq(["3: profiler has no command checks"])
-    expect(document("```sh\nprofiler view a.pb.gz -z\n```\n\n```ruby\nprofiler nothing\n```\n").unknown_commands).to eq(["2: profiler view has no option -z"])
+    expect(document(block).unknown_commands)
+      .to eq(["2: profiler has no command recrod", "3: profiler record has no option --outs", "6: profiler tree has no option --md"])
+    expect(document("```yaml\n- run: |\n    for i in 1 2; do profiler checks a; done\n```\n").unknown_commands)
+      .to eq(["3: profiler has no command checks"])
+    expect(document("```sh\nprofiler view a.pb.gz -z\n```\n\n```ruby\nprofiler nothing\n```\n").unknown_commands)
+      .to eq(["2: profiler view has no option -z"])
   end
 end
