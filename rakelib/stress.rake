@@ -8,7 +8,7 @@ require "json"
 # The heap program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
 # points; and one thread that collects at every allocation.
 STRESS_HEAP = {
-  "threads" => { share: 0.2, env: {} },
+  "threads" => { share: 0.14, env: {} },
   "objects" => { share: 0.05, env: { "OBJECTS_ALONE" => "1" } },
   "alone" => { share: 0.05, env: { "THREADS" => "0" } },
   "gc_stress" => { share: 0.05, env: { "THREADS" => "0", "GC_STRESS" => "1" } }
@@ -16,7 +16,8 @@ STRESS_HEAP = {
 # Signals come to the main thread at any instruction, exceptions of threads only where a thread had lost its turn: so they get more.
 STRESS_PARTS = {
   "signals" => 0.1, "into_sessions" => 0.1, "into_labels" => 0.06, "into_requests" => 0.06, "dying_threads" => 0.06, "deep_stacks" => 0.06,
-  "processes" => 0.06, "slow_files" => 0.03, "limits" => 0.03, "ractors" => 0.03, "all" => 0.06
+  "processes" => 0.06, "slow_files" => 0.03, "limits" => 0.03, "ractors" => 0.03, "dumps" => 0.03, "rotations" => 0.03,
+  "all" => 0.06
 }.freeze
 STRESS_MODES = %w[cpu wall objects all].freeze
 

@@ -91,8 +91,14 @@ module Stress
         policy = POLICIES[:policy] = Profiler::Recording::Policy.new(mode: :cpu, sample_rate: 1, concurrency: 8, rate: 1_000_000, duration: 1, out: kept)
         app = ->(_env) { [200, {}, [Stress.work(5).to_s]] }
         web = POLICIES[:web] = Profiler::Middleware.new(app, slower_than: 0, sample_rate: 0.5, rate: 1_000_000, duration: 1, out: kept)
+        asks = environment.merge("QUERY_STRING" => "profile=cpu", "REMOTE_ADDR" => "127.0.0.1")
+        denied = [->(_env) { throw(:out) }, ->(_env) { raise NotImplementedError }].map { |permit| Profiler::Middleware.new(app, permit: permit, out: kept) }
         {
           "request" => -> { web.call(environment.dup) },
+          "request that nobody permits" => lambda do
+            answer = catch(:out) { denied.sample.call(asks.dup) }
+            Stress.wrong("a request that its permission ended", answer.inspect) unless answer in [200, Hash, _]
+          end,
           "recording" => lambda do
             recording = policy.by_chance
             begin

@@ -25,6 +25,14 @@ module Stress
     Profiler.run(**view, &block).value
   end
 
+  # The block as a request that would be kept if it took an hour.
+  def self.watched(&block)
+    return yield unless PROFILED
+
+    web = Profiler::Middleware.new(->(_env) { [200, {}, [block.call]] }, slower_than: 3_600, out: ->(_result) {})
+    web.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "", "rack.url_scheme" => "http" }).last.first
+  end
+
   TRUE = %w[true].freeze
   WAYS = {
     "fork that works" => -> { fork { work(2_000); exit!(0) } },
@@ -37,6 +45,10 @@ module Stress
       PROFILED ? Profiler.label(a: 1) { fork { exit!(Profiler.labels == { a: "1" } ? 0 : 3) } } : fork { exit!(0) }
     end,
     "fork of a fork" => -> { fork { Process.wait(fork { busy_session { work(100) }; exit!(0) }); exit!($?.exitstatus || 9) } },
+    "fork in a watched request" => -> { watched { fork { work(500); exit!(0) } } },
+    "fork that has SIGPROF for a while" => lambda do
+      fork { before = trap("PROF") { nil }; watched { work(500) }; trap("PROF", before || "DEFAULT"); watched { work(500) }; exit!(0) }
+    end,
     "exec in a session" => -> { fork { busy_session { work(500); exec(*TRUE) } } },
     "exec on another thread" => -> { fork { busy_session { Thread.new { work(500); exec(*TRUE) }.join } } },
     "exec at once" => -> { fork { exec(*TRUE) } },
