@@ -81,7 +81,7 @@ module Profiler
 
       def place(env, path) = "#{method_of(env)} #{PathPattern.of(path)}"
 
-      # @return [Boolean] whether there is room for it
+      # @return [Boolean] whether it can have a set of its own
       def add(place)
         if @endpoints.size >= MOST
           return false if now - @cleared_at < MINUTE

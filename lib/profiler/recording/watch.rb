@@ -26,7 +26,7 @@ module Profiler
       #
       # @param scope [Integer]
       # @return [Session]
-      # @raise [ArgumentError, Unsupported] if no session can record; the next try is made a second later
+      # @raise [ArgumentError, Unsupported] if no session can record; it is tried again a second later
       def slice(scope)
         @begun += 1 # which may miss one of two threads: it only has to change
         session = @session
