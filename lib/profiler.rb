@@ -17,6 +17,7 @@ module Profiler
   autoload :Continuous, "#{__dir__}/profiler/continuous"
   autoload :Flight, "#{__dir__}/profiler/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
+  autoload :Input, "#{__dir__}/profiler/input"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :Marker, "#{__dir__}/profiler/sample"

@@ -30,7 +30,17 @@ class Prose
     [/\bhow manieth\b/i, "generation", "no English word"],
     [/\bStamps?\b/, "record header", "the old name of the header"],
     [/\bfolded (?:ticks?|signals?|overruns?)\b|\bfolds? (?:ticks?|signals?)\b/i, "coalesced", "folded stacks are a format, so only of ticks"],
-    [/\bjudge[sd]?\b/i, "classify", "decisions of the pipeline are classifications"]
+    [/\bjudge[sd]?\b/i, "classify", "decisions of the pipeline are classifications"],
+    # What nobody understands at first who knows Ruby and not this project. Each names what it means for the reader.
+    [/\bcoalesced with the one before\b/i, "fewer samples than requested; sums of time are right", "a tick is ours"],
+    [/\bwaits? interrupted by a tick\b|\bby a tick: a system call can end\b/i, "what Ruby and a C library do then", "the same"],
+    [/\bgot one per\b/i, "one sample per", "of what?"],
+    [/\bother sessions had it\b/i, "which engine was used, and why", "an engine is had by nobody"],
+    [/\bis where the thread (?:was|is) found next\b/i, "is shown at the code that ran after it", "time is not a place"],
+    [/\bpaid back within\b/i, "how long sampling stays below its share", "a debt is ours"],
+    [/\bwhole periods, by chance\b|\bby chance one in as many\b/i, "in some periods all, in the others none", "a sum to be done in the head"],
+    [/\(internal\) imemo\b/, "(internal to Ruby)", "the name of a struct in the VM"],
+    [/\bdiscarded before names are resolved\b/i, "cost little, as no profile is made of them", "names are our business"]
   ].freeze
 
   # Begins a paragraph without an empty line before it.

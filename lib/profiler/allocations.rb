@@ -20,7 +20,7 @@ module Profiler
       end
     end
 
-    INTERNAL = "(internal)"
+    INTERNAL = "(internal to Ruby)"
     AROUND = "Profiler::Allocations.around"
     OUTSIDE = "Profiler.allocations_of"
     private_constant :INTERNAL, :AROUND, :OUTSIDE

@@ -6,11 +6,6 @@ module Profiler
     autoload :Analysis, "#{__dir__}/profile/analysis"
     private_constant :Analysis
 
-    # The most bytes of a file that are read, packed or not: what the extension would unpack.
-    MOST_BYTES = 256 * 1024 * 1024
-    PIECE_BYTES = 1024 * 1024
-    private_constant :MOST_BYTES, :PIECE_BYTES
-
     # The return value of the block given to {Profiler.run}.
     attr_reader :value
 
@@ -22,7 +17,7 @@ module Profiler
     # @raise [SystemCallError] if it cannot be read
     # @raise [FormatError] if it is something else, truncated, or expands to far more than its size
     def self.load(path)
-      bytes = read(path)
+      bytes = Input.read(path)
       begin
         Native.parse(bytes)
       rescue FormatError => e
@@ -124,12 +119,13 @@ module Profiler
     # @param color [Boolean]
     # @param by [String, Symbol, nil] a label whose values to list in place of functions; see {#by}
     # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; by default the time, else the last type
+    # @param width [Integer, nil] columns that a line of the table may take: names and paths are shortened in the middle
     # @return [String]
     # @raise [ArgumentError] if no sample has the label, or the profile has no such type
-    def report(limit: 30, sort: :self, color: false, by: nil, type: nil)
+    def report(limit: 30, sort: :self, color: false, by: nil, type: nil, width: nil)
       raise ArgumentError, "by: and sort: :total exclude each other: values have only one sum" if by && sort == :total
 
-      _report({ limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, **typed(type) })
+      _report({ limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
     end
 
     # The heaviest functions.
@@ -270,21 +266,6 @@ module Profiler
       cpu = format(", %.3f s of CPU", it[:cpu_ns] / 1e9) if meta[:modes].include?(:cpu)
       format("#<Profiler::Profile %s, %.3f s%s, %d samples>", meta[:modes].join("+"), it[:duration_ns] / 1e9, cpu, it[:samples])
     end
-
-    # Reads a file in pieces, as a device has no size and may have no end.
-    def self.read(path)
-      File.open(path, "rb") do |file|
-        bytes = String.new
-        until file.size > MOST_BYTES || bytes.bytesize > MOST_BYTES
-          piece = file.read(PIECE_BYTES)
-          return bytes unless piece
-
-          bytes << piece
-        end
-      end
-      raise FormatError, "#{path}: not read: it has more than #{MOST_BYTES >> 20} MiB"
-    end
-    private_class_method :read
 
     # @api private
     def self.by_total?(sort)

@@ -57,6 +57,21 @@ RSpec.describe "profiler report" do
                                                 "self" => Integer, "total" => Integer)
   end
 
+  it "names the other types that were measured, and how to see them" do
+    path = in_box("both.pb.gz")
+    ruby_child("-e", "require 'profiler'; Profiler.run(mode: %i[cpu allocations], out: ARGV[0]) { 300_000.times { |it| it.to_s } }", path)
+    expect(profiler_child("report", path).out).to match(/^cpu: .* in all\nalso measured: alloc_objects, alloc_space \(--type NAME\)\n\n/)
+    expect(profiler_child("report", path, "--type", "alloc_space", "--by", "thread").out).to match(/ in all\nalso measured: cpu, alloc_objects \(--type NAME\)\n\n/)
+    expect(profiler_child("report", recorded).out).not_to include "also measured"
+  end
+
+  it "fits a terminal" do
+    text, = terminal_child("sh", "-c", "stty cols 80; exec \"$@\"", "sh", RbConfig.ruby, Child::EXE, "report", recorded, "--color=never")
+    lines = text.delete("\r").lines(chomp: true)
+    expect(lines).to include(/FUNCTION/)
+    expect(lines.map(&:size).max).to be <= 80
+  end
+
   describe "by a label" do
     let(:shop) { "spec/fixtures/shop.pb.gz" }
 

@@ -152,7 +152,7 @@ RSpec.describe "The engine" do
       metas = [Profiler.run { }, Profiler.run(engine: :perf) { }].map { |it| it.meta.values_at(:engine, :notes) }
       print_json([*metas, Profiler::Doctor.examine[:engines].find { |it| it[:name] == "perf" }])
     RUBY
-    blind = "perf may not count time in the kernel here: what a system call took is where the thread was found next"
+    blind = "perf sees no time in the kernel here: the time of a system call is shown at the Ruby code that ran after it"
     expect([default, perf]).to eq([["ticker", []], ["perf", [blind]]])
     expect(doctor).to include(available: true, note: blind)
   end

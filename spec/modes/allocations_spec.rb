@@ -45,7 +45,7 @@ RSpec.describe "mode: :allocations" do
       print_json(profile.by(:class, limit: 0).map { |it| it[:value] })
     RUBY
     expect(classes).to include(*%w[Outer::Inner Named String Array Hash Object Integer Float Regexp MatchData Thread Class Complex Rational],
-                               "#<anonymous subclass of Named>", "(internal) imemo")
+                               "#<anonymous subclass of Named>", "(internal to Ruby)")
     expect(classes.grep(/0x\h{4}/)).to eq([])
   end
 

@@ -33,6 +33,18 @@ RSpec.describe Prose do
     expect(problems("a.md", "| a | the moment |\n\n```\nmoment = 1\n```\n\n`moment`\n")).to match([/\A1: "moment"/])
   end
 
+  it "finds sentences that nobody understands at first who does not know the project" do
+    [
+      "620 ticks coalesced with the one before", "2 waits interrupted by a tick: a system call can end with EINTR by that",
+      "asked 1 ms, got one per 900 us of CPU", "engine ticker, not thread_timer: other sessions had it, or the system refused",
+      "what a system call took is where the thread was found next", "what is above is paid back within ten seconds of CPU time",
+      "sampled in whole periods, by chance one in as many as half of the share allows", "the class (internal) imemo", "faster ones are discarded before names are resolved"
+    ].each do |sentence|
+      expect(problems("a.md", "#{sentence.capitalize}.\n").grep(/use: /)).to match([/\A1: /]), sentence
+      expect(problems("a.rs", "fn a() { say(\"#{sentence}\") }\n").grep(/use: /)).to match([/\A1: /]), sentence
+    end
+  end
+
   it "checks the sentences of specs and not the programs in them" do
     expect(problems("a_spec.rb", %(it "is told" do\n  run("puts 'a moment is told here'")\nend\n))).to match([/\A1: "told"/])
   end

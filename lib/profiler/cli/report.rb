@@ -70,8 +70,21 @@ module Profiler
         if @method then show_methods(path, profile, limit)
         elsif @json then print_json(json_report(path, profile, limit))
         elsif @md then puts profile.dump(:markdown, limit: limit, type: @type)
-        else puts profile.report(limit: limit, sort: @sort, color: @colored, by: @by, type: @type)
+        else puts profile.report(limit: limit, sort: @sort, color: @colored, by: @by, type: @type, width: columns)
         end
+      end
+
+      # The columns of the terminal, if the output is one.
+      #
+      # @return [Integer, nil]
+      def columns
+        return unless $stdout.tty?
+
+        require "io/console"
+        columns = $stdout.winsize.last
+        columns if columns.positive?
+      rescue SystemCallError
+        nil # a terminal without a size
       end
 
       def show_methods(path, profile, limit)

@@ -8,7 +8,7 @@ use crate::text::units::{count, counted, duration, percent, round_duration};
 /// The least time without a CPU that is worth a line, ns.
 const LEAST_CPU_WAIT_NS: u64 = 1_000_000;
 
-/// Asked and effective interval; nothing for a profile without ticks.
+/// Effective and requested interval; nothing for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
     let requested = profile.meta.interval_ns;
     let effective = profile.effective_interval_ns();
@@ -17,25 +17,24 @@ pub(super) fn interval(profile: &Profile) -> Option<String> {
     }
     let (requested_text, effective_text) = (round_duration(requested), duration(effective));
     let of = if profile.sample_types.contains(&SampleType::Cpu) { "CPU" } else { "running" };
-    let sentence = if effective as f64 > requested as f64 * 1.5 {
-        format!("asked {requested_text}, got one per {effective_text} of {of}: {}", why_coarse(profile))
-    } else {
-        format!("asked {requested_text}, got one per {effective_text} of {of}")
-    };
+    let sentence = format!("one sample per {effective_text} of {of}, {requested_text} requested");
+    if effective as f64 > requested as f64 * 1.5 {
+        return Some(format!("{sentence}: {}", why_coarse(profile)));
+    }
     Some(sentence)
 }
 
 fn why_coarse(profile: &Profile) -> &'static str {
     if dropped(profile) > profile.stats.counts.captured / 2 {
-        return "many ticks were dropped, and the next sample carries their time";
+        return "many were dropped, and the next one has their time";
     }
     if profile.meta.notes.iter().any(|it| matches!(it, Note::IntervalWidened { .. })) {
         return "longer intervals keep max_overhead";
     }
     match &*profile.meta.engine {
-        "thread_timer" | "setitimer" => "this kernel's CPU timers fire at most every tick",
+        "thread_timer" | "setitimer" => "this kernel's CPU timers are no finer",
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
-        _ => "ticks came later than asked, as handlers may take a fifth of a thread's time and no more",
+        _ => "sampling may take a fifth of a thread's time and no more",
     }
 }
 
@@ -108,9 +107,13 @@ pub(super) fn dropped(profile: &Profile) -> u64 {
 pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
     let kinds = [
-        (counts.overrun, "tick", "coalesced with the one before"),
+        (counts.overrun, "sample", "fewer than requested, as timers were late; sums of time are right all the same"),
         (counts.late, "tick", "came after the end, and ignored"),
-        (counts.waits_interrupted, "wait", "interrupted by a tick: a system call can end with EINTR by that"),
+        (
+            counts.waits_interrupted,
+            "wait",
+            "interrupted to sample them: Ruby itself goes on waiting, a C library may see EINTR",
+        ),
         (counts.truncated, "stack", "cut for being too deep"),
         (counts.threads_refused, "thread", "not profiled: no slot or no timer for it"),
         (counts.foreign, "signal", "passed over, not the profiler's own"),

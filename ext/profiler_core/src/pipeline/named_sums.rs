@@ -135,14 +135,14 @@ impl NamedSums {
 
     fn class(&mut self, class: Class, names: &NameCache) -> Class {
         let Some(handle) = class.handle() else { return class };
-        let name = names.get(handle).map_or_else(|| internal(class), |it| it.name);
+        let name = names.get(handle).map_or_else(|| INTERNAL.into(), |it| it.name);
         let place = self.classes.intern(name).index() as u64;
         Class::of_handle((place + 1) << 1)
     }
 
     fn class_name(&self, class: Class) -> String {
         let place = class.handle().map(|it| FunctionId::from_index((it >> 1) as usize - 1));
-        place.and_then(|it| self.classes.get(it)).cloned().unwrap_or_else(|| internal(class))
+        place.and_then(|it| self.classes.get(it)).cloned().unwrap_or_else(|| INTERNAL.into())
     }
 
     fn detail_labels(
@@ -176,9 +176,8 @@ impl NamedSums {
     }
 }
 
-fn internal(class: Class) -> String {
-    format!("(internal) {}", class.internal_type())
-}
+/// The class of objects that no Ruby code gets to see.
+const INTERNAL: &str = "(internal to Ruby)";
 
 /// The app's labels and ours; where both have a name, the app's.
 fn with_detail(labels: Option<&LabelSet>, detail: Vec<(&'static str, String)>) -> Vec<(String, String)> {

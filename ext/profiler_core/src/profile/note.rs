@@ -114,7 +114,7 @@ impl Note {
                 format!("too many markers: the last {markers} were left out")
             }
             Self::OtherEngine { engine, requested } => {
-                format!("engine {engine}, not {requested}: other sessions had it, or the system refused")
+                format!("engine {engine} was used: the system refused {requested}, or other sessions used {engine}")
             }
             Self::NoThreadTimers { engine } => {
                 format!("the system gave no timer for each thread, so {engine} was used")
@@ -125,8 +125,8 @@ impl Note {
                     .into()
             }
             Self::KernelTimeUnseen {} => {
-                "perf may not count time in the kernel here: what a system call took \
-                is where the thread was found next"
+                "perf sees no time in the kernel here: the time of a system call is shown \
+                at the Ruby code that ran after it"
                     .into()
             }
             Self::WalkedAtSafepoints { why } => {

@@ -81,7 +81,7 @@ counters! {
     late,
     /// Signals that were not ours.
     foreign,
-    /// Ticks that the kernel coalesced with the one before (it cannot fire faster than its own tick).
+    /// Ticks that the kernel coalesced with another one (it cannot fire faster than its own tick).
     overrun,
     /// Ticks that found a thread in a system call that waits, and may have ended that with EINTR. None where waits are
     /// measured.

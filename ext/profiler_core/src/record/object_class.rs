@@ -7,13 +7,6 @@ use ::core::prelude::rust_2021::*;
 #[repr(transparent)]
 pub struct Class(u64);
 
-/// The types that an object's first word can say, in the order of the VM.
-const TYPES: [&str; 32] = [
-    "none", "object", "class", "module", "float", "string", "regexp", "array", "hash", "struct", "bignum",
-    "file", "data", "match", "complex", "rational", "0x10", "nil", "true", "false", "symbol", "fixnum",
-    "undef", "0x17", "0x18", "0x19", "imemo", "node", "iclass", "zombie", "moved", "0x1f",
-];
-
 impl Class {
     /// No class.
     pub const NONE: Self = Self(1);
@@ -39,12 +32,6 @@ impl Class {
         (self.0 & 1 == 0 && self.0 != 0).then_some(self.0)
     }
 
-    /// The type of what the VM has no class for: `imemo`.
-    #[must_use]
-    pub fn internal_type(self) -> &'static str {
-        TYPES.get((self.0 >> 1) as usize).filter(|_| self.0 & 1 == 1).unwrap_or(&"object")
-    }
-
     #[inline]
     pub(crate) fn word(self) -> u64 {
         self.0
@@ -62,8 +49,7 @@ mod tests {
     use ::std::assert_eq;
 
     #[test]
-    fn objects_without_class_are_named_by_type() {
-        assert_eq!(Class::internal(0x1a).internal_type(), "imemo");
+    fn objects_without_class_have_no_handle() {
         assert_eq!(Class::internal(7).handle(), None);
         assert_eq!(Class::of_handle(0x7f00).handle(), Some(0x7f00));
         assert_eq!(Class::from_word(Class::internal(5).word()), Class::internal(5));

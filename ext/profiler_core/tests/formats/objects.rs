@@ -33,7 +33,7 @@ fn objects() -> Profile {
         row(&[&main, &parse], &[class("Shop::Item")], [2_000, 80_000, 0, 0]),
         row(&[&main, &parse], &[("age", "2 to 3"), class("Shop::Item")], [0, 0, 1_000, 40_000]),
         row(&[&main, &parse, &split], &[("age", "1"), class("String")], [0, 0, 3_000, 120_000]),
-        row(&[&main], &[class("(internal) imemo")], [500, 20_000, 0, 0]),
+        row(&[&main], &[class("(internal to Ruby)")], [500, 20_000, 0, 0]),
     ];
     let types: Vec<SampleType> = SampleType::ALL.into_iter().skip(6).collect();
     let mut profile = build(&types, &[Thread { native_id: 4711, name: "main".into() }], &rows);

@@ -31,7 +31,7 @@ fn requested_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<Opti
     found.map(Some).ok_or_else(missing)
 }
 
-/// For formats: `type title style limit sort_total color by`.
+/// For formats: `type title style limit sort_total color by width`.
 pub(super) fn of_formats(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<format::Options, Error> {
     let style = match option::<String>(ruby, options, "style")? {
         None => Style::default(),
@@ -46,6 +46,7 @@ pub(super) fn of_formats(ruby: &Ruby, profile: &Profile, options: RHash) -> Resu
         sort_total: flag(ruby, options, "sort_total")?,
         color: flag(ruby, options, "color")?,
         by: option(ruby, options, "by")?,
+        width: option(ruby, options, "width")?,
         ..usual
     };
     Ok(format::Options {

@@ -1,6 +1,6 @@
 //! The table of the report by a label: a value a line, what it weighs, and its heaviest function.
 
-use super::table::{measured_in, place_of, push_line, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS};
+use super::table::{measured_in, place_of, push_line, push_other_types, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS};
 use super::Paint;
 use crate::analysis::group_by::{group_by, Groups, Row};
 use crate::error::Error;
@@ -23,7 +23,9 @@ pub(super) fn table(
     if groups.rows.is_empty() {
         return Ok(format!("{name}: the profile holds none\n"));
     }
-    let mut text = format!("{name}: {} in all{}\n\n", of.amount(groups.total), measured_in(profile, of));
+    let mut text = format!("{name}: {} in all{}\n", of.amount(groups.total), measured_in(profile, of));
+    push_other_types(&mut text, profile, of, paint);
+    text.push('\n');
     let shown = if options.limit == 0 { groups.rows.len() } else { options.limit.min(groups.rows.len()) };
     let left_out = groups.rows.len() - shown;
 

@@ -14,7 +14,7 @@ use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;
 /// Longer facts go on below.
-const FACT_COLUMNS: usize = 90;
+const FACT_COLUMNS: usize = 70;
 
 pub(super) fn header(profile: &Profile, paint: Paint) -> String {
     let mut text = String::new();

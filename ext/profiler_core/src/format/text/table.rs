@@ -37,7 +37,9 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     let line = |row: &Row| Line::new(profile, &top, row, objects.get(&row.function));
     let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(line).collect();
     let columns = Columns::fit(&lines, options.width);
-    let mut text = format!("{}: {total} in all{}\n\n", paint.bold(name), measured_in(profile, of));
+    let mut text = format!("{}: {total} in all{}\n", paint.bold(name), measured_in(profile, of));
+    push_other_types(&mut text, profile, of, paint);
+    text.push('\n');
     push_line(&mut text, &columns.heading(paint));
     for line in &lines {
         push_line(&mut text, &columns.line(line, &top, paint));
@@ -56,6 +58,15 @@ pub(super) fn measured_in(profile: &Profile, of: SampleType) -> &'static str {
         ", measured in some of the merged profiles only"
     } else {
         ""
+    }
+}
+
+/// Adds a line that names the sample types beside the shown one, if there are any but the number of samples.
+pub(super) fn push_other_types(text: &mut String, profile: &Profile, of: SampleType, paint: Paint) {
+    let others = profile.sample_types.iter().filter(|it| **it != of && **it != SampleType::Samples);
+    let names: Vec<&str> = others.map(|it| it.name_and_unit().0).collect();
+    if !names.is_empty() {
+        push_line(text, &paint.dim(&format!("also measured: {} (--type NAME)", names.join(", "))));
     }
 }
 
