@@ -101,6 +101,6 @@ if defined?(RSpec.configure)
     # PROFILER_EXAMPLES=1 for all.
     tag = ENV["PROFILER_EXAMPLES"].to_s.empty? ? [:profile] : []
     config.around(:each, *tag) { |example| Profiler::RSpec.profiled(example) }
-    config.after(:suite) { Profiler::RSpec.examples&.summary&.then { |it| config.reporter.message(it) } }
+    config.after(:suite) { Profiler::RSpec.examples&.summary&.then { |it| config.reporter.message("\n#{it}") } }
   end
 end

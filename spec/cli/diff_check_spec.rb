@@ -26,7 +26,13 @@ RSpec.describe "profiler diff and check" do
 
   it "find no change between equal profiles" do
     status, out = run("diff", side("old", 100), side("new", 200))
-    expect([status, out]).to match [0, /^samples: .*\n\nNo significant change\.\n\z/]
+    expect(status).to eq 0
+    expect(out.lines[2..]).to match [
+      "No significant change.\n", "The largest ones, which can be chance (?). More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3\n",
+      "\n", *Array.new(5) { match(/\A +\d+\.\d+% +\d+\.\d+% +[+-]\d+\.\d+% +[+-]\d+% \? Shop#m\d+  / ) }
+    ]
+    expect(run("diff", side("old", 100), side("new", 200), "--md").last).to match(/^No significant change\. The largest .*^\| .*`Shop#m\d+` \(not significant\) \|$/m)
+    expect(run("diff", "old0.folded", "old0.folded")).to match [0, /^samples: .*\n\nNo significant change\.\n\z/]
     expect(run("check", "new0.folded,new1.folded,new2.folded", "--baseline", "old0.folded,old1.folded,old2.folded"))
       .to match [0, /Nothing is slower than in the baseline\.\n\npassed\n\z/]
   end
@@ -67,6 +73,7 @@ RSpec.describe "profiler diff and check" do
     write_run("a", 1)
     {
       %w[a.folded] => [2, /nothing to check: give --max or --baseline/],
+      [",", "--max", "a: 1%"] => [2, /"," names no file/],
       ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],
       ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is not a limit \(allowed: /],
       ["gone.folded", "--max", "a: 1%"] => [3, /cannot read gone\.folded: No such file/],

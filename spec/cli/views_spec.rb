@@ -127,6 +127,28 @@ RSpec.describe "Commands that show a profile" do
     [path, firefox].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
   end
 
+  it "show a timeline in the order of time" do
+    ruby_child("-e", <<~RUBY, "#{box}/it.pb.gz")
+      require "profiler"
+      def burn(seconds)
+        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + seconds
+        nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
+      end
+      def one = burn(0.06)
+      def other = burn(0.06)
+      Profiler.run(timeline: true, out: ARGV[0]) { one; other; one }
+    RUBY
+    order = lambda do |*options|
+      path = run("view", "it.pb.gz", "--print", *options).chomp
+      frames = File.read(path).scan(/<title>Object#(one|other) .*?<rect x="([\d.]+)%"/m).map { |name, x| [Float(x), name] }
+      frames.sort.map(&:last).slice_when { |before, after| before != after }.map(&:first)
+    ensure
+      FileUtils.rm_rf(File.dirname(path))
+    end
+    expect(order[]).to eq %w[one other one]
+    expect(order["--style", "icicle"].size).to eq 2
+  end
+
   it "print Markdown" do
     expect(run("report", shop, "--md", "--limit", "1")).to match(/^\| 401 ms \| 47\.4% \| 401 ms \| 47\.4% \| `Shop::Order#<=>` \|/)
   end

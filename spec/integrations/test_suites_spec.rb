@@ -41,8 +41,9 @@ RSpec.describe "Tests of a suite" do
 
   it "in RSpec are all profiled with PROFILER_EXAMPLES=1" do
     need "rspec"
-    command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box, env: { "PROFILER_EXAMPLES" => "1" })
+    result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box, env: { "PROFILER_EXAMPLES" => "1" })
     expect(profiles.size).to eq(4)
+    expect(result.out).to match(/^\[profiler\] 4 profiled, the slowest:$/)
   end
 
   it "in minitest are profiled where the class includes Profiled", :timed do

@@ -4,22 +4,45 @@ module Profiler
   module CLI
     # The output of +diff+ and +check+.
     module Compared
+      # Changes that are shown if none is significant.
+      LARGEST = 5
+      MORE_RUNS = "More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3"
+
       private
 
       # @return [Array<Profile>] of comma-separated files, each a run of one side
       def runs(text)
-        Progress.new.each("reading", text.split(",").reject(&:empty?)) { |path| read_filtered(path) }
+        files = text.split(",").reject(&:empty?)
+        raise UsageError, "#{text.inspect} names no file" if files.empty?
+
+        Progress.new.each("reading", files) { |path| read_filtered(path) }
       end
 
       def print_changes(found, rows, limit)
         puts summary(found)
         puts
-        return puts(bold("No significant change.")) if rows.empty?
+        return print_insignificant(found) if rows.empty?
 
         shown = limit.zero? ? rows : rows.first(limit)
         puts bold("#{"BEFORE".rjust(10)}  #{"AFTER".rjust(10)}  #{"CHANGE".rjust(18)}   FUNCTION")
         shown.each { |it| puts change_line(found, it) }
         puts dim("#{rows.size - shown.size} more left out (limit #{limit})") if rows.size > shown.size
+      end
+
+      # The largest changes, marked as what chance can bring.
+      def print_insignificant(found)
+        puts bold("No significant change.")
+        rows = largest(found)
+        return if rows.empty?
+
+        puts "The largest ones, which can be chance (?). #{MORE_RUNS}"
+        puts
+        rows.each { |it| puts change_line(found, it) }
+      end
+
+      # @return [Array<Hash>] changes that are not significant
+      def largest(found)
+        found[:changes].reject { |it| it[:before] == it[:after] }.first(LARGEST)
       end
 
       def summary(found)
@@ -61,6 +84,8 @@ module Profiler
       end
 
       def markdown_changes(found, rows, limit)
+        lead = rows.empty? ? ["No significant change. The largest ones can be chance. #{MORE_RUNS}", ""] : []
+        rows = largest(found) if rows.empty?
         return ["No significant change."] if rows.empty?
 
         shown = limit.zero? ? rows : rows.first(limit)
@@ -71,7 +96,7 @@ module Profiler
           "| #{value(found, it[:before])} | #{value(found, it[:after])} | #{signed(found, delta)} | #{ratio(it)} | #{name} |"
         end
         lines << "" << "#{rows.size - shown.size} more left out." if rows.size > shown.size
-        lines
+        lead + lines
       end
     end
   end
