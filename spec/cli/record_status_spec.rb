@@ -102,6 +102,15 @@ RSpec.describe "profiler record, as a parent process," do
     expect([result.code, files]).to eq [6, %w[HUP a.svg app.rb ready]]
   end
 
+  it "forwards a signal that was sent to it alone, also on a terminal" do
+    path = script("trap('INT') { puts 'INT'; exit 6 }; File.write('ready', ''); sleep 0.01 while true")
+    code = '"$@" & pid=$!; until [ -e ready ]; do sleep 0.01; done; kill -INT $pid; wait $pid; echo "status $?"'
+    Dir.chdir(box) do
+      text, = terminal_child("timeout", "20", "sh", "-c", code, "sh", ruby, Child::EXE, "record", "--quiet", "--out", "a.svg", "--", ruby, path)
+      expect(text.scan(/INT|status \d+/)).to eq ["INT", "status 6"]
+    end
+  end
+
   it "does not double a terminal's Ctrl-C, and survives it to return the status" do
     path = script(<<~'RUBY')
       count = 0

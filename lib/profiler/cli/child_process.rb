@@ -7,8 +7,6 @@ module Profiler
       SIGNALS = %w[INT TERM HUP QUIT USR1 USR2 CONT].freeze
       # Sent by a terminal's keys to all processes in its foreground, so the command has them already.
       FROM_KEYS = %w[INT QUIT].freeze
-      # Asks a terminal which process group is in the foreground.
-      TIOCGPGRP = RUBY_PLATFORM.include?("linux") ? 0x540F : 0x40047477
 
       # @param env [Hash] for {Process.spawn}
       # @param command [Array<String>]
@@ -66,7 +64,7 @@ module Profiler
       # @return [Hash] the previous handlers
       def take_signals
         SIGNALS.to_h do |signal|
-          before = trap(signal) { receive(signal) }
+          before = handle(signal)
           # The command inherits signals that we ignore (nohup, or INT in the background of a script); it would not inherit a
           # handler.
           trap(signal, before) if before == "IGNORE"
@@ -76,11 +74,18 @@ module Profiler
 
       # From here on the command may have handlers of its own for signals that it inherited as ignored, as Puma has.
       def forward_ignored(before)
-        before.each { |signal, handler| trap(signal) { receive(signal) } if handler == "IGNORE" }
+        before.each { |signal, handler| handle(signal) if handler == "IGNORE" }
+      end
+
+      # @return [Object] the previous handler
+      def handle(signal)
+        before = trap(signal) { receive(signal) }
+        Native.count_from_processes(Signal.list[signal]) if FROM_KEYS.include?(signal)
+        before
       end
 
       def receive(signal)
-        return if FROM_KEYS.include?(signal) && foreground?
+        return if FROM_KEYS.include?(signal) && !Native.came_from_process?(Signal.list[signal])
 
         @pid ? forward(signal) : @early << signal
       end
@@ -89,18 +94,6 @@ module Profiler
         Process.kill(signal, @pid)
       rescue Errno::ESRCH, Errno::EPERM
         nil # it is over, or is another user's now
-      end
-
-      # Whether a terminal's keys reach us, and so the command. The sender of a signal is unknown. So a signal that was sent to
-      # us alone is not forwarded either: many programs take a second INT as "at once".
-      def foreground?
-        File.open("/dev/tty") do |terminal|
-          group = [0].pack("i")
-          terminal.ioctl(TIOCGPGRP, group)
-          group.unpack1("i") == Process.getpgrp
-        end
-      rescue SystemCallError
-        false # no terminal
       end
     end
   end

@@ -8,6 +8,7 @@ mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
 
+use crate::sys::sender;
 use crate::{threads, vm};
 
 /// Defines the classes.
@@ -16,6 +17,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     vm::threads::define_own_class(ruby, profiler)?;
     native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
     native.define_singleton_method("own_thread_ends", function!(threads::own::end, 0))?;
+    native.define_singleton_method("count_from_processes", function!(sender::count_from_processes, 1))?;
+    native.define_singleton_method("came_from_process?", function!(sender::came_from_process, 1))?;
     session::init(ruby, profiler, native)?;
     profile::init(ruby, profiler, native)?;
     doctor::init(profiler)?;

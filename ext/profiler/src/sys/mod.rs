@@ -3,5 +3,6 @@
 pub(crate) mod clock;
 pub(crate) mod native_thread;
 pub(crate) mod posix_timer;
+pub(crate) mod sender;
 pub(crate) mod siginfo;
 pub(crate) mod sigprof;

@@ -106,8 +106,10 @@ pub(super) fn dropped(profile: &Profile) -> u64 {
 /// The losses and irregularities: a sentence for each kind that occurred.
 pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
+    // Some always are, and a few are not worth a line.
+    let missed = if counts.overrun > counts.captured / 20 { counts.overrun } else { 0 };
     let kinds = [
-        (counts.overrun, "sample", "fewer than requested, as timers were late; sums of time are right all the same"),
+        (missed, "sample", "fewer than requested, as timers were late; sums of time are right all the same"),
         (counts.late, "tick", "came after the end, and ignored"),
         (
             counts.waits_interrupted,
