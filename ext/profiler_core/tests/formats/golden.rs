@@ -115,6 +115,15 @@ fn report() {
 }
 
 #[test]
+fn a_narrow_report_by_a_label_shortens_the_longest_texts_alone() {
+    let by = TextOptions { width: Some(90), by: Some("state".into()), ..TextOptions::default() };
+    let report = text(by);
+    let row = report.lines().find(|line| line.contains("running")).unwrap();
+    assert!(row.contains("Shop::Order#<=>") && row.contains("/app/lib/shop.rb:20"), "{report}");
+    assert!(row.chars().count() <= 90, "{report}");
+}
+
+#[test]
 fn colour_changes_no_text_of_the_report() {
     let plain = text(TextOptions::default());
     let mut coloured = text(TextOptions { color: true, ..TextOptions::default() });

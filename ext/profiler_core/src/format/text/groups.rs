@@ -1,6 +1,8 @@
 //! The table of the report by a label: a value a line, what it weighs, and its heaviest function.
 
-use super::table::{measured_in, place_of, push_line, push_other_types, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS};
+use super::table::{
+    measured_in, place_of, push_line, push_other_types, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS,
+};
 use super::Paint;
 use crate::analysis::group_by::{group_by, Groups, Row};
 use crate::error::Error;
@@ -92,11 +94,18 @@ impl Line {
     }
 }
 
-/// Shortens what is text, each alike, until a line takes `width` columns.
+/// Shortens what is text until a line takes `width` columns: the longest texts, each to the same.
 fn fit(lines: &mut [Line], width: usize) {
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
+    let chars = |of: fn(&Line) -> &str| widest(&move |it| of(it).chars().count());
     let numbers = widest(&|it| it.total.len()) + widest(&|it| it.own.len()) + 2 * (PERCENT_COLUMNS + 1);
-    let each = (width.saturating_sub(numbers + 4 * GAP.len()) / 3).max(LEAST_COLUMNS);
+    let mut needed = [chars(|it| &it.value), chars(|it| &it.name), chars(|it| &it.place)];
+    needed.sort_unstable();
+    let (mut left, mut each) = (width.saturating_sub(numbers + 4 * GAP.len()), 0);
+    for (place, needed) in needed.into_iter().enumerate() {
+        each = (left / (3 - place)).max(LEAST_COLUMNS);
+        left = left.saturating_sub(needed.min(each));
+    }
     for line in lines {
         for text in [&mut line.value, &mut line.name, &mut line.place] {
             *text = shorten(text, each);

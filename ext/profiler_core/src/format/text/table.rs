@@ -63,7 +63,9 @@ pub(super) fn measured_in(profile: &Profile, of: SampleType) -> &'static str {
 
 /// Adds a line that names the sample types beside the shown one, if there are any but the number of samples.
 pub(super) fn push_other_types(text: &mut String, profile: &Profile, of: SampleType, paint: Paint) {
-    let others = profile.sample_types.iter().filter(|it| **it != of && **it != SampleType::Samples);
+    let total = profile.total();
+    let is_other = |it: &&SampleType| **it != of && **it != SampleType::Samples && total.get(**it) > 0;
+    let others = profile.sample_types.iter().filter(is_other);
     let names: Vec<&str> = others.map(|it| it.name_and_unit().0).collect();
     if !names.is_empty() {
         push_line(text, &paint.dim(&format!("also measured: {} (--type NAME)", names.join(", "))));
