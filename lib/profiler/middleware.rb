@@ -73,7 +73,14 @@ module Profiler
     # @param question [OnDemand::Question]
     # @api private
     def on_demand(question, env, app)
-      permitted?(env) ? answer(question.options_text, env, app, question) : app.call(env)
+      permitted?(env) ? answer(question.options_text, env, app, question.begun, question) : app.call(env)
+    end
+
+    # Ends the recording of a request.
+    #
+    # @api private
+    def finish(recording, env, status)
+      @policy.quietly { recording.finish { describe(env, recording.path, status) } }
     end
 
     private
@@ -82,7 +89,7 @@ module Profiler
     def label(env)
       return profile(env) unless @labels && Session.covering?
 
-      path = Route.path(env)
+      path = Route.path(env["SCRIPT_NAME"], env["PATH_INFO"])
       response = Profiler.label(env[LABELS] = @route.early_labels(env, path)) { profile(env) }
       @policy.calling { @route.learn(env, path) }
       response
@@ -93,19 +100,19 @@ module Profiler
       options_text = @parser.find_in(env)
       return @app.call(env) if @idle && !options_text
 
-      @policy.guarded do
-        next defer_to_on_demand(options_text, env) if options_text && @permit_inside
-        next answer(options_text, env, @app) if options_text && permitted?(env)
+      @policy.guarded do |begun|
+        next defer_to_on_demand(options_text, env, begun) if options_text && @permit_inside
+        next answer(options_text, env, @app, begun) if options_text && permitted?(env)
 
-        recording = @policy.by_chance unless @idle
+        recording = @policy.by_chance(begun) unless @idle
         recording ? serve(env, recording, @app) : @app.call(env)
       end
     end
 
     # Leaves the answer to {OnDemand}. An exception from there has become a response here, as Rails renders a page for it.
-    def defer_to_on_demand(options_text, env)
-      recording = @policy.by_chance unless @idle
-      question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, recording)
+    def defer_to_on_demand(options_text, env, begun)
+      recording = @policy.by_chance(begun) unless @idle
+      question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, begun, recording)
       status, headers, body = response = recording ? serve(env, recording, @app) : @app.call(env)
       question.failed ? [status, named(finish(question.failed, env, status), headers, env), body] : response
     ensure
@@ -114,12 +121,13 @@ module Profiler
 
     # Handles a request from an authorized client.
     #
+    # @param begun [Array<Recording>] of {Recording::Policy#guarded}
     # @param question [OnDemand::Question, nil] from further out
-    def answer(options_text, env, app, question = nil)
+    def answer(options_text, env, app, begun, question = nil)
       named = Shown.name?(options_text) && env["REQUEST_METHOD"] == "GET"
       # A picture is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
-      shown, recording, refused = attempt(options_text, named)
+      shown, recording, refused = attempt(options_text, named, begun)
       return shown if shown
 
       if recording
@@ -133,10 +141,10 @@ module Profiler
     # Starts a recording or finds a picture. The app is not called here, where an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
-    def attempt(options_text, named)
+    def attempt(options_text, named, begun)
       return [@shown.response(options_text)] if named
 
-      [nil, @policy.on_demand(@parser.parse(options_text))]
+      [nil, @policy.on_demand(@parser.parse(options_text), begun)]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end
@@ -147,22 +155,24 @@ module Profiler
 
     def serve(env, recording, app, question = nil)
       env[RECORDING] = recording
-      recording.path = Route.path(env)
-      hijack = Hijack.watch(env) { finish(recording, env, nil) }
+      recording.path = [env["SCRIPT_NAME"], env["PATH_INFO"]]
+      server = env["rack.hijack"]
+      hijack = env["rack.hijack"] = Hijack.new(server, self, recording, env) if server
       response = recording.inside { app.call(env) }
       returned = Array(response).size == 3
       # The server refuses anything else in its own words.
       returned ? respond(env, recording, hijack, *response) : response
     ensure
-      recording.hand_over if hijack&.taken?
+      taken = hijack&.taken?
+      recording.hand_over if taken
       # An exception or a throw, or no response.
-      unless returned || hijack&.taken?
+      unless returned || taken
         question ? question.failed = recording : finish(recording, env, nil)
       end
     end
 
     def respond(env, recording, hijack, status, headers, body)
-      return [status, headers, body] if hijack.taken? || recording.discarded?
+      return [status, headers, body] if hijack&.taken? || recording.discarded?
 
       partial = headers && headers["rack.hijack"]
       return [status, named(finish(recording, env, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
@@ -191,12 +201,9 @@ module Profiler
       recording.reason != :slow || @policy.slow?(recording.seconds)
     end
 
-    def finish(recording, env, status)
-      @policy.quietly { recording.finish { describe(env, recording.path, status) } }
-    end
-
     # The labels of a request whose profile is kept, also where they fail; those that its samples had before; and its metadata.
     def describe(env, path, status)
+      path = Route.path(*path)
       labels = @policy.calling { @route.labels(env, path, status) } || {}
       [labels, env[LABELS] || {}, { **labels.slice(:route, :endpoint), method: env["REQUEST_METHOD"], path: path, status: status&.to_s }]
     end

@@ -13,7 +13,7 @@ module Profiler
     attr_reader :reason, :thread
     # Its start, seconds on the monotonic clock.
     attr_reader :began
-    # The path of a request, as it began.
+    # SCRIPT_NAME and PATH_INFO of a request, as it began: apps change them.
     attr_accessor :path
 
     # @param policy [Policy]
@@ -77,7 +77,7 @@ module Profiler
       took = seconds
       session = claim_session or return
       @phase = :ending
-      return session.discard unless @policy.keeps?(self, took)
+      return session.drop unless @policy.keeps?(self, took)
 
       profile = session.stop
       labels, early, metadata = block_given? ? yield : [labels, {}, {}]
@@ -92,7 +92,7 @@ module Profiler
     def discard
       session = claim_session or return
       @discarded = true
-      session.discard
+      session.drop
     ensure
       leave if session
     end
@@ -105,7 +105,8 @@ module Profiler
       self
     end
 
-    def handed_over? = @handed_over ? true : false
+    # Whether it is somebody else's to end, or has ended.
+    def handed_over? = @handed_over || @phase == :over
 
     # Gives up a recording that did not begin, or that an exception kept from ending. It does nothing if the recording is over.
     #
@@ -113,7 +114,7 @@ module Profiler
     def abandon
       @phase = :over
       @policy.claim_end?(self)
-      @session&.discard
+      @session&.drop
       nil
     ensure
       leave
@@ -140,7 +141,7 @@ module Profiler
     def leave
       @phase = :over
       @session = nil
-      @policy.release(self)
+      @policy.release(self) unless @reason == :slow # which takes no place
     end
 
     def join

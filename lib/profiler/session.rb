@@ -145,10 +145,10 @@ module Profiler
     # Begins a session of a single scope, which takes the ticks of this one. It starts and stops nothing of its own, so it is cheap
     # enough for each request. It has the options of this one.
     #
-    # @param scope [Integer] of +Labels.new_scope+, not entered yet
-    # @return [Session, nil] nil if this session is over, or records no more
-    # @api private
-    def slice(scope) = _slice(scope)
+    # @!method slice(scope)
+    #   @param scope [Integer] of +Labels.new_scope+, not entered yet
+    #   @return [Session, nil] nil if this session is over, or records no more
+    #   @api private
 
     # Opens or closes a window in which objects are sampled, in a session that has windows.
     #
@@ -205,11 +205,16 @@ module Profiler
     #
     # @return [nil]
     def discard
-      _discard
-      nil
+      drop
     ensure
       Session.over(self)
     end
+
+    # @!method drop
+    #   Does the same as {discard}, for a session that is not of {Profiler.start}.
+    #
+    #   @return [nil]
+    #   @api private
 
     # Profiles this thread too, for the session's scope.
     #

@@ -47,8 +47,8 @@ module Profiler
     def call(_worker, job, queue, &work)
       labels = { job: name_of(job), queue: queue.to_s }
       policy = self.class.policy
-      policy.guarded do
-        recording = policy.quietly { begin_one(policy, job) }
+      policy.guarded do |begun|
+        recording = policy.quietly { begin_one(policy, job, begun) }
         Profiler.label(labels) do
           next yield unless recording
 
@@ -63,12 +63,12 @@ module Profiler
 
     private
 
-    def begin_one(policy, job)
+    def begin_one(policy, job, begun)
       requested = job[OPTION]
       permit = self.class.permit
-      return policy.by_chance unless requested && (permit.nil? || policy.calling { permit.call(job) })
+      return policy.by_chance(begun) unless requested && (permit.nil? || policy.calling { permit.call(job) })
 
-      policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s))
+      policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s), begun)
     end
 
     # Jobs of Active Job come in a wrapper.

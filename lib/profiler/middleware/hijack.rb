@@ -2,8 +2,9 @@
 
 module Profiler
   class Middleware
-    # Connections hijacked by the app. The request is over when the app closes them.
-    module Hijack
+    # The app's replacement for the server's full hijack, which remembers whether the app used it. The request is over when the app
+    # closes the connection.
+    class Hijack
       # Extends the connection.
       module Closing
         def close(...)
@@ -13,47 +14,33 @@ module Profiler
         end
       end
 
-      class << self
-        # Wraps the server's full hijack, and remembers whether the app used it.
-        #
-        # @param env [Hash]
-        # @yield when the connection is closed
-        # @return [#taken?]
-        def watch(env, &finish)
-          server = env["rack.hijack"]
-          return NONE unless server.respond_to?(:call)
+      # Runs the block when +io+ is closed; at once if it is closed, or if its end cannot be observed.
+      def self.until_closed(io, &finish)
+        return finish.call if io.nil? || (io.respond_to?(:closed?) && io.closed?)
 
-          Full.new(server, finish).tap { |it| env["rack.hijack"] = it }
-        end
-
-        # Runs the block when +io+ is closed; at once if it is closed, or if its end cannot be observed.
-        def until_closed(io, &finish)
-          return finish.call if io.nil? || (io.respond_to?(:closed?) && io.closed?)
-
-          io.instance_variable_set(:@profiler_at_close, finish)
-          io.extend(Closing)
-        rescue FrozenError, TypeError
-          finish.call
-        end
+        io.instance_variable_set(:@profiler_at_close, finish)
+        io.extend(Closing)
+      rescue FrozenError, TypeError
+        finish.call
       end
 
-      # The app's replacement for the server's hijack.
-      class Full
-        def initialize(server, finish)
-          @server = server
-          @finish = finish
-        end
-
-        def call
-          @taken = true
-          @server.call.tap { |io| Hijack.until_closed(io, &@finish) }
-        end
-
-        def taken? = @taken
+      # @param server [#call] the server's
+      # @param middleware [Middleware]
+      # @param recording [Recording] to be finished at the end
+      # @param env [Hash]
+      def initialize(server, middleware, recording, env)
+        @server = server
+        @middleware = middleware
+        @recording = recording
+        @env = env
       end
 
-      NONE = Struct.new(:taken?).new(false)
-      private_constant :NONE
+      def call
+        @taken = true
+        @server.call.tap { |io| Hijack.until_closed(io) { @middleware.finish(@recording, @env, nil) } }
+      end
+
+      def taken? = @taken
     end
   end
 end

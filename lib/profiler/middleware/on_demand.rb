@@ -10,8 +10,8 @@ module Profiler
       KEY = "profiler.on_demand"
       # A request for a profile, passed inwards from the +middleware+ further out: its +words+, and +outer+, the recording of a
       # middleware that observes all requests, which makes way for the requested one. +failed+ goes outwards: the recording of
-      # an app that raised.
-      Question = Struct.new(:middleware, :options_text, :outer, :failed)
+      # an app that raised. +begun+ are the recordings that began, for {Recording::Policy#guarded} further out.
+      Question = Struct.new(:middleware, :options_text, :begun, :outer, :failed)
 
       def initialize(app)
         @app = app

@@ -64,12 +64,12 @@ module Profiler
         @endpoints[place] = known ? true : found
       end
 
-      # @param env [Hash]
+      # @param script_name [String, nil]
+      # @param path_info [String, nil]
       # @return [String] the path as it was sent, without its query
-      def self.path(env)
-        before, path = env["SCRIPT_NAME"], env["PATH_INFO"]
-        path = "#{before}#{path}" unless before.nil? || before.empty?
-        path.nil? || path.empty? ? "/" : PathPattern.text(path)
+      def self.path(script_name, path_info)
+        path = "#{script_name}#{path_info}"
+        path.empty? ? "/" : PathPattern.text(path)
       end
 
       private

@@ -29,7 +29,7 @@ module Profiler
         @rests = rests
         @seconds = seconds
         @period = (seconds / 10.0).clamp(0.01, 1.0)
-        # In the order of their deadlines. By identity, so that operations run no Ruby code: no lock is needed.
+        # In the order of their begins. By identity, so that operations run no Ruby code: no lock is needed.
         @open = {}.compare_by_identity
       end
 
@@ -38,21 +38,21 @@ module Profiler
 
       # @param recording [#expire, #thread, #began]
       def add(recording)
-        @open[recording] = recording.began + @seconds
+        @open[recording] = true
         begin_thread unless @thread&.alive?
       end
 
       # Whether the recording is open.
       def include?(recording) = @open.key?(recording)
 
-      # @return [Float, nil] its deadline; nil if it was not open
+      # @return [true, nil] nil if it was not open
       def delete(recording)
         @open.delete(recording)
       end
 
       # Keeps, in a forked child, the recordings of the thread that forked: others are the parent's.
       def start_over
-        @open.select! { |recording, _at| recording.thread.alive? }
+        @open.select! { |recording, _| recording.thread.alive? }
       end
 
       # @api private
@@ -93,7 +93,7 @@ module Profiler
       end
 
       def due
-        @open.to_a.take_while { |_recording, at| at <= now }.map(&:first)
+        @open.keys.take_while { |recording| recording.began + @seconds <= now }
       end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

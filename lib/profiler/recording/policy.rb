@@ -48,6 +48,7 @@ module Profiler
         @mode = mode || :cpu
         @interval = interval
         @sample_rate = sample_rate
+        @samples = sample_rate.positive?
         @slower_than = slower_than
         @duration = duration
         @options = options
@@ -55,8 +56,6 @@ module Profiler
         @limits = Limits.new(concurrency, rate)
         @kept = Limits.new(WATCHED, rate)
         @deadlines = Deadlines.new(duration) { !@watch.instance_of?(Watch) || @watch.rest? }
-        # Recordings that began inside of {guarded}, by fiber.
-        @guarded = {}.compare_by_identity
         @forking = Mutex.new
         @pid = Process.pid
         @random = Random.new # the app's own must go on as without us
@@ -73,10 +72,11 @@ module Profiler
       # Begins a requested recording.
       #
       # @param requested [Hash] requested options, in place of those of the policy
+      # @param begun [Array, nil] of {guarded}
       # @return [Recording]
       # @raise [Refused]
-      def on_demand(requested = {})
-        begin_limited(:asked, requested)
+      def on_demand(requested = {}, begun = nil)
+        begin_limited(:asked, requested, begun)
       rescue ArgumentError, Unsupported => e
         raise Refused, e.message
       end
@@ -84,13 +84,14 @@ module Profiler
       # Begins a recording of work that did not request one, if it is sampled or may be slow. Where no session can begin, the work
       # goes on without, and one line says why.
       #
+      # @param begun [Array, nil] of {guarded}
       # @return [Recording, nil]
-      def by_chance
+      def by_chance(begun = nil)
         start_over unless @pid == Process.pid
-        if @sample_rate != 0 && @random.rand < @sample_rate
-          begin_limited(:sampled, {})
+        if @samples && @random.rand < @sample_rate
+          begin_limited(:sampled, {}, begun)
         elsif @watch && @deadlines.size < WATCHED
-          begin_one(:slow, @watch)
+          begin_one(:slow, @watch, begun)
         end
       rescue Refused
         nil # and the next one will do
@@ -101,20 +102,18 @@ module Profiler
       # Runs the block, which begins recordings, and ends each or hands it over. A recording that an exception (as of Timeout)
       # kept from that is abandoned.
       #
+      # @yieldparam begun [Array<Recording>] those that began: for {by_chance} and {on_demand}
       # @return what the block returns
       def guarded
-        fiber = Fiber.current
-        outer = @guarded[fiber]
-        begun = @guarded[fiber] = []
-        yield
+        begun = []
+        yield begun
       ensure
         begun&.each { |recording| recording.abandon unless recording.handed_over? }
-        outer ? @guarded[fiber] = outer : @guarded.delete(fiber)
       end
 
       # Whether only requested work is profiled.
       def idle?
-        !@slower_than && !@sample_rate.positive?
+        !@slower_than && !@samples
       end
 
       # The name of a recording in the store.
@@ -223,8 +222,9 @@ module Profiler
 
       private
 
-      def begin_limited(reason, requested)
-        begin_one(reason, @on_demand_options.merge(requested)) do |recording|
+      def begin_limited(reason, requested, begun)
+        start_over unless @pid == Process.pid
+        begin_one(reason, @on_demand_options.merge(requested), begun) do |recording|
           why = Platform.unsupported_reason || @limits.enter(recording)
           raise Refused, why if why
         end
@@ -235,16 +235,15 @@ module Profiler
 
       # @param options [Hash, Watch]
       # @yield [Recording] before it begins
-      def begin_one(reason, options)
-        start_over unless @pid == Process.pid
+      def begin_one(reason, options, begun)
         recording = Recording.new(self, reason)
-        @guarded[Fiber.current]&.push(recording)
+        begun&.push(recording)
         begin
           yield recording if block_given?
           recording.start(options) { @deadlines.add(recording) }
-          begun = recording
+          started = recording
         ensure
-          unless begun
+          unless started
             recording.abandon
             options.end_if_unused if options.instance_of?(Watch) # nobody else may
           end
@@ -257,7 +256,6 @@ module Profiler
           next if @pid == Process.pid
 
           [@limits, @kept, @deadlines].each(&:start_over)
-          @guarded.clear
           @random = Random.new # or all workers would draw the same numbers
           @pid = Process.pid
         end

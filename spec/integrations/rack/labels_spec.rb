@@ -75,7 +75,7 @@ RSpec.describe "The labels of requests" do
     patterns = run_json(<<~'RUBY')
       paths = ["/", "/api/v1/orders", "/a/2024-05-01/b", "/u/0b5a61d2-3f0e-4c5b-9d2a-1c2d3e4f5a6b/x", "/h/9f86d081884c7d65", "/17.json", "/17/18",
                "/posts/page2", "/decade", "/t/eyJhbGciOiJIUzI1NiJ9xyz", "/w/#{"word" * 20}", "/\xFF7/7", "", "/17x"]
-      print_json(paths.map { |it| Profiler::Middleware::Route.then { |route| route.new(nil).early_labels({}, route.path("PATH_INFO" => it.b))[:endpoint].delete_prefix("(other) ") } })
+      print_json(paths.map { |it| Profiler::Middleware::Route.then { |route| route.new(nil).early_labels({}, route.path(nil, it.b))[:endpoint].delete_prefix("(other) ") } })
     RUBY
     expect(patterns).to eq(%w[/ /api/v1/orders /a/:id/b /u/:id/x /h/:id /:id.json /:id/:id
                               /posts/page2 /decade /t/:id /w/:id /?7/:id / /17x])

@@ -93,7 +93,7 @@ impl Session {
         Ok(())
     }
 
-    /// `session._slice(scope)`: a session of that scope alone, which has no timers of its own. `nil` if this one records no more.
+    /// `session.slice(scope)`: a session of that scope alone, which has no timers of its own. `nil` if this one records no more.
     fn slice(ruby: &Ruby, session: Obj<Self>, scope: u32) -> Result<Option<Self>, Error> {
         door::demand_stack(ruby)?;
         let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
@@ -218,7 +218,7 @@ impl Session {
         sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
-    /// `session._discard`: ends it without a Profile. Does nothing when it is over.
+    /// `session.drop`: ends it without a Profile. Does nothing when it is over.
     fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         match std::mem::replace(&mut *session.lock(), Life::Over) {
@@ -289,14 +289,14 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     class.define_private_method("_end_rotation", method!(Session::end_rotation, 2))?;
     class.define_private_method("_sample_objects", method!(Session::sample_objects, 1))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
-    class.define_private_method("_slice", method!(Session::slice, 1))?;
+    class.define_method("slice", method!(Session::slice, 1))?;
     class.define_private_method("_end_unless_sliced", method!(Session::end_unless_sliced, 0))?;
     class.define_private_method("_snapshot", method!(Session::snapshot, 0))?;
     class.define_private_method("_join", method!(Session::join, 0))?;
     class.define_private_method("_pause", method!(Session::pause, 0))?;
     class.define_private_method("_resume", method!(Session::resume, 0))?;
     class.define_method("paused?", method!(Session::is_paused, 0))?;
-    class.define_private_method("_discard", method!(Session::discard, 0))?;
+    class.define_method("drop", method!(Session::discard, 0))?;
     class.define_method("running?", method!(Session::is_running, 0))?;
     Ok(())
 }
