@@ -38,8 +38,8 @@ pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, any_unscoped, discard, give_up_objects, is_paused, is_running, pause, result_threads, resume, rotate,
-    sample_objects, snapshot, stop,
+    abandon, any, any_unscoped, discard, give_up_objects, is_paused, is_running, pause, result_threads,
+    resume, rotate, sample_objects, snapshot, stop,
 };
 pub(crate) use session_result::{Facts, SessionResult};
 pub(crate) use slices::{begin_slice, end_unless_sliced};
