@@ -57,6 +57,7 @@ module Profiler
       @parser = RequestParser.new(parameter)
       @route = Route.new(route)
       @policy = Recording::Policy.new(**options)
+      @policy.describer = method(:describe)
       @shown = Shown.new(@policy)
       @idle = @policy.idle?
       @labels = defined?(Session) ? true : false
@@ -79,8 +80,9 @@ module Profiler
     # Ends the recording of a request.
     #
     # @api private
-    def finish(recording, env, status)
-      @policy.quietly { recording.finish { describe(env, recording.path, status) } }
+    def finish(recording, status)
+      recording.status = status
+      @policy.quietly { recording.finish }
     end
 
     private
@@ -114,9 +116,9 @@ module Profiler
       recording = @policy.by_chance(begun) unless @idle
       question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, begun, recording)
       status, headers, body = response = recording ? serve(env, recording, @app) : @app.call(env)
-      question.failed ? [status, named(finish(question.failed, env, status), headers, env), body] : response
+      question.failed ? [status, named(finish(question.failed, status), headers, env), body] : response
     ensure
-      finish(question.failed, env, nil) if question&.failed
+      finish(question.failed, nil) if question&.failed
     end
 
     # Handles a request from an authorized client.
@@ -155,9 +157,9 @@ module Profiler
 
     def serve(env, recording, app, question = nil)
       env[RECORDING] = recording
-      recording.path = [env["SCRIPT_NAME"], env["PATH_INFO"]]
+      recording.work = [env, env["SCRIPT_NAME"], env["PATH_INFO"]] # apps change these two
       server = env["rack.hijack"]
-      hijack = env["rack.hijack"] = Hijack.new(server, self, recording, env) if server
+      hijack = env["rack.hijack"] = Hijack.new(server, self, recording) if server
       response = recording.inside { app.call(env) }
       returned = Array(response).size == 3
       # The server refuses anything else in its own words.
@@ -167,7 +169,7 @@ module Profiler
       recording.hand_over if taken
       # An exception or a throw, or no response.
       unless returned || taken
-        question ? question.failed = recording : finish(recording, env, nil)
+        question ? question.failed = recording : finish(recording, nil)
       end
     end
 
@@ -175,15 +177,16 @@ module Profiler
       return [status, headers, body] if hijack&.taken? || recording.discarded?
 
       partial = headers && headers["rack.hijack"]
-      return [status, named(finish(recording, env, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
+      return [status, named(finish(recording, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
 
-      finishing = -> { finish(recording, env, status) }
+      finishing = -> { finish(recording, status) }
       if partial
         headers = with(headers, "rack.hijack", until_closed(partial, recording, finishing))
       else
         body = Body.new(body, recording, &finishing)
       end
       recording.hand_over
+      recording.status = status # it may be cut
       [status, will_be_kept?(recording) ? named(recording, headers, env) : headers, body]
     end
 
@@ -202,8 +205,9 @@ module Profiler
     end
 
     # The labels of a request whose profile is kept, also where they fail; those that its samples had before; and its metadata.
-    def describe(env, path, status)
-      path = Route.path(*path)
+    def describe(recording)
+      env, *path = recording.work
+      path, status = Route.path(*path), recording.status
       labels = @policy.calling { @route.labels(env, path, status) } || {}
       [labels, env[LABELS] || {}, { **labels.slice(:route, :endpoint), method: env["REQUEST_METHOD"], path: path, status: status&.to_s }]
     end

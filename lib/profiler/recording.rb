@@ -13,8 +13,8 @@ module Profiler
     attr_reader :reason, :thread
     # Its start, seconds on the monotonic clock.
     attr_reader :began
-    # SCRIPT_NAME and PATH_INFO of a request, as it began: apps change them.
-    attr_accessor :path
+    # The facts of the work for {Policy#describer}, and the status with which it ended.
+    attr_accessor :work, :status
 
     # @param policy [Policy]
     def initialize(policy, reason)
@@ -70,8 +70,6 @@ module Profiler
     # Ends the recording. The second call does nothing.
     #
     # @param labels [Hash] for all of its samples
-    # @yieldreturn [Array<Hash>] labels that are expensive to find, those of them that the samples had before these were known, and
-    #   metadata; only called if the profile is kept
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
     def finish(labels = {})
       took = seconds
@@ -80,8 +78,8 @@ module Profiler
       return session.drop unless @policy.keeps?(self, took)
 
       profile = session.stop
-      labels, early, metadata = block_given? ? yield : [labels, {}, {}]
-      labels = labels.compact
+      more, early, metadata = @policy.describer.call(self)
+      labels = more.merge(labels).compact
       profile = Native.with_labels(profile, labels, early, { seconds: format("%.3f", took), **metadata })
       @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
     ensure

@@ -27,17 +27,15 @@ module Profiler
       # @param server [#call] the server's
       # @param middleware [Middleware]
       # @param recording [Recording] to be finished at the end
-      # @param env [Hash]
-      def initialize(server, middleware, recording, env)
+      def initialize(server, middleware, recording)
         @server = server
         @middleware = middleware
         @recording = recording
-        @env = env
       end
 
       def call
         @taken = true
-        @server.call.tap { |io| Hijack.until_closed(io) { @middleware.finish(@recording, @env, nil) } }
+        @server.call.tap { |io| Hijack.until_closed(io) { @middleware.finish(@recording, nil) } }
       end
 
       def taken? = @taken

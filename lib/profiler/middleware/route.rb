@@ -81,7 +81,7 @@ module Profiler
 
       def place(env, path) = "#{method_of(env)} #{PathPattern.of(path)}"
 
-      # @return [Boolean] whether it can have a set of its own
+      # @return [Boolean] whether it is kept apart
       def add(place)
         if @endpoints.size >= MOST
           return false if now - @cleared_at < MINUTE

@@ -26,6 +26,9 @@ module Profiler
       private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE, :CALLBACK_ERRORS
 
       attr_reader :duration
+      # Called with each {Recording} that is kept. Gives labels that are expensive to find, those of them that the samples had before
+      # these were known, and metadata: three Hashes.
+      attr_accessor :describer
 
       # @param mode [Symbol, Array<Symbol>, nil] as for {Profiler.run}; see {Modes.default}
       # @param interval [Integer, nil] microseconds: by default 1,000, and 10,000 for +slower_than+
@@ -43,7 +46,7 @@ module Profiler
                      concurrency: 8, rate: 60, duration: 60, **options)
         number("sample_rate", sample_rate, 0..1)
         number("slower_than", slower_than, 0..) if slower_than
-        [["concurrency", concurrency], ["rate", rate]].each { |name, value| integer(name, value) }
+        { "concurrency" => concurrency, "rate" => rate }.each { |name, value| integer(name, value) }
         number("duration", duration, 0.01..)
         @mode = mode || :cpu
         @interval = interval
@@ -60,13 +63,13 @@ module Profiler
         @pid = Process.pid
         @random = Random.new # the app's own must go on as without us
         @reported = {}
+        @describer = ->(_recording) { [{}, {}, {}] }
+        if defined?(Session)
+          Session.check(**session_options(nil).except(:threads))
+          @mode = Modes.default(session_options(nil).except(:threads)) unless mode
+        end
         @on_demand_options = session_options(nil)
-        return unless defined?(Session)
-
-        Session.check(**@on_demand_options.except(:threads))
-        @mode = Modes.default(@on_demand_options.except(:threads)) unless mode
-        @on_demand_options = session_options(nil)
-        @watch = watch(session_options(ALWAYS_ON_INTERVAL)) if @slower_than
+        @watch = Watch.for(session_options(ALWAYS_ON_INTERVAL)) if @slower_than && defined?(Session)
       end
 
       # Begins a requested recording.
@@ -99,8 +102,8 @@ module Profiler
         report_loss(e)
       end
 
-      # Runs the block, which begins recordings, and ends each or hands it over. A recording that an exception (as of Timeout)
-      # kept from that is abandoned.
+      # Runs the block, which begins recordings, and ends each or hands it over. One that an exception (as of Timeout) kept from
+      # that is abandoned.
       #
       # @yieldparam begun [Array<Recording>] those that began: for {by_chance} and {on_demand}
       # @return what the block returns
@@ -229,9 +232,6 @@ module Profiler
           raise Refused, why if why
         end
       end
-
-      # @return [Watch, Hash] options, if each recording needs a session of its own
-      def watch(options) = Watch.possible?(options) ? Watch.new(options) : options
 
       # @param options [Hash, Watch]
       # @yield [Recording] before it begins

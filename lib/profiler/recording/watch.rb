@@ -11,8 +11,9 @@ module Profiler
       private_constant :REST, :PAUSE
 
       # @param options [Hash] as for {Profiler.start}
-      def self.possible?(options)
-        (Array(options[:mode]) - %i[cpu wall]).empty? && %i[current all].include?(options[:threads])
+      # @return [Watch, Hash] the options, if each recording needs a session of its own
+      def self.for(options)
+        (Array(options[:mode]) - %i[cpu wall]).empty? && %i[current all].include?(options[:threads]) ? new(options) : options
       end
 
       # @param options [Hash] as for {Profiler.start}
@@ -26,7 +27,7 @@ module Profiler
       #
       # @param scope [Integer]
       # @return [Session]
-      # @raise [ArgumentError, Unsupported] if no session can record; it is tried again a second later
+      # @raise [ArgumentError, Unsupported] if no session can record; the next try comes a second later
       def slice(scope)
         @begun += 1 # which may miss one of two threads: it only has to change
         session = @session
