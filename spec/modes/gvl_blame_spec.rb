@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Who had the GVL while others waited for it, what a thread does before it first runs, and why garbage was collected.
+# What ran while others waited for the GVL, what a thread does before it first runs, and why garbage was collected.
 RSpec.describe "A :wall profile" do
   before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
 
@@ -12,7 +12,7 @@ RSpec.describe "A :wall profile" do
     def blamed(profile) = profile.samples.select { |row| row.gvl_blame.positive? }
   RUBY
 
-  it "attributes all waiting for the GVL to its holder, labelled with the waiter" do
+  it "attributes all waiting for the GVL to what its holder did, labelled with the waiter" do
     blame = run_json(<<~RUBY)
       class Report; def render = (spin(5) until $done); end
       profile = Profiler.run(mode: :wall) do
@@ -29,34 +29,82 @@ RSpec.describe "A :wall profile" do
     RUBY
     expect(blame).to include(waited: be > 200_000_000, blamed: blame[:waited], render: be > blame[:waited] * 0.9,
                              jobs: ["report"], threads: ["renderer"], wall: 0, count: 0)
-    # Some seven turns end in a loop of Object#spin, or in what it calls.
     expect(blame[:report]).to match(/^gvl +threads waited \S+ m?s for it, of which \S+ m?s behind (Object#spin|Integer#\w+)/)
   end
 
   it "blames threads outside of the session by name" do
-    expect(run_json(<<~RUBY)).to match(holder: "renderer", frames: include("Report#render"), waiter: "main", own: ["main"])
+    expect(run_json(<<~RUBY)).to match(holder: "renderer", frames: include("Report#render"), waiter: "main", own: ["main"], part: be > 0.95)
       class Report; def render = (spin(5) until $done); end
       busy = named("renderer") { Report.new.render }
       profile = Profiler.run(mode: :wall, threads: :current) { 5.times { sleep 0.001 } }
       $done = true
       busy.join
       top = blamed(profile).max_by(&:gvl_blame)
-      print_json(holder: top.thread_name, frames: shown(top), waiter: top.labels["waiter"], own: profile.samples.reject { |row| row.gvl_blame.positive? }.map(&:thread_name).uniq)
+      part = blamed(profile).select { |row| shown(row).include?("Report#render") }.sum(&:gvl_blame).fdiv(profile.samples.sum(&:gvl_wait))
+      print_json(part: part, holder: top.thread_name, frames: shown(top), waiter: top.labels["waiter"], own: profile.samples.reject { |row| row.gvl_blame.positive? }.map(&:thread_name).uniq)
     RUBY
   end
 
-  it "blames exited threads, and nobody where the GVL was free" do
+  [1_000, 10_000].each do |interval|
+    it "blames what ran meanwhile, not where the holder let go of the GVL, every #{interval} us", :timed do
+      blame = run_json(<<~RUBY)
+        class Hog
+          def compute = spin(80)
+          def log = sleep(0.0005)
+        end
+        profile = Profiler.run(mode: :wall, interval: #{interval}) do
+          hog = named("hog") { 20.times { Hog.new.tap(&:compute).log } }
+          victim = named("victim") { sleep 0.002 while hog.alive? }
+          [hog, victim].each(&:join)
+        end
+        rows = blamed(profile).select { |row| row.labels["waiter"] == "victim" }
+        of = ->(name) { rows.select { |row| shown(row).include?(name) }.sum(&:gvl_blame) }
+        waited = profile.samples.select { |row| row.thread_name == "victim" }.sum(&:gvl_wait)
+        print_json(waited: waited, blamed: rows.sum(&:gvl_blame), compute: of["Hog#compute"], log: of["Hog#log"], report: profile.report)
+      RUBY
+      expect(blame[:waited]).to be > 800_000_000
+      # What no tick has reached is attributed to the last row, or to none: an interval at most.
+      expect(blame[:blamed]).to be_within(interval * 2_000).of(blame[:waited])
+      expect(blame[:compute]).to be > blame[:waited] * 0.95
+      expect(blame[:log]).to be < blame[:waited] * 0.03
+    end
+  end
+
+  it "blames a garbage collection on what caused it" do
     blame = run_json(<<~RUBY)
+      class Hog
+        def collect = GC.start
+        def compute = spin(1)
+      end
+      HEAP = Array.new(300_000) { |number| [number] }
+      profile = Profiler.run(mode: :wall) do
+        hog = named("hog") { 30.times { Hog.new.tap(&:collect).compute } }
+        named("victim") { sleep 0.001 while hog.alive? }.join
+      end
+      rows = blamed(profile).select { |row| row.labels["waiter"] == "victim" }
+      collected = rows.select { |row| shown(row).first == "(garbage collection)" && shown(row).include?("Hog#collect") }
+      print_json(blamed: rows.sum(&:gvl_blame), collected: collected.sum(&:gvl_blame))
+    RUBY
+    expect(blame[:blamed]).to be > 100_000_000
+    expect(blame[:collected]).to be > blame[:blamed] * 0.5
+  end
+
+  it "blames threads that have ended since by what they did, and nobody where the GVL was free" do
+    blame = run_json(<<~RUBY)
+      class Job; def perform = spin(3); end
       profile = Profiler.run(mode: :wall, interval: 50) do
-        30.times { named("short") { spin(3) }; sleep 0.001 }
+        30.times { named("short") { Job.new.perform }; sleep 0.001 }
         sleep 0.1
         2_000.times { sleep 0.0001 }
       end
-      names = ->(frame) { blamed(profile).select { |row| shown(row) == [frame] }.map { |row| [row.thread_name, row.labels["waiter"]] }.uniq }
-      print_json(blamed: profile.samples.sum(&:gvl_blame), waited: profile.samples.sum(&:gvl_wait), ended: names["(thread end)"], nobody: names["(nobody)"])
+      rows = blamed(profile).select { |row| row.labels["waiter"] == "main" }
+      short = rows.select { |row| row.thread_name == "short" }
+      nobody = rows.select { |row| shown(row) == ["(nobody)"] }
+      print_json(blamed: profile.samples.sum(&:gvl_blame), waited: profile.samples.sum(&:gvl_wait), short: short.sum(&:gvl_blame),
+                 job: short.select { |row| shown(row).include?("Job#perform") }.sum(&:gvl_blame), nobody: nobody.map(&:thread_name).uniq)
     RUBY
-    expect(blame).to include(blamed: blame[:waited], ended: [%w[short main]])
-    expect(blame[:nobody].map(&:uniq)).to include(have_attributes(size: 1)) # a thread that waited for nobody
+    expect(blame).to include(blamed: blame[:waited], short: be > 30_000_000, job: be > blame[:short] * 0.9)
+    expect(blame[:nobody]).to eq(["main"]) # the thread that waited for nobody
   end
 
   it "counts a new thread's wait for its first turn, also if the session began meanwhile", :timed do

@@ -37,7 +37,7 @@ pub(super) fn record(hub: &Hub, state: &ThreadState, scratch: Scratch, header: &
 #[inline]
 pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch, header: &mut Header) {
     // SAFETY: it is this thread that collects.
-    let kind = Kind::Gc { ticked: true, cause: unsafe { vm::gc::latest_cause() } };
+    let kind = Kind::Gc { ticked: true, since_tick_ns: 0, cause: unsafe { vm::gc::latest_cause() } };
     if !CAPTURE.walls.load(Ordering::Relaxed) || !state.sampled.is_on() {
         scratch.record_empty(hub, kind, header);
         return;

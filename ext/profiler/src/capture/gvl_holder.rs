@@ -1,14 +1,19 @@
-//! The holder of the GVL, which a wait for it is blamed on: the last one before the wait ended.
+//! The holder of the GVL, and the ticks that find one: these tell what other threads wait for it for.
+//!
+//! When a wait is over, its holder has let go of the GVL, and stands in what it did that for, mostly a system call. So no
+//! stack is taken then.
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{from_ref, null_mut};
-use ::core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
+use ::core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use ::profiler_core::ids::{LabelSetId, ThreadId};
+use ::profiler_core::ids::ThreadId;
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
-use ::profiler_core::record::{Header, Kind};
+use ::profiler_core::record::{push_gvl_wait, Kind, State};
+use ::profiler_core::sampling::wall_clock::Due;
 
+use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::walk::Scratch;
 use crate::threads::ThreadState;
 
@@ -16,6 +21,24 @@ use crate::threads::ThreadState;
 static STATE: AtomicPtr<ThreadState> = AtomicPtr::new(null_mut());
 /// The id of that thread, as states are used again.
 static ID: AtomicU32 = AtomicU32::new(0);
+/// The time of the last tick of a thread with the GVL that became a record, on the monotonic clock, ns. Written by the thread
+/// that has it, so whoever has it later sees it.
+static TICK_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Notes a tick of the calling thread, which has the GVL, once the record is there.
+///
+/// # Signal safety
+/// A store.
+#[inline]
+pub(crate) fn note_tick(at_ns: u64) {
+    TICK_NS.store(at_ns, Relaxed);
+}
+
+/// The time of the last such tick.
+#[inline]
+pub(crate) fn last_tick_ns() -> u64 {
+    TICK_NS.load(Relaxed)
+}
 
 /// The thread that had the GVL before.
 #[derive(Clone, Copy)]
@@ -42,23 +65,35 @@ pub(crate) fn clear_holder() {
 }
 
 impl Holder {
-    /// Takes a record of what the holder did while the thread of `header`, which has the GVL now, waited for it.
-    ///
-    /// # Safety
-    /// The caller has the GVL.
-    pub(crate) unsafe fn record(self, hub: &Hub, header: &Header) {
-        let Self { state, id } = self;
-        let Some(scratch) = Scratch::take() else { return count(&hub.counters.dropped_busy) };
-        let alive = state.is_live() && state.id() == id;
-        if id == header.thread || !alive {
-            // No other thread had it; or the holder is no more, and neither are its stack and its labels.
-            let kind = Kind::Blame { holder: id, labels: LabelSetId::NONE };
-            scratch.record_empty(hub, kind, header);
-            return;
+    /// Whether it had let go of the GVL before `thread` began to wait for it, at `ready_ns`: so nobody had it since.
+    pub(crate) fn had_left(&self, thread: ThreadId, ready_ns: u64) -> bool {
+        let Self { state, id } = *self;
+        let blocked_ns = state.walls.blocked_since_ns();
+        let is_alive = state.is_live() && state.id() == id;
+        id == thread || is_alive && blocked_ns != 0 && blocked_ns <= ready_ns
+    }
+}
+
+/// Takes the record of who had the GVL while the calling thread waited for it. The time of a wait without a tick is left to later
+/// records: the next tick stands for it.
+pub(super) fn record_blame(hub: &Hub, state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
+    if due.ticked {
+        record_gvl_wait(hub, state, due.ready_ns, now_ns);
+    } else if due.gvl && before.is_some_and(|it| it.had_left(state.id(), due.ready_ns)) {
+        // No tick finds nobody, so that is sampled like other waits.
+        let header = attributed(state, &header_now(state, State::Waiting, now_ns));
+        match Scratch::take() {
+            Some(scratch) => drop(scratch.record_empty(hub, Kind::GvlFree, &header)),
+            None => count(&hub.counters.dropped_busy),
         }
-        let kind = Kind::Blame { holder: id, labels: LabelSetId(state.labels.load(Relaxed)) };
-        // SAFETY: a thread without the GVL changes nothing of its stack; the Thread of a live state is alive, and the VM finds
-        // no frame where it has just ended.
-        unsafe { scratch.record_of(hub, state.object(), kind, header) };
+    }
+}
+
+/// Takes the record of a wait for the GVL from `ready_ns` to `now_ns`, which has a tick in it, or may have.
+pub(super) fn record_gvl_wait(hub: &Hub, state: &ThreadState, ready_ns: u64, now_ns: u64) {
+    // The record moves no other clock than that of waiting for the GVL.
+    let header = header_at(state, State::Waiting, now_ns, 0);
+    if push_gvl_wait(&hub.ring, &header, ready_ns).is_err() {
+        count(&hub.counters.dropped_full);
     }
 }

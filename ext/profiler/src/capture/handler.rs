@@ -9,6 +9,7 @@ use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::{Kind, State};
 
 use crate::capture::before_3_3;
+use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
 use crate::capture::walk::Scratch;
 use crate::engine::{perf, progress, ticker};
@@ -58,6 +59,10 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     state.tick.arrived();
     // A timer that is kept for its thread's next session ticks for no session.
     if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {
+        return count(&hub.counters.late);
+    }
+    let outside = state.outside.load(Ordering::Relaxed);
+    if outside && (state.walls.is_blocked() || !threads::any_waits_for_gvl()) {
         return count(&hub.counters.late);
     }
     state.count_tick();
@@ -130,7 +135,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if in_gc {
         if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
             // When the GC ends, its hook in `wait` takes the record, with the stack that is to blame.
-            return state.tick_in_gc();
+            return state.tick_in_gc(monotonic_ns);
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
         return before_3_3::record_collecting(
@@ -152,8 +157,12 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     let header = header_now(state, doing, monotonic_ns);
     if measured && state.sampled.is_on() {
         before_3_3::record(hub, state, scratch, &header, in_call);
-    } else {
-        scratch.record(hub, Kind::Tick, &header);
+        return;
+    }
+    let outside = state.outside.load(Ordering::Relaxed);
+    let kind = if outside { Kind::Holder { in_gc: false, since_tick_ns: 0 } } else { Kind::Tick };
+    if !(outside && blocked) && scratch.record(hub, kind, &header) && measured && !blocked {
+        gvl_holder::note_tick(monotonic_ns);
     }
 }
 

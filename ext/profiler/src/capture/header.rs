@@ -33,3 +33,8 @@ pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cp
         walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },
     }
 }
+
+/// The header with the clocks up to which a sample of what has just ended weighs.
+pub(crate) fn attributed(state: &ThreadState, header: &Header) -> Header {
+    Header { walls: state.walls.attributed(&header.walls), ..*header }
+}

@@ -7,12 +7,12 @@ use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
-use ::profiler_core::record::{Header, Kind, State};
+use ::profiler_core::record::{Kind, State};
 use ::profiler_core::sampling::wall_clock::Due;
 use ::profiler_core::session::spec::Measures;
 
 use crate::capture::gvl_holder::{self, Holder};
-use crate::capture::header::{header_at, header_now};
+use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::hook_loss;
 use crate::capture::walk::Scratch;
 use crate::engine::ticker;
@@ -93,9 +93,12 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
             state.walls.block(now_ns);
             state.tick.let_arrive(now_ns);
         }
-        GvlEvent::Ready => state.walls.ready(now_ns),
+        GvlEvent::Ready => {
+            state.walls.ready(now_ns);
+            ticker::wake_if_idle(); // so that who has the GVL ticks
+        }
         GvlEvent::Resumed => {
-            let due = state.walls.resume(now_ns);
+            let due = state.walls.resume(now_ns, gvl_holder::last_tick_ns());
             ticker::wake_if_idle();
             // The stack is that of the wait, as nothing has run since.
             record_wait(state, due, before, now_ns);
@@ -178,7 +181,8 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     if interval_ns > 0 {
         let now_ns = clock::monotonic_ns();
         let start_ns = FirstReady::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
-        let due = state.walls.turn_on_at_start(start_ns, now_ns, interval_ns);
+        let tick_ns = gvl_holder::last_tick_ns();
+        let due = state.walls.turn_on_at_start(start_ns, now_ns, interval_ns, tick_ns);
         ticker::wake_if_idle();
         record_wait(state, due, before, now_ns);
     }
@@ -191,17 +195,17 @@ pub(crate) fn tag_thread(state: &'static ThreadState) {
     unsafe { gvl::tag(state.object(), tag) };
 }
 
-/// Takes the record of the wait that has just ended on the calling thread, and of the thread that is to blame for it.
+/// Takes the records that are due of the wait that has just ended on the calling thread. `before` had the GVL before it.
 fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
-    if due == Due::default() {
+    let outside = state.outside.load(Ordering::Relaxed);
+    if outside || !(due.waiting || due.gvl || due.ticked) {
         return;
     }
-    let header = record(hub, state, Kind::Wait, State::Waiting, now_ns);
-    if let (true, Some(before)) = (due.gvl, before) {
-        // SAFETY: whose wait is over has the GVL.
-        unsafe { before.record(hub, &header) };
+    if due.waiting || due.gvl {
+        record(hub, state, Kind::Wait, State::Waiting, now_ns);
     }
+    gvl_holder::record_blame(hub, state, due, before, now_ns);
     state.add_handler_span(now_ns, clock::monotonic_ns());
 }
 
@@ -238,23 +242,28 @@ fn gc_ends() {
         add(&hub.counters.overrun, ticks.saturating_sub(1));
         // SAFETY: it is this thread that collects.
         let cause = unsafe { vm::gc::latest_cause() };
-        record(hub, state, Kind::Gc { ticked: ticks > 0, cause }, State::Gc, now_ns);
+        let tick_ns = state.gc_tick_ns.load(Ordering::Relaxed);
+        let since_tick_ns = if ticks > 0 { now_ns.saturating_sub(tick_ns) } else { 0 };
+        let kind = match state.outside.load(Ordering::Relaxed) {
+            true => Kind::Holder { in_gc: true, since_tick_ns },
+            false => Kind::Gc { ticked: ticks > 0, since_tick_ns, cause },
+        };
+        if record(hub, state, kind, State::Gc, now_ns) && ticks > 0 {
+            gvl_holder::note_tick(tick_ns);
+        }
         state.add_handler_span(now_ns, clock::monotonic_ns());
     }
 }
 
-/// Takes a record of the wait or GC that has just ended on the calling thread.
-fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> Header {
-    let header = header_now(state, doing, now_ns);
-    let header = Header { walls: state.walls.attributed(&header.walls), ..header };
+/// Takes a record of the wait or GC that has just ended on the calling thread, or counts why not and says false.
+fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> bool {
+    let header = attributed(state, &header_now(state, doing, now_ns));
     // If it is a GC, this is the only walk that it lets happen, and the walk is over before objects are moved again.
-    match Scratch::take() {
-        Some(scratch) => {
-            scratch.record(hub, kind, &header);
-        }
-        None => count(&hub.counters.dropped_busy),
-    }
-    header
+    let Some(scratch) = Scratch::take() else {
+        count(&hub.counters.dropped_busy);
+        return false;
+    };
+    scratch.record(hub, kind, &header)
 }
 
 /// Takes a record of the wait that another thread is in.
@@ -268,5 +277,9 @@ pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
         // SAFETY: as promised.
         Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &header) },
         None => count(&hub.counters.dropped_busy),
+    }
+    let ready_ns = state.walls.gvl_wait_since_ns();
+    if ready_ns != 0 {
+        gvl_holder::record_gvl_wait(hub, state, ready_ns, header.monotonic_ns);
     }
 }

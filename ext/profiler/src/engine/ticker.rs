@@ -191,7 +191,13 @@ fn work() {
         last_round_ns = now_ns;
         let round = Round::begin();
         if CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0 {
-            threads::live().for_each(|state| visit(state, slot_ns, now_ns));
+            let mut waited_for = None;
+            // A thread that no session profiles ticks for those that wait for it.
+            let mut is_wanted = |state: &ThreadState| {
+                !state.outside.load(Ordering::Relaxed)
+                    || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
+            };
+            threads::live().filter(|it| is_wanted(it)).for_each(|it| visit(it, slot_ns, now_ns));
         }
         drop(round);
         slot_ns += interval_ns;
@@ -203,14 +209,14 @@ fn work() {
     }
 }
 
-/// Whether all waits are measured, and all threads wait. A thread whose CPU time is measured has to be visited all the same. So
-/// has any thread where no hook reports waits, nor that a thread runs again.
+/// Whether all waits are measured, and all threads wait, for nobody's GVL. A thread whose CPU time is measured has to be visited all
+/// the same. So has any thread where no hook reports waits, nor that a thread runs again.
 fn all_blocked() -> bool {
     HOOKS
         && CAPTURE.walls.load(Ordering::Relaxed)
         && threads::live()
-            .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0)
-            .all(|it| it.walls.is_blocked() && !it.measures_cpu.load(Ordering::Relaxed))
+            .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0 && !it.outside.load(Ordering::Relaxed))
+            .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }
 
 /// Sleeps until `then_ns`, or until the interval is another one. A short sleep does not notice the latter.

@@ -20,6 +20,7 @@ use profiler_core::session::engine::Engine;
 static NEW_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_WALL_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_CPU: AtomicBool = AtomicBool::new(false);
+static NEW_OUTSIDE: AtomicBool = AtomicBool::new(false);
 /// Whether threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
 /// Whether these timers become perf counters.
@@ -54,7 +55,8 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
 }
 
 fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
-    let ThreadPlan { interval_ns, cpu, .. } = plan.of_thread(state.id());
+    let ThreadPlan { interval_ns, outside, cpu, .. } = plan.of_thread(state.id());
+    state.outside.store(outside, Ordering::Relaxed);
     let own_timer = plan.has_thread_timers();
     state.measures_cpu.store(cpu, Ordering::Relaxed);
     let has_right_timer = has_timer(state) == (interval_ns > 0 && own_timer);
@@ -106,7 +108,7 @@ pub(super) fn rearm(plan: &Plan<'_>) {
     }
 }
 
-/// Measures the wall clocks of the threads that a session of wall clock time profiles, and of no others.
+/// Measures the wall clocks of the threads of which the plan says so.
 fn measure_walls(plan: &Plan<'_>) {
     let measured = plan.measures_walls();
     for state in threads::live() {
@@ -131,6 +133,7 @@ fn measure_walls(plan: &Plan<'_>) {
 pub(super) fn of_new_threads() -> ThreadPlan {
     ThreadPlan {
         interval_ns: NEW_NS.load(Ordering::SeqCst),
+        outside: NEW_OUTSIDE.load(Ordering::Relaxed),
         cpu: NEW_CPU.load(Ordering::Relaxed),
         wall_interval_ns: NEW_WALL_NS.load(Ordering::Relaxed),
     }
@@ -139,6 +142,7 @@ pub(super) fn of_new_threads() -> ThreadPlan {
 pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
     NEW_NS.store(plan.interval_ns, Ordering::SeqCst);
     NEW_CPU.store(plan.cpu, Ordering::Relaxed);
+    NEW_OUTSIDE.store(plan.outside, Ordering::Relaxed);
     NEW_WALL_NS.store(plan.wall_interval_ns, Ordering::Relaxed);
 }
 
@@ -147,7 +151,8 @@ pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
 /// # Errors
 /// The errno of a timer that the kernel refuses.
 pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
-    let ThreadPlan { interval_ns, cpu, .. } = of_new_threads();
+    let ThreadPlan { interval_ns, outside, cpu, .. } = of_new_threads();
+    state.outside.store(outside, Ordering::Relaxed);
     state.interval_ns.store(interval_ns, Ordering::Relaxed);
     state.measures_cpu.store(cpu, Ordering::Relaxed);
     if !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0 {

@@ -41,7 +41,7 @@ pub(crate) use current::{
 pub(crate) use slab::in_use;
 pub(crate) use slab::{at, handler_ns, live, ticks};
 pub(crate) use state::{cpu_ns, ThreadState};
-pub(crate) use walls::repoll_all;
+pub(crate) use walls::{any_waits_for_gvl, repoll_all};
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
 
@@ -80,6 +80,7 @@ pub(crate) fn register(
     state.perf.store(0, Relaxed);
     state.reset_upgrade();
     state.interval_ns.store(0, Relaxed);
+    state.outside.store(false, Relaxed);
     state.measures_cpu.store(false, Relaxed);
     state.handled_ns.store(0, Relaxed);
     state.run_ns.store(0, Relaxed);

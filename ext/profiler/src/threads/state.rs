@@ -70,6 +70,8 @@ pub(crate) struct ThreadState {
     pub(crate) armed_ns: AtomicU64,
     /// The finest interval that a session wants of this thread, ns; 0 when none profiles it.
     pub(crate) interval_ns: AtomicU64,
+    /// Whether none profiles it, and it ticks only for those that wait for it.
+    pub(crate) outside: AtomicBool,
     /// Whether a session measures its CPU clock.
     pub(crate) measures_cpu: AtomicBool,
     /// When its handler last ended, on the monotonic clock, ns.
@@ -106,6 +108,8 @@ pub(crate) struct ThreadState {
     pub(crate) recorded_cpu_ns: AtomicU64,
     /// Ticks that fell into the GC that it is in.
     pub(crate) ticks_in_gc: AtomicU64,
+    /// The time of the last of them, on the monotonic clock, ns.
+    pub(crate) gc_tick_ns: AtomicU64,
     /// The number of times that it was met while no hook reported threads.
     pub(super) sightings: AtomicU32,
     /// Its wall clock time by what it does, where the VM's hooks report waits.
@@ -135,6 +139,7 @@ impl ThreadState {
             upgrade_phase: AtomicU8::new(IDLE),
             armed_ns: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
+            outside: AtomicBool::new(false),
             measures_cpu: AtomicBool::new(false),
             handled_ns: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),
@@ -153,6 +158,7 @@ impl ThreadState {
             armed_interval_ns: AtomicU64::new(0),
             recorded_cpu_ns: AtomicU64::new(0),
             ticks_in_gc: AtomicU64::new(0),
+            gc_tick_ns: AtomicU64::new(0),
             sightings: AtomicU32::new(0),
             walls: WallClock::new(),
             sampled: EstimatedWallClock::new(),
@@ -300,9 +306,10 @@ impl ThreadState {
     /// Counts a tick that fell into a GC of the thread, and waits for its end.
     ///
     /// # Signal safety
-    /// One load and one store.
+    /// One load and two stores.
     #[inline]
-    pub(crate) fn tick_in_gc(&self) {
+    pub(crate) fn tick_in_gc(&self, at_ns: u64) {
+        self.gc_tick_ns.store(at_ns, Relaxed);
         self.ticks_in_gc.store(self.ticks_in_gc.load(Relaxed) + 1, Relaxed);
     }
 

@@ -1,5 +1,7 @@
 //! A thread's wall clocks, by whichever way this Ruby has: measured by hooks, or sampled.
 
+use std::sync::atomic::Ordering;
+
 use profiler_core::record::WallTimes;
 
 use crate::sys::clock;
@@ -62,4 +64,12 @@ impl ThreadState {
 /// Has all threads polled anew, for a session that has no sample yet of what they wait in.
 pub(crate) fn repoll_all() {
     super::live().for_each(|state| state.sampled.poll_anew());
+}
+
+/// Whether a thread that a session profiles waits for the GVL.
+///
+/// # Signal safety
+/// Loads, some for each thread.
+pub(crate) fn any_waits_for_gvl() -> bool {
+    super::live().any(|state| state.walls.gvl_wait_since_ns() != 0 && !state.outside.load(Ordering::Relaxed))
 }

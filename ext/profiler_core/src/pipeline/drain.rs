@@ -13,7 +13,8 @@ use crate::pipeline::unresolved::Uncopied;
 use crate::profile::Thread;
 use crate::record::detail::Detail;
 use crate::record::ring::Ring;
-use crate::record::{Kind, RawRecord};
+use crate::record::{Header, Kind, RawRecord, State};
+use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::state::SessionState;
@@ -53,6 +54,8 @@ pub(crate) struct Drain {
     pub(crate) next_session: u64,
     /// Threads that ended while a session ran; cleared when no session and no result is left.
     pub(crate) ended_threads: EndedThreads,
+    /// The ticks that tell who had the GVL. Their keys are of the present tables.
+    pub(crate) gvl_ticks: GvlTicks,
 }
 
 /// The numbers of a batch.
@@ -75,7 +78,7 @@ impl Drain {
 
     /// Moves at most [`BATCH`] records from the ring to the sessions.
     pub(crate) fn batch(&mut self, ring: &Ring, sets: &LabelSets) -> Drained {
-        let Self { scratch, generations: Generations { current, .. }, sessions, .. } = self;
+        let Self { scratch, generations: Generations { current, .. }, sessions, gvl_ticks, .. } = self;
         let mut drained = Drained::default();
         while drained.records < BATCH && ring.pop(scratch) {
             drained.records += 1;
@@ -86,7 +89,14 @@ impl Drain {
             }
             drained.captured += u64::from(record.kind.is_sample());
             drained.in_gc += u64::from(matches!(record.kind, Kind::Gc { ticked: true, .. }));
-            sessions.iter_mut().for_each(|it| it.state.record(&record, stack, sets));
+            gvl_tick(&record, stack).into_iter().for_each(|it| gvl_ticks.push(it));
+            match record.kind {
+                Kind::GvlWait { since_ns } => sessions
+                    .iter_mut()
+                    .for_each(|it| it.state.blame(&record.header, since_ns, gvl_ticks, sets)),
+                Kind::Holder { .. } => {}
+                _ => sessions.iter_mut().for_each(|it| it.state.record(&record, stack, sets)),
+            }
         }
         scratch.clear();
         drained
@@ -110,6 +120,7 @@ impl Drain {
     fn fold_ended(&mut self) {
         while self.ended_threads.are_many() && !self.have_events() {
             let folded = self.ended_threads.fold();
+            self.gvl_ticks.fold(&folded);
             for Session { state, earlier, .. } in &mut self.sessions {
                 state.fold(&folded);
                 earlier.named.fold(&folded);
@@ -160,6 +171,7 @@ impl Drain {
                 earlier.parts.push(Part::take(sums, &mut self.generations.current, sets));
             }
         }
+        self.gvl_ticks.clear();
         let (sessions, generations) = (&mut self.sessions, &mut self.generations);
         let renew = |sets: &mut LabelSets| {
             generations.freeze(|old, new| {
@@ -176,4 +188,17 @@ impl Drain {
         };
         sets.replace(renew);
     }
+}
+
+/// The tick that a record is, if its thread had the GVL.
+fn gvl_tick(record: &RawRecord<'_>, stack: Option<StackId>) -> Option<GvlTick> {
+    let header = &record.header;
+    let since_tick_ns = match record.kind {
+        Kind::Tick if header.state == State::Running => 0,
+        Kind::Gc { ticked: true, since_tick_ns, .. } | Kind::Holder { since_tick_ns, .. } => since_tick_ns,
+        _ => return None,
+    };
+    let Header { thread, labels, .. } = *header;
+    let key = Key { stack, thread, labels, state: State::Running, detail: Detail::None };
+    Some(GvlTick { at_ns: header.monotonic_ns.saturating_sub(since_tick_ns), key })
 }

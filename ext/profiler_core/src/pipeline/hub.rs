@@ -15,6 +15,7 @@ use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
 use crate::sampling::live_objects::LiveObject;
+use crate::session::gvl_ticks::GvlTicks;
 use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadNow};
@@ -59,6 +60,7 @@ impl Hub {
                 sessions: Vec::new(),
                 next_session: 0,
                 ended_threads: EndedThreads::default(),
+                gvl_ticks: GvlTicks::default(),
             }),
             labels: Mutex::default(),
             labels_table: AtomicU64::new(0),

@@ -62,24 +62,15 @@ pub enum Synthetic {
     Unsampled = 24,
     /// A thread that was started and has not run yet.
     ThreadStart = 32,
-    /// A thread that has ended.
-    ThreadEnd = 40,
     /// Nobody had the GVL; it only took a while to get it.
-    Nobody = 48,
+    Nobody = 40,
     /// The leaf side of a stack that came when there were too many different ones.
-    Other = 56,
+    Other = 48,
 }
 
 impl Synthetic {
-    const ALL: [Self; 7] = [
-        Self::Truncated,
-        Self::Gc,
-        Self::Unsampled,
-        Self::ThreadStart,
-        Self::ThreadEnd,
-        Self::Nobody,
-        Self::Other,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Truncated, Self::Gc, Self::Unsampled, Self::ThreadStart, Self::Nobody, Self::Other];
 
     /// The one that `handle` stands for, if any.
     #[must_use]
@@ -95,7 +86,6 @@ impl Synthetic {
             Self::Gc => "(garbage collection)",
             Self::Unsampled => "(unsampled)",
             Self::ThreadStart => "(thread start)",
-            Self::ThreadEnd => "(thread end)",
             Self::Nobody => "(nobody)",
             Self::Other => "(other)",
         }

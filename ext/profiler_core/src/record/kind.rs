@@ -6,7 +6,6 @@ use ::core::prelude::rust_2021::*;
 use super::detail::GcCause;
 use super::frame::Synthetic;
 use super::object_class::Class;
-use crate::ids::{LabelSetId, ThreadId};
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,16 +20,24 @@ pub enum Kind {
     Gc {
         /// A tick fell into it.
         ticked: bool,
+        /// The time from the last such tick to its end, ns.
+        since_tick_ns: u64,
         /// Why it collected.
         cause: GcCause,
     },
-    /// The thread has waited for the GVL, which another had: the frames are those of the other. Without frames the
-    /// other has ended; or it was the same thread, and nobody had it.
-    Blame {
-        /// The thread that had it.
-        holder: ThreadId,
-        /// Labels current on the holder.
-        labels: LabelSetId,
+    /// The thread has waited for the GVL since `since_ns` on the monotonic clock. Whoever ticked meanwhile with the GVL had it.
+    GvlWait {
+        /// The time from which on it could have run.
+        since_ns: u64,
+    },
+    /// The thread has waited for the GVL while nobody had it. Its one frame says so.
+    GvlFree,
+    /// A tick on a thread that no session profiles, and that had the GVL while others waited for it.
+    Holder {
+        /// It collected garbage.
+        in_gc: bool,
+        /// The time from the last tick to the record, ns.
+        since_tick_ns: u64,
     },
     /// The thread waited up to here in the stack of its last [`Kind::Wait`]. No stack comes with it.
     WaitExtension,
@@ -97,15 +104,18 @@ impl More {
     }
 }
 
+/// The bits of the word of a GC below its time: its cause, and whether it ticked.
+const GC_BITS: u32 = 9;
+
 impl Kind {
     /// Whether frames come with it.
     pub(crate) fn has_stack(self) -> bool {
-        !matches!(self, Kind::LabelSwitch | Kind::WaitExtension)
+        !matches!(self, Kind::LabelSwitch | Kind::WaitExtension | Kind::GvlWait { .. })
     }
 
     /// Whether it is a sample of its thread's time, and counted.
     pub(crate) fn is_sample(self) -> bool {
-        self.has_stack() && !matches!(self, Kind::Blame { .. } | Kind::Allocation(_))
+        self.has_stack() && !matches!(self, Kind::GvlFree | Kind::Holder { .. } | Kind::Allocation(_))
     }
 
     /// Encodes the kind as a byte and further words.
@@ -115,10 +125,14 @@ impl Kind {
             Kind::Tick => (0, More::Nothing),
             Kind::LabelSwitch => (1, More::Nothing),
             Kind::Wait => (2, More::Nothing),
-            Kind::Gc { ticked, cause } => (3, More::One(cause.bits() << 1 | u64::from(ticked))),
-            Kind::Blame { holder, labels } => (4, More::One(u64::from(holder.0) | u64::from(labels.0) << 32)),
+            Kind::Gc { ticked, since_tick_ns, cause } => {
+                (3, More::One(since_tick_ns << GC_BITS | cause.bits() << 1 | u64::from(ticked)))
+            }
+            Kind::GvlFree => (4, More::Nothing),
             Kind::WaitExtension => (5, More::Nothing),
             Kind::Allocation(it) => (6, More::Five(it.words())),
+            Kind::GvlWait { since_ns } => (7, More::One(since_ns)),
+            Kind::Holder { in_gc, since_tick_ns } => (8, More::One(since_tick_ns << 1 | u64::from(in_gc))),
         }
     }
 
@@ -132,28 +146,28 @@ impl Kind {
         Some(match bits {
             1 => Kind::LabelSwitch,
             2 => Kind::Wait,
-            3 => {
-                more().map(|word| Kind::Gc { ticked: word & 1 == 1, cause: GcCause::from_bits(word >> 1) })?
-            }
-            4 => more().map(|word| Kind::Blame {
-                holder: ThreadId(word as u32),
-                labels: LabelSetId((word >> 32) as u32),
+            3 => more().map(|word| Kind::Gc {
+                ticked: word & 1 == 1,
+                since_tick_ns: word >> GC_BITS,
+                cause: GcCause::from_bits(word >> 1 & ((1 << (GC_BITS - 1)) - 1)),
             })?,
+            4 => Kind::GvlFree,
             5 => Kind::WaitExtension,
             6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
+            7 => Kind::GvlWait { since_ns: more()? },
+            8 => more().map(|word| Kind::Holder { in_gc: word & 1 == 1, since_tick_ns: word >> 1 })?,
             _ => Kind::Tick,
         })
     }
 
     /// The synthetic frame at the leaf of such a record.
     #[inline]
-    pub(crate) fn leaf(self, thread: ThreadId, walked: usize) -> Option<Synthetic> {
+    pub(crate) fn leaf(self, walked: usize) -> Option<Synthetic> {
         match self {
-            Kind::Gc { .. } => Some(Synthetic::Gc),
-            // A stack is empty before its thread begins and when it is over.
+            Kind::Gc { .. } | Kind::Holder { in_gc: true, .. } => Some(Synthetic::Gc),
+            // A stack is empty before its thread begins.
             Kind::Wait if walked == 0 => Some(Synthetic::ThreadStart),
-            Kind::Blame { holder, .. } if holder == thread => Some(Synthetic::Nobody),
-            Kind::Blame { .. } if walked == 0 => Some(Synthetic::ThreadEnd),
+            Kind::GvlFree => Some(Synthetic::Nobody),
             _ => None,
         }
     }

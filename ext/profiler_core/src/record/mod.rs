@@ -11,4 +11,4 @@ pub mod ring;
 
 pub use header::{Header, WallTimes};
 pub use kind::{Allocation, Kind, ObjectId, State};
-pub use raw::{push, push_label_switch, push_wait_extension, RawRecord, Walk};
+pub use raw::{push, push_gvl_wait, push_label_switch, push_wait_extension, RawRecord, Walk};

@@ -37,8 +37,7 @@ pub struct Walk<'buffers> {
 
 /// Writes a record into the ring, keeping at most `depth` frames. A deeper stack keeps both ends, with
 /// [`Synthetic::Truncated`] between (at the root where the root is missing). A record of a garbage collection
-/// has [`Synthetic::Gc`] as its leaf. A wait without frames is that of a thread that has not begun, and blame
-/// without frames that of one that has ended.
+/// has [`Synthetic::Gc`] as its leaf. A wait without frames is that of a thread that has not begun.
 ///
 /// # Signal safety
 /// Runs in the handler: neither allocates nor waits.
@@ -48,7 +47,7 @@ pub struct Walk<'buffers> {
 #[inline]
 pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usize) -> Result<(), Full> {
     let have = walk.handles.len().min(walk.lines.len());
-    let synthetic = kind.leaf(header.thread, have);
+    let synthetic = kind.leaf(have);
     // The synthetic leaf counts towards `depth`, and a count has 16 bits in the record.
     let depth = depth.clamp(3, usize::from(u16::MAX)) - usize::from(synthetic.is_some());
     let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
@@ -96,6 +95,18 @@ pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
 /// [`Full`], and nothing was written.
 pub fn push_wait_extension(ring: &Ring, header: &Header) -> Result<(), Full> {
     ring.try_push(HEADER_WORDS, |slot| write_header(slot, header, Kind::WaitExtension, 0))
+}
+
+/// Writes a record of a wait for the GVL from `since_ns` on the monotonic clock to `header`, whose clocks have all of it.
+///
+/// # Signal safety
+/// As for [`push`].
+///
+/// # Errors
+/// [`Full`], and nothing was written.
+pub fn push_gvl_wait(ring: &Ring, header: &Header, since_ns: u64) -> Result<(), Full> {
+    let kind = Kind::GvlWait { since_ns };
+    ring.try_push(words_before(kind), |slot| write_header(slot, header, kind, 0))
 }
 
 /// Words before the frames.

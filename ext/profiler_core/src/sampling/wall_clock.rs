@@ -101,11 +101,12 @@ impl WallClock {
         let _ = self.intervals.set_mean(interval_ns);
     }
 
-    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `start_ns`. Says whether
-    /// that is to be recorded.
-    pub fn turn_on_at_start(&self, start_ns: u64, now_ns: u64, interval_ns: u64) -> Due {
+    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `start_ns`. Returns what of
+    /// that is to be recorded. `tick_ns` as for [`WallClock::resume`].
+    pub fn turn_on_at_start(&self, start_ns: u64, now_ns: u64, interval_ns: u64, tick_ns: u64) -> Due {
         self.turn_on(start_ns, interval_ns, true);
-        Due { waiting: false, gvl: self.gvl.end_segment(now_ns - start_ns, &self.intervals) }
+        let gvl = self.gvl.end_segment(now_ns - start_ns, &self.intervals);
+        Due { waiting: false, gvl, ready_ns: start_ns, ticked: tick_ns >= start_ns }
     }
 
     /// Measures no longer. With the GVL, or on the thread itself.
@@ -170,18 +171,43 @@ impl WallClock {
         self.ready_ns.store(now_ns, Relaxed);
     }
 
-    /// Notes that it goes on. Returns the parts of the wait ending here that are to be sampled.
+    /// Notes that it goes on. `tick_ns` is the time of the last tick of any thread with the GVL. Returns the parts of the wait
+    /// ending here that are to be recorded.
     #[inline]
-    pub fn resume(&self, now_ns: u64) -> Due {
+    pub fn resume(&self, now_ns: u64, tick_ns: u64) -> Due {
         if !self.is_blocked() {
             return Due::default();
         }
         let WallTimes { waiting_ns, gvl_ns, .. } = self.read(now_ns);
         let waiting = self.waiting.end_segment(waiting_ns, &self.intervals);
         let gvl = self.gvl.end_segment(gvl_ns, &self.intervals);
+        let ready_ns = self.gvl_wait_since_ns();
+        let ticked = ready_ns != 0 && tick_ns >= ready_ns;
         compiler_fence(SeqCst);
         self.blocked_ns.store(0, Relaxed);
-        Due { waiting, gvl }
+        Due { waiting, gvl, ready_ns, ticked }
+    }
+
+    /// The time since which it waits for the GVL; 0 if it does not.
+    ///
+    /// # Signal safety
+    /// Two loads.
+    #[inline]
+    #[must_use]
+    pub fn gvl_wait_since_ns(&self) -> u64 {
+        let (blocked_ns, ready_ns) = (self.blocked_ns.load(Relaxed), self.ready_ns.load(Relaxed));
+        if blocked_ns != 0 && ready_ns >= blocked_ns {
+            ready_ns
+        } else {
+            0
+        }
+    }
+
+    /// The time at which it blocked; 0 if it runs.
+    #[inline]
+    #[must_use]
+    pub fn blocked_since_ns(&self) -> u64 {
+        self.blocked_ns.load(Relaxed)
     }
 
     /// Notes that it begins to collect garbage.
@@ -210,64 +236,18 @@ impl WallClock {
     }
 }
 
-/// The parts of a wait that are to be sampled.
+/// The parts of a wait that are to be recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     /// The time that it was blocked.
     pub waiting: bool,
     /// The time that it then waited for the GVL.
     pub gvl: bool,
+    /// The time from which on it did, ns; 0 if it did not.
+    pub ready_ns: u64,
+    /// Whether a thread with the GVL ticked meanwhile.
+    pub ticked: bool,
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use ::std::assert_eq;
-
-    fn on(interval_ns: u64) -> WallClock {
-        let clock = WallClock::new();
-        clock.turn_on(100, interval_ns, true);
-        clock
-    }
-
-    fn parts(clock: &WallClock, now_ns: u64) -> [u64; 4] {
-        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns);
-        [running_ns, waiting_ns, gvl_ns, gc_ns]
-    }
-
-    #[test]
-    fn parts_always_add_up_to_the_total() {
-        let clock = on(1_000_000);
-        clock.block(110);
-        assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);
-        clock.ready(130);
-        assert_eq!(parts(&clock, 135), [10, 20, 5, 0]);
-        clock.resume(140);
-        assert_eq!(parts(&clock, 150), [20, 20, 10, 0]);
-        clock.enter_gc(160);
-        assert_eq!(parts(&clock, 165), [30, 20, 10, 5]);
-        clock.exit_gc(170);
-        clock.turn_off(180);
-        assert_eq!(parts(&clock, 999), [40, 20, 10, 10]);
-        clock.turn_on(1_000, 5, false);
-        assert_eq!(parts(&clock, 1_003), [40, 23, 10, 10]);
-    }
-
-    #[test]
-    fn blocking_twice_implies_running_in_between() {
-        let clock = on(1);
-        clock.block(110);
-        clock.block(120);
-        clock.ready(125);
-        clock.resume(125);
-        assert_eq!(parts(&clock, 125), [20, 5, 0, 0]);
-    }
-
-    #[test]
-    fn a_block_without_ready_event_was_a_wait() {
-        let clock = WallClock::new();
-        clock.turn_on(100, 1, false);
-        clock.resume(150);
-        assert_eq!(parts(&clock, 150), [0, 50, 0, 0]);
-    }
-}
+mod tests;

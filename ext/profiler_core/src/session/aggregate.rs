@@ -20,6 +20,7 @@ use crate::session::recorder::Recorder;
 use crate::session::spec::Measures;
 
 mod account;
+mod blame;
 mod objects;
 mod turnover;
 use account::{forward, Account};
@@ -99,10 +100,10 @@ impl Aggregate {
     pub fn record(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let Measures { cpu, wall, runnable, .. } = self.measures;
         let ours = match kind {
-            Kind::LabelSwitch | Kind::Allocation(_) => false,
+            Kind::LabelSwitch | Kind::Allocation(_) | Kind::GvlWait { .. } | Kind::Holder { .. } => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || wall && header.state != State::Waiting,
-            Kind::Wait | Kind::WaitExtension | Kind::Blame { .. } => wall,
+            Kind::Wait | Kind::WaitExtension | Kind::GvlFree => wall,
             Kind::Gc { ticked, .. } => wall || cpu && ticked,
         };
         if header.monotonic_ns < self.started_ns || !ours {
@@ -118,7 +119,7 @@ impl Aggregate {
         }
         let (attributed, now) = (&mut account.walls, &header.walls);
         match kind {
-            Kind::LabelSwitch | Kind::Allocation(_) => {}
+            Kind::LabelSwitch | Kind::Allocation(_) | Kind::GvlWait { .. } | Kind::Holder { .. } => {}
             Kind::Tick => {
                 let key = key(header.state);
                 let cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
@@ -153,7 +154,7 @@ impl Aggregate {
                     self.weigh(key, Weight { wall_ns, ..Weight::default() });
                 }
             }
-            Kind::Gc { ticked, cause } => {
+            Kind::Gc { ticked, cause, .. } => {
                 let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };
                 let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
                 let [wall_ns, off_cpu_ns] = account.split(gc_ns);
@@ -166,13 +167,7 @@ impl Aggregate {
                 self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
                 self.weigh_runnable(key, off_cpu_ns);
             }
-            Kind::Blame { holder, labels: holders } => {
-                let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
-                let detail = Detail::Waiter(thread);
-                let key = Key { thread: holder, labels: holders, detail, ..key(State::Running) };
-                account.last_blamed = Some((key, labels));
-                self.weigh(key, Weight { blame_ns, ..Weight::default() });
-            }
+            Kind::GvlFree => self.blame_nobody(header, stack),
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod engine;
 pub mod governor;
+pub mod gvl_ticks;
 pub mod key;
 pub mod labels;
 pub mod plan;

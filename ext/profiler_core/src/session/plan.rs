@@ -7,6 +7,9 @@
 use crate::ids::ThreadId;
 use crate::session::engine::{Engine, Trigger, WalkAt};
 
+/// The interval of a wall clock of which no wait is to be sampled, ns: 100 days.
+pub const UNSAMPLED_NS: u64 = 1 << 53;
+
 /// The timers that one session needs. A paused session has none.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'sessions> {
@@ -29,11 +32,14 @@ impl Demand<'_> {
 /// The timers that one thread needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPlan {
-    /// The finest interval of its sessions, ns; 0 for no ticks.
+    /// The finest interval of its sessions, ns; 0 for no ticks. If others wait for the GVL, it ticks as often as these need.
     pub interval_ns: u64,
+    /// Whether no session profiles it. It ticks where it has the GVL while others wait, since they blame it for that.
+    pub outside: bool,
     /// Whether a session measures its CPU time.
     pub cpu: bool,
-    /// The finest interval of the sessions that measure its wall clock, ns; 0 where none does.
+    /// The finest interval of the sessions that measure its wall clock, ns; 0 where none does. [`UNSAMPLED_NS`] where it is measured
+    /// for other threads' sake, as it may have the GVL.
     pub wall_interval_ns: u64,
 }
 
@@ -70,11 +76,15 @@ impl<'sessions> Plan<'sessions> {
 
     fn of(&self, profiles: impl Fn(&Demand<'_>) -> bool) -> ThreadPlan {
         let demands = || self.demands.iter().filter(|demand| profiles(demand));
-        ThreadPlan {
-            interval_ns: finest(demands()),
-            cpu: demands().any(|demand| demand.cpu),
-            wall_interval_ns: finest(demands().filter(|demand| demand.wall)),
-        }
+        let own_ns = finest(demands());
+        let blaming = || self.demands.iter().filter(|demand| demand.wall && self.waits_reported);
+        let wall_interval_ns = match finest(demands().filter(|demand| demand.wall)) {
+            0 if finest(blaming()) > 0 => UNSAMPLED_NS,
+            wall_interval_ns => wall_interval_ns,
+        };
+        let interval_ns = finest(demands().chain(blaming()));
+        let outside = own_ns == 0 && interval_ns > 0;
+        ThreadPlan { interval_ns, outside, cpu: demands().any(|demand| demand.cpu), wall_interval_ns }
     }
 
     /// The finest interval of all sessions, ns; 0 if none needs ticks.
@@ -177,8 +187,8 @@ mod tests {
             true,
             &[demand(1_000, false, None), demand(200, false, Some(&[ONE])), demand(0, false, None)],
         );
-        assert_eq!(plan.of_thread(ONE), ThreadPlan { interval_ns: 200, cpu: true, wall_interval_ns: 0 });
-        assert_eq!(plan.of_thread(TWO), ThreadPlan { interval_ns: 1_000, cpu: true, wall_interval_ns: 0 });
+        let cpu = |interval_ns| ThreadPlan { interval_ns, cpu: true, ..ThreadPlan::default() };
+        assert_eq!([ONE, TWO].map(|it| plan.of_thread(it)), [cpu(200), cpu(1_000)]);
         assert_eq!(
             plan.of_new_threads(),
             plan.of_thread(TWO),
@@ -202,7 +212,28 @@ mod tests {
         let plan = plan(Engine::ThreadTimer, true, &demands);
         assert!(plan.measures_walls());
         assert_eq!(plan.of_thread(ONE).wall_interval_ns, 5_000);
-        assert_eq!(plan.of_thread(TWO).wall_interval_ns, 0);
+        assert_eq!(plan.of_thread(TWO).wall_interval_ns, UNSAMPLED_NS);
+        let unreported = Plan::new(demands.into_iter(), Engine::ThreadTimer, false);
+        assert_eq!(unreported.of_thread(TWO).wall_interval_ns, 0);
+    }
+
+    #[test]
+    fn threads_outside_of_a_session_tick_for_those_that_wait_for_them() {
+        let outside = |interval_ns| ThreadPlan {
+            interval_ns,
+            outside: true,
+            cpu: false,
+            wall_interval_ns: UNSAMPLED_NS,
+        };
+        let wall = demand(5_000, true, Some(&[ONE]));
+        let one = plan(Engine::Ticker, true, &[wall]);
+        assert_eq!([one.of_thread(TWO), one.of_new_threads()], [outside(5_000); 2]);
+        assert!(!one.of_thread(ONE).outside);
+        // All that may have the GVL tick as often, or some would be blamed more than others.
+        let two = plan(Engine::Ticker, true, &[wall, demand(9_000, false, Some(&[TWO]))]);
+        let expected = ThreadPlan { cpu: true, outside: false, ..outside(5_000) };
+        assert_eq!(two.of_thread(TWO), expected);
+        assert_eq!(plan(Engine::Ticker, false, &[wall]).of_thread(TWO), ThreadPlan::default());
     }
 
     #[test]

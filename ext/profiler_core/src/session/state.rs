@@ -4,9 +4,10 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
-use crate::record::{Kind, RawRecord, WallTimes};
+use crate::record::{Header, Kind, RawRecord, WallTimes};
 use crate::sampling::live_objects::LiveObject;
 use crate::session::aggregate::{Aggregate, Beginning, Last};
+use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::recorder::Recorder;
@@ -78,11 +79,20 @@ impl SessionState {
                 return;
             }
         }
-        let kind = match record.kind {
-            Kind::Blame { holder, labels } => Kind::Blame { holder, labels: self.labels(labels, sets) },
-            other => other,
-        };
-        self.aggregate.record(kind, header, stack);
+        self.aggregate.record(record.kind, header, stack);
+    }
+
+    /// Blames the ticks that fell into a wait for the GVL: that of the thread of `header`, since `since_ns` on the monotonic clock.
+    pub fn blame(&mut self, header: &Header, since_ns: u64, ticks: &GvlTicks, sets: &LabelSets) {
+        let header = Header { labels: self.labels(header.labels, sets), ..*header };
+        let ours = self.spec.measures.wall && !self.paused && self.spec.has_thread(header.thread);
+        if !ours || !self.inside(header.labels, header.scope, sets) || !self.aggregate.counts(&header) {
+            return;
+        }
+        let (fibers, ticks) = (self.spec.fibers, ticks.between(since_ns, header.monotonic_ns));
+        let labels = |id| if fibers { id } else { sets.plain(id) };
+        let ticks = ticks.map(|it| GvlTick { key: Key { labels: labels(it.key.labels), ..it.key }, ..*it });
+        self.aggregate.blame(&header, ticks);
     }
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest of its time.

@@ -2,7 +2,7 @@
 
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
+use profiler_core::record::{push, push_gvl_wait, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::spec::{Measures, SessionSpec};
 
 use super::world::*;
@@ -26,10 +26,12 @@ fn only_requesting_sessions_distinguish_fibers() {
             walls: WallTimes { gvl_ns: at, ..WallTimes::default() },
         };
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
+        push(&hub.ring, Kind::Wait, &header, walk, 2048).unwrap();
         // The thread that had the GVL meanwhile has fibers as well.
-        for kind in [Kind::Wait, Kind::Blame { holder: ThreadId(2), labels: of(fiber + 2) }] {
-            push(&hub.ring, kind, &header, walk, 2048).unwrap();
-        }
+        let (thread, labels, monotonic_ns) = (ThreadId(2), of(fiber + 2), at - 50);
+        let holder = Header { thread, labels, monotonic_ns, state: State::Running, ..header };
+        push(&hub.ring, Kind::Tick, &holder, walk, 2048).unwrap();
+        push_gvl_wait(&hub.ring, &header, at - 100).unwrap();
     }
     let [numbered, plain] = sessions.map(|session| {
         let profile = finish(&hub, session, &registry, &[]);

@@ -78,8 +78,11 @@ pub(crate) fn record_labelled(
     };
     let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
     let lines = vec![7; handles.len()];
-    let kind =
-        if state == State::Gc { Kind::Gc { ticked: true, cause: GcCause::minor(0) } } else { Kind::Tick };
+    let kind = if state == State::Gc {
+        Kind::Gc { ticked: true, since_tick_ns: 0, cause: GcCause::minor(0) }
+    } else {
+        Kind::Tick
+    };
     push(&hub.ring, kind, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048).unwrap();
 }
 

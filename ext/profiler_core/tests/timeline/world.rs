@@ -11,7 +11,7 @@ use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{
-    push, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
+    push, push_gvl_wait, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
 };
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::spec::{Measures, SessionSpec};
@@ -44,10 +44,16 @@ pub(crate) enum Step {
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, cause: GcCause::minor(0) });
-    let blame =
-        (0..THREADS as u32).prop_map(|it| Kind::Blame { holder: ThreadId(it), labels: LabelSetId::NONE });
-    let kind = prop_oneof![Just(Kind::Tick), Just(Kind::Wait), Just(Kind::WaitExtension), gc, blame];
+    let gc = any::<bool>().prop_map(|ticked| Kind::Gc { ticked, since_tick_ns: 0, cause: GcCause::minor(0) });
+    let gvl_wait = (0..5_000_u64).prop_map(|since_ns| Kind::GvlWait { since_ns });
+    let kind = prop_oneof![
+        Just(Kind::Tick),
+        Just(Kind::Wait),
+        Just(Kind::WaitExtension),
+        Just(Kind::GvlFree),
+        gc,
+        gvl_wait
+    ];
     let record =
         (0..THREADS, [0..900_u64, 0..900, 0..90, 0..90], prop::option::weighted(0.8, kind), 1..6_u64);
     let record = record.prop_map(|(thread, took, kind, stack)| Step::Record { thread, took, kind, stack });
@@ -130,13 +136,20 @@ impl World {
                 self.now_ns += took.iter().sum::<u64>();
                 let state = match kind {
                     None => return,
-                    Some(Kind::Wait | Kind::Blame { .. }) => State::Waiting,
+                    Some(Kind::Wait | Kind::GvlFree | Kind::GvlWait { .. }) => State::Waiting,
                     Some(Kind::Gc { .. }) => State::Gc,
                     _ => State::Running,
                 };
-                if kind == Some(Kind::WaitExtension) {
-                    push_wait_extension(&self.hub.ring, &self.header(thread, state)).unwrap();
-                    return;
+                match kind {
+                    Some(Kind::WaitExtension) => {
+                        return push_wait_extension(&self.hub.ring, &self.header(thread, state)).unwrap();
+                    }
+                    // It has waited since so long before, or from the start.
+                    Some(Kind::GvlWait { since_ns }) => {
+                        let since_ns = self.now_ns.saturating_sub(since_ns);
+                        return push_gvl_wait(&self.hub.ring, &self.header(thread, state), since_ns).unwrap();
+                    }
+                    _ => {}
                 }
                 let handles: Vec<u64> = (1..=stack).map(|it| 0x7f00_0000_0000 | it << 16).collect();
                 let lines = vec![1; handles.len()];

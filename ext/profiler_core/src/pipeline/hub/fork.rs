@@ -41,6 +41,7 @@ impl ForkGuard<'_> {
         drain.scratch.clear();
         drain.ended.clear();
         drain.ended_threads = EndedThreads::default();
+        drain.gvl_ticks.clear();
         drain.sessions.retain(|it| !orphans.contains(&it.id));
         drain.generations.start_over();
         for session in &mut drain.sessions {

@@ -170,6 +170,7 @@ impl Hub {
         if drain.sessions.is_empty() && !drain.generations.have_users() {
             drain.generations.start_over();
             drain.ended_threads = EndedThreads::default();
+            drain.gvl_ticks.clear();
             let mut labels = self.labels();
             labels.clear();
             self.labels_table.fetch_add(1, Ordering::Relaxed);

@@ -6,6 +6,7 @@ use crate::record::detail::GcCause;
 use crate::record::WallTimes;
 use proptest::prelude::*;
 
+mod blame;
 mod runnable;
 
 fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
@@ -136,8 +137,8 @@ fn an_ended_thread_can_be_forgotten() {
     assert_eq!(sum(aggregate, 3), 40);
 }
 
-const GC: Kind = Kind::Gc { ticked: false, cause: GcCause::UNKNOWN };
-const TICKED_GC: Kind = Kind::Gc { ticked: true, cause: GcCause::UNKNOWN };
+const GC: Kind = Kind::Gc { ticked: false, since_tick_ns: 0, cause: GcCause::UNKNOWN };
+const TICKED_GC: Kind = Kind::Gc { ticked: true, since_tick_ns: 0, cause: GcCause::UNKNOWN };
 
 const RAN: Option<StackId> = Some(StackId(1));
 const WAITED: Option<StackId> = Some(StackId(2));
@@ -245,23 +246,6 @@ fn a_wait_seen_from_its_start_gets_all_its_time() {
     aggregate.record(Kind::WaitExtension, &measured(State::Running, 110, [5, 70, 0, 0]), None);
     aggregate.record(Kind::Tick, &measured(State::Running, 110, [10, 75, 0, 0]), RAN);
     assert_eq!(rows(aggregate), [(RAN, State::Running, 1, 10, 10), (WAITED, State::Waiting, 1, 0, 70)]);
-}
-
-const HELD: Option<StackId> = Some(StackId(4));
-const HOLDER: Kind = Kind::Blame { holder: ThreadId(9), labels: LabelSetId::NONE };
-
-#[test]
-fn the_gvl_holder_is_blamed_for_the_whole_wait() {
-    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
-    aggregate.record(Kind::Wait, &measured(State::Waiting, 0, [10, 50, 7, 0]), WAITED);
-    aggregate.record(HOLDER, &measured(State::Waiting, 0, [10, 50, 7, 0]), HELD);
-    // This time who had it was not to be seen: the next one pays.
-    aggregate.record(Kind::Wait, &measured(State::Waiting, 0, [20, 90, 11, 0]), WAITED);
-    aggregate.finish(&Last { walls: walls([30, 95, 12, 0]), ..last(1, 100) });
-    let blamed: Vec<_> = aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0).collect();
-    let (stack, detail) = (HELD, Detail::Waiter(ThreadId(1)));
-    let key = Key { stack, thread: ThreadId(9), labels: LabelSetId::NONE, state: State::Running, detail };
-    assert_eq!(blamed, [(key, Weight { blame_ns: 12, ..Weight::default() })]);
 }
 
 #[test]

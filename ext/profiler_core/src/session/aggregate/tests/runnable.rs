@@ -41,7 +41,7 @@ fn a_cpu_that_was_used_by_gc_is_not_runnings() {
 fn gc_without_a_cpu_is_runnable() {
     let mut aggregate = Aggregate::new(RUNNABLE, 0, true, [at(1, 100)]);
     let gc = Header { state: State::Gc, ..running(120, 10, 40) };
-    aggregate.record(Kind::Gc { ticked: false, cause: GcCause::UNKNOWN }, &gc, Some(StackId(7)));
+    aggregate.record(GC, &gc, Some(StackId(7)));
     assert_eq!(ran(&aggregate, 7), [0, 30]);
     aggregate.record(Kind::Tick, &running(120, 10, 40), Some(StackId(8)));
     assert_eq!(ran(&aggregate, 8), [10, 0]);
@@ -51,7 +51,7 @@ fn gc_without_a_cpu_is_runnable() {
 fn gc_that_a_later_record_weighs_has_had_its_cpu() {
     let mut aggregate = Aggregate::new(RUNNABLE, 0, true, [at(1, 100)]);
     let gc = Header { state: State::Gc, ..running(150, 10, 15) };
-    aggregate.record(Kind::Gc { ticked: false, cause: GcCause::UNKNOWN }, &gc, Some(StackId(7)));
+    aggregate.record(GC, &gc, Some(StackId(7)));
     aggregate.record(Kind::Tick, &running(160, 20, 40), Some(StackId(8)));
     assert_eq!([ran(&aggregate, 7), ran(&aggregate, 8)], [[0, 0], [20, 0]]);
 }

@@ -1,0 +1,67 @@
+//! The clock, with numbers for the events.
+
+use super::*;
+use ::std::assert_eq;
+
+fn on(interval_ns: u64) -> WallClock {
+    let clock = WallClock::new();
+    clock.turn_on(100, interval_ns, true);
+    clock
+}
+
+fn parts(clock: &WallClock, now_ns: u64) -> [u64; 4] {
+    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns);
+    [running_ns, waiting_ns, gvl_ns, gc_ns]
+}
+
+#[test]
+fn parts_always_add_up_to_the_total() {
+    let clock = on(1_000_000);
+    clock.block(110);
+    assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);
+    clock.ready(130);
+    assert_eq!(parts(&clock, 135), [10, 20, 5, 0]);
+    clock.resume(140, 0);
+    assert_eq!(parts(&clock, 150), [20, 20, 10, 0]);
+    clock.enter_gc(160);
+    assert_eq!(parts(&clock, 165), [30, 20, 10, 5]);
+    clock.exit_gc(170);
+    clock.turn_off(180);
+    assert_eq!(parts(&clock, 999), [40, 20, 10, 10]);
+    clock.turn_on(1_000, 5, false);
+    assert_eq!(parts(&clock, 1_003), [40, 23, 10, 10]);
+}
+
+#[test]
+fn blocking_twice_implies_running_in_between() {
+    let clock = on(1);
+    clock.block(110);
+    clock.block(120);
+    clock.ready(125);
+    clock.resume(125, 0);
+    assert_eq!(parts(&clock, 125), [20, 5, 0, 0]);
+}
+
+#[test]
+fn a_block_without_ready_event_was_a_wait() {
+    let clock = WallClock::new();
+    clock.turn_on(100, 1, false);
+    clock.resume(150, 0);
+    assert_eq!(parts(&clock, 150), [0, 50, 0, 0]);
+}
+
+#[test]
+fn a_tick_tells_who_had_the_gvl_if_it_fell_into_a_wait_for_it() {
+    let clock = on(100_000);
+    let waited = |since_ns, tick_ns| {
+        clock.block(900);
+        clock.ready(since_ns);
+        let due = clock.resume(1_000, tick_ns);
+        (due.ready_ns, due.ticked)
+    };
+    assert_eq!(waited(950, 950), (950, true));
+    assert_eq!(waited(950, 949), (950, false));
+    clock.block(2_000);
+    let due = clock.resume(2_100, 2_050);
+    assert_eq!((due.ready_ns, due.ticked), (0, false), "it has waited, but not for the GVL");
+}
