@@ -159,9 +159,13 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
         before_3_3::record(hub, state, scratch, &header, in_call);
         return;
     }
-    let outside = state.outside.load(Ordering::Relaxed);
-    let kind = if outside { Kind::Holder { in_gc: false, since_tick_ns: 0 } } else { Kind::Tick };
-    if !(outside && blocked) && scratch.record(hub, kind, &header) && measured && !blocked {
+    let has_gvl = measured && !blocked;
+    let kind = match state.outside.load(Ordering::Relaxed) {
+        true if !has_gvl => return,
+        true => Kind::Holder { in_gc: false, since_tick_ns: 0 },
+        false => Kind::Tick,
+    };
+    if scratch.record(hub, kind, &header) && has_gvl {
         gvl_holder::note_tick(monotonic_ns);
     }
 }

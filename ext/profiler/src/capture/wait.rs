@@ -63,7 +63,7 @@ pub(crate) fn inherit_hooks() {
 
 /// The hook on the GVL.
 ///
-/// *Runs on:* any thread; on the thread that it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk or two;
+/// *Runs on:* any thread; on the thread that it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk;
 /// if `Suspended`, spins for at most 50 us until a signal of the ticker has arrived.
 /// *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
