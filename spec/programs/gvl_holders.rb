@@ -78,7 +78,7 @@ def whole(kind)
   from = now
   wake(from)
   yield
-  log.lost.push([from, now, kind]) # at its end it may have lost the GVL before it could look at the clock
+  log.lost.push([from, now, kind]) # at its end it may have lost the GVL before it could read the clock
 end
 
 def first(milliseconds) = rounds(:first, milliseconds)
@@ -157,7 +157,7 @@ profile = Profiler.run(mode: :wall, interval: INTERVAL, threads: only, timeline:
   waiters.each { |it| it[:queue].push(nil) }.each(&:join)
 end
 
-# A thread that did not look at the clock has lost the GVL only if another one ran. Until then it had it.
+# A thread that did not read the clock has lost the GVL only if another one ran. Until then it had it.
 runs = LOGS.flat_map { |log| (log.had.map(&:first) + log.lost.map(&:first) + log.could.map(&:last)).map { |at| [at, log.object_id] } }.sort
 LOGS.each do |log|
   log.lost.each do |from, till, kind|
