@@ -16,7 +16,7 @@ module Bench
   # A server with a path for each contender; they take turns under wrk.
   module Rack
     APP = File.join(__dir__, "rack_app.ru")
-    CONTENDERS = %w[none none_again idle slower_than slower_than_wall stackprof]
+    CONTENDERS = %w[none none_again idle slower_than slower_than_cpu stackprof]
                  .select { |name| name == "none" || name.match?(/\A(?:#{ENV.fetch("BENCH_ROWS", ".*")})\z/) }.freeze
 
     module_function

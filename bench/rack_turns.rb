@@ -23,7 +23,7 @@ module Bench
         "none" => BenchApp, "none_again" => BenchApp, "idle" => watched.call,
         "slower_than" => watched.call(slower_than: 10),
         "slower_than, no tick" => watched.call(slower_than: 10, interval: 1_000_000),
-        "slower_than_wall" => watched.call(slower_than: 10, mode: %i[cpu wall]),
+        "slower_than_cpu" => watched.call(slower_than: 10, mode: :cpu),
         "a session before each" => lambda { |env|
           Profiler.run(threads: :current, interval: 10_000) { nil }
           BenchApp.call(env)

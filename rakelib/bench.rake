@@ -30,6 +30,11 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/rack.rb", verbose: false
   end
 
+  desc "Measure the CPU that the middleware takes of a request, without a server or Rails (1 minute)"
+  task middleware: :compile do
+    sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
+  end
+
   desc "Measure what files with a million timeline events take, in time and memory (2 minutes)"
   task files: :compile do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
