@@ -2,6 +2,7 @@
 
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
+use profiler_core::profile::{Sample, SampleType};
 use profiler_core::record::{push, push_gvl_wait, Header, Kind, State, Walk, WallTimes};
 use profiler_core::session::spec::{Measures, SessionSpec};
 
@@ -35,8 +36,11 @@ fn only_requesting_sessions_distinguish_fibers() {
     }
     let [numbered, plain] = sessions.map(|session| {
         let profile = finish(&hub, session, &registry, &[]);
-        let labels =
-            profile.samples.iter().flat_map(|it| it.labels.clone()).filter(|(name, _)| name == "fiber");
+        // The tick of the thread with the GVL has a row of its own, besides those of blame.
+        let has = |it: &Sample, of| it.weights.get(of) > 0;
+        let blamed = profile.samples.iter();
+        let blamed = blamed.filter(|it| has(it, SampleType::GvlWait) || has(it, SampleType::GvlBlame));
+        let labels = blamed.flat_map(|it| it.labels.clone()).filter(|(name, _)| name == "fiber");
         let mut numbers: Vec<String> = labels.map(|(_, number)| number).collect();
         numbers.sort();
         numbers
