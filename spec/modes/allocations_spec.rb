@@ -67,7 +67,7 @@ RSpec.describe "mode: :allocations" do
       work.call
       exact = Profiler.run(mode: :allocations, every: 1, &work)
       bytes = Profiler.run(mode: :allocations, every_bytes: 2_048, &work)
-      print_json([exact.stats, bytes.stats, bytes.report.gsub(/\s+/, " ")])
+      print_json([exact.stats, bytes.stats, bytes.report.split.join(" ")])
     RUBY
     expect(bytes[:object_bytes]).to be_within(20_000).of(exact[:object_bytes]) # but for what the sessions themselves make, the same
     expect(bytes[:objects]).to be_within(exact[:objects] / 50).of(exact[:objects]) # each look says how large one is
