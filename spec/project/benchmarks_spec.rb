@@ -47,7 +47,7 @@ RSpec.describe "The benchmark" do
     Dir.mktmpdir do |directory|
       result = ruby_child("bench/rack.rb", env: { "BENCH_SECONDS" => "1", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory }, timeout: 200)
       expect(result.code).to eq(0), result.err
-      throughput, single = rows_of(result.out).values_at("none_again", "idle", "slower_than", "slower_than_wall").transpose
+      throughput, single = rows_of(result.out).values_at("none_again", "idle", "slower_than", "slower_than_cpu").transpose
       expect([*throughput, *rows_of(result.out)["stackprof"]].map(&:last)).to all(match(/\A\d\.\d+ /))
       expect(single.map { |row| row.drop(1) }).to all(match([/\A-?\d+ \[/, /\A\d\.\d+ \[/]))
       expect(File.read(File.join(directory, "rack.md"))).to eq(result.out.chomp)
