@@ -131,7 +131,7 @@ static OWN_CLASS: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn define_own_class(ruby: &Ruby, outer: RModule) -> Result<(), Error> {
     let class = outer.define_class("BackgroundThread", ruby.class_thread())?;
     ruby.gc_register_mark_object(class); // and so it is never moved
-    OWN_CLASS.store(class.as_raw() as u64, Ordering::Relaxed);
+    OWN_CLASS.store(class.as_raw(), Ordering::Relaxed);
     Ok(())
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn define_own_class(ruby: &Ruby, outer: RModule) -> Result<(), Error>
 /// The caller holds the GVL; it is a live Thread.
 pub(crate) unsafe fn is_own(object: u64) -> bool {
     // SAFETY: as promised.
-    let (class, main) = unsafe { (class_of(object), rb_sys::rb_thread_main() as u64) };
+    let (class, main) = unsafe { (class_of(object), rb_sys::rb_thread_main()) };
     class == OWN_CLASS.load(Ordering::Relaxed) && object != main
 }
 

@@ -47,7 +47,6 @@ pub(super) fn of_formats(ruby: &Ruby, profile: &Profile, options: RHash) -> Resu
         color: flag(ruby, options, "color")?,
         by: option(ruby, options, "by")?,
         width: option(ruby, options, "width")?,
-        ..usual
     };
     Ok(format::Options {
         style,
