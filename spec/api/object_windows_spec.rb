@@ -8,11 +8,14 @@ RSpec.describe "Profiler.continuous with objects" do
     result = run_json(<<~RUBY, timeout: 120)
       Small, Large = Class.new, Class.new
       profiles = []
-      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, max_overhead: 0.2) { |profile| profiles << profile }
-      sampled = -> { profiles.count { |profile| objects_of(profile, "Large").positive? } }
+      sampled = 0
+      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, max_overhead: 0.2) do |profile|
+        sampled += 1 if objects_of(profile, "Large").positive?
+        profiles << profile
+      end
       till = now + 60_000_000_000
       # A busy machine has fewer periods.
-      2_000.times { 3.times { Small.new }; Large.new } until now > till || sampled.call > 4 && profiles.size > 3 * sampled.call
+      2_000.times { 3.times { Small.new }; Large.new } until now > till || sampled > 4 && profiles.size > 3 * sampled
       it.stop
       objects = profiles.map { |profile| %w[Small Large].map { |name| objects_of(profile, name) } }
       whole = Profiler::Profile.merge(*profiles)

@@ -106,7 +106,10 @@ RSpec.describe "A running session" do
       5_000.times { |number| eval("def new_\#{number} = Object.new; new_\#{number}") }
       sleep 0.3 # until they are in the tables
       # Writing the file runs jobs, and lets others run, in the middle of asking what each object refers to.
-      2.times { |number| Thread.new { loop { 200.times { "x" * 10 } } } if number == 1; Tempfile.create { |file| ObjectSpace.dump_all(output: file) } }
+      dump = -> { Tempfile.create { |file| ObjectSpace.dump_all(output: file) } }
+      dump.call
+      Thread.new { loop { 200.times { "x" * 10 }; sleep 0.0005 } }
+      dump.call
       ObjectSpace.each_object(Module) { |it| ObjectSpace.reachable_objects_from(it) }
       ObjectSpace.reachable_objects_from_root
       ObjectSpace.memsize_of_all
