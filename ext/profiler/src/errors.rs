@@ -11,6 +11,7 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
     match reason {
         CoreError::UnknownFormat { .. }
         | CoreError::UnknownExtension { .. }
+        | CoreError::Directory { .. }
         | CoreError::NotMeasured { .. }
         | CoreError::NoTimeline
         | CoreError::UnknownLabel { .. } => argument_error(ruby, reason.to_string()),

@@ -16,6 +16,13 @@ const READABLE: &str =
 pub enum Error {
     /// Reading or writing failed.
     Io(io::Error),
+    /// A directory that is not safe to write to.
+    Directory {
+        /// The path.
+        path: String,
+        /// The end of the sentence.
+        wrong: &'static str,
+    },
     /// The bytes are no profile at all.
     NotAProfile,
     /// A dump of stackprof by Ruby's Marshal.
@@ -125,6 +132,7 @@ impl fmt::Display for Error {
             Self::NoTimeline => {
                 to.write_str("the profile has no timeline (record it with --timeline, or timeline: true)")
             }
+            Self::Directory { path, wrong } => write!(to, "out: {path} {wrong}"),
             Self::UnknownLabel { requested, has } => {
                 // The names come from the program that was profiled, so from anybody.
                 let has: Vec<_> = has.iter().map(|it| clean(it)).collect();

@@ -5,6 +5,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`format`] | a profile to bytes, and bytes to a profile: one file or folder a format |
+//! | [`store`] | files as a whole, and directories that keep the newest |
 //! | [`analysis`] | a profile to numbers: one question a file |
 //! | [`pipeline`] | the ring to the sessions, on the thread that drains |
 //! | [`session`] | what one session adds up |
@@ -35,6 +36,7 @@ pub mod ids;
 pub mod pipeline;
 pub mod profile;
 pub mod session;
+pub mod store;
 mod sync;
 pub mod text;
 

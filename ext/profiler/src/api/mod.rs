@@ -8,14 +8,23 @@ mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
 
-use crate::sys::sender;
+use crate::sys::{clock, sender};
+use crate::vm::without_gvl;
 use crate::{threads, vm};
+
+/// `Native.clock(real)`: seconds since 1970 UTC, or on the monotonic clock. An app can replace the clocks of Ruby, and not these.
+fn clock_s(real: bool) -> f64 {
+    let ns = if real { clock::realtime_ns() } else { clock::monotonic_ns() };
+    ns as f64 / 1e9
+}
 
 /// Defines the classes.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let native = profiler.define_module("Native")?; // private: sig/profiler/native.rbs
     vm::threads::define_own_class(ruby, profiler)?;
     native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
+    native.define_singleton_method("hurry", function!(without_gvl::hurry, 1))?;
+    native.define_singleton_method("clock", function!(clock_s, 1))?;
     native.define_singleton_method("own_thread_ends", function!(threads::own::end, 0))?;
     native.define_singleton_method("count_from_processes", function!(sender::count_from_processes, 1))?;
     native.define_singleton_method("came_from_process?", function!(sender::came_from_process, 1))?;

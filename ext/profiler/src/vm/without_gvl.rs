@@ -7,12 +7,12 @@
 use std::cell::UnsafeCell;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use magnus::{rb_sys::protect, Error, Ruby};
 
-use crate::sys::sigprof;
+use crate::sys::{clock, sigprof};
 use crate::vm::exceptions::error;
 
 /// The name of the thread, of at most 15 bytes.
@@ -20,6 +20,24 @@ const NAME: &str = "profiler work";
 
 /// The VM's own way to interrupt a system call: it sends the thread a signal until that is back. `RUBY_UBF_IO` in C.
 const UBF_IO: usize = usize::MAX;
+
+/// When the process ends at the latest, on the monotonic clock, ns; 0 while it does not end.
+static ENDS_NS: AtomicU64 = AtomicU64::new(0);
+/// The seconds that the process was given for its end.
+static PATIENCE_S: AtomicU64 = AtomicU64::new(0);
+
+/// The time for which the end of a process keeps the GVL while it waits: to get it back takes a turn of each other thread.
+const KEPT_NS: u64 = 200_000_000;
+
+/// The pause between two looks at work with a deadline.
+const PAUSE_NS: u64 = 200_000;
+
+/// `Native.hurry(seconds)`: all work without the GVL is abandoned from then on; with nil it is not.
+pub(crate) fn hurry(seconds: Option<u64>) {
+    let ends_ns = seconds.map_or(0, |it| clock::monotonic_ns() + it * 1_000_000_000);
+    PATIENCE_S.store(seconds.unwrap_or(0), Ordering::Relaxed);
+    ENDS_NS.store(ends_ns, Ordering::Relaxed);
+}
 
 /// A flag that says to the work that nobody waits for it any more.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +101,17 @@ impl<T> Shared<T> {
     fn wait(&self) {
         // SAFETY: as in `run`.
         while !self.is_done() && unsafe { libc::sem_wait(self.semaphore.get()) } == 0 {}
+    }
+
+    /// Waits until the work is done, a signal arrives, or the monotonic clock is there.
+    fn wait_until(&self, till_ns: u64) {
+        let pause = clock::timespec(PAUSE_NS);
+        while !self.is_done() && clock::monotonic_ns() < till_ns {
+            // SAFETY: it reads a struct of ours, and writes none.
+            if unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) } != 0 {
+                break;
+            }
+        }
     }
 }
 
@@ -155,7 +184,7 @@ pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
 /// # Errors
 /// The interrupt of the thread: an exception of a signal or another thread, its end, or a throw out of a trap. The work is then
 /// marked as [`Abandoned`], and its result is dropped. In a process that was forked by a trap meanwhile, `Profiler::Error`:
-/// the work is the parent's.
+/// the work is the parent's. At the end of a process, after its deadline (see [`hurry`]), `Profiler::Error`.
 pub(crate) fn without_gvl<T: Send + 'static>(
     ruby: &Ruby,
     work: impl FnOnce(&Abandoned) -> T + Send + 'static,
@@ -167,10 +196,20 @@ pub(crate) fn without_gvl<T: Send + 'static>(
         std::thread::Builder::new().name(NAME.into()).spawn(move || worker.run())
     });
     let spawned = thread.is_ok();
+    let ends_ns = ENDS_NS.load(Ordering::Relaxed);
+    if spawned && ends_ns != 0 {
+        shared.wait_until(ends_ns.min(clock::monotonic_ns() + KEPT_NS));
+    }
     while !shared.is_done() {
+        if ends_ns != 0 && clock::monotonic_ns() >= ends_ns {
+            shared.abandoned.0.store(true, Ordering::Relaxed);
+            let message = format!("it took longer than {} s", PATIENCE_S.load(Ordering::Relaxed));
+            return Err(error(ruby, "Error", message));
+        }
         // SAFETY: we are called by Ruby, so we hold the GVL, and nothing of Ruby is in there.
         unsafe {
             match spawned {
+                true if ends_ns != 0 => call(|| shared.wait_until(ends_ns), UBF_IO),
                 true => call(|| shared.wait(), UBF_IO),
                 // Where the system gives no thread, it is done here: then interrupts wait for it.
                 false => call(|| shared.run(), 0),

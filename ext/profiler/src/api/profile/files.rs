@@ -2,18 +2,29 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 use flate2::{Compression, GzBuilder};
 use magnus::{prelude::*, Error, Exception, RClass, RHash, RString, Ruby};
 use profiler_core::error::Error as CoreError;
 use profiler_core::format::{self, Format, Options};
 use profiler_core::profile::Profile as CoreProfile;
+use profiler_core::store;
 
 use crate::api::profile::{options, Profile};
 use crate::errors::core_error;
+use crate::sys::{clock, sigprof};
 use crate::vm::strings::FilePath;
 use crate::vm::without_gvl::{without_gvl, Abandoned};
+
+/// The time that the removal of an unfinished file can take from the app.
+const TIDYING: Duration = Duration::from_millis(100);
+
+/// The name of the thread that removes it.
+const THREAD: &str = "profiler work";
 
 impl Profile {
     /// `Native.parse(bytes)`: any file that can be read.
@@ -37,7 +48,9 @@ impl Profile {
         Ok(ruby.str_from_slice(&bytes))
     }
 
-    /// `profile._write_file(path, format, options)`: the same into a file that is there already, without all of it in memory.
+    /// `profile._write_file(path, format, options)`: the same into a device or pipe, without all of it in memory. With
+    /// `replace: true` into a file, which is replaced as a whole. With `keep: number`, the directory is checked before, and the
+    /// newest profiles stay in it.
     pub(super) fn write_file(
         ruby: &Ruby,
         rb_self: &Self,
@@ -47,15 +60,66 @@ impl Profile {
     ) -> Result<(), Error> {
         let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
         let content = Content::new(ruby, rb_self, format, options)?;
+        let keep: Option<usize> = options::option(ruby, options, "keep")?;
+        let temporary = options::flag(ruby, options, "replace")?.then(|| temporary(&path.0));
+        let unfinished = temporary.clone();
+        let process = std::process::id();
         let written = without_gvl(ruby, move |abandoned| {
-            // An interrupted caller has deleted the file: it is not made again.
-            let file = File::options().write(true).open(path.0)?;
-            let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
-            content.write(&mut out)?;
-            Ok(out.flush()?)
-        })?;
-        written.map_err(|reason| file_error(ruby, &reason))
+            let write = |file: &mut File| {
+                let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
+                content.write(&mut out)?;
+                Ok(out.flush()?)
+            };
+            let path = path.0;
+            let Some(temporary) = temporary else {
+                return write(&mut File::options().write(true).open(path)?);
+            };
+            let Some((keep, directory)) = keep.zip(path.parent()) else {
+                return store::replace(&path, &temporary, write);
+            };
+            store::prepare(directory, effective_user())?;
+            store::replace(&path, &temporary, write)?;
+            store::sweep(directory, keep, path.file_name().unwrap_or_default())
+        });
+        if written.is_err() && std::process::id() == process {
+            remove_soon(unfinished);
+        }
+        written?.map_err(|reason| file_error(ruby, &reason))
     }
+}
+
+/// A name beside that of a file, which nobody else has.
+fn temporary(path: &Path) -> PathBuf {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let number =
+        (std::process::id() ^ clock::realtime_ns() as u32).wrapping_add(LAST.fetch_add(1, Ordering::Relaxed));
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number:08x}.tmp"));
+    name.into()
+}
+
+/// Removes a file that nobody waits for any more, on a thread, as a disk may not answer.
+fn remove_soon(path: Option<PathBuf>) {
+    let Some(path) = path else { return };
+    let (done, wait) = std::sync::mpsc::channel();
+    let remove = move || {
+        let _ = std::fs::remove_file(path); // its writer has done it, or will
+        let _ = done.send(());
+    };
+    if sigprof::without_signals(|| std::thread::Builder::new().name(THREAD.into()).spawn(remove)).is_ok() {
+        let _ = wait.recv_timeout(TIDYING);
+    }
+}
+
+/// `Native.prepare_directory(path)`: creates it if it is missing, and checks that it is safe.
+pub(super) fn prepare_directory(ruby: &Ruby, path: FilePath) -> Result<(), Error> {
+    let prepared = without_gvl(ruby, move |_| store::prepare(&path.0, effective_user()))?;
+    prepared.map_err(|reason| file_error(ruby, &reason))
+}
+
+fn effective_user() -> u32 {
+    // SAFETY: it reads a number and cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 /// The contents of a file.
