@@ -3,7 +3,9 @@
 require_relative "profiler/version"
 require_relative "profiler/errors"
 require_relative "profiler/platform"
-require_relative "profiler/output"
+require_relative "profiler/process/clock"
+require_relative "profiler/process/losses"
+require_relative "profiler/store/output"
 
 # Measures where a Ruby program spends its time and memory.
 #
@@ -14,8 +16,10 @@ require_relative "profiler/output"
 module Profiler
   # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
-  autoload :Continuous, "#{__dir__}/profiler/continuous"
-  autoload :Flight, "#{__dir__}/profiler/flight"
+  autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
+  autoload :Directory, "#{__dir__}/profiler/store/directory"
+  autoload :Ends, "#{__dir__}/profiler/process/ends"
+  autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Input, "#{__dir__}/profiler/input"
   autoload :Growth, "#{__dir__}/profiler/leaks"
@@ -23,6 +27,7 @@ module Profiler
   autoload :Marker, "#{__dir__}/profiler/sample"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
+  autoload :Periods, "#{__dir__}/profiler/periods/periods"
   autoload :Sample, "#{__dir__}/profiler/sample"
 
   # The start of a marker without a block: after its end, so its duration is 0.
@@ -269,7 +274,7 @@ module Profiler
     def finish_quietly(session, output)
       finish(session, output, nil)
     rescue *OWN_TROUBLE => e
-      warn "[profiler] the profile was lost: #{e.message}"
+      Losses.say("the profile was lost: #{Losses.reason(e)}")
     end
   end
 end
@@ -278,7 +283,7 @@ end
 unless Profiler::Platform.unsupported_reason
   require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
   require_relative "profiler/background_thread"
-  require_relative "profiler/interop"
+  require_relative "profiler/process/interop"
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end

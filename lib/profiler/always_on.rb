@@ -51,9 +51,9 @@ module Profiler
                         gc_above: nil, gvl_above: nil, **options)
       ensure_supported
       triggers = Flight::Triggers.new(at: at, signal: signal, slower_than: slower_than, gc_above: gc_above, gvl_above: gvl_above)
-      triggers.check(options[:mode] || Continuous::MODES)
+      triggers.check(options[:mode] || Periods::MODES)
       limits = Flight::Limits.new(minutes, memory)
-      directory = Recording::Directory.new(out, format: format, keep: keep)
+      directory = Directory.new(out, format: format, keep: keep)
       directory.prepare
       Flight.start(directory, limits, triggers, options)
     end

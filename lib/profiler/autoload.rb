@@ -10,12 +10,11 @@
 #
 # The variables are in autoload/settings.rb. An error in them, in this Ruby or on the disk is one line on stderr; the app runs
 # unchanged.
+require_relative "process/losses"
+
 module Profiler
   # Starts and ends the recording of the process.
   module Autoload
-    # Seconds that exit! waits for the profile to be written.
-    DEADLINE = 5
-
     class << self
       # Starts, and arranges for the end. It never raises.
       def start
@@ -28,23 +27,18 @@ module Profiler
         end
         return unless @recording
 
-        # Blocks of at_exit run last first, so those of the app are profiled too.
-        at_exit { finish }
         guarded("some ends of this process will write no profile") { arrange }
       end
 
       # Writes the profile and ends the recording.
-      def finish
-        reported("the profile was lost") { |say| @recording.finish(&say) }
+      def process_ends(_error = nil, at_once = false)
+        reported("the profile was lost") do |say|
+          at_once ? Ends.in_time { @recording.finish(&say) } : @recording.finish(&say)
+        end
       end
 
-      # Writes the profile within {DEADLINE}, as for exit!, which must not be delayed.
-      def finish_in_time
-        reported("the profile was lost") { |say| @recording.finish(within: DEADLINE, &say) }
-      end
-
-      # Writes the profile so far, where this process ends silently: as it becomes a daemon.
-      def write_partial
+      # Writes the profile so far, where this process ends silently.
+      def becomes_daemon
         reported("the profile was lost") { |say| @recording.write_partial(&say) }
       end
 
@@ -61,8 +55,7 @@ module Profiler
       private
 
       def arrange
-        require_relative "autoload/ends"
-        Ends.watch
+        Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
         settings = @recording.settings
         # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { BackgroundThread.new("profiler signal") { toggle } } if settings.signal
@@ -71,15 +64,15 @@ module Profiler
 
       def end_after(seconds)
         BackgroundThread.new("profiler duration") do
-          sleep(seconds)
-          finish
+          Clock.nap(seconds)
+          process_ends
         end
       end
 
       def reported(what)
         guarded(what) do
-          line = yield(method(:say))
-          say(line) if line
+          line = yield(Losses.method(:say))
+          Losses.say(line) if line
         end
       end
 
@@ -89,20 +82,7 @@ module Profiler
       rescue SystemExit, SignalException
         raise
       rescue Exception => e # rubocop:disable Lint/RescueException -- a LoadError, or no memory: the app goes on
-        say("#{what}: #{reason(e)}")
-      end
-
-      def reason(error)
-        error.message.to_s.lines.first.to_s.chomp
-      rescue Exception # rubocop:disable Lint/RescueException -- an app's own error can raise here again: its class will do
-        error.class
-      end
-
-      # Prints to the real stderr, whatever $stderr is, even with -W0.
-      def say(line)
-        STDERR.puts("[profiler] #{line}")
-      rescue IOError, SystemCallError
-        nil # closed, or nobody reads it: there is no other place to complain
+        Losses.say("#{what}: #{Losses.reason(e)}")
       end
     end
   end

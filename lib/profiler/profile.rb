@@ -101,8 +101,8 @@ module Profiler
     end
 
     # @api private
-    def write_into(path, format, gzip:, **options)
-      _write_file(path, format, { gzip: gzip, **format_options(**options) })
+    def write_into(path, format, gzip:, replace: false, keep: nil, **options)
+      _write_file(path, format, { gzip: gzip, replace: replace, keep: keep, **format_options(**options) })
     end
 
     # Encodes the profile as +.pb.gz+.

@@ -35,7 +35,7 @@ module Profiler
       else
         Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
       end
-      @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      @began = Clock.now
       yield
       @phase = :open
     end
@@ -64,7 +64,7 @@ module Profiler
     end
 
     def seconds
-      Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began
+      Clock.now - @began
     end
 
     # Ends the recording. The second call does nothing.

@@ -97,10 +97,10 @@ module Profiler
         till = nil
         Array(threads).grep(Thread).each do |thread|
           until (thread.native_thread_id && BACKTRACE.bind_call(thread, 0, 1)&.any?) || !thread.alive?
-            now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+            now = Clock.now
             break if now > (till ||= now + 2)
 
-            sleep(0.0001)
+            Clock.nap(0.0001)
           end
         end
       end

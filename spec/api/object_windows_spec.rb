@@ -47,7 +47,7 @@ RSpec.describe "Profiler.continuous with objects" do
 
   it "draws other periods in each worker" do
     drawn = run_json(<<~'RUBY')
-      windows = Profiler::Continuous::ObjectWindows.new(0.01)
+      windows = Profiler::Periods::ObjectWindows.new(0.01)
       readings = [0.0, 0.0, 0]
       windows.define_singleton_method(:readings) { readings }
       draw = lambda do
@@ -64,7 +64,7 @@ RSpec.describe "Profiler.continuous with objects" do
     shares, always, seed = run_json(<<~'RUBY')
       # A program whose periods have these rates of objects a second, on one CPU.
       def run(rates, share)
-        windows = Profiler::Continuous::ObjectWindows.new(share)
+        windows = Profiler::Periods::ObjectWindows.new(share)
         readings = [0.0, 0.0, 0]
         windows.define_singleton_method(:readings) { readings }
         windows.start_over

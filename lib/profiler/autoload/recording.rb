@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
-require_relative "../file_name"
+require_relative "../store/file_name"
 require_relative "../platform"
 require_relative "claim"
 require_relative "settings"
@@ -10,10 +10,6 @@ module Profiler
   module Autoload
     # A session from the start of the process to its end, continued in each forked child.
     class Recording
-      # The part of a deadline that is left for removing unfinished files.
-      TIDYING = 0.1
-      private_constant :TIDYING
-
       # Loads the profiler, and starts what is requested by the environment.
       #
       # @return [Recording, nil] nil for an always-on session, which needs nothing else
@@ -71,14 +67,12 @@ module Profiler
 
       # Stops the session and writes the files; those of a forked child have its pid in the name. The second call does nothing.
       #
-      # @param within [Numeric, nil] seconds to wait for the files to be written
       # @yield [String] one line for people, for each error
       # @return [String, nil] the summary, if something was written and it is wanted
-      def finish(within: nil, &problem)
+      def finish(&problem)
         return unless @session.running?
 
-        profile = @session.stop
-        within ? write_within(within, profile, &problem) : write(profile, &problem)
+        write(@session.stop, &problem)
       end
 
       # Writes the profile so far. The session continues.
@@ -150,24 +144,9 @@ module Profiler
       end
 
       # Creates files only now, not at the start: a killed process would leave a part of them.
-      def write(profile, before: nil, &problem)
-        written = paths.select do |path|
-          before&.call(path)
-          write_to(path, profile, &problem)
-        end
+      def write(profile, &problem)
+        written = paths.select { |path| write_to(path, profile, &problem) }
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
-      end
-
-      # Writes on a thread, which waits for the disk without the GVL and so can be killed at any time.
-      def write_within(seconds, profile, &problem)
-        current = nil
-        writer = BackgroundThread.new("profiler writer") { write(profile, before: ->(path) { current = path }, &problem) }
-        return writer.value if writer.join(seconds * (1 - TIDYING))
-
-        writer.kill
-        writer.join(seconds * TIDYING) # the temporary file goes
-        yield "the profile was not written to #{current}: it took longer than #{seconds} s"
-        nil
       end
 
       def paths

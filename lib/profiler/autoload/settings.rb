@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../file_name"
-require_relative "../signal_name"
+require_relative "../store/file_name"
+require_relative "../process/signal_name"
 
 module Profiler
   module Autoload

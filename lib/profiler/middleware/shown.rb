@@ -13,7 +13,7 @@ module Profiler
 
       # Whether the value of a query can be the name of a profile.
       def self.name?(options_text)
-        options_text == LAST || Recording::Directory::OURS.match?(options_text)
+        options_text == LAST || Directory::OURS.match?(options_text)
       end
 
       # @param policy [Recording::Policy]

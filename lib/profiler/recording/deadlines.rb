@@ -75,7 +75,7 @@ module Profiler
 
       def watch
         loop do
-          sleep(@period)
+          Clock.nap(@period)
           due.each(&:expire)
           break if @rests.call && over?
         end
@@ -96,7 +96,7 @@ module Profiler
         @open.keys.take_while { |recording| recording.began + @seconds <= now }
       end
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      def now = Clock.now
     end
   end
 end

@@ -32,12 +32,12 @@ module Profiler
         recording = policy.quietly { policy.on_demand }
         return yield unless recording
 
-        began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        began = Clock.now
         begin
           recording.inside(&example)
         ensure
           result = policy.quietly { recording.finish(example: name) }
-          @rows << Row.new(name, Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, result&.location)
+          @rows << Row.new(name, Clock.now - began, result&.location)
         end
       end
 

@@ -54,7 +54,7 @@ module Profiler
         @times.size < @rate
       end
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      def now = Clock.now
     end
   end
 end

@@ -2,7 +2,6 @@
 
 require_relative "../recording"
 require_relative "deadlines"
-require_relative "directory"
 require_relative "limits"
 require_relative "modes"
 require_relative "watch"
@@ -62,7 +61,7 @@ module Profiler
         @forking = Mutex.new
         @pid = Process.pid
         @random = Random.new # the app's own must go on as without us
-        @reported = {}
+        @losses = Losses.new("a profile was lost")
         @describer = ->(_recording) { [{}, {}, {}] }
         if defined?(Session)
           Session.check(**session_options(nil).except(:threads))
@@ -189,7 +188,7 @@ module Profiler
           profile = @store.fetch(name) if name
           return profile if profile
 
-          sleep(PAUSE)
+          Clock.nap(PAUSE)
         end
         @store.fetch(name)
       end
@@ -286,14 +285,7 @@ module Profiler
       end
 
       # @return [nil]
-      def report_loss(error)
-        message = "#{error.class}: #{error.message}"
-        return if @reported.size >= 20 || @reported[message]
-
-        @reported[message] = true
-        warn "[profiler] a profile was lost: #{message}"
-        nil
-      end
+      def report_loss(error) = @losses.add(error)
     end
   end
 end

@@ -75,7 +75,7 @@ module Profiler
         raise
       end
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      def now = Clock.now
     end
   end
 end

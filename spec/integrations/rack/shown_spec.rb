@@ -37,7 +37,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
   it "is waited for while it is written, so that last is never stale" do
     expect(run_json(<<~RUBY)).to eq(shows: [true, true], ids: 2, same: [true, true])
       Profiler::Middleware # which loads what it needs
-      class Slow < Profiler::Recording::Directory
+      class Slow < Profiler::Directory
         def store(result) = (sleep 0.3; super)
       end
       app = Profiler::Middleware.new(->(env) { burn(60); [200, {}, ["app"].each] }, out: Slow.new(OUT))

@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "clock"
-
 module Profiler
-  class Continuous
+  class Periods
     # The periods in which objects are sampled: as many as a share of the process's CPU time allows.
     #
     # The VM's hook costs for each object, however seldom one is sampled. So it is on for whole periods, or not at all. What

@@ -17,7 +17,7 @@ module Profiler
       #
       # @param bytes [String]
       def add(bytes)
-        now = Continuous::Clock.now
+        now = Clock.now
         @lock.synchronize do
           @parts << Part.new(now, bytes)
           drop_old(now)
@@ -27,7 +27,7 @@ module Profiler
 
       # @return [Array<String>] the oldest first
       def to_a
-        now = Continuous::Clock.now
+        now = Clock.now
         @lock.synchronize do
           drop_old(now)
           @parts.map(&:bytes)
@@ -38,7 +38,7 @@ module Profiler
       #
       # @param seconds [Numeric]
       def claim_save?(seconds)
-        now = Continuous::Clock.now
+        now = Clock.now
         @lock.synchronize do
           next false if @claimed && now - @claimed < seconds
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../signal_name"
-require_relative "ends"
+require_relative "../../process/signal_name"
 
 module Profiler
   class Flight
@@ -55,7 +54,6 @@ module Profiler
 
       # Has them save the flight from now on.
       def arm(flight)
-        Ends.watch if @at.any?
         Middleware.flight = flight if @slower_than
         watch_signal(flight) if @signal
       end

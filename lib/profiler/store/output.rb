@@ -27,9 +27,10 @@ module Profiler
       return if @stream
 
       open_beside
-      discard
     rescue SystemCallError => e
       raise e.class, path.to_s
+    ensure
+      discard
     end
 
     # Writes the profile and moves the file into place. A forked child writes a file with its own pid in the name, as this one
@@ -38,7 +39,10 @@ module Profiler
     # @return [String] the path
     def write(profile)
       @path = FileName.with_pid(@path) unless @stream || @pid.equal?(Process.pid) # not ==, which an app may have defined anew
-      replace { |path| profile.write_into(path, @format, gzip: Native.packs(@path, @format), **@options) }
+      profile.write_into(@path, @format, gzip: Native.packs(@path, @format), replace: !@stream, **@options)
+      @path
+    rescue SystemCallError => e
+      raise e.class, @path
     end
 
     # Replaces the file by what the block writes. If anything ends the block, an interrupt too, the old file stays and no
@@ -72,13 +76,15 @@ module Profiler
       !Dir.glob(["."], base: @path).empty?
     end
 
-    # Removes the temporary file, unless it was moved.
+    # Removes the temporary file, unless it was moved. Exceptions from outside wait for that.
     def discard
       return unless @temporary
 
-      @file&.close # nil if an exception came in just before it was there
-      # In a child that a trap has forked meanwhile, the file is the parent's, which is writing it.
-      File.delete(@temporary) if @writer.equal?(Process.pid)
+      Thread.handle_interrupt(Object => :never) do
+        @file&.close # nil if it could not be opened
+        # In a child that a trap has forked meanwhile, the file is the parent's, which is writing it.
+        File.delete(@temporary) if @writer.equal?(Process.pid)
+      end
     rescue SystemCallError
       nil # the directory is gone, or is no longer ours: there is nothing more to tidy
     ensure
@@ -86,9 +92,11 @@ module Profiler
     end
 
     def open_beside
-      @temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
-      @writer = Process.pid
-      @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
+      Thread.handle_interrupt(Object => :never) do
+        @temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
+        @writer = Process.pid
+        @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
+      end
     end
   end
 end

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "recording"
-require_relative "recording/directory"
+require_relative "../store/directory"
+require_relative "always"
 require_relative "flight/limits"
 require_relative "flight/parts"
 require_relative "flight/triggers"
+require_relative "periods"
 
 module Profiler
   # The last minutes of the process, in bounded memory. {Profiler.flight_recorder} starts it; {save} writes them, as do a signal,
@@ -16,29 +17,12 @@ module Profiler
       # The one that runs in this process.
       #
       # @return [Flight, nil]
-      def current
-        @current if @current&.running?
-      end
+      def current = Always.find(:flight)
 
       # @api private
       # @see Profiler.flight_recorder
       def start(directory, limits, triggers, options)
-        raise AlreadyRunning, "#{Continuous::Running::KINDS[:flight]} is running in this process: stop it first" if current
-
-        @current&.stop # its thread was killed
-        mine = @current = new(directory, limits, triggers)
-        mine.start(options)
-        started = mine
-      ensure
-        mine&.stop unless started
-      end
-
-      # Writes a file if the process ends as it should not.
-      #
-      # @param error [Exception, nil] the one that ends it
-      # @api private
-      def end_process(error)
-        @current&.end_process(error)
+        Always.claim(:flight) { new(directory, limits, triggers, options) }
       end
     end
 
@@ -47,36 +31,36 @@ module Profiler
     # @return [Integer]
     attr_reader :saved
 
-    # The last error of a file that it wrote by itself.
-    #
-    # @return [Exception, nil]
-    attr_reader :error
-
     # @api private
-    def initialize(directory, limits, triggers)
+    def initialize(directory, limits, triggers, options)
       @directory = directory
       @limits = limits
       @triggers = triggers
-      @parts = Parts.new(limits)
-      @saved = 0
+      begin_account
+      timeline = options.key?(:raw) ? {} : { timeline: true }
+      @periods = Periods.new(self, "flight", limits.part, Periods.with_defaults(timeline.merge(options)))
     end
 
+    # The last error of a file that it wrote by itself, or the reason why nothing is recorded.
+    #
+    # @return [Exception, nil]
+    def error = @losses.error
+
     # @api private
-    def start(options)
-      timeline = options.key?(:raw) ? {} : { timeline: true }
-      @session = Continuous.start(self, @limits.part, timeline.merge(options), kind: :flight)
+    def start
+      @periods.start
       @triggers.arm(self)
     end
 
     # Whether it runs in this process.
-    def running? = @session&.running? ? true : false
+    def running? = @periods.running?
 
     # The last minutes, up to now. A trap cannot call it.
     #
     # @return [Profile] with a timeline
     # @raise [NotRunning] if nothing was recorded yet
     def profile
-      @session.flush
+      @periods.flush
       merged({})
     end
 
@@ -88,21 +72,21 @@ module Profiler
     # @raise [ArgumentError, SystemCallError] if it cannot be written
     def save(path = nil)
       output = Output.new(path) if path
-      @session.flush
+      @periods.flush
       profile = merged("saved" => "requested")
-      output ? output.write(profile) : store(profile)
+      output ? output.write(profile) : @directory.write(profile)
     end
 
     # Ends the recorder. What it has can still be saved.
     #
-    # @return [Boolean] false if the last part was not kept within {Continuous::PATIENCE}
+    # @return [Boolean] false if the last part was not kept within {Ends::PATIENCE}
     def stop
       @stopped = true
       @triggers.disarm(self)
-      @session ? @session.stop : true
+      @periods.stop(Clock.now + Ends::PATIENCE)
     end
 
-    # Has a file written soon, on the thread of the session. Requests that come before that are one. A trap may call it.
+    # Has a file written soon, on the thread of the periods. Requests that come before that are one. A trap may call it.
     #
     # @param reason [String] kept in the file's metadata as +saved+
     # @return [nil]
@@ -110,8 +94,9 @@ module Profiler
     def save_soon(reason)
       return if @stopped
 
+      first = @wanted.nil?
       @wanted ||= reason
-      @session.flush_soon
+      @periods.flush_soon if first
       nil
     end
 
@@ -120,33 +105,20 @@ module Profiler
     # @return what the block returns
     # @api private
     def time
-      began = Continuous::Clock.now
+      began = Clock.now
       begin
         yield
       ensure
-        took = Continuous::Clock.now - began
+        took = Clock.now - began
         save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than && claim?
       end
     end
 
-    # @api private
-    def end_process(error)
-      error = nil if error.equal?(@inherited_error)
-      reason = @triggers.end_reason(error) unless @stopped
-      save_soon(reason) if reason
-      begin
-        @session&.stop if @wanted
-      rescue SignalException
-        retry # the process ends anyway, within the patience of the session
-      end
-      turned unless running? # its thread was killed before
-    end
-
-    # Keeps a part, on the thread of the session.
+    # Keeps a part.
     #
     # @param part [Profile]
     # @api private
-    def call(part)
+    def take(part)
       @parts.add(part.dump(:pprof))
       reason = @triggers.found(part, @limits.part)
       @wanted ||= reason if reason && claim?
@@ -155,25 +127,40 @@ module Profiler
     # Writes the file that is wanted, if one is.
     #
     # @api private
-    def turned
-      reason = @wanted or return
-      @wanted = nil
-      store(merged("saved" => Native.clean(reason)))
-      @saved += 1
-    rescue NotRunning
-      nil # there is nothing to save
-    rescue *OWN_TROUBLE => e
-      lose(e)
+    def period_ended
+      reason, @wanted = @wanted, nil
+      write(reason) if reason
     end
 
-    # Begins anew in a forked child. An exception that is being handled there is not the child's end.
+    # @api private
+    def lost(error) = @losses.add(error)
+
+    # @api private
+    def own_thread? = false
+
+    # @api private
+    def process_ends(error, till)
+      error = nil if error.equal?(@inherited_error)
+      reason = @wanted || (@triggers.end_reason(error) unless @stopped)
+      @wanted = nil # or the thread could write it before the last part is there
+      return @periods.discard(till) unless reason
+
+      @periods.finish(till)
+      write(reason)
+    end
+
+    # @api private
+    def end_period(till) = @periods.finish(till, stop: false)
+
+    # Begins anew in a forked child, unless that is this process. An exception that is being handled there is not the child's end.
     #
     # @api private
-    def begin_child
-      @inherited_error = $! # rubocop:disable Style/SpecialGlobalVars -- English would have to be loaded
-      @parts = Parts.new(@limits)
-      @saved = 0
-      @wanted = @error = nil
+    def forked(same)
+      unless same
+        @inherited_error = $! # rubocop:disable Style/SpecialGlobalVars -- English would have to be loaded
+        begin_account
+      end
+      @periods = @periods.in_child
     end
 
     def inspect
@@ -192,18 +179,20 @@ module Profiler
       Native.in_turn(files, metadata)
     end
 
-    def store(profile)
-      @directory.store(Recording::Result.new(id: @directory.new_id, profile: profile))
+    def write(reason)
+      @directory.write(merged("saved" => Native.clean(reason)))
+      @saved += 1
+    rescue NotRunning
+      nil # there is nothing to save
+    rescue *OWN_TROUBLE => e
+      lost(e)
     end
 
-    # @return [nil]
-    def lose(error)
-      first = @error.nil?
-      @error = error
-      STDERR.puts("[profiler] a flight was not saved: #{error.message.lines.first.to_s.chomp}") if first
-      nil
-    rescue IOError, SystemCallError
-      nil # stderr is closed
+    def begin_account
+      @parts = Parts.new(@limits)
+      @saved = 0
+      @wanted = nil
+      @losses = Losses.new("a flight was not saved")
     end
   end
 end

@@ -1,0 +1,250 @@
+# frozen_string_literal: true
+
+require_relative "../process/ends"
+require_relative "object_windows"
+
+module Profiler
+  # A session for the life of the process. A thread ends its periods, and gives the profile of each to a client.
+  #
+  # A client has these methods:
+  #
+  # * +take(profile)+ gets each profile with a sample
+  # * +period_ended+ comes after each period
+  # * +lost(error)+ counts a profile that could not be taken
+  # * +own_thread?+ says that it can only be called on the thread, as it may take for ever
+  #
+  # The end of the process is the work of the thread that ends it, as it has the GVL: another thread may not get its turn in time.
+  class Periods
+    # Options of the session, where they are not given.
+    MODES = %i[cpu wall].freeze
+    FREQUENCY = 100
+    MAX_OVERHEAD = 0.01
+
+    # Seconds between two tries to begin where another owner has SIGPROF, and between two looks at the clock and the commands.
+    PAUSE = 1
+    private_constant :PAUSE
+
+    # A request to the thread: to end the period, or everything.
+    Command = Struct.new(:stop, :done)
+    private_constant :Command
+
+    # @param options [Hash] as for {Profiler.start}
+    # @return [Hash]
+    def self.with_defaults(options)
+      modes = Array(options[:mode] || MODES)
+      own = { mode: MODES }
+      if (modes & MODES).any? && !options[:interval]
+        own[:frequency] = FREQUENCY
+        # An explicit nil is none.
+        own[:max_overhead] = MAX_OVERHEAD if !modes.include?(:heap) && !options[:frequency] && !options.key?(:max_overhead)
+      end
+      own.merge(options.compact)
+    end
+
+    # @param name [String] of the thread
+    # @param length [Numeric] seconds
+    # @param options [Hash] of the session
+    def initialize(client, name, length, options)
+      @client = client
+      @name = name
+      @length = length
+      @options = options
+      @commands = Thread::Queue.new # a trap may push
+      @windows = ObjectWindows.new(options[:max_overhead]) if ObjectWindows.wanted?(options)
+    end
+
+    # @param session [Session, nil] the parent's, in a forked child
+    # @return [self]
+    # @raise [ArgumentError, Unsupported, ThreadError]
+    def start(session = nil)
+      session ? @session = session : begin_session
+      # The thread inherits the mask, so that it begins even if it is killed at once, and lifts it in {work}.
+      Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler #{@name}") { work } }
+      self
+    ensure
+      @session&.discard unless @thread
+    end
+
+    def running? = @thread&.alive? && !@stopping ? true : false
+
+    # Ends the period soon, and does not wait for that. A trap may call it.
+    def flush_soon = push(Command.new(false))
+
+    # Ends the period now.
+    #
+    # @return [Boolean] whether that was done within the patience, in seconds
+    def flush(patience = Ends::PATIENCE)
+      command = push(Command.new(false))
+      wait_until(Clock.now + patience) { command.done || !@thread&.alive? }
+    end
+
+    # Ends the session. The last profile is taken on the thread.
+    #
+    # @return [Boolean] whether that was done until then
+    def stop(till)
+      push(Command.new(true)) unless @stop_requested
+      @stop_requested = true
+      ended = wait_until(till) { !@thread&.alive? }
+      @session.discard if ended && @session&.running? # its thread never began, as in a child without threads to spare
+      ended
+    end
+
+    # Ends the session on this thread, which ends the process. Or ends only the period, if the process may go on.
+    def finish(till, stop: true)
+      return unless @session&.running?
+      return stop ? self.stop(till) : flush(till - Clock.now) if @client.own_thread?
+
+      wait_until(till) { !@busy } # what is half done there could not be done here
+      @stopping ||= stop
+      stop ? take(@session.stop) : @session.rotate { |profile| take(profile) }
+    rescue *OWN_TROUBLE => e
+      lose(e)
+    end
+
+    # Ends the session without its last profile, when the thread has done what it is doing.
+    def discard(till)
+      wait_until(till) { !@busy }
+      @stopping = true
+      @session&.discard
+    end
+
+    # What continues in a forked child.
+    #
+    # @return [Periods]
+    def in_child
+      return self unless @session&.running?
+
+      # The child of a block that forks is no worker.
+      over = @stop_requested || @stopping || @thread.equal?(Thread.current)
+      over ? @session.discard : (return Periods.new(@client, @name, @length, @options).start(@session))
+      self
+    rescue ThreadError
+      self # the app has all threads that it may have
+    end
+
+    private
+
+    def begin_session
+      Session.begin(@options, windows: !@windows.nil?) { |session| @session = session } # so that no exception can come in between
+    end
+
+    def push(command)
+      @commands << command
+      wake
+      command
+    end
+
+    # Waits until the thread has done it. In the block itself it never will.
+    def wait_until(till)
+      return false if @thread.equal?(Thread.current)
+
+      until yield
+        return false if Clock.now > till
+
+        wake
+        Clock.nap(0.01)
+      end
+      true
+    end
+
+    # Wakes the thread, again and again, as one call could come just before it falls asleep.
+    def wake
+      @thread.wakeup if @waiting
+    rescue ThreadError
+      nil # it ended just now
+    end
+
+    def work
+      Thread.handle_interrupt(Object => :immediate) { serve until @stopping }
+    ensure
+      ended_early if @taking || @session.running?
+    end
+
+    # Profiles are taken on this thread alone, but for the end of the process.
+    def serve
+      commands = wait
+      @busy = true
+      @stopping ||= commands.any?(&:stop)
+      end_period(commands.empty?)
+      @client.period_ended
+      commands.each { |it| it.done = true }
+    rescue Exception # rubocop:disable Lint/RescueException -- a stray one; the next period has what this one had
+      nil
+    ensure
+      @busy = false
+    end
+
+    # Waits for the end of the period. Periods end at multiples of their length, so those of all processes agree.
+    #
+    # @return [Array<Command>]
+    def wait
+      due = ((Clock.time + @length / 2.0) / @length).ceil * @length
+      @waiting = true
+      while @commands.empty? && !@stopping
+        left = due - Clock.time
+        break unless left.between?(0, @length * 1.5) # or the clock was set back
+
+        Clock.nap([left, PAUSE].min) # a command may have come just before, and woken nobody
+        break unless recording?
+      end
+      Array.new(@commands.size) { @commands.pop }
+    ensure
+      @waiting = false
+    end
+
+    def recording? = @session.running? && !@session.paused?
+
+    # A profile without a sample is not received, so the next one has its contents too.
+    def end_period(gently)
+      return begin_anew unless recording?
+      return take(@session.stop) if @stopping
+
+      @session.rotate(gently: gently) { |profile| take(profile) or break }
+      @session.sample_objects(@sampling = @windows.next?(@sampling)) if @windows
+    rescue *OWN_TROUBLE => e
+      lose(e) unless e.is_a?(NotRunning) # the thread that ends the process was faster
+    end
+
+    # Another owner of SIGPROF ends a session for good. What it has is taken, and a new one begins when the signal is free.
+    def begin_anew
+      if @session.running?
+        take(@session.stop)
+        lose(Error.new("SIGPROF has another owner: nothing is recorded until it is free"))
+      end
+      begin_session unless @stopping
+    rescue Unsupported
+      nil # the next try is after the next pause
+    end
+
+    # A child that has just been forked has no sample, and is not worth a file.
+    #
+    # @return [Boolean] whether it had one
+    def take(profile)
+      return false if profile.stats[:samples].zero?
+
+      @taking = Thread.current.equal?(@thread)
+      Thread.handle_interrupt(Object => :immediate) { @client.take(profile) } # it can be killed also at the end
+      @taking = false
+      true
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the app must not notice; a kill is none, and goes on
+      @taking = false
+      lose(e)
+      true
+    end
+
+    # Takes the last profile where the thread was killed. A client in which it ended is not called again, as it may hang for ever.
+    def ended_early
+      @stopping = true
+      if @taking
+        lose(Error.new("its thread was ended in the block"))
+        return @session.discard
+      end
+      Losses.say("#{@name}: nothing is recorded any more, as the thread was killed")
+      take(@session.stop)
+    rescue *OWN_TROUBLE => e
+      lose(e)
+    end
+
+    def lose(error) = @client.lost(error)
+  end
+end

@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+module Profiler
+  # The clocks and the sleep of the system, which an app or its tests cannot replace or freeze.
+  module Clock
+    SLEEP = Kernel.instance_method(:sleep)
+    private_constant :SLEEP
+
+    class << self
+      def nap(seconds)
+        SLEEP.bind_call(self, seconds)
+      end
+
+      # The time of day, which all processes share, seconds since 1970 UTC.
+      def time = Native.clock(true)
+
+      # Seconds on the monotonic clock.
+      def now = Native.clock(false)
+    end
+  end
+end

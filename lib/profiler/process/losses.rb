@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+module Profiler
+  # What was lost of one kind: counted, and said on stderr. Nothing of that raises, whatever an app has made of +warn+ and of its
+  # errors.
+  #
+  # Ruby 2 can read this file: see autoload.rb.
+  class Losses
+    # Lines of one kind, as errors repeat.
+    LINES = 20
+    private_constant :LINES
+
+    # @return [Integer]
+    attr_reader :count
+
+    # The last error.
+    #
+    # @return [Exception, nil]
+    attr_reader :error
+
+    class << self
+      # Prints to the real stderr, whatever $stderr is, even with -W0.
+      def say(line)
+        STDERR.puts("[profiler] #{line}")
+      rescue StandardError
+        nil # closed, or nobody reads it: there is no other place to complain
+      end
+
+      # The first line of its message.
+      def reason(error)
+        error.message.to_s.lines.first.to_s.chomp
+      rescue StandardError
+        error.class.to_s # an app's own error can raise here again
+      end
+    end
+
+    # @param what [String] the begin of a line, as "a profile was lost"
+    def initialize(what)
+      @what = what
+      @count = 0
+      @said = {}
+    end
+
+    # Counts a loss. The same one is said once.
+    #
+    # @return [nil]
+    def add(error)
+      @count += 1
+      @error = error
+      reason = "#{error.class}: #{Losses.reason(error)}"
+      same = error.is_a?(SystemCallError) ? error.class : reason # the names of files differ
+      return if @said[same] || @said.size >= LINES
+
+      @said[same] = true
+      Losses.say("#{@what}: #{reason}")
+      nil
+    end
+  end
+end

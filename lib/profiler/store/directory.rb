@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "file_name"
+
+module Profiler
+  # A directory of profiles: its mode is 0700, its files are 0600, and at most +keep+ of them stay, the newest always. It only
+  # touches its own names.
+  class Directory
+    # 20261122T003012.123-4711-9f86d081.pb.gz
+    OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\.[\w.]+(?<!\.tmp)\z/.freeze
+
+    attr_reader :path
+
+    # @param path [String] created on the first write
+    # @param format [Symbol, String] the extension of the files, see docs/formats.md
+    # @param keep [Integer] files; the oldest are removed
+    # @raise [ArgumentError]
+    def initialize(path, format: "pb.gz", keep: 100)
+      raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.split("/").include?("..")
+      raise ArgumentError, "out: #{path.inspect} is not the name of a directory" if path.to_s.empty?
+      raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
+
+      @path = File.expand_path(path.to_s)
+      @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))
+      @keep = keep
+      Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
+    end
+
+    # An unguessable name for the next profile.
+    #
+    # @return [String]
+    def new_id
+      "#{Time.at(Clock.time).utc.strftime("%Y%m%dT%H%M%S.%L")}-#{Process.pid}-#{Random.urandom(4).unpack1("H*")}.#{@extension}"
+    end
+
+    # @param result [Recording::Result]
+    # @return [String] the file
+    # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or writable by others
+    def store(result)
+      write(result.profile, result.id)
+    end
+
+    # Stores a profile, without the GVL and on no other Ruby thread. An interrupt leaves nothing.
+    #
+    # @return [String] the file
+    # @raise [SystemCallError, ArgumentError] as {store}
+    def write(profile, name = new_id)
+      file = File.join(@path, name)
+      profile.write_into(file, Native.format_of(file), gzip: Native.packs(file, Native.format_of(file)), replace: true, keep: @keep)
+      file
+    rescue SystemCallError => e
+      raise e.class, file
+    end
+
+    # @param name [String, nil] nil: the newest
+    # @return [Profile, nil] nil if it does not exist
+    # @raise [FormatError] if its format cannot be read
+    def fetch(name)
+      return unless File.exist?(@path)
+
+      prepare
+      there = Dir.children(@path).grep(OURS)
+      name = name ? there.find { |it| it == name } : there.max_by { |it| File.mtime(File.join(@path, it)) }
+      Profile.load(File.join(@path, name)) if name
+    rescue Errno::ENOENT
+      nil
+    end
+
+    # Creates the directory, and checks it.
+    #
+    # @raise [SystemCallError, ArgumentError] as {store}
+    def prepare
+      Native.prepare_directory(@path)
+    rescue SystemCallError => e
+      raise e.class, @path
+    end
+  end
+end
