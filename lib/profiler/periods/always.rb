@@ -3,7 +3,7 @@
 require_relative "../process/ends"
 
 module Profiler
-  # What runs for the life of the process: at most one of each kind. It listens to the ends of the process for all.
+  # The sessions for the life of the process: at most one of each kind. It listens to the ends of the process for all.
   module Always
     KINDS = { continuous: "a continuous session", flight: "a flight recorder" }.freeze
 

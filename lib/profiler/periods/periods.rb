@@ -20,7 +20,7 @@ module Profiler
     FREQUENCY = 100
     MAX_OVERHEAD = 0.01
 
-    # Seconds between two tries to begin where another owner has SIGPROF, and between two looks at the clock and the commands.
+    # Seconds between two tries to begin where another owner has SIGPROF, and between two checks of the clock and the commands.
     PAUSE = 1
     private_constant :PAUSE
 
@@ -108,7 +108,7 @@ module Profiler
       @session&.discard
     end
 
-    # What continues in a forked child.
+    # The periods that continue in a forked child.
     #
     # @return [Periods]
     def in_child

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What was lost of one kind: counted, and said on stderr. Nothing of that raises, whatever an app has made of +warn+ and of its
+  # The losses of one kind: counted, and said on stderr. Nothing of that raises, whatever an app has made of +warn+ and of its
   # errors.
   #
   # Ruby 2 can read this file: see autoload.rb.

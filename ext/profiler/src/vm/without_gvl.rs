@@ -29,7 +29,7 @@ static PATIENCE_S: AtomicU64 = AtomicU64::new(0);
 /// The time for which the end of a process keeps the GVL while it waits: to get it back takes a turn of each other thread.
 const KEPT_NS: u64 = 200_000_000;
 
-/// The pause between two looks at work with a deadline.
+/// The pause between two checks of work with a deadline.
 const PAUSE_NS: u64 = 200_000;
 
 /// `Native.hurry(seconds)`: all work without the GVL is abandoned from then on; with nil it is not.
