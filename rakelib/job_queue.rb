@@ -15,6 +15,7 @@ end
 # Runs commands in several processes at once, and says how far it is. Each slot of the queue has a directory for temporary files and a
 # range of ports of its own, so commands do not meet.
 class JobQueue
+  SLOTS = Etc.nprocessors * 2 # half of the time a job waits for something
   PORTS = 10_000 # the first; each slot has a thousand, below those that the system gives
   EVERY = 20 # seconds between two lines of progress
 
@@ -22,7 +23,7 @@ class JobQueue
   # @param slots [Integer] how many run at once
   # @param what [String] their name in the lines of progress
   # @param more [Numeric] seconds that come after them, for the time that remains
-  def initialize(jobs, slots: Etc.nprocessors, what: "jobs", more: 0, output: $stdout)
+  def initialize(jobs, slots: SLOTS, what: "jobs", more: 0, output: $stdout)
     @waiting = jobs.sort_by { |job| -job.seconds }
     @jobs = jobs
     @slots = slots
@@ -82,7 +83,7 @@ class JobQueue
     known = ended.sum(&:seconds)
     scale = known.zero? ? 1 : (ended.sum(&:took) / known).clamp(0.3, 3)
     left = (@waiting + @running.values.map(&:first)).sum { |job| [(job.seconds * scale) - (job.began ? now - job.began : 0), 0].max }
-    left = (left / @slots) + (@more * scale)
+    left = (left / [@slots, Etc.nprocessors].min) + (@more * scale)
     failed = ended.reject(&:passed).size
     @output.puts format("  %3d s: %d of %d %s%s, about %d:%02d left", now - @began, ended.size, @jobs.size, @what,
                         failed.zero? ? "" : " (#{failed} failed)", *left.round.divmod(60))

@@ -40,7 +40,7 @@ class SpecRun
 
   def untimed(ids)
     jobs = ids.group_by { |id| file_of(id) }.map { |file, of_file| spec_job(file, of_file, "--tag", "~timed", file) }
-    @output.puts "#{ids.size} examples in #{jobs.size} files, #{Etc.nprocessors} at once; seed #{@seed}" \
+    @output.puts "#{ids.size} examples in #{jobs.size} files, #{JobQueue::SLOTS} at once; seed #{@seed}" \
                  "#{"; beside them #{@others.map(&:name).join(", ")}" unless @others.empty?}"
     more = @listed.fetch(:timed, []).sum { |id| seconds(id) }
     JobQueue.new(jobs + @others, what: "files", more: more, output: @output).run { |job| ended(job) }
