@@ -25,7 +25,8 @@ extern void __libc_free(void *);
 
 static void note(void) { if (in_handler) __sync_fetch_and_add(&allocations, 1); }
 
-void *malloc(size_t size) { note(); return __libc_malloc(size); }
+/* More than there can be is refused here: newer libcs take a lock before they refuse it. */
+void *malloc(size_t size) { note(); return size == SIZE_MAX ? NULL : __libc_malloc(size); }
 void *calloc(size_t count, size_t size) { note(); return __libc_calloc(count, size); }
 void *realloc(void *old, size_t size) { note(); return __libc_realloc(old, size); }
 void free(void *old) { if (old) note(); __libc_free(old); }
@@ -40,8 +41,8 @@ static void counting(int signal, siginfo_t *info, void *context) {
   in_handler = 1;
   wrapped(signal, info, context);
   if (self_test) {
-    /* More than there can be: refused before any lock is taken, for the program may be inside malloc
-     * right now. Volatile, or the compiler leaves it out. */
+    /* More than there can be: it is refused without a lock, for the program may be inside malloc right
+     * now. Volatile, or the compiler leaves it out. */
     volatile size_t huge = SIZE_MAX;
     int before = errno;
     void *volatile none = malloc(huge);
