@@ -31,7 +31,7 @@ class Prose
     [/\bStamps?\b/, "record header", "the old name of the header"],
     [/\bfolded (?:ticks?|signals?|overruns?)\b|\bfolds? (?:ticks?|signals?)\b/i, "coalesced", "folded stacks are a format, so only of ticks"],
     [/\bjudge[sd]?\b/i, "classify", "decisions of the pipeline are classifications"],
-    # What nobody understands at first who knows Ruby and not this project. Each names what it means for the reader.
+    # Sentences that someone who knows Ruby, and not this project, does not understand at first reading.
     [/\bcoalesced with the one before\b/i, "fewer samples than requested; sums of time are right", "a tick is ours"],
     [/\bwaits? interrupted by a tick\b|\bby a tick: a system call can end\b/i, "what Ruby and a C library do then", "the same"],
     [/\bgot one per\b/i, "one sample per", "of what?"],

@@ -2,7 +2,7 @@
 
 require_relative "../support/slow_disk"
 
-# What an app, a disk or another profiler can do to sessions that run for the life of a process.
+# Sessions that run for the life of a process, beside apps, disks and other profilers that disturb them.
 RSpec.describe "Sessions for the life of a process" do
   include SlowDisk
   include_context "with windows"

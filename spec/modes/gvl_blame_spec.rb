@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What ran while others waited for the GVL, what a thread does before it first runs, and why garbage was collected.
+# The blame for waiting for the GVL, the first turn of a thread, and the reasons of garbage collections.
 RSpec.describe "A :wall profile" do
   before { skip "before Ruby 3.3 nothing says whose wait it is" if RUBY_VERSION < "3.3" }
 
@@ -63,7 +63,7 @@ RSpec.describe "A :wall profile" do
         print_json(waited: waited, blamed: rows.sum(&:gvl_blame), compute: of["Hog#compute"], log: of["Hog#log"], report: profile.report)
       RUBY
       expect(blame[:waited]).to be > 800_000_000
-      # What no tick has reached is attributed to the last row, or to none: an interval at most.
+      # The waiting that no tick has reached is attributed to the last row, or to none: an interval at most.
       expect(blame[:blamed]).to be_within(interval * 2_000).of(blame[:waited])
       expect(blame[:compute]).to be > blame[:waited] * 0.95
       expect(blame[:log]).to be < blame[:waited] * 0.03

@@ -167,7 +167,7 @@ LOGS.each do |log|
   end
 end
 
-# What ran while each waiter could have: the overlaps of its waits with what the others had the GVL for.
+# The truth about each waiter: the overlaps of its waits with what the others had the GVL for.
 truth = KINDS.to_h { |kind| [kind, 0] }
 waiters.map { |it| it[:log] }.each do |log|
   others = LOGS.reject { |it| it.equal?(log) }.flat_map(&:had).sort

@@ -306,7 +306,7 @@ impl ThreadState {
     /// Counts a tick that fell into a GC of the thread, and waits for its end.
     ///
     /// # Signal safety
-    /// One load and two stores.
+    /// It takes one load and two stores.
     #[inline]
     pub(crate) fn tick_in_gc(&self, at_ns: u64) {
         self.gc_tick_ns.store(at_ns, Relaxed);

@@ -72,7 +72,7 @@ impl GvlTicks {
             if place % 2 == 0 {
                 self.chance = rng::after(self.chance);
             }
-            // One of each two, either of them.
+            // Each pair keeps one, either of them.
             if (self.chance >> 32 & 1) as usize == place % 2 {
                 self.ticks.push_back(tick);
             }
