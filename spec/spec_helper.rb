@@ -4,6 +4,7 @@ require_relative "support/box"
 require_relative "support/child"
 require_relative "support/timed"
 require_relative "support/perf"
+require_relative "support/preloaded"
 require_relative "support/program"
 require_relative "support/windows"
 

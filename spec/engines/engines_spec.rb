@@ -159,15 +159,12 @@ RSpec.describe "The engine" do
 
   it "is ticker where the system refuses perf; a session with perf says why" do
     engine_given
-    Dir.mktmpdir do |directory|
-      system("cc", "-shared", "-fPIC", "-o", "#{directory}/no_perf.so", "#{Child::ROOT}/spec/support/no_perf.c", "-ldl", exception: true)
-      default, refused, running = run_json(<<~RUBY, env: { "LD_PRELOAD" => "#{directory}/no_perf.so" })
-        profile = Profiler.run(interval: 50) { 400_000.times { |it| it.to_s } }
-        print_json([profile.meta.merge(profile.stats), error { Profiler.run(engine: :perf) { } }, Profiler.running?])
-      RUBY
-      expect(default).to include(engine: "ticker", notes: [], samples: be > 100)
-      expect([refused, running]).to eq(["Profiler::Unsupported: the system gives no timer: Permission denied (os error 13)", false])
-    end
+    default, refused, running = run_json(<<~RUBY, env: Preloaded.env("no_perf"))
+      profile = Profiler.run(interval: 50) { 400_000.times { |it| it.to_s } }
+      print_json([profile.meta.merge(profile.stats), error { Profiler.run(engine: :perf) { } }, Profiler.running?])
+    RUBY
+    expect(default).to include(engine: "ticker", notes: [], samples: be > 100)
+    expect([refused, running]).to eq(["Profiler::Unsupported: the system gives no timer: Permission denied (os error 13)", false])
   end
 
   it "ticker sleeps while no thread runs, and wakes up again", :timed do

@@ -1,21 +1,9 @@
 # frozen_string_literal: true
 
-require "tmpdir"
-require "rbconfig"
-
 # Law 3, mechanically: what the handler may not do.
 RSpec.describe "The signal handler" do
-  before(:context) do
-    @directory = Dir.mktmpdir("malloc_counter")
-    @library = File.join(@directory, "malloc_counter.so")
-    source = File.join(Child::ROOT, "spec/support/malloc_counter.c")
-    system("cc", "-shared", "-fPIC", "-O1", "-o", @library, source, "-ldl", exception: true)
-  end
-
-  after(:context) { FileUtils.remove_entry(@directory) }
-
   def count(env = {})
-    result = ruby_child("spec/programs/burn.rb", "2000", env: { "LD_PRELOAD" => @library, **env })
+    result = ruby_child("spec/programs/burn.rb", "2000", env: Preloaded.env("malloc_counter").merge(env))
     expect(result.status).to be_success, result.err
     line = result.err[/malloc_counter handled=(\d+) allocations=(\d+)/] or raise "no count in #{result.err}"
     line.scan(/\d+/).map(&:to_i)

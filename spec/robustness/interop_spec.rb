@@ -76,6 +76,21 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "is not given up for what was looked at before it began" do
+    # The collector runs already, and finds no handler. It acts after the second session has installed ours.
+    expect(run_json(<<~RUBY, env: Preloaded.env("slow_look").merge("SLOW_LOOK" => "500"))).to eq(running: true, has: true, notes: [])
+      objects = Profiler.start(mode: :allocations)
+      sleep 0.1
+      session = Profiler.start(mode: :cpu)
+      sleep 1
+      before
+      running = !session.paused?
+      profile = session.stop
+      objects.stop
+      print_json(running: running, has: has(profile, :before), notes: profile.meta[:notes].grep(/SIGPROF/))
+    RUBY
+  end
+
   it "does not close a file of the app that has the number of a stolen descriptor" do
     skip "perf is refused here" unless Perf.available?
     stolen, written = run_json(<<~RUBY)

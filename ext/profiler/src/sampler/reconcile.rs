@@ -40,9 +40,7 @@ impl Sampler {
                 COLLECTOR_NS.store(clock::thread_cpu_ns(), Ordering::Relaxed);
                 governor::govern();
                 read_first_cpu_waits();
-                if sigprof::owner() != sigprof::Owner::Us {
-                    give_up("SIGPROF was given another handler");
-                }
+                give_up_if_taken();
                 next_pause
             };
             let work = || worker.work(hub, &Registry, &housekeeping);
@@ -147,9 +145,24 @@ pub(crate) fn stop_ticks() {
 /// Gives up all sessions that measure time, as when somebody else wants SIGPROF. They keep what they have recorded. Runs on
 /// any thread, with or without the GVL.
 pub(crate) fn give_up(why: &'static str) {
+    give_up_in(&mut lock(), why);
+}
+
+/// Gives them up if SIGPROF has another handler. The lock decides: a session that begins meanwhile installs ours under it.
+fn give_up_if_taken() {
+    let is_ours = || sigprof::owner() == sigprof::Owner::Us;
+    if is_ours() {
+        return;
+    }
     let mut sampler = lock();
+    if !is_ours() {
+        give_up_in(&mut sampler, "SIGPROF was given another handler");
+    }
+}
+
+fn give_up_in(sampler: &mut Sampler, why: &'static str) {
     let Some(hub) = CAPTURE.hub() else { return };
-    let Sampler { sessions, slices, .. } = &mut *sampler;
+    let Sampler { sessions, slices, .. } = sampler;
     let mut timed = sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
     if timed.peek().is_none() {
         return;
