@@ -76,7 +76,7 @@ RSpec.describe "A session" do
     RUBY
   end
 
-  it "is not given up for what was looked at before it began" do
+  it "is not given up for what the collector saw before it began" do
     # The collector runs already, and finds no handler. It acts after the second session has installed ours.
     expect(run_json(<<~RUBY, env: Preloaded.env("slow_look").merge("SLOW_LOOK" => "500"))).to eq(running: true, has: true, notes: [])
       objects = Profiler.start(mode: :allocations)
