@@ -107,9 +107,10 @@ RSpec.describe "Profiler.continuous" do
       ended = Profiler.continuous(period: 0.1) { Thread.exit }
       burn_in_pieces(200)
       sleep 0.05 while ended.running?
-      print_json([child, ended.lost, ended.error.class, Profiler.running?])
+      over = wait_for { !Profiler.running? } # its session ends next
+      print_json([child, ended.lost, ended.error.class, over])
     RUBY
-    expect(result).to eq([[true, false, true], 1, "Profiler::Error", false])
+    expect(result).to eq([[true, false, true], 1, "Profiler::Error", true])
   end
 
   it "delivers what was done while a profile was being delivered, when it is flushed" do
