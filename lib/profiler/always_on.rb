@@ -13,8 +13,8 @@ module Profiler
     # @param format [Symbol, String] the extension of its files
     # @param keep [Integer] newest files that stay there
     # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
-    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt> and +frequency+ 100, with +max_overhead+ 0.01;
-    #   with that, +:allocations+ are sampled in some periods only
+    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, before Ruby 3.3 +:cpu+, and +frequency+ 100,
+    #   with +max_overhead+ 0.01; with that, +:allocations+ are sampled in some periods only
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
     # @return [Continuous]
     # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
@@ -39,10 +39,10 @@ module Profiler
     #   the app), +:exit+ (all others)
     # @param signal [String, Symbol, nil] a signal that writes a file, as +USR2+
     # @param slower_than [Numeric, nil] seconds; a request in {Middleware} that takes longer writes a file
-    # @param gc_above [Numeric, nil] writes a file if garbage collection takes more than this share of the busy time, 0.01 to 1
+    # @param gc_above [Numeric, nil] writes a file if garbage collection takes more than this share of the busy time, 0.01 to 1; it
+    #   needs the mode +:wall+
     # @param gvl_above [Numeric, nil] the same for waiting for the GVL, from Ruby 3.3 on
-    # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, +frequency+ 100 with +max_overhead+ 0.01, and
-    #   +timeline+ true
+    # @param options [Hash] as for {continuous}; by default +timeline+ is true
     # @return [Flight]
     # @raise [ArgumentError] for a value that is not allowed
     # @raise [SystemCallError] if +out+ cannot be created

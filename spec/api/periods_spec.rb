@@ -127,4 +127,20 @@ RSpec.describe "Sessions for the life of a process" do
     RUBY
     expect(status).to eq(200)
   end
+
+  { "continuous" => "period: 3_600", "flight_recorder" => "minutes: 1" }.each do |name, options|
+    it "let an IO#sysread wait, unless :wall is requested: #{name}" do
+      read, modes = run_json(<<~RUBY)
+        Profiler.#{name}(#{out}, #{options})
+        reader, writer = IO.pipe
+        waiting = Thread.new { reader.sysread(4) rescue $!.class.to_s }
+        burn(1_000)
+        writer.write("here")
+        read = waiting.value
+        print_json([read, Profiler::Periods::MODES])
+      RUBY
+      expect(read).to eq("here")
+      expect(modes).to eq(RUBY_VERSION < "3.3" ? %w[cpu] : %w[cpu wall])
+    end
+  end
 end

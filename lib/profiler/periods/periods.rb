@@ -15,8 +15,9 @@ module Profiler
   #
   # The end of the process is the work of the thread that ends it, as it has the GVL: another thread may not get its turn in time.
   class Periods
-    # Options of the session, where they are not given.
-    MODES = %i[cpu wall].freeze
+    # Options of the session, where they are not given. Before Ruby 3.3 +:wall+ interrupts system calls that wait, so it has to be
+    # requested there.
+    MODES = (RUBY_VERSION < "3.3" ? %i[cpu] : %i[cpu wall]).freeze
     FREQUENCY = 100
     MAX_OVERHEAD = 0.01
 
@@ -33,7 +34,7 @@ module Profiler
     def self.with_defaults(options)
       modes = Array(options[:mode] || MODES)
       own = { mode: MODES }
-      if (modes & MODES).any? && !options[:interval]
+      if (modes & %i[cpu wall]).any? && !options[:interval]
         own[:frequency] = FREQUENCY
         # An explicit nil is none.
         own[:max_overhead] = MAX_OVERHEAD if !modes.include?(:heap) && !options[:frequency] && !options.key?(:max_overhead)
