@@ -18,7 +18,6 @@ module Profiler
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
-  autoload :Ends, "#{__dir__}/profiler/process/ends"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Input, "#{__dir__}/profiler/input"
@@ -38,13 +37,13 @@ module Profiler
   OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
   private_constant :OWN_TROUBLE
 
-  # Sessions and files of {Profiler.run}, to be written if a forked child exits inside the block.
+  # Sessions and files of {Profiler.run}, to be written if the process ends inside the block, as a forked child does.
   @unwritten = {}.compare_by_identity
 
   class << self
     # Profiles the block.
     #
-    # A process that is forked inside the block writes +out+ too, when it exits or leaves the block. Its file has its pid in the
+    # A process that is forked inside the block writes +out+ too, when it ends or leaves the block. Its file has its pid in the
     # name: +out.42.pb.gz+.
     #
     # @param mode [Symbol, Array<Symbol>] +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or +:retained+), or several
@@ -86,7 +85,10 @@ module Profiler
       end
       session = nil
       begin_session(options, bound: true) { |begun| session = begun } # so that no exception can come in between
-      write_at_exit(session, output) if output
+      if output
+        @unwritten[session] = output
+        Ends.listen(self)
+      end
       begin
         value = yield
       rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
@@ -236,6 +238,13 @@ module Profiler
       Platform.unsupported_reason || Platform.ractor_reason || Native.refusal
     end
 
+    # Writes the profiles of blocks in which the process ends, which may run no ensure of ours.
+    #
+    # @api private
+    def process_ends(_error)
+      @unwritten.each { |session, output| finish_quietly(session, output) }
+    end
+
     private
 
     # The options are one Hash, as spreading it into keywords at every step would cost half of a start.
@@ -264,12 +273,6 @@ module Profiler
       profile
     end
 
-    # A forked child that exits inside the block runs no ensure of ours.
-    def write_at_exit(session, output)
-      @unwritten[session] = output
-      @at_exit ||= at_exit { @unwritten.each { |it, file| finish_quietly(it, file) } } || true
-    end
-
     # The user's own exception propagates, whatever happens here. Exceptions from outside propagate as well.
     def finish_quietly(session, output)
       finish(session, output, nil)
@@ -284,6 +287,7 @@ unless Profiler::Platform.unsupported_reason
   require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
   require_relative "profiler/background_thread"
   require_relative "profiler/process/interop"
+  require_relative "profiler/process/ends"
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end

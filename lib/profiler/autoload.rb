@@ -31,10 +31,8 @@ module Profiler
       end
 
       # Writes the profile and ends the recording.
-      def process_ends(_error = nil, at_once = false)
-        reported("the profile was lost") do |say|
-          at_once ? Ends.in_time { @recording.finish(&say) } : @recording.finish(&say)
-        end
+      def process_ends(_error = nil)
+        reported("the profile was lost") { |say| @recording.finish(&say) }
       end
 
       # Writes the profile so far, where this process ends silently.

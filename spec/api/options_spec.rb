@@ -137,6 +137,22 @@ RSpec.describe "Options of Profiler.run" do
       expect(Dir.children(".")).to be_empty
     end
 
+    it "writes the file also where the process ends inside the block, and that of a forked child with its pid" do
+      %w[exit exit!].each do |ending|
+        pid = run_json(<<~RUBY, chdir: Dir.pwd)
+          Profiler.run(out: 'cpu.folded') do
+            pid = fork
+            next print_json(Process.wait2(pid)[0]) if pid
+            burn(50)
+            #{ending}
+          end
+        RUBY
+        expect(Dir.children(".")).to contain_exactly("cpu.folded", "cpu.#{pid}.folded")
+        expect(File.read("cpu.#{pid}.folded")).to include("Object#burn")
+        FileUtils.rm(Dir.glob("cpu*"))
+      end
+    end
+
     it "names the file in errors about what cannot be loaded" do
       run("Profiler.run(out: 'good.pb.gz') { 100_000.times { |it| it.to_s } }", chdir: Dir.pwd)
       good = File.binread("good.pb.gz")

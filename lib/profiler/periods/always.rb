@@ -39,7 +39,7 @@ module Profiler
       end
 
       # @api private
-      def process_ends(error, _at_once)
+      def process_ends(error)
         Ends.in_time { |till| @running.each_value { |it| it.process_ends(error, till) } } if @running.any?
       end
 

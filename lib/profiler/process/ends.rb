@@ -6,7 +6,7 @@ module Profiler
   #
   # A listener has some of these methods:
   #
-  # * +process_ends(error, at_once)+: with the exception that ends it, or nil; at once, as by +exit!+, which must not be delayed
+  # * +process_ends(error)+: with the exception that ends it, or nil; {in_time} where it ends at once, as by +exit!+
   # * +around_exec+: runs its block, which returns only if another program cannot replace this one
   # * +becomes_daemon+: before a child continues, and this process ends in silence
   # * +forked(same)+: in a child; whether that child is this process, which became a daemon
@@ -46,7 +46,7 @@ module Profiler
     # Handles exit!: the process ends at once.
     module ExitNow
       def self.call(original, receiver, ...)
-        Ends.tell(:process_ends, nil, true) unless Platform.ractor_reason
+        Ends.at_once unless Platform.ractor_reason
         original.bind_call(receiver, ...)
       end
     end
@@ -54,7 +54,7 @@ module Profiler
     # Handles IO.popen("-") with a block: the child ends after the block as by exit!.
     module Popen
       def self.call(original, receiver, *arguments, **options, &block)
-        Interop.popen(original, receiver, arguments, options, block) { Ends.tell(:process_ends, nil, true) }
+        Interop.popen(original, receiver, arguments, options, block) { Ends.at_once }
       end
     end
 
@@ -68,7 +68,7 @@ module Profiler
         Interop.redefine(Kernel.singleton_class, exec: Exec, exit!: ExitNow)
         Interop.redefine(Process.singleton_class, _fork: Fork, daemon: Daemon, exec: Exec, exit!: ExitNow)
         Interop.redefine(IO.singleton_class, popen: Popen)
-        at_exit { tell_one(listener, :process_ends, $!, false) } # English would have to be loaded
+        at_exit { tell_one(listener, :process_ends, $!) } # English would have to be loaded
       end
 
       # @api private
@@ -77,19 +77,27 @@ module Profiler
       end
 
       # @api private
+      def at_once
+        in_time { tell(:process_ends, nil) }
+      end
+
+      # @api private
       def around_exec(&exec)
         hearing = @listeners.select { |it| it.respond_to?(:around_exec) }
         hearing.reduce(exec) { |inner, it| -> { it.around_exec(&inner) } }.call
       end
 
-      # Runs the block, whose native work is abandoned after {PATIENCE}. Signals do not end it: the process ends anyway.
+      # Runs the block, whose native work is abandoned after {PATIENCE}, or after the rest of that where it is called inside. Signals do not end it: the process ends anyway.
       #
       # @yieldparam till [Float] the end of the patience, on {Clock.now}
       def in_time
-        Native.hurry(PATIENCE)
-        Thread.handle_interrupt(SignalException => :never) { yield Clock.now + PATIENCE }
+        outer = @till
+        Native.hurry(PATIENCE) unless outer
+        @till ||= Clock.now + PATIENCE
+        Thread.handle_interrupt(SignalException => :never) { yield @till }
       ensure
-        Native.hurry(nil)
+        Native.hurry(nil) unless outer
+        @till = outer
       end
 
       private

@@ -11,17 +11,10 @@ module Profiler
       WATCHING = {}.compare_by_identity
       private_constant :WATCHING
 
-      # A hook of {Interop} on the fork of a process.
-      module Fork
-        def self.call(original, receiver)
-          pid = original.bind_call(receiver)
-          Deadlines.continue_in_child if pid.equal?(0) && !Platform.ractor_reason
-          pid
-        end
-      end
-
+      # As a listener of {Ends}.
+      #
       # @api private
-      def self.continue_in_child = WATCHING.keys.each(&:continue_in_child)
+      def self.forked(_same) = WATCHING.keys.each(&:continue_in_child)
 
       # @param seconds [Numeric]
       # @yieldreturn [Boolean] at each check, whether the thread may end
@@ -68,7 +61,7 @@ module Profiler
       private
 
       def begin_thread
-        Interop.redefine(Process.singleton_class, _fork: Fork)
+        Ends.listen(Deadlines)
         WATCHING[self] = true
         @thread = BackgroundThread.new("profiler") { watch }
       end
