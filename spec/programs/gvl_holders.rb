@@ -19,11 +19,22 @@ KINDS = %i[first second third sorting collecting stuck resting].freeze
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 
-# From when to when a thread had the GVL, and for what; when it lost it, or the CPU; and from when to when it could have run.
-Log = Struct.new(:had, :lost, :could)
+# From when to when a thread had the GVL, and for what; when it lost it, or the CPU; and from when to when it could have run. And
+# since when it does nothing of that, with the GVL.
+Log = Struct.new(:had, :lost, :could, :idle_since)
 LOGS = [] # of all threads
 
 def log = Thread.current[:log] ||= Log.new([], [], []).tap { |log| LOGS << log }
+
+# Something begins: what the thread ran since the last thing is none of either.
+def begins
+  now.tap do |at|
+    since = log.idle_since
+    log.had.push([since, at, :resting]) if since && at - since < LOST
+  end
+end
+
+def ended(at) = log.idle_since = at
 
 # Those that wait to be woken, by their queues. Who wakes one knows since when it could run. One that sleeps does not.
 IDLE = []
@@ -56,7 +67,7 @@ end
 # Works in rounds of some 10 us until it has run for so long.
 def rounds(kind, milliseconds)
   left = (milliseconds * 1_000_000).to_i
-  from = last = now
+  from = last = begins
   while left.positive?
     12.times { |number| number.to_s }
     at = now
@@ -71,13 +82,15 @@ def rounds(kind, milliseconds)
     last = at
   end
   log.had.push([from, last, kind])
+  ended(last)
 end
 
 # Does one thing that keeps the GVL.
 def whole(kind)
-  from = now
+  from = begins
   wake(from)
   yield
+  ended(nil)
   log.lost.push([from, now, kind]) # at its end it may have lost the GVL before it could read the clock
 end
 
@@ -87,7 +100,12 @@ def third(milliseconds) = rounds(:third, milliseconds)
 def sorting(milliseconds) = (milliseconds / 2.0).ceil.times { whole(:sorting) { NUMBERS.sort } }
 def collecting(_) = whole(:collecting) { GC.start }
 def stuck(milliseconds) = whole(:stuck) { STUCK.call((milliseconds * 1_000).to_i) }
-def resting(milliseconds) = sleep(milliseconds / 1_000.0)
+
+def resting(milliseconds)
+  begins
+  sleep(milliseconds / 1_000.0)
+  ended(now)
+end
 
 # A thread that does these in turn, each for so long, or at random from and to so long.
 def actor(name, steps, till)
@@ -188,6 +206,7 @@ profile.samples.each do |row|
   next unless row.gvl_blame.positive? && row.labels["waiter"]&.start_with?("waiter")
 
   kind = KINDS.find { |one| row.frames.any? { |frame| frame.name == "Object##{one}" } }
+  kind ||= :resting if row.frames.any? { |frame| frame.name == "Object#actor" }
   kind ? seen[kind] += row.gvl_blame : other[row.frames.first.name] += row.gvl_blame
 end
 waits, blames = %i[gvl_wait gvl_blame].map do |weight|
