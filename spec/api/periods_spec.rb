@@ -128,6 +128,16 @@ RSpec.describe "Sessions for the life of a process" do
     expect(status).to eq(200)
   end
 
+  it "let a time-out end a request that waits for a disk that does not answer" do
+    error = run_json(<<~RUBY, env: slow_disk(SlowDisk::HANGS, began: in_box("began")), err: start_with("[profiler] a profile was lost: Timeout::Error"))
+      require "timeout"
+      app = Profiler::Middleware.new(->(_) { burn(20); [200, {}, ["done"]] }, sample_rate: 1, #{out})
+      request = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "" }
+      print_json(error { Timeout.timeout(1) { app.call(request)[2].then { |body| body.close if body.respond_to?(:close) } } })
+    RUBY
+    expect(error).to start_with("Timeout::Error")
+  end
+
   { "continuous" => "period: 3_600", "flight_recorder" => "minutes: 1" }.each do |name, options|
     it "let an IO#sysread wait, unless :wall is requested: #{name}" do
       read, modes = run_json(<<~RUBY)

@@ -165,14 +165,15 @@ module Profiler
 
       # @api private
       def store(result)
-        calling do
-          if @store.respond_to?(:store)
-            result.location = @store.store(result)
-          else
-            @store.call(result)
-          end
-          result
-        end
+        return calling { store_elsewhere(result) } unless @store.is_a?(Directory)
+
+        result.location = @store.store(result)
+        result
+      rescue *OWN_TROUBLE => e
+        report_loss(e)
+      rescue Exception => e # rubocop:disable Lint/RescueException -- a time-out, say, which a dead disk must not keep from the app
+        report_loss(e)
+        raise
       end
 
       # @param name [String, nil] an id; nil: the newest
@@ -223,6 +224,11 @@ module Profiler
       end
 
       private
+
+      def store_elsewhere(result)
+        @store.respond_to?(:store) ? result.location = @store.store(result) : @store.call(result)
+        result
+      end
 
       def begin_limited(reason, requested, begun)
         start_over unless @pid == Process.pid
