@@ -21,7 +21,7 @@ fn clock_s(real: bool) -> f64 {
 /// Defines the classes.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let native = profiler.define_module("Native")?; // private: sig/profiler/native.rbs
-    vm::threads::define_own_class(ruby, profiler)?;
+    vm::own_threads::define_class(ruby, profiler)?;
     native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
     native.define_singleton_method("hurry", function!(without_gvl::hurry, 1))?;
     native.define_singleton_method("clock", function!(clock_s, 1))?;

@@ -10,6 +10,7 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
 
 use crate::api::profile::Profile;
+use crate::naming::pending;
 use crate::options::{Bounds, Config};
 use crate::sampler;
 use crate::sys::clock;
@@ -21,7 +22,6 @@ use crate::vm::{self, door};
 
 mod app;
 mod life;
-mod pending;
 mod refusal;
 mod result;
 mod results;

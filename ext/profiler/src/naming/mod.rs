@@ -16,6 +16,7 @@ use crate::vm::turns::{Pace, Turns};
 
 mod blocks;
 mod owners;
+pub(crate) mod pending;
 
 use owners::Owner;
 

@@ -122,7 +122,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
     // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
-    if unsafe { vm::threads::is_own(thread.object) } {
+    if unsafe { vm::own_threads::is_own(thread.object) } {
         // SAFETY: as above.
         unsafe { wait::tag_own(thread.object) };
         return None;

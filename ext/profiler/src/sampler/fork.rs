@@ -22,7 +22,7 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
-use crate::vm::jobs::Job;
+use crate::vm::{self, jobs::Job};
 
 /// Whether this is a forked child whose sessions have not been continued yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
@@ -86,6 +86,7 @@ unsafe extern "C" fn in_child() {
     timers::forget_timers();
     ticker::forget();
     threads::own::start_over();
+    vm::own_threads::forget_helper();
     wait::inherit_hooks();
     allocation::start_over();
     let orphans = held.sampler.remove_orphans(held.native_id);

@@ -6,7 +6,7 @@ use profiler_core::pipeline::hub::Hub;
 
 use crate::capture::{allocation, handler, hook_loss};
 use crate::sampler::reconcile::stop_ticks;
-use crate::sampler::{fork, keepers, mark, running, thread_hooks};
+use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
 use crate::shared::CAPTURE;
 use crate::vm::events::exit_hook;
 use crate::{labels, vm};
@@ -44,6 +44,7 @@ pub(super) unsafe fn install_once() {
         running::DISCARD_ABANDONED.register();
         hook_loss::RENEW.register();
         keepers::KEEP.register();
+        tables::RENEW.register();
         vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use profiler_core::record::frame::Synthetic;
 
 use crate::capture::{allocation, hook_loss, walk};
-use crate::sampler::keepers;
+use crate::sampler::{keepers, tables};
 use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -55,7 +55,13 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
             // SAFETY: as above; it was read from a frame or an object that was alive, without a GC since.
             unsafe { vm::root::pin(handle) };
         });
+        let helper = vm::own_threads::helper();
+        if helper != 0 {
+            // SAFETY: as above.
+            unsafe { vm::root::pin(helper) };
+        }
         keepers::mark(hub);
+        tables::check(hub);
         hub.each_live_handle(|handle| {
             if Synthetic::of(handle).is_none() {
                 // SAFETY: we are in the mark function, and this handle was marked from the start.

@@ -1,9 +1,21 @@
 //! The renewal of the tables of stacks and of sets of labels, which would else keep code and labels that are gone.
+//!
+//! A result renews them as it is taken. Where none is taken for long, a helper does: the mark function sees that they have grown,
+//! a job starts the helper, and the helper asks the VM for the names. So an exception that is delivered meanwhile is the helper's.
 
+use std::ffi::c_void;
+
+use magnus::{Error, Ruby};
 use profiler_core::pipeline::hub::Hub;
 
 use crate::capture::allocation;
-use crate::labels;
+use crate::naming::pending;
+use crate::shared::CAPTURE;
+use crate::vm::jobs::Job;
+use crate::{labels, threads, vm};
+
+/// The job that starts the helper, where Ruby checks its interrupts.
+pub(crate) static RENEW: Job = Job::new(start_helper);
 
 /// Renews the tables if they are much larger than what a result needs, which is that number of handles. Needs the GVL.
 pub(super) fn renew(hub: &Hub, needed: usize) {
@@ -13,4 +25,31 @@ pub(super) fn renew(hub: &Hub, needed: usize) {
         hub.turn_over();
     }
     labels::renew(hub);
+}
+
+/// Requests the helper, if there is work for it.
+///
+/// *Runs on:* the thread that collects, in the mark function. *GVL:* held.
+pub(super) fn check(hub: &Hub) {
+    if hub.wants_renewal() {
+        // SAFETY: it was registered before the mark function; the VM is there, as it marks.
+        unsafe { RENEW.trigger() };
+    }
+}
+
+/// *Runs on:* a Ruby thread, where it checks its interrupts. *GVL:* held. *Never:* raises.
+unsafe extern "C" fn start_helper(_data: *mut c_void) {
+    if vm::process::on_main_ractor() {
+        // SAFETY: the GVL is held, and jobs do not run in a GC; `mark` pins the helper.
+        unsafe { vm::own_threads::start_helper(help) };
+    }
+}
+
+fn help(ruby: &Ruby) -> Result<(), Error> {
+    let Some(hub) = CAPTURE.hub() else { return Ok(()) };
+    threads::own::begin();
+    renew(hub, 0);
+    let named = pending::name_all(ruby, hub);
+    threads::own::end();
+    named
 }

@@ -89,7 +89,7 @@ fn thread_begins(thread: u64) {
         close(before, cpu_ns);
     }
     // SAFETY: it runs, with the GVL.
-    if unsafe { vm::threads::is_own(thread) } {
+    if unsafe { vm::own_threads::is_own(thread) } {
         // SAFETY: as above.
         unsafe { wait::tag_own(thread) };
         return;

@@ -18,6 +18,7 @@ pub(crate) mod memory;
 pub(crate) mod methods;
 pub(crate) mod modules;
 pub(crate) mod objects;
+pub(crate) mod own_threads;
 pub(crate) mod process;
 pub(crate) mod root;
 pub(crate) mod state;

@@ -1,15 +1,13 @@
 //! The Ruby threads that exist.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use magnus::rb_sys::{AsRawValue, FromRawValue};
-use magnus::{prelude::*, Error, IntoValue, RArray, RModule, RString, Ruby, TryConvert, Value};
+use magnus::{prelude::*, Error, IntoValue, RArray, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
 use crate::vm::cached::CachedObject;
 use crate::vm::door::{bind_call, call, protect, Name};
 use crate::vm::methods::instance_method;
-use crate::vm::modules::{class_of, objects_of};
+use crate::vm::modules::objects_of;
 
 /// A Ruby thread, as Ruby describes it.
 #[derive(Debug)]
@@ -119,31 +117,6 @@ pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
 pub(crate) enum Names {
     Included,
     Omitted,
-}
-
-/// The class of the profiler's own threads, as a VALUE; 0 before it is defined.
-static OWN_CLASS: AtomicU64 = AtomicU64::new(0);
-
-/// Defines the class of the profiler's own threads.
-///
-/// # Errors
-/// The exception that Ruby raises.
-pub(crate) fn define_own_class(ruby: &Ruby, outer: RModule) -> Result<(), Error> {
-    let class = outer.define_class("BackgroundThread", ruby.class_thread())?;
-    ruby.gc_register_mark_object(class); // and so it is never moved
-    OWN_CLASS.store(class.as_raw(), Ordering::Relaxed);
-    Ok(())
-}
-
-/// Whether the Thread `object` is one of the profiler's own. The main thread never is: in a forked child it is the one that forked.
-/// Calls nothing, and allocates nothing.
-///
-/// # Safety
-/// The caller holds the GVL; it is a live Thread.
-pub(crate) unsafe fn is_own(object: u64) -> bool {
-    // SAFETY: as promised.
-    let (class, main) = unsafe { (class_of(object), rb_sys::rb_thread_main()) };
-    class == OWN_CLASS.load(Ordering::Relaxed) && object != main
 }
 
 /// The thread's identity, if `value` is one.

@@ -53,11 +53,14 @@ pub(crate) struct Generations {
     unused: Vec<Generation>,
     /// The handles at which the present one may be frozen.
     pub(crate) many: usize,
+    /// The functions and nodes of the sums that were named last which earlier sums had too: code that came back is code that stays.
+    reused: (usize, usize),
 }
 
 impl Default for Generations {
     fn default() -> Self {
-        Self { current: Generation::default(), frozen: Vec::new(), unused: Vec::new(), many: MANY_HANDLES }
+        let current = Generation::default();
+        Self { current, frozen: Vec::new(), unused: Vec::new(), many: MANY_HANDLES, reused: (0, 0) }
     }
 }
 
@@ -81,13 +84,20 @@ impl Generations {
         self.current.users > 0 || !self.frozen.is_empty()
     }
 
-    /// Whether the present generation is much larger than what a result needs, of which this is the number of handles, and than
-    /// what it began with.
+    /// Whether the present generation is much larger than what a result needs, of which this is the number of handles, than what
+    /// it began with, and than what comes back in each generation.
     pub(crate) fn is_outgrown(&self, needed: usize) -> bool {
         let many = self.many.max(2 * needed);
         let (moved, moved_nodes) = self.current.moved;
+        let (reused, reused_nodes) = self.reused;
         let (handles, nodes) = self.current.size();
-        handles >= many.max(2 * moved) || nodes >= (NODES_PER_HANDLE * many).max(2 * moved_nodes)
+        handles >= many.max(2 * moved.max(reused))
+            || nodes >= (NODES_PER_HANDLE * many).max(2 * moved_nodes.max(reused_nodes))
+    }
+
+    /// Notes the functions and nodes that sums of a frozen generation have in common with those before.
+    pub(crate) fn note_reused(&mut self, (functions, nodes): (usize, usize)) {
+        self.reused = (self.reused.0.max(functions), self.reused.1.max(nodes));
     }
 
     /// Freezes the present generation. `moved` takes what is needed on from its stacks to the new ones.
@@ -96,6 +106,7 @@ impl Generations {
         let frozen = std::mem::replace(&mut self.current, next);
         moved(&frozen.stacks, &mut self.current.stacks);
         self.current.moved = self.current.size();
+        self.reused = (self.reused.0 / 2, self.reused.1 / 2);
         self.frozen.push(frozen);
         self.prune();
     }
@@ -103,6 +114,7 @@ impl Generations {
     /// Forgets all generations, as no result is of them.
     pub(crate) fn start_over(&mut self) {
         self.freeze(|_, _| ());
+        self.reused = (0, 0);
         self.unused.append(&mut self.frozen);
     }
 
@@ -178,5 +190,19 @@ mod tests {
         assert!(!generations.is_outgrown(0));
         add(&mut generations.current.stacks, 79..80);
         assert!(generations.is_outgrown(0));
+    }
+
+    #[test]
+    fn a_generation_grows_to_twice_what_comes_back() {
+        let mut generations = Generations { many: 10, ..Generations::default() };
+        generations.note_reused((15, 0));
+        generations.note_reused((4, 0)); // another session had less of it
+        add(&mut generations.current.stacks, 0..29);
+        assert!(!generations.is_outgrown(0));
+        add(&mut generations.current.stacks, 29..30);
+        assert!(generations.is_outgrown(0));
+        generations.freeze(|_, _| ());
+        add(&mut generations.current.stacks, 0..14);
+        assert!(generations.is_outgrown(0), "what came back once is needed half as much");
     }
 }

@@ -29,9 +29,16 @@ pub(crate) struct NamedSums {
     stacks_refused: u64,
     /// Sets of labels that became `(other)`, as there were too many.
     labels_refused: u64,
+    /// The functions and nodes of the last part that were known before.
+    reused: (usize, usize),
 }
 
 impl NamedSums {
+    /// The functions and nodes of the last part that those before it had too.
+    pub(crate) fn reused(&self) -> (usize, usize) {
+        self.reused
+    }
+
     /// Adds a part, once `names` knows every handle of it. Returns the new ids of its rows.
     ///
     /// Handles that turn out to be one function become one. The VM allocates new objects for a method
@@ -58,9 +65,12 @@ impl NamedSums {
         let (handles, frames, stacks) = std::mem::take(&mut part.stacks).into_tables();
         let function_of = |handle: u64| names.get(handle).unwrap_or_else(|| synthetic(Synthetic::Unsampled));
         if self.tables.nodes() < MAX_NODES {
+            let (functions_before, nodes_before) = (self.tables.functions(), self.tables.nodes());
             let named = |handle: &u64| self.tables.function(function_of(*handle));
             let functions: Vec<FunctionId> = handles.iter().map(named).collect();
-            return self.tables.add_stacks(&functions, &frames, &stacks);
+            let stacks = self.tables.add_stacks(&functions, &frames, &stacks);
+            self.reused = (count_known(&functions, functions_before), count_known(&stacks, nodes_before));
+            return stacks;
         }
         self.stacks_refused += part.rows.iter().map(|(_, _, weight)| weight.count).sum::<u64>();
         let function = self.tables.function(synthetic(Synthetic::Other));
@@ -174,6 +184,11 @@ impl NamedSums {
             }
         }
     }
+}
+
+/// The number of distinct ids among the first `known` ones of their table.
+fn count_known<I: Id + Ord>(ids: &[I], known: usize) -> usize {
+    distinct(ids.iter().copied().filter(|id| id.index() < known)).len()
 }
 
 /// The class of objects that no Ruby code gets to see.

@@ -49,6 +49,11 @@ impl TableBuilder {
         self.stacks.get(stack).copied()
     }
 
+    /// The number of functions.
+    pub(crate) fn functions(&self) -> usize {
+        self.functions.rows().len()
+    }
+
     /// The number of nodes of stacks.
     pub(crate) fn nodes(&self) -> usize {
         self.stacks.rows().len()

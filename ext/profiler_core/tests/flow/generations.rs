@@ -217,7 +217,7 @@ fn code_that_is_gone_is_let_go_while_a_session_runs() {
     let mut most = 0;
     for round in 0..100_u64 {
         for tick in 0..50_u64 {
-            let method = 16 * (1 + round * 50 + tick) % 60_000;
+            let method = 8 * (1 + round * 50 + tick); // each is new
             record(&hub, 1, State::Running, 1 + round * 50 + tick, &[method]);
         }
         let alive = [life(1, 0, 50 + round * 50, "one")];
@@ -259,4 +259,29 @@ fn a_session_that_gives_no_result_keeps_bounded_sets_of_labels() {
     sets.dedup();
     assert!((4_096..4_300).contains(&sets.len()), "{} sets", sets.len());
     assert_eq!(profile.total().get(SampleType::Cpu), ticks, "no time is lost");
+}
+
+#[test]
+fn generations_last_longer_where_the_same_code_comes_back() {
+    let (hub, registry) = (Hub::new(1 << 15), Ended::default());
+    hub.freeze_at(100);
+    let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
+    let mut rounds = Vec::new();
+    for tick in 0..50_000_u64 {
+        record(&hub, 1, State::Running, 1 + tick, &[8 * (1 + tick * 7 % 600)]);
+        while hub.drain_batch(&registry) {}
+        if hub.wants_renewal() {
+            rounds.push(tick);
+            hub.turn_over();
+            assert!(hub.wants_renewal(), "sums wait for names");
+            while name_pending(&hub, usize::MAX) {}
+        }
+    }
+    assert!(
+        (2..10).contains(&rounds.len()),
+        "renewed in rounds {rounds:?}, and not once in 100 new functions"
+    );
+    assert!(rounds.iter().all(|it| *it < 5_000), "{rounds:?}");
+    let profile = finish(&hub, session, &registry, &[life(1, 0, 50_000, "one")]);
+    assert_eq!(profile.total().get(SampleType::Cpu), 50_000);
 }

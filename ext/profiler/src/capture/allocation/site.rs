@@ -46,7 +46,7 @@ impl Site {
     pub(super) fn here(class: Class) -> Self {
         let Some(state) = threads::current() else {
             // SAFETY: the thread that runs, with the GVL.
-            let own = unsafe { vm::threads::is_own(vm::state::current_thread()) };
+            let own = unsafe { vm::own_threads::is_own(vm::state::current_thread()) };
             let (thread, labels, scope) = (if own { OWN } else { UNKNOWN }, LabelSetId::NONE, ScopeId::NONE);
             return Self { thread, labels, scope, class };
         };

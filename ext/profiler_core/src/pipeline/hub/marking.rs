@@ -52,6 +52,14 @@ impl Hub {
         self.release(drain);
     }
 
+    /// Whether the tables have outgrown what is needed, or sums of frozen ones wait for names. Waits for the drain lock alone.
+    #[must_use]
+    pub fn wants_renewal(&self) -> bool {
+        let drain = self.lock();
+        let is_outgrown = || self.labels.try_lock().is_ok_and(|sets| drain.is_outgrown(0, &sets));
+        drain.sessions.iter().any(|it| !it.earlier.parts.is_empty()) || is_outgrown()
+    }
+
     /// The numbers of the generations of which somebody may still ask about handles.
     #[must_use]
     pub fn generations(&self) -> Vec<u64> {

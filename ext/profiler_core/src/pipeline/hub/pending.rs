@@ -49,7 +49,7 @@ impl Hub {
         let number = pending.generation;
         if let Some(generation) = generations.find(number) {
             generation.names.learn(pending.handles.into_iter().zip(functions));
-            let mut absorbed = 0;
+            let (mut absorbed, mut reused) = (0, Vec::new());
             for Session { earlier, .. } in sessions {
                 let is_named = |part: &Part| {
                     part.generation == number
@@ -60,8 +60,12 @@ impl Hub {
                 let (named, waiting): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_named);
                 earlier.parts = waiting;
                 absorbed += named.len();
-                named.into_iter().for_each(|it| drop(earlier.named.absorb(it, &generation.names)));
+                for part in named {
+                    earlier.named.absorb(part, &generation.names);
+                    reused.push(earlier.named.reused());
+                }
             }
+            reused.into_iter().for_each(|it| generations.note_reused(it));
             (0..absorbed).for_each(|_| generations.leave(number));
         }
         generations.leave(number);

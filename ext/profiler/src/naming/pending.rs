@@ -1,0 +1,50 @@
+//! Names that sums of running sessions wait for, as code is forgotten only once it has a name.
+
+use magnus::{Error, Ruby};
+use profiler_core::pipeline::hub::{Hub, Pending};
+use profiler_core::profile::Function;
+
+use crate::naming;
+use crate::shared::CAPTURE;
+use crate::vm::turns::Pace;
+use crate::vm::without_gvl::briefly_without_gvl;
+
+/// Functions that are named before what is known of them is stored.
+const SLICE: usize = 256;
+
+/// Names some of them: a slice, and about as many as the result has that was named just now.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile. The names are requested again later.
+pub(crate) fn name_some(ruby: &Ruby, named: usize, pace: Pace) -> Result<(), Error> {
+    let Some(hub) = CAPTURE.hub() else { return Ok(()) };
+    for _ in 0..=named / SLICE {
+        let Some(pending) = hub.pending(SLICE) else { return Ok(()) };
+        let (pending, functions) = name(ruby, hub, pending, pace)?;
+        hub.name_pending(pending, functions);
+    }
+    Ok(())
+}
+
+/// Names all of them, a generation at a time. Other threads run in between.
+///
+/// # Errors
+/// As [`name_some`].
+pub(crate) fn name_all(ruby: &Ruby, hub: &Hub) -> Result<(), Error> {
+    while let Some(pending) = briefly_without_gvl(ruby, || hub.pending(usize::MAX)) {
+        let (pending, functions) = name(ruby, hub, pending, Pace::Yielding)?;
+        briefly_without_gvl(ruby, || hub.name_pending(pending, functions));
+    }
+    Ok(())
+}
+
+fn name(ruby: &Ruby, hub: &Hub, pending: Pending, pace: Pace) -> Result<(Pending, Vec<Function>), Error> {
+    // SAFETY: they are of a generation of this process, which `pending` keeps.
+    match unsafe { naming::functions(ruby, &pending.handles, pace, std::process::id()) } {
+        Ok(functions) => Ok((pending, functions)),
+        Err(arrived) => {
+            hub.forget_pending(pending);
+            Err(arrived)
+        }
+    }
+}
