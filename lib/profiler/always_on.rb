@@ -22,7 +22,10 @@ module Profiler
     # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
     def continuous(out: nil, format: "pb.gz", keep: 1_000, period: 60, **options, &block)
       ensure_supported
-      Continuous.start(Continuous.sink(out, format, keep, block), period, options)
+      raise ArgumentError, "no block given, and no out:" unless out || block
+      raise ArgumentError, "out: and a block are given (allowed: one of them)" if out && block
+
+      Continuous.start(block || Directory.new(out, format: format, keep: keep).tap(&:prepare), period, options)
     end
 
     # Keeps the last minutes of the process in memory, and writes them when something happens: {Flight#save}, a signal, a crash, a
@@ -50,12 +53,10 @@ module Profiler
     def flight_recorder(out: "flights", format: "pb.gz", keep: 100, minutes: 5, memory: 16 << 20, at: %i[crash term], signal: nil, slower_than: nil,
                         gc_above: nil, gvl_above: nil, **options)
       ensure_supported
-      triggers = Flight::Triggers.new(at: at, signal: signal, slower_than: slower_than, gc_above: gc_above, gvl_above: gvl_above)
-      triggers.check(options[:mode] || Periods::MODES)
-      limits = Flight::Limits.new(minutes, memory)
-      directory = Directory.new(out, format: format, keep: keep)
-      directory.prepare
-      Flight.start(directory, limits, triggers, options)
+      triggers = Flight::Triggers.new(at: at, signal: signal, slower_than: slower_than, gc_above: gc_above, gvl_above: gvl_above,
+                                      mode: options[:mode] || Periods::MODES)
+      parts = Flight::Parts.new(minutes, memory)
+      Flight.start(Directory.new(out, format: format, keep: keep).tap(&:prepare), parts, triggers, options)
     end
 
     # The flight recorder of this process.

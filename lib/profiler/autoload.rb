@@ -2,14 +2,8 @@
 
 # Profiles the whole process: +ruby -rprofiler/autoload app.rb+, or the same in RUBYOPT.
 #
-# It starts when it is loaded, and writes the profile when the process ends. That can be a normal end, an exception, exit,
-# abort, exit!, a signal that Ruby turns into an exception (INT, TERM, HUP), a daemon or exec. SIGKILL writes nothing. A forked
-# child continues as a recording of its own, and writes a file with its pid in the name.
-#
-#   PROFILER_MODE=cpu PROFILER_OUT=app.pb.gz ruby -rprofiler/autoload app.rb
-#
-# The variables are in autoload/settings.rb. An error in them, in this Ruby or on the disk is one line on stderr; the app runs
-# unchanged.
+# It starts when it is loaded, and writes the profile when the process ends: see docs/forks.md. The variables are in
+# autoload/settings.rb. An error in them, in this Ruby or on the disk is one line on stderr; the app runs unchanged.
 require_relative "process/losses"
 
 module Profiler
@@ -32,12 +26,12 @@ module Profiler
 
       # Writes the profile and ends the recording.
       def process_ends(_error = nil)
-        reported("the profile was lost") { |say| @recording.finish(&say) }
+        reported("the profile was lost") { @recording.finish }
       end
 
       # Writes the profile so far, where this process ends silently.
       def becomes_daemon
-        reported("the profile was lost") { |say| @recording.write_partial(&say) }
+        reported("the profile was lost") { @recording.write_partial }
       end
 
       # Runs the block, which calls exec.
@@ -47,7 +41,7 @@ module Profiler
 
       # Pauses and writes, or resumes.
       def toggle
-        reported("the profile was not written") { |say| @recording.toggle(&say) }
+        reported("the profile was not written") { @recording.toggle }
       end
 
       private
@@ -69,7 +63,7 @@ module Profiler
 
       def reported(what)
         guarded(what) do
-          line = yield(Losses.method(:say))
+          line = yield
           Losses.say(line) if line
         end
       end

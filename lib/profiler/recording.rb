@@ -16,7 +16,6 @@ module Profiler
     # The facts of the work for {Policy#describer}, and the status with which it ended.
     attr_accessor :work, :status
 
-    # @param policy [Policy]
     def initialize(policy, reason)
       @policy = policy
       @reason = reason
@@ -28,7 +27,6 @@ module Profiler
 
     # @param options [Hash, Watch] as for {Profiler.start}, or the watch of which it is a slice
     # @yield when it has begun, to make it known
-    # @raise [ArgumentError, Unsupported]
     def start(options)
       if options.instance_of?(Watch)
         @session = options.slice(@scope)
@@ -46,9 +44,7 @@ module Profiler
     end
 
     # Its name in the store, known before it is stored.
-    def id
-      @id ||= @policy.new_id
-    end
+    def id = @id ||= @policy.new_id
 
     # Includes the block in the recording, on any thread and any number of times.
     def inside
@@ -63,9 +59,7 @@ module Profiler
       end
     end
 
-    def seconds
-      Clock.now - @began
-    end
+    def seconds = Clock.now - @began
 
     # Ends the recording. The second call does nothing.
     #
@@ -96,8 +90,6 @@ module Profiler
     end
 
     # Leaves the end to somebody else: a body that is sent, or a hijacked connection.
-    #
-    # @return [self]
     def hand_over
       @handed_over = true
       self
@@ -107,8 +99,6 @@ module Profiler
     def handed_over? = @handed_over || @phase == :over
 
     # Gives up a recording that did not begin, or that an exception kept from ending. It does nothing if the recording is over.
-    #
-    # @return [nil]
     def abandon
       @phase = :over
       @policy.claim_end?(self)

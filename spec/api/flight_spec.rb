@@ -51,8 +51,7 @@ RSpec.describe "Profiler.flight_recorder" do
   it "keeps no more than its minutes and its memory" do
     result = run_json(<<~'RUBY')
       Profiler::Flight
-      limits = Profiler::Flight::Limits.new(0.1, 1 << 20)
-      parts = Profiler::Flight::Parts.new(limits)
+      parts = Profiler::Flight::Parts.new(0.1, 1 << 20)
       20.times { parts.add("x" * 100_000) }
       large = parts.to_a.sum(&:bytesize)
       parts.add("y" * 2_000_000)
@@ -260,7 +259,7 @@ RSpec.describe "Profiler.flight_recorder" do
 
   it "starts with PROFILER_FLIGHT, without a change to the program" do
     written = "Dir.glob(#{File.join(directory, "*.gz").inspect}).any?"
-    code = "400_000.times { |it| it.to_s }; Process.kill(:USR1, $$); sleep 0.01 until #{written}; raise 'mine'"
+    code = "4_000_000.times { |it| it.to_s }; Process.kill(:USR1, $$); sleep 0.01 until #{written}; raise 'mine'"
     result = ruby_child("-rprofiler/autoload", "-e", code,
                         env: { "PROFILER_FLIGHT" => "1", "PROFILER_OUT" => directory, "PROFILER_SIGNAL" => "USR1", "PROFILER_MINUTES" => "0.2" })
     expect(result.err).to include("mine (RuntimeError)")

@@ -67,27 +67,22 @@ module Profiler
 
       # Stops the session and writes the files; those of a forked child have its pid in the name. The second call does nothing.
       #
-      # @yield [String] one line for people, for each error
       # @return [String, nil] the summary, if something was written and it is wanted
-      def finish(&problem)
-        return unless @session.running?
-
-        write(@session.stop, &problem)
+      def finish
+        write(@session.stop) if @session.running?
       end
 
       # Writes the profile so far. The session continues.
       #
-      # @yield (see #finish)
       # @return (see #finish)
-      def write_partial(&problem)
-        write(@session.snapshot, &problem) if @session.running?
+      def write_partial
+        write(@session.snapshot) if @session.running?
       end
 
       # Pauses and writes the profile so far, or resumes.
       #
-      # @yield (see #finish)
       # @return [String, nil] a line for people
-      def toggle(&problem)
+      def toggle
         return unless @session.running?
 
         if @session.paused?
@@ -95,16 +90,12 @@ module Profiler
           "recording"
         else
           @session.pause
-          write_partial(&problem)
+          write_partial
         end
       end
 
-      # Runs the block, which calls exec; no at_exit will run. The profile so far is written under a name of its own, as the new
-      # program may be a Ruby that writes this one. Timers are disarmed, as a signal would kill the new program. If exec fails,
-      # everything continues.
-      #
-      # @yield runs the other program
-      # @yieldreturn [Object] never
+      # Runs the block, which calls exec. The profile so far is written under a name of its own, as the new program may be a Ruby
+      # that writes this one. If exec fails, everything continues.
       def around_exec
         return yield unless @session.running?
 
@@ -119,10 +110,13 @@ module Profiler
 
       private
 
-      # Errors here must not keep the app from exec.
+      # Errors here must not keep the app from exec. Most forked children that call it have no sample, and write nothing.
       def before_exec
         @session.pause
-        write_before_exec(@session.snapshot)
+        profile = @session.snapshot
+        return [] if profile.stats[:samples].zero?
+
+        write_each(paths_of("#{Process.pid}.#{@claim.execs}"), profile)
       rescue StandardError
         []
       end
@@ -135,24 +129,19 @@ module Profiler
         nil
       end
 
-      # Most forked children that call exec have no sample, and write nothing.
-      def write_before_exec(profile)
-        return [] if profile.stats[:samples].zero?
-
-        paths = @settings.paths.map { |path| FileName.with_pid(path, "#{Process.pid}.#{@claim.execs}") }
-        paths.select { |path| write_to(path, profile) { |_problem| nil } }
-      end
-
       # Creates files only now, not at the start: a killed process would leave a part of them.
-      def write(profile, &problem)
-        written = paths.select { |path| write_to(path, profile, &problem) }
+      def write(profile)
+        written = write_each(@plain && !child? ? @settings.paths : paths_of(Process.pid), profile)
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
       end
 
-      def paths
-        return @settings.paths if @plain && !child?
+      def paths_of(process)
+        @settings.paths.map { |path| FileName.with_pid(path, process) }
+      end
 
-        @settings.paths.map { |path| FileName.with_pid(path) }
+      # @return [Array<String>] the paths that could be written
+      def write_each(paths, profile)
+        paths.select { |path| write_to(path, profile) }
       end
 
       def write_to(path, profile)
@@ -161,7 +150,7 @@ module Profiler
         true
       rescue StandardError => e
         reason = e.is_a?(SystemCallError) ? SystemCallError.new(e.errno).message : e.message
-        yield "the profile was not written to #{path}: #{reason}"
+        Losses.say("the profile was not written to #{path}: #{reason}")
         false
       end
 

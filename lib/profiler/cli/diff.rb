@@ -54,7 +54,7 @@ module Profiler
         out = picture_file if @out
         before, after = arguments.map { |it| runs(it) }
         found = with_file_in_errors(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
-        checked(@out) { out.replace { |path| File.binwrite(path, picture(before, after)) } } if out
+        checked(@out) { out.replace(picture(before, after)) } if out
         rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
         if @json then print_json(json_report(arguments, found, rows, limit))
         elsif @md then puts "#{summary(found)}\n\n", markdown_changes(found, rows, limit)

@@ -3,34 +3,33 @@
 require_relative "../process/ends"
 
 module Profiler
-  # The sessions for the life of the process: at most one of each kind. It listens to the ends of the process for all.
-  module Always
-    KINDS = { continuous: "a continuous session", flight: "a flight recorder" }.freeze
-
+  # A session for the life of the process. Of each kind at most one runs. It is the client of its {Periods}.
+  class Always
     # Held while another becomes the current one.
     LOCK = Mutex.new
     private_constant :LOCK
 
-    # By kind. It is replaced and never changed, as others read it without the lock.
+    # By class. It is replaced and never changed, as others read it without the lock.
     @running = {}
 
     class << self
-      # @return [Continuous, Flight, nil] nil if none runs
+      # @return [Always, nil] nil if none of that class runs
+      # @api private
       def find(kind)
         it = @running[kind]
         it if it&.running?
       end
 
-      # Starts what the block returns as the one of its kind. The end of the process and a fork find it from then on.
+      # Starts what the block returns as the one of its class. The end of the process and a fork find it from then on.
       #
-      # @raise [AlreadyRunning]
+      # @api private
       def claim(kind)
         LOCK.synchronize do
-          raise AlreadyRunning, "#{KINDS.fetch(kind)} is running in this process: stop it first" if find(kind)
+          raise AlreadyRunning, "#{kind::NAME} is running in this process: stop it first" if find(kind)
 
           mine = yield
           @running = @running.merge(kind => mine)
-          Ends.listen(self)
+          Ends.listen(Always)
           mine.start
           started = mine
         ensure
@@ -59,5 +58,32 @@ module Profiler
         @running.each_value { |it| it.forked(same) }
       end
     end
+
+    # Whether it runs in this process.
+    def running? = @periods.running?
+
+    # The last error of its block or the disk, or the reason why nothing is recorded.
+    def error = @losses.error
+
+    def inspect
+      "#<#{self.class} #{running? ? "running" : "over"}>"
+    end
+
+    # @api private
+    def start = @periods.start
+
+    # Whether a profile can only be taken on the thread of the periods.
+    #
+    # @api private
+    def own_thread? = false
+
+    # @api private
+    def period_ended = nil
+
+    # @api private
+    def lose(error) = @losses.add(error)
+
+    # @api private
+    def end_period(till) = @periods.finish(till, stop: false)
   end
 end

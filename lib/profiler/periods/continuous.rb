@@ -8,7 +8,9 @@ module Profiler
   # A session for the life of the process, in one profile for each period. {Profiler.continuous} starts it.
   #
   # A thread of its own ends each period and delivers the profile. A forked child continues by itself, with a thread of its own.
-  class Continuous
+  class Continuous < Always
+    NAME = "a continuous session"
+
     # Periods that are allowed, seconds.
     PERIODS = (0.1..86_400).freeze
 
@@ -19,7 +21,7 @@ module Profiler
       # The one that runs in this process.
       #
       # @return [Continuous, nil]
-      def current = Always.find(:continuous)
+      def current = Always.find(self)
 
       # @param sink [#call, Directory]
       # @api private
@@ -29,19 +31,7 @@ module Profiler
           raise ArgumentError, "period: #{period.inspect} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
         end
 
-        Always.claim(:continuous) { new(sink, period, Periods.with_defaults(options)) }
-      end
-
-      # The taker of the profiles: the block, or a directory.
-      #
-      # @return [#call, Directory]
-      # @raise [ArgumentError, SystemCallError] for a directory that cannot be used, or with both or none of them
-      # @api private
-      def sink(out, format, keep, block)
-        raise ArgumentError, "no block given, and no out:" unless out || block
-        raise ArgumentError, "out: and a block are given (allowed: one of them)" if out && block
-
-        block || Directory.new(out, format: format, keep: keep).tap(&:prepare)
+        Always.claim(self) { new(sink, period, Periods.with_defaults(options)) }
       end
     end
 
@@ -60,34 +50,17 @@ module Profiler
     # The number of profiles that were lost in this process, as the block or the disk failed, or another owner took SIGPROF.
     #
     # @return [Integer]
-    def lost(error = nil)
-      error ? @losses.add(error) : @losses.count
-    end
-
-    # The last error of the block or the disk, or the reason why nothing is recorded.
-    #
-    # @return [Exception, nil]
-    def error = @losses.error
-
-    # @api private
-    def start = @periods.start
-
-    # Whether it runs in this process.
-    def running? = @periods.running?
+    def lost = @losses.count
 
     # Ends the session and delivers the last profile. It does nothing if the session is over.
     #
     # @return [Boolean] whether all profiles are delivered, or lost by an error; false if that took longer than {PATIENCE}
-    def stop = @periods.stop(Clock.now + PATIENCE)
+    def stop = @periods.stop
 
     # Ends the period now, and delivers its profile.
     #
     # @return [Boolean] whether it was delivered, or lost by an error, within {PATIENCE}
     def flush = @periods.flush
-
-    def inspect
-      "#<Profiler::Continuous #{running? ? "running" : "over"}>"
-    end
 
     # @api private
     def take(profile)
@@ -96,16 +69,10 @@ module Profiler
     end
 
     # @api private
-    def period_ended = nil
-
-    # @api private
     def own_thread? = !@sink.is_a?(Directory)
 
     # @api private
     def process_ends(_error, till) = @periods.finish(till)
-
-    # @api private
-    def end_period(till) = @periods.finish(till, stop: false)
 
     # @api private
     def forked(_same)

@@ -2,7 +2,6 @@
 
 require_relative "../store/directory"
 require_relative "always"
-require_relative "flight/limits"
 require_relative "flight/parts"
 require_relative "flight/triggers"
 require_relative "periods"
@@ -12,18 +11,18 @@ module Profiler
   # a crash, SIGTERM, and requests, collections or waits that are too long.
   #
   # A forked child continues by itself, and has only its own minutes.
-  class Flight
+  class Flight < Always
+    NAME = "a flight recorder"
+
     class << self
       # The one that runs in this process.
       #
       # @return [Flight, nil]
-      def current = Always.find(:flight)
+      def current = Always.find(self)
 
       # @api private
       # @see Profiler.flight_recorder
-      def start(directory, limits, triggers, options)
-        Always.claim(:flight) { new(directory, limits, triggers, options) }
-      end
+      def start(...) = Always.claim(self) { new(...) }
     end
 
     # The number of files that it has written by itself in this process.
@@ -32,28 +31,20 @@ module Profiler
     attr_reader :saved
 
     # @api private
-    def initialize(directory, limits, triggers, options)
+    def initialize(directory, parts, triggers, options)
       @directory = directory
-      @limits = limits
+      @parts = parts
       @triggers = triggers
       begin_account
       timeline = options.key?(:raw) ? {} : { timeline: true }
-      @periods = Periods.new(self, "flight", limits.part, Periods.with_defaults(timeline.merge(options)))
+      @periods = Periods.new(self, "flight", parts.length, Periods.with_defaults(timeline.merge(options)))
     end
-
-    # The last error of a file that it wrote by itself, or the reason why nothing is recorded.
-    #
-    # @return [Exception, nil]
-    def error = @losses.error
 
     # @api private
     def start
-      @periods.start
+      super
       @triggers.arm(self)
     end
-
-    # Whether it runs in this process.
-    def running? = @periods.running?
 
     # The last minutes, up to now. A trap cannot call it.
     #
@@ -83,7 +74,7 @@ module Profiler
     def stop
       @stopped = true
       @triggers.disarm(self)
-      @periods.stop(Clock.now + Ends::PATIENCE)
+      @periods.stop
     end
 
     # Has a file written soon, on the thread of the periods. Requests that come before that are one. A trap may call it.
@@ -110,7 +101,7 @@ module Profiler
         yield
       ensure
         took = Clock.now - began
-        save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than && claim?
+        save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than && @parts.claim_save?
       end
     end
 
@@ -120,8 +111,8 @@ module Profiler
     # @api private
     def take(part)
       @parts.add(part.dump(:pprof))
-      reason = @triggers.found(part, @limits.part)
-      @wanted ||= reason if reason && claim?
+      reason = @triggers.found(part, @parts.length)
+      @wanted ||= reason if reason && @parts.claim_save?
     end
 
     # Writes the file that is wanted, if one is.
@@ -131,12 +122,6 @@ module Profiler
       reason, @wanted = @wanted, nil
       write(reason) if reason
     end
-
-    # @api private
-    def lost(error) = @losses.add(error)
-
-    # @api private
-    def own_thread? = false
 
     # @api private
     def process_ends(error, till)
@@ -149,28 +134,19 @@ module Profiler
       write(reason)
     end
 
-    # @api private
-    def end_period(till) = @periods.finish(till, stop: false)
-
     # Begins anew in a forked child, unless that is this process. An exception that is being handled there is not the child's end.
     #
     # @api private
     def forked(same)
       unless same
         @inherited_error = $! # rubocop:disable Style/SpecialGlobalVars -- English would have to be loaded
+        @parts = @parts.of_child
         begin_account
       end
       @periods = @periods.in_child
     end
 
-    def inspect
-      "#<Profiler::Flight #{running? ? "running" : "over"}>"
-    end
-
     private
-
-    # Whether there is no file of the same minutes that was written for such a reason.
-    def claim? = @parts.claim_save?(@limits.seconds)
 
     def merged(metadata)
       files = @parts.to_a
@@ -185,11 +161,10 @@ module Profiler
     rescue NotRunning
       nil # there is nothing to save
     rescue *OWN_TROUBLE => e
-      lost(e)
+      lose(e)
     end
 
     def begin_account
-      @parts = Parts.new(@limits)
       @saved = 0
       @wanted = nil
       @losses = Losses.new("a flight was not saved")

@@ -57,9 +57,7 @@ module Profiler
 
       private
 
-      def readings
-        [Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID), Clock.now, GC.stat(:total_allocated_objects)]
-      end
+      def readings = [Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID), Clock.now, GC.stat(:total_allocated_objects)]
     end
   end
 end

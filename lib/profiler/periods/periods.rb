@@ -10,7 +10,7 @@ module Profiler
   #
   # * +take(profile)+ gets each profile with a sample
   # * +period_ended+ comes after each period
-  # * +lost(error)+ counts a profile that could not be taken
+  # * +lose(error)+ counts a profile that could not be taken
   # * +own_thread?+ says that it can only be called on the thread, as it may take for ever
   #
   # The end of the process is the work of the thread that ends it, as it has the GVL: another thread may not get its turn in time.
@@ -30,7 +30,6 @@ module Profiler
     private_constant :Command
 
     # @param options [Hash] as for {Profiler.start}
-    # @return [Hash]
     def self.with_defaults(options)
       modes = Array(options[:mode] || MODES)
       own = { mode: MODES }
@@ -55,8 +54,6 @@ module Profiler
     end
 
     # @param session [Session, nil] the parent's, in a forked child
-    # @return [self]
-    # @raise [ArgumentError, Unsupported, ThreadError]
     def start(session = nil)
       session ? @session = session : begin_session
       # The thread inherits the mask, so that it begins even if it is killed at once, and lifts it in {work}.
@@ -73,16 +70,16 @@ module Profiler
 
     # Ends the period now.
     #
-    # @return [Boolean] whether that was done within the patience, in seconds
-    def flush(patience = Ends::PATIENCE)
+    # @return [Boolean] whether that was done until then
+    def flush(till = Clock.now + Ends::PATIENCE)
       command = push(Command.new(false))
-      wait_until(Clock.now + patience) { command.done || !@thread&.alive? }
+      wait_until(till) { command.done || !@thread&.alive? }
     end
 
     # Ends the session. The last profile is taken on the thread.
     #
     # @return [Boolean] whether that was done until then
-    def stop(till)
+    def stop(till = Clock.now + Ends::PATIENCE)
       push(Command.new(true)) unless @stop_requested
       @stop_requested = true
       ended = wait_until(till) { !@thread&.alive? }
@@ -93,7 +90,7 @@ module Profiler
     # Ends the session on this thread, which ends the process. Or ends only the period, if the process may go on.
     def finish(till, stop: true)
       return unless @session&.running?
-      return stop ? self.stop(till) : flush(till - Clock.now) if @client.own_thread?
+      return stop ? self.stop(till) : flush(till) if @client.own_thread?
 
       wait_until(till) { !@busy } # what is half done there could not be done here
       @stopping ||= stop
@@ -110,14 +107,14 @@ module Profiler
     end
 
     # The periods that continue in a forked child.
-    #
-    # @return [Periods]
     def in_child
       return self unless @session&.running?
 
       # The child of a block that forks is no worker.
       over = @stop_requested || @stopping || @thread.equal?(Thread.current)
-      over ? @session.discard : (return Periods.new(@client, @name, @length, @options).start(@session))
+      return Periods.new(@client, @name, @length, @options).start(@session) unless over
+
+      @session.discard
       self
     rescue ThreadError
       self # the app has all threads that it may have
@@ -176,8 +173,6 @@ module Profiler
     end
 
     # Waits for the end of the period. Periods end at multiples of their length, so those of all processes agree.
-    #
-    # @return [Array<Command>]
     def wait
       due = ((Clock.time + @length / 2.0) / @length).ceil * @length
       @waiting = true
@@ -246,6 +241,6 @@ module Profiler
       lose(e)
     end
 
-    def lose(error) = @client.lost(error)
+    def lose(error) = @client.lose(error)
   end
 end

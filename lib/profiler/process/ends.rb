@@ -2,7 +2,7 @@
 
 module Profiler
   # The ends and turns of this process, besides those that Ruby knows of: exec, exit!, a daemon, a child of IO.popen, a fork. The
-  # modules are hooks as those of {Interop}. In a Ractor other than the main one nothing is done, as sessions are the main one's.
+  # methods are redefined as those of {Interop}. In a Ractor other than the main one nothing is done, as sessions are the main one's.
   #
   # A listener has some of these methods:
   #
@@ -17,44 +17,42 @@ module Profiler
     # In the order of their begins. It is replaced and never changed, as a trap may listen.
     @listeners = []
 
-    # Handles fork.
-    module Fork
-      def self.call(original, receiver)
-        pid = original.bind_call(receiver)
-        Ends.tell(:forked, false) if pid.equal?(0) && !Platform.ractor_reason
-        pid
-      end
-    end
+    # As {Interop::Hooks}.
+    module Hooks
+      class << self
+        def _fork(original, receiver)
+          pid = original.bind_call(receiver)
+          Ends.tell(:forked, false) if pid.equal?(0) && !Platform.ractor_reason
+          pid
+        end
 
-    # Handles Process.daemon, which forks by another way: the process ends, and a child of it continues.
-    module Daemon
-      def self.call(original, receiver, ...)
-        return original.bind_call(receiver, ...) if Platform.ractor_reason
+        # It forks by another way: the process ends, and a child of it continues.
+        def daemon(original, receiver, ...)
+          return original.bind_call(receiver, ...) if Platform.ractor_reason
 
-        Ends.tell(:becomes_daemon)
-        original.bind_call(receiver, ...).tap { Ends.tell(:forked, true) }
-      end
-    end
+          Ends.tell(:becomes_daemon)
+          original.bind_call(receiver, ...).tap { Ends.tell(:forked, true) }
+        end
 
-    # Handles exec: another program replaces this one.
-    module Exec
-      def self.call(original, receiver, ...)
-        Platform.ractor_reason ? original.bind_call(receiver, ...) : Ends.around_exec { original.bind_call(receiver, ...) }
-      end
-    end
+        def exec(original, receiver, ...)
+          Platform.ractor_reason ? original.bind_call(receiver, ...) : Ends.around_exec { original.bind_call(receiver, ...) }
+        end
 
-    # Handles exit!: the process ends at once.
-    module ExitNow
-      def self.call(original, receiver, ...)
-        Ends.at_once unless Platform.ractor_reason
-        original.bind_call(receiver, ...)
-      end
-    end
+        def exit!(original, receiver, ...)
+          Ends.at_once unless Platform.ractor_reason
+          original.bind_call(receiver, ...)
+        end
 
-    # Handles IO.popen("-") with a block: the child ends after the block as by exit!.
-    module Popen
-      def self.call(original, receiver, *arguments, **options, &block)
-        Interop.popen(original, receiver, arguments, options, block) { Ends.at_once }
+        # With a block, the child of IO.popen("-") ends after that as by exit!.
+        def popen(original, receiver, *arguments, **options, &block)
+          return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
+
+          original.bind_call(receiver, *arguments, **options) do |io|
+            block.call(io)
+          ensure
+            Ends.at_once if io.nil? # this is the child
+          end
+        end
       end
     end
 
@@ -64,10 +62,10 @@ module Profiler
         return if @listeners.include?(listener)
 
         @listeners += [listener]
-        Interop.redefine(Kernel, exec: Exec, exit!: ExitNow)
-        Interop.redefine(Kernel.singleton_class, exec: Exec, exit!: ExitNow)
-        Interop.redefine(Process.singleton_class, _fork: Fork, daemon: Daemon, exec: Exec, exit!: ExitNow)
-        Interop.redefine(IO.singleton_class, popen: Popen)
+        Interop.redefine(Hooks, Kernel, :exec, :exit!)
+        Interop.redefine(Hooks, Kernel.singleton_class, :exec, :exit!)
+        Interop.redefine(Hooks, Process.singleton_class, :_fork, :daemon, :exec, :exit!)
+        Interop.redefine(Hooks, IO.singleton_class, :popen)
         at_exit { tell_one(listener, :process_ends, $!) } # English would have to be loaded
       end
 
@@ -77,9 +75,7 @@ module Profiler
       end
 
       # @api private
-      def at_once
-        in_time { tell(:process_ends, nil) }
-      end
+      def at_once = in_time { tell(:process_ends, nil) }
 
       # @api private
       def around_exec(&exec)

@@ -3,41 +3,39 @@
 module Profiler
   # Makes way for an app that traps SIGPROF, calls exec, loads continuations or creates Ractors. The first session redefines
   # these methods.
-  #
-  # A hook has a method +call+. It gets the original method, the receiver and what the app passed.
   module Interop
     # An app's specs may put another module in its place.
     KERNEL = ::Kernel
 
-    # Makes way for <tt>trap("PROF")</tt>: the signal is the app's from then on.
-    module Trap
-      def self.call(original, receiver, *arguments, **options, &block)
-        Interop.make_way if Interop.prof?(arguments.first)
-        original.bind_call(receiver, *arguments, **options, &block)
-      end
-    end
+    # Methods that are called in place of those of their names: with the original one, the receiver and what the app passed.
+    module Hooks
+      class << self
+        # <tt>trap("PROF")</tt>: the signal is the app's from then on. Running sessions keep their samples.
+        def trap(original, receiver, *arguments, **options, &block)
+          Native.give_up if Interop.prof?(arguments.first)
+          original.bind_call(receiver, *arguments, **options, &block)
+        end
 
-    # Disarms timers for exec: a signal would kill the new program.
-    module Exec
-      def self.call(original, receiver, ...)
-        Interop.without_timers { original.bind_call(receiver, ...) }
-      end
-    end
+        # Without timers, as a signal would kill the new program. It does not return if it succeeds.
+        def exec(original, receiver, ...)
+          Native.disarm
+          original.bind_call(receiver, ...)
+        ensure
+          Native.rearm
+        end
 
-    # Notices <tt>require "continuation"</tt>: callcc copies a stack over the running one, and a signal amid that would kill the
-    # process. Later sessions sample at safe points.
-    module Continuations
-      def self.call(original, receiver, name)
-        Native.give_up_to_callcc if name == :callcc
-        original.bind_call(receiver, name)
-      end
-    end
+        # Notices <tt>require "continuation"</tt>: callcc copies a stack over the running one, and a signal amid that would kill
+        # the process. Later sessions sample at safe points.
+        def method_added(original, receiver, name)
+          Native.give_up_to_callcc if name == :callcc
+          original.bind_call(receiver, name)
+        end
 
-    # Makes way for Ractor.new: before Ruby 3.3 the allocation hook would kill the process, and later frees are not reported.
-    module NewRactor
-      def self.call(original, receiver, ...)
-        Native.give_up_objects
-        original.bind_call(receiver, ...)
+        # Ractor.new: before Ruby 3.3 the allocation hook would kill the process, and later frees are not reported.
+        def new(original, receiver, ...)
+          Native.give_up_objects
+          original.bind_call(receiver, ...)
+        end
       end
     end
 
@@ -46,10 +44,10 @@ module Profiler
       def watch
         return if @watching
 
-        redefine(Kernel, trap: Trap, exec: Exec)
-        redefine(Kernel.singleton_class, trap: Trap, exec: Exec, method_added: Continuations)
-        redefine(Signal.singleton_class, trap: Trap)
-        redefine(Process.singleton_class, exec: Exec)
+        redefine(Hooks, Kernel, :trap, :exec)
+        redefine(Hooks, Kernel.singleton_class, :trap, :exec, :method_added)
+        redefine(Hooks, Signal.singleton_class, :trap)
+        redefine(Hooks, Process.singleton_class, :exec)
         @watching = true
       end
 
@@ -57,40 +55,25 @@ module Profiler
       def watch_objects
         return if @watching_objects
 
-        redefine(Ractor.singleton_class, new: NewRactor) if defined?(Ractor)
+        redefine(Hooks, Ractor.singleton_class, :new) if defined?(Ractor)
         @watching_objects = true
       end
 
       # Redefines methods so that they call hooks. Prepended modules would not do. An app's alias of a method would be the
       # prepended one, and call itself without end.
       #
-      # @param owner [Module] Kernel, or a singleton class
-      # @param hooks [Hash{Symbol => Module}] by the names of methods; the module may lack some
-      def redefine(owner, **hooks)
+      # @param hooks [Module] it has methods of these names
+      # @param owner [Module] Kernel, or a singleton class; it may lack some
+      def redefine(hooks, owner, *names)
         # A kill between the two steps of a hook would leave it without effect for good.
         Thread.handle_interrupt(Object => :never) do
-          hooks.each { |name, hook| redefine_one(owner, name, hook) unless owner.frozen? }
-        end
-      end
-
-      # Calls IO.popen. The block of this runs in a child of IO.popen("-"), after the app's own block.
-      def popen(original, receiver, arguments, options, block)
-        return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
-
-        original.bind_call(receiver, *arguments, **options) do |io|
-          block.call(io)
-        ensure
-          yield if io.nil? # this is the child
+          names.each { |name| redefine_one(hooks, owner, name) unless owner.frozen? }
         end
       end
 
       # Finds the method that super of +owner+ would call. Ruby itself fails to, in an alias that was copied: delegate.rb copies
       # Kernel.
-      #
-      # @return [UnboundMethod]
-      def inherited(owner, name)
-        own_method(owner, name).super_method
-      end
+      def inherited(owner, name) = own_method(owner, name).super_method
 
       # Whether +signal+ means SIGPROF, in any of the forms that trap accepts.
       def prof?(signal)
@@ -100,27 +83,14 @@ module Profiler
         false # not a signal: trap itself says so
       end
 
-      # Ends recording in running sessions. They keep their samples.
-      def make_way
-        Native.give_up
-      end
-
-      # Runs the block, which does not return if it succeeds, without timers.
-      def without_timers
-        Native.disarm
-        yield
-      ensure
-        Native.rearm
-      end
-
       private
 
       # Keeps the original in its module, under another name. A Ractor may read it from there, but not from a closure. Clones of
       # the module have it too.
-      def redefine_one(owner, name, hook)
+      def redefine_one(hooks, owner, name)
         return unless visibility(owner, name)
 
-        kept = "#{name} without #{hook.name}"
+        kept = "#{name} without #{hooks.name}"
         original = own_method(owner, name)
         # Other threads, or a trap amid this, may set the same hook. What was read before this check is surely the original.
         return if owner.private_method_defined?(kept, false)
@@ -131,7 +101,7 @@ module Profiler
         owner.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
           #{visibility(owner, name)}
           def #{name}(...)
-            ::#{hook.name}.call(#{inherited || "#{holder}.instance_method(:'#{kept}')"}, self, ...)
+            ::#{hooks.name}.#{name}(#{inherited || "#{holder}.instance_method(:'#{kept}')"}, self, ...)
           end
         RUBY
       end

@@ -10,12 +10,9 @@ module Profiler
     LINES = 20
     private_constant :LINES
 
-    # @return [Integer]
     attr_reader :count
 
     # The last error.
-    #
-    # @return [Exception, nil]
     attr_reader :error
 
     class << self
@@ -42,8 +39,6 @@ module Profiler
     end
 
     # Counts a loss. The same one is said once.
-    #
-    # @return [nil]
     def add(error)
       @count += 1
       @error = error

@@ -8,7 +8,6 @@ module Profiler
 
     # @param text [String] such as +USR2+ or +SIGUSR2+
     # @return [String] without SIG
-    # @raise [ArgumentError]
     def self.of(text)
       name = text.upcase.sub(/\ASIG/, "")
       return name if Signal.list.key?(name) && !RESERVED.include?(name)

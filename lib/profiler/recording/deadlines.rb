@@ -16,7 +16,6 @@ module Profiler
       # @api private
       def self.forked(_same) = WATCHING.keys.each(&:continue_in_child)
 
-      # @param seconds [Numeric]
       # @yieldreturn [Boolean] at each check, whether the thread may end
       def initialize(seconds, &rests)
         @rests = rests
@@ -29,7 +28,6 @@ module Profiler
       # The number of open recordings.
       def size = @open.size
 
-      # @param recording [#expire, #thread, #began]
       def add(recording)
         @open[recording] = true
         begin_thread unless @thread&.alive?
@@ -39,9 +37,7 @@ module Profiler
       def include?(recording) = @open.key?(recording)
 
       # @return [true, nil] nil if it was not open
-      def delete(recording)
-        @open.delete(recording)
-      end
+      def delete(recording) = @open.delete(recording)
 
       # Keeps, in a forked child, the recordings of the thread that forked: others are the parent's.
       def start_over
@@ -85,11 +81,7 @@ module Profiler
         !@thread.equal?(Thread.current)
       end
 
-      def due
-        @open.keys.take_while { |recording| recording.began + @seconds <= now }
-      end
-
-      def now = Clock.now
+      def due = @open.keys.take_while { |recording| recording.began + @seconds <= Clock.now }
     end
   end
 end

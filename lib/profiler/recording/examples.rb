@@ -24,7 +24,6 @@ module Profiler
 
       # Runs the block, an example.
       #
-      # @param name [String]
       # @param requested [Hash] options for this one
       def run(name, requested = {}, &example)
         policy = @policies[requested] ||= Policy.new(**@options, **requested)
@@ -42,8 +41,6 @@ module Profiler
       end
 
       # The slowest examples, for the end of a suite; nil if there was none.
-      #
-      # @return [String, nil]
       def summary
         return if @rows.empty?
 

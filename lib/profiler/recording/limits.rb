@@ -26,7 +26,7 @@ module Profiler
           return "#{@concurrency} profiles are running already" if @inside.size >= @concurrency
           return "#{@rate} profiles were taken within a minute" unless below_rate?
 
-          @times << now
+          @times << Clock.now
           @inside[holder] = true
           nil
         end
@@ -49,12 +49,10 @@ module Profiler
       private
 
       def below_rate?
-        till = now - WINDOW
+        till = Clock.now - WINDOW
         @times.shift while @times.any? && @times.first < till
         @times.size < @rate
       end
-
-      def now = Clock.now
     end
   end
 end

@@ -40,7 +40,6 @@ module Profiler
       # @param rate [Integer] profiles per minute
       # @param duration [Numeric] seconds, after which a profile ends and is kept
       # @param options [Hash] other options of {Profiler.start}
-      # @raise [ArgumentError]
       def initialize(mode: nil, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
                      concurrency: 8, rate: 60, duration: 60, **options)
         number("sample_rate", sample_rate, 0..1)
@@ -75,8 +74,6 @@ module Profiler
       #
       # @param requested [Hash] requested options, in place of those of the policy
       # @param begun [Array, nil] of {guarded}
-      # @return [Recording]
-      # @raise [Refused]
       def on_demand(requested = {}, begun = nil)
         begin_limited(:asked, requested, begun)
       rescue ArgumentError, Unsupported => e
@@ -87,7 +84,6 @@ module Profiler
       # goes on without, and one line says why.
       #
       # @param begun [Array, nil] of {guarded}
-      # @return [Recording, nil]
       def by_chance(begun = nil)
         start_over unless @pid == Process.pid
         if @samples && @random.rand < @sample_rate
@@ -114,9 +110,7 @@ module Profiler
       end
 
       # Whether only requested work is profiled.
-      def idle?
-        !@slower_than && !@samples
-      end
+      def idle? = !@slower_than && !@samples
 
       # The name of a recording in the store.
       #
@@ -135,13 +129,10 @@ module Profiler
       end
 
       # @api private
-      def slow?(seconds)
-        @slower_than && seconds >= @slower_than
-      end
+      def slow?(seconds) = @slower_than && seconds >= @slower_than
 
       # Closes the recording. Of concurrent callers only the first gets true.
       #
-      # @return [Boolean]
       # @api private
       def claim_end?(recording)
         @deadlines.delete(recording) ? true : false
@@ -150,13 +141,10 @@ module Profiler
       # Whether it has begun and nobody has ended it.
       #
       # @api private
-      def open?(recording)
-        @deadlines.include?(recording)
-      end
+      def open?(recording) = @deadlines.include?(recording)
 
       # Frees the slot of a recording, whose profile is stored or does not exist.
       #
-      # @return [nil]
       # @api private
       def release(recording)
         @limits.leave(recording)
@@ -238,7 +226,6 @@ module Profiler
         end
       end
 
-      # @param options [Hash, Watch]
       # @yield [Recording] before it begins
       def begin_one(reason, options, begun)
         recording = Recording.new(self, reason)
@@ -290,7 +277,6 @@ module Profiler
         raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
       end
 
-      # @return [nil]
       def report_loss(error) = @losses.add(error)
     end
   end

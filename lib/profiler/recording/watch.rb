@@ -25,8 +25,6 @@ module Profiler
 
       # Begins a slice.
       #
-      # @param scope [Integer]
-      # @return [Session]
       # @raise [ArgumentError, Unsupported] if no session can record; the next try comes a second later
       def slice(scope)
         @begun += 1 # which may miss one of two threads: it only has to change
@@ -39,10 +37,10 @@ module Profiler
       # @return [Boolean] whether there is no session
       def rest?
         if @seen != @begun
-          @seen, @seen_at = @begun, now
+          @seen, @seen_at = @begun, Clock.now
           false
         else
-          now - @seen_at >= REST && end_if_unused
+          Clock.now - @seen_at >= REST && end_if_unused
         end
       end
 
@@ -65,17 +63,15 @@ module Profiler
       end
 
       def begin_session
-        raise @refusal if @refusal && now < @next_try
+        raise @refusal if @refusal && Clock.now < @next_try
 
         # A scope that nobody enters: it keeps no samples of its own.
         Session.begin(@options, scope: Labels.new_scope, slices: true) { |session| @session = session }
       rescue Unsupported => e
-        @next_try = now + PAUSE unless e.equal?(@refusal)
+        @next_try = Clock.now + PAUSE unless e.equal?(@refusal)
         @refusal = e
         raise
       end
-
-      def now = Clock.now
     end
   end
 end

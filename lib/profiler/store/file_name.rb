@@ -10,9 +10,6 @@ module Profiler
 
     class << self
       # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
-      #
-      # @param path [String]
-      # @return [String]
       def with_pid(path, pid = Process.pid)
         ending = ending_of(path)
         "#{path[0, path.length - ending.length]}.#{pid}#{ending}"

@@ -8,7 +8,6 @@ module Profiler
   #
   # Symbolic links are followed. A device or a named pipe is written to, as a rename would replace it by a file.
   class Output
-    # @param path [String]
     # @param format [Symbol, String, nil] by the path's extension when nil
     # @param options [Hash] as for {Profile#dump}
     # @raise [ArgumentError] if the format is not known
@@ -24,13 +23,9 @@ module Profiler
 
       @pid = Process.pid
       @stream = File.writable?(@path) && !File.stat(@path).file?
-      return if @stream
-
-      open_beside
+      beside unless @stream
     rescue SystemCallError => e
       raise e.class, path.to_s
-    ensure
-      discard
     end
 
     # Writes the profile and moves the file into place. A forked child writes a file with its own pid in the name, as this one
@@ -45,27 +40,19 @@ module Profiler
       raise e.class, @path
     end
 
-    # Replaces the file by what the block writes. If anything ends the block, an interrupt too, the old file stays and no
-    # temporary file does. A device or a pipe is written to directly.
+    # Replaces the file by what is no profile. An interrupt waits for that.
     #
-    # @yieldparam path [String]
-    # @return [String] the path
     # @raise [SystemCallError] if the disk is full, or the place is gone; its message names the path
-    def replace
-      if @stream
-        yield @path
-        return @path
+    def replace(bytes)
+      return File.binwrite(@path, bytes) if @stream
+
+      beside do |file|
+        file.write(bytes)
+        file.close
+        File.rename(file.path, @path)
       end
-      open_beside
-      yield @temporary
-      @file.close
-      File.rename(@temporary, @path)
-      @temporary = nil
-      @path
     rescue SystemCallError => e
       raise e.class, @path # not the temporary name, or none
-    ensure
-      discard
     end
 
     private
@@ -76,27 +63,22 @@ module Profiler
       !Dir.glob(["."], base: @path).empty?
     end
 
-    # Removes the temporary file, unless it was moved. Exceptions from outside wait for that.
-    def discard
-      return unless @temporary
-
+    # Creates a temporary file, which is gone afterwards.
+    def beside
+      temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
       Thread.handle_interrupt(Object => :never) do
-        @file&.close # nil if it could not be opened
-        # In a child that a trap has forked meanwhile, the file is the parent's, which is writing it.
-        File.delete(@temporary) if @writer.equal?(Process.pid)
+        File.open(temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600) do |file|
+          yield file if block_given?
+        ensure
+          discard(temporary)
+        end
       end
-    rescue SystemCallError
-      nil # the directory is gone, or is no longer ours: there is nothing more to tidy
-    ensure
-      @temporary = nil
     end
 
-    def open_beside
-      Thread.handle_interrupt(Object => :never) do
-        @temporary = "#{@path}.#{Random.urandom(4).unpack1("H*")}.tmp"
-        @writer = Process.pid
-        @file = File.open(@temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600)
-      end
+    def discard(temporary)
+      File.delete(temporary)
+    rescue SystemCallError
+      nil # it was moved, or the directory is gone
     end
   end
 end

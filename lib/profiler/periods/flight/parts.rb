@@ -1,46 +1,62 @@
 # frozen_string_literal: true
 
 module Profiler
-  class Flight
+  class Flight < Always
     # The parts of the last minutes: profiles as the bytes of files. Those that are too old, or too large together, are dropped.
     class Parts
-      Part = Struct.new(:ended, :bytes)
-      private_constant :Part
+      MINUTES = (0.1..1_440).freeze
+      MEMORY = ((1 << 20)..(1 << 30)).freeze
 
-      def initialize(limits)
-        @limits = limits
+      # Parts that the minutes are kept in. So up to one part more is kept.
+      NUMBER = 30
+
+      Part = Struct.new(:ended, :bytes)
+      private_constant :NUMBER, :Part
+
+      # Seconds of one part.
+      attr_reader :length
+
+      # @param memory [Integer] bytes of all parts
+      def initialize(minutes, memory)
+        unless minutes.is_a?(Numeric) && minutes.real? && MINUTES.cover?(minutes)
+          raise ArgumentError, "minutes: #{minutes.inspect} is not a number from #{MINUTES.begin} to #{MINUTES.end}"
+        end
+        unless memory.is_a?(Integer) && MEMORY.cover?(memory)
+          raise ArgumentError, "memory: #{memory.inspect} is not an Integer from #{MEMORY.begin} to #{MEMORY.end} bytes"
+        end
+
+        @minutes = minutes
+        @memory = memory
+        @length = (minutes * 60.0 / NUMBER).clamp(0.2, 60)
         @lock = Mutex.new
         @parts = []
       end
 
+      # Those of a forked child, which has only its own minutes.
+      def of_child = Parts.new(@minutes, @memory)
+
       # Adds the newest part.
-      #
-      # @param bytes [String]
       def add(bytes)
-        now = Clock.now
         @lock.synchronize do
-          @parts << Part.new(now, bytes)
-          drop_old(now)
-          @parts.shift while @parts.size > 1 && memory > @limits.memory
+          @parts << Part.new(Clock.now, bytes)
+          drop_old
+          @parts.shift while @parts.size > 1 && @parts.sum { |part| part.bytes.bytesize } > @memory
         end
       end
 
       # @return [Array<String>] the oldest first
       def to_a
-        now = Clock.now
         @lock.synchronize do
-          drop_old(now)
+          drop_old
           @parts.map(&:bytes)
         end
       end
 
-      # Whether no file was claimed in that time. If so, it is claimed now.
-      #
-      # @param seconds [Numeric]
-      def claim_save?(seconds)
+      # Whether no file of the same minutes was claimed. If so, it is claimed now.
+      def claim_save?
         now = Clock.now
         @lock.synchronize do
-          next false if @claimed && now - @claimed < seconds
+          next false if @claimed && now - @claimed < @minutes * 60
 
           @claimed = now
           true
@@ -49,10 +65,8 @@ module Profiler
 
       private
 
-      def memory = @parts.sum { |part| part.bytes.bytesize }
-
-      def drop_old(now)
-        oldest = now - @limits.seconds - @limits.part
+      def drop_old
+        oldest = Clock.now - @minutes * 60 - @length
         @parts.shift while @parts.first && @parts.first.ended < oldest
       end
     end

@@ -3,7 +3,7 @@
 require_relative "../../process/signal_name"
 
 module Profiler
-  class Flight
+  class Flight < Always
     # The events at which a flight recorder writes a file by itself.
     class Triggers
       # Ends of a process: by an exception, by SIGTERM, by any other way that runs its blocks of +at_exit+.
@@ -23,12 +23,10 @@ module Profiler
       attr_reader :slower_than
 
       # @param at [Array<Symbol>] of {ENDS}
-      # @param signal [String, Symbol, nil]
       # @param slower_than [Numeric, nil] seconds of a request
       # @param gc_above [Numeric, nil] share of busy time
       # @param gvl_above [Numeric, nil] the same
-      # @raise [ArgumentError]
-      def initialize(at:, signal:, slower_than:, gc_above:, gvl_above:)
+      def initialize(at:, signal:, slower_than:, gc_above:, gvl_above:, mode:)
         wrong = Array(at) - ENDS
         raise ArgumentError, "at: #{wrong.first.inspect} is not an end (allowed: #{ENDS.map(&:inspect).join(", ")})" if wrong.any?
         raise ArgumentError, "slower_than: #{slower_than.inspect} is not a number above 0" unless slower_than.nil? || positive?(slower_than)
@@ -41,15 +39,12 @@ module Profiler
         end
         raise ArgumentError, "gvl_above: #{gvl_above} needs Ruby 3.3 or later" if gvl_above && RUBY_VERSION < "3.3"
 
+        name, share = @shares.first
+        raise ArgumentError, "#{name}_above: #{share} needs mode: :wall" if name && !Array(mode).include?(:wall)
+
         @at = Array(at)
         @signal = signal && checked_signal(signal.to_s)
         @slower_than = slower_than
-      end
-
-      # @raise [ArgumentError] if a share needs another mode
-      def check(mode)
-        name, share = @shares.first
-        raise ArgumentError, "#{name}_above: #{share} needs mode: :wall" if name && !Array(mode).include?(:wall)
       end
 
       # Has them save the flight from now on.
@@ -71,7 +66,6 @@ module Profiler
       # The reason to save the flight that the end of the process is, if it is one.
       #
       # @param error [Exception, nil] the one that ends it
-      # @return [String, nil]
       def end_reason(error)
         term = error.is_a?(SignalException) && error.signo == Signal.list.fetch("TERM")
         crash = !(error.nil? || error.is_a?(SystemExit) || error.is_a?(SignalException))
@@ -83,9 +77,7 @@ module Profiler
 
       # The reason to save the flight that its newest part is, if it is one.
       #
-      # @param part [Profile]
       # @param seconds [Numeric] its length, unless it was cut short
-      # @return [String, nil]
       def found(part, seconds)
         return if @shares.empty? || part.stats[:samples].zero? || part.stats[:duration_ns] < seconds * 0.5e9
 
