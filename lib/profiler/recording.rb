@@ -40,7 +40,7 @@ module Profiler
 
     # Whether nothing of it is left to do.
     def over?
-      @phase == :over || (@phase == :open && !@policy.open?(self))
+      @phase == :over || (@phase == :open && !@policy.deadlines.include?(self))
     end
 
     # Its name in the store, known before it is stored.
@@ -101,7 +101,7 @@ module Profiler
     # Gives up a recording that did not begin, or that an exception kept from ending. It does nothing if the recording is over.
     def abandon
       @phase = :over
-      @policy.claim_end?(self)
+      @policy.deadlines.delete(self)
       @session&.drop
       nil
     ensure
@@ -119,7 +119,7 @@ module Profiler
 
     # Gives the session to the first caller that ends it.
     def claim_session
-      return unless @policy.claim_end?(self)
+      return unless @policy.deadlines.delete(self)
 
       session = @session
       @session = nil
@@ -129,7 +129,7 @@ module Profiler
     def leave
       @phase = :over
       @session = nil
-      @policy.release(self) unless @reason == :slow # which takes no place
+      @policy.limits.leave(self) unless @reason == :slow # which takes no place
     end
 
     def join

@@ -27,7 +27,7 @@ module Profiler
       def mine?
         return @env[Settings::OWNER] == pid || (@env[Settings::OWNER].nil? && take) unless @ledger
 
-        @mine = in_ledger { |ledger| Claim.owner(ledger, pid) == pid } if @mine.nil?
+        @mine = in_ledger { |ledger| owner(ledger) == pid } if @mine.nil?
         @mine
       end
 
@@ -37,8 +37,6 @@ module Profiler
       end
 
       # The number of times that this process has called exec.
-      #
-      # @return [Integer]
       def execs
         @env[Settings::EXECS].to_i
       end
@@ -53,22 +51,8 @@ module Profiler
       end
 
       # Adds a file to the list of +profiler record+.
-      #
-      # @param path [String]
       def wrote(path)
-        in_ledger { |ledger| Claim.append(ledger, "wrote #{path}") } if @ledger
-      end
-
-      # The owner's pid in the ledger; it becomes +pid+ if there was none.
-      def self.owner(ledger, pid)
-        known = ledger.each_line(chomp: true).map { |line| line[/\Aowner (\d+)\z/, 1] }.compact.first
-        append(ledger, "owner #{pid}") unless known
-        known || pid
-      end
-
-      def self.append(ledger, line)
-        ledger.seek(0, IO::SEEK_END)
-        ledger.puts(line)
+        in_ledger { |ledger| append(ledger, "wrote #{path}") } if @ledger
       end
 
       # @param path [String] a ledger
@@ -86,6 +70,18 @@ module Profiler
       def take
         @env[Settings::OWNER] = pid
         true
+      end
+
+      # The owner's pid in the ledger: this process's, if there was none.
+      def owner(ledger)
+        known = ledger.each_line(chomp: true).map { |line| line[/\Aowner (\d+)\z/, 1] }.compact.first
+        append(ledger, "owner #{pid}") unless known
+        known || pid
+      end
+
+      def append(ledger, line)
+        ledger.seek(0, IO::SEEK_END)
+        ledger.puts(line)
       end
 
       # Opens the ledger, but never creates it. Without one the recording is over and the name is used: false.

@@ -57,7 +57,6 @@ module Profiler
         raise
       end
 
-      # @return [Settings]
       attr_reader :settings
 
       # Whether this process is a forked child of the one that started the recording.
@@ -166,8 +165,6 @@ module Profiler
       end
 
       # The advice for a program with too few samples, which has no overhead worth the name.
-      #
-      # @return [String, nil]
       def too_short(profile)
         sentence, interval = Native.too_short(profile)
         return sentence unless interval

@@ -52,21 +52,16 @@ module Profiler
       DIRECTORY = "profiles"
 
       # The default name of a file.
-      #
-      # @param format [String, nil]
-      # @return [String]
       def self.default_out(format = nil, time = Time.now)
         format ||= "pprof"
         "profile-#{time.strftime("%Y%m%d-%H%M%S")}.#{FileName::EXTENSIONS.fetch(format, format)}"
       end
 
-      # @return [String, nil]
       attr_reader :format
 
       # @return [Array<String>] absolute, relative to the working directory of the start
       attr_reader :paths
 
-      # @param env [Hash{String => String}]
       def initialize(env = ENV)
         @env = env
         @format = value(FORMAT)
@@ -91,7 +86,6 @@ module Profiler
       end
 
       # @return [Float, nil] seconds
-      # @raise [ArgumentError]
       def duration
         text = value(DURATION)
         return unless text
@@ -103,21 +97,18 @@ module Profiler
       end
 
       # @return [String, nil] without SIG
-      # @raise [ArgumentError]
       def signal
         text = value(SIGNAL)
         text && SignalName.of(text)
       end
 
       # Keywords for {Session.start}.
-      #
-      # @return [Hash]
       def session
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), max_overhead: float(MAX_OVERHEAD), every: number(value(EVERY)),
           every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
           trim_path: trim_path, timeline: flag?(TIMELINE) || nil, fibers: flag?(FIBERS) || nil
-        }.reject { |_name, it| it.nil? }
+        }.compact
       end
 
       # Whether the process is profiled continuously: see {Profiler.continuous}.
@@ -127,12 +118,10 @@ module Profiler
 
       # Keywords for {Profiler.continuous}.
       #
-      # @return [Hash]
       # @raise [ArgumentError] for what a continuous session cannot do
       def continuous
         demand_no_recording(CONTINUOUS, *(SIGNAL unless flight?))
-        own = { out: value(OUT) || DIRECTORY, format: format, period: float(PERIOD), keep: number(value(KEEP)) }
-        own.reject { |_name, it| it.nil? }.merge(session)
+        { out: value(OUT) || DIRECTORY, format: format, period: float(PERIOD), keep: number(value(KEEP)) }.compact.merge(session)
       end
 
       # Whether the process keeps its last minutes: see {Profiler.flight_recorder}.
@@ -142,20 +131,16 @@ module Profiler
 
       # Keywords for {Profiler.flight_recorder}.
       #
-      # @return [Hash]
       # @raise [ArgumentError] for what a flight recorder cannot do
       def flight
         demand_no_recording(FLIGHT)
         out = value(FLIGHT_OUT) || (value(OUT) unless continuous?)
-        own = { out: out, format: format, minutes: float(MINUTES), keep: number(value(KEEP)), signal: signal }
-        own.reject { |_name, it| it.nil? }.merge(session)
+        { out: out, format: format, minutes: float(MINUTES), keep: number(value(KEEP)), signal: signal }.compact.merge(session)
       end
 
       # Checks everything that could fail later, without leaving anything behind.
       #
-      # @return [nil]
       # @raise [ArgumentError] for a value that is not allowed
-      # @raise [Unwritable]
       def check
         Session.check(**session)
         duration

@@ -36,7 +36,9 @@ module Profiler
       # Whether the recording is open.
       def include?(recording) = @open.key?(recording)
 
-      # @return [true, nil] nil if it was not open
+      # Closes the recording.
+      #
+      # @return [true, nil] nil if it was not open: of concurrent callers only the first gets true
       def delete(recording) = @open.delete(recording)
 
       # Keeps, in a forked child, the recordings of the thread that forked: others are the parent's.

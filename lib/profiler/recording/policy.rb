@@ -25,6 +25,10 @@ module Profiler
       private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE, :CALLBACK_ERRORS
 
       attr_reader :duration
+      # The open recordings, and the places that they take.
+      #
+      # @api private
+      attr_reader :deadlines, :limits
       # Called with each {Recording} that is kept. Gives labels that are expensive to find, those of them that the samples had before
       # these were known, and metadata: three Hashes.
       attr_accessor :describer
@@ -94,7 +98,7 @@ module Profiler
       rescue Refused
         nil # and the next one will do
       rescue *OWN_TROUBLE => e
-        report_loss(e)
+        @losses.add(e)
       end
 
       # Runs the block, which begins recordings, and ends each or hands it over. One that an exception (as of Timeout) kept from
@@ -130,26 +134,6 @@ module Profiler
 
       # @api private
       def slow?(seconds) = @slower_than && seconds >= @slower_than
-
-      # Closes the recording. Of concurrent callers only the first gets true.
-      #
-      # @api private
-      def claim_end?(recording)
-        @deadlines.delete(recording) ? true : false
-      end
-
-      # Whether it has begun and nobody has ended it.
-      #
-      # @api private
-      def open?(recording) = @deadlines.include?(recording)
-
-      # Frees the slot of a recording, whose profile is stored or does not exist.
-      #
-      # @api private
-      def release(recording)
-        @limits.leave(recording)
-        nil
-      end
 
       # @api private
       def store(result)
@@ -187,7 +171,7 @@ module Profiler
       def quietly
         yield
       rescue *OWN_TROUBLE => e
-        report_loss(e)
+        @losses.add(e)
       end
 
       # Runs the app's own callbacks, which may raise or throw anything. {CALLBACK_ERRORS} from other threads are deferred until their
@@ -202,11 +186,11 @@ module Profiler
           result
         rescue *CALLBACK_ERRORS.keys => e
           handled = true
-          report_loss(e)
+          @losses.add(e)
         ensure
           # Without an exception on its way this is a throw to the app, or Thread#kill, which goes on.
           unless handled || !$!.equal?(before) || Thread.current.status == "aborting" # rubocop:disable Style/SpecialGlobalVars
-            return report_loss(Error.new("a callback threw to the app")) # rubocop:disable Lint/EnsureReturn
+            return @losses.add(Error.new("a callback threw to the app")) # rubocop:disable Lint/EnsureReturn
           end
         end
       end
@@ -276,8 +260,6 @@ module Profiler
       def integer(name, value)
         raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
       end
-
-      def report_loss(error) = @losses.add(error)
     end
   end
 end
