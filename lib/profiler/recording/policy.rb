@@ -142,9 +142,9 @@ module Profiler
         result.location = @store.store(result)
         result
       rescue *OWN_TROUBLE => e
-        report_loss(e)
+        @losses.add(e)
       rescue Exception => e # rubocop:disable Lint/RescueException -- a time-out, say, which a dead disk must not keep from the app
-        report_loss(e)
+        @losses.add(e)
         raise
       end
 
