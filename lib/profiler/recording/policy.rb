@@ -135,6 +135,9 @@ module Profiler
       # @api private
       def slow?(seconds) = @slower_than && seconds >= @slower_than
 
+      # A directory raises nothing of an app's, so what arrives there comes from outside, such as a time-out: it goes on, and ends the
+      # wait for a disk that does not answer.
+      #
       # @api private
       def store(result)
         return calling { store_elsewhere(result) } unless @store.is_a?(Directory)
@@ -143,9 +146,6 @@ module Profiler
         result
       rescue *OWN_TROUBLE => e
         @losses.add(e)
-      rescue Exception => e # rubocop:disable Lint/RescueException -- a time-out, say, which a dead disk must not keep from the app
-        @losses.add(e)
-        raise
       end
 
       # @param name [String, nil] an id; nil: the newest
