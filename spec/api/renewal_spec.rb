@@ -80,13 +80,18 @@ RSpec.describe "A session of which no result is taken" do
           (Thread.list - [main, Thread.current]).each(&:kill) if number % 40 == 39
         end
       end
-      while sender.alive?
-        begin
-          20.times { eval(TEMPLATE, TOPLEVEL_BINDING.dup, "template.erb") }
-          GC.start(full_mark: false)
-          10.times { |number| number.to_s }
-        rescue arrived => e
-          got << e.message.to_i
+      work = lambda do
+        20.times { eval(TEMPLATE, TOPLEVEL_BINDING.dup, "template.erb") }
+        GC.start(full_mark: false)
+        10.times { |number| number.to_s }
+      end
+      Thread.handle_interrupt(arrived => :never) do
+        while sender.alive?
+          begin
+            Thread.handle_interrupt(arrived => :immediate) { work.call }
+          rescue arrived => e
+            got << e.message.to_i
+          end
         end
       end
       settle

@@ -25,7 +25,7 @@ end
 
 def own_threads = Thread.list.grep(Profiler::BackgroundThread)
 
-# What apps, their libraries and their tests do, now and then.
+# Things that apps, their libraries and their tests do, now and then.
 DISTURBANCES = {
   interrupted_flush: -> { Timeout.timeout(rand * 0.02) { Profiler::Continuous.current&.flush } },
   interrupted_save: -> { Timeout.timeout(rand * 0.02) { Profiler.flight&.save } },

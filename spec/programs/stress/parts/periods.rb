@@ -8,7 +8,7 @@ require_relative "../../../support/preloaded"
 # end in time, and as it would without us. On a good disk it leaves profiles, no temporary files, and says what was lost.
 module Stress
   LIFE = File.expand_path("../always_on.rb", __dir__)
-  # What the disks do to a write: nothing, last for an hour, or fail.
+  # A write to them is as ever, lasts for an hour, or fails.
   DISKS = { "good" => nil, "dead" => "3600", "full" => "full" }.freeze
   # The five seconds that the end may take, the life itself, and what a busy machine adds.
   LONGEST = 40
