@@ -14,8 +14,8 @@ module Profiler
     # Seconds that the end of a process can be delayed by.
     PATIENCE = 5
 
-    # In the order of their begins. It is replaced and never changed, as a trap may listen.
-    @listeners = []
+    # In the order of their begins. By identity, so that operations run no Ruby code: a trap may listen, which can take no lock.
+    @listeners = {}.compare_by_identity
 
     # As {Interop::Hooks}.
     module Hooks
@@ -59,19 +59,19 @@ module Profiler
     class << self
       # Tells +listener+ of all ends and turns from now on.
       def listen(listener)
-        return if @listeners.include?(listener)
+        return if @listeners.key?(listener)
 
-        @listeners += [listener]
         Interop.redefine(Hooks, Kernel, :exec, :exit!)
         Interop.redefine(Hooks, Kernel.singleton_class, :exec, :exit!)
         Interop.redefine(Hooks, Process.singleton_class, :_fork, :daemon, :exec, :exit!)
         Interop.redefine(Hooks, IO.singleton_class, :popen)
         at_exit { tell_one(listener, :process_ends, $!) } # English would have to be loaded
+        @listeners[listener] = true
       end
 
       # @api private
       def tell(event, *arguments)
-        @listeners.reverse_each { |it| tell_one(it, event, *arguments) }
+        @listeners.keys.reverse_each { |it| tell_one(it, event, *arguments) }
       end
 
       # @api private
@@ -79,11 +79,12 @@ module Profiler
 
       # @api private
       def around_exec(&exec)
-        hearing = @listeners.select { |it| it.respond_to?(:around_exec) }
+        hearing = @listeners.keys.select { |it| it.respond_to?(:around_exec) }
         hearing.reduce(exec) { |inner, it| -> { it.around_exec(&inner) } }.call
       end
 
-      # Runs the block, whose native work is abandoned after {PATIENCE}, or after the rest of that where it is called inside. Signals do not end it: the process ends anyway.
+      # Runs the block, whose native work is abandoned after {PATIENCE}; a call inside has the rest of that. Signals do not end it:
+      # the process ends anyway.
       #
       # @yieldparam till [Float] the end of the patience, on {Clock.now}
       def in_time
