@@ -62,6 +62,7 @@ RSpec.describe "Sessions for the life of a process" do
   it "survive an exception that the app raises in their threads" do
     result = run_json(<<~'RUBY')
       session = continue
+      (Thread.list - [Thread.current]).each { |it| it.raise("stray") } # before it has begun
       burn_in_pieces(100)
       5.times { (Thread.list - [Thread.current]).each { |it| it.raise("stray") }; sleep 0.02 }
       WINDOWS.clear

@@ -25,8 +25,8 @@ module Profiler
     PAUSE = 1
     private_constant :PAUSE
 
-    # A request to the thread: to end the period, or everything.
-    Command = Struct.new(:stop, :done)
+    # A request to the thread to end the period.
+    Command = Struct.new(:done)
     private_constant :Command
 
     # @param options [Hash] as for {Profiler.start}
@@ -66,13 +66,13 @@ module Profiler
     def running? = @thread&.alive? && !@stopping ? true : false
 
     # Ends the period soon, and does not wait for that. A trap may call it.
-    def flush_soon = push(Command.new(false))
+    def flush_soon = push(Command.new)
 
     # Ends the period now.
     #
     # @return [Boolean] whether that was done until then
     def flush(till = Clock.now + Ends::PATIENCE)
-      command = push(Command.new(false))
+      command = push(Command.new)
       wait_until(till) { command.done || !@thread&.alive? }
     end
 
@@ -80,8 +80,8 @@ module Profiler
     #
     # @return [Boolean] whether that was done until then
     def stop(till = Clock.now + Ends::PATIENCE)
-      push(Command.new(true)) unless @stop_requested
       @stop_requested = true
+      push(Command.new)
       ended = wait_until(till) { !@thread&.alive? }
       @session.discard if ended && @session&.running? # its thread never began, as in a child without threads to spare
       ended
@@ -152,8 +152,14 @@ module Profiler
       nil # it ended just now
     end
 
+    # A stray exception ends what is being done; the next period has what this one had. It can arrive as the inner mask begins, and
+    # leaves that behind then, so the outer one is what holds where it is rescued.
     def work
-      Thread.handle_interrupt(Object => :immediate) { serve until @stopping }
+      begin
+        Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve until @stopping } }
+      rescue Exception # rubocop:disable Lint/RescueException -- a kill is none, and goes on
+        retry unless @stopping
+      end
     ensure
       ended_early if @taking || @session.running?
     end
@@ -162,12 +168,10 @@ module Profiler
     def serve
       commands = wait
       @busy = true
-      @stopping ||= commands.any?(&:stop)
+      @stopping ||= @stop_requested
       end_period(commands.empty?)
       @client.period_ended
       commands.each { |it| it.done = true }
-    rescue Exception # rubocop:disable Lint/RescueException -- a stray one; the next period has what this one had
-      nil
     ensure
       @busy = false
     end
@@ -176,7 +180,7 @@ module Profiler
     def wait
       due = ((Clock.time + @length / 2.0) / @length).ceil * @length
       @waiting = true
-      while @commands.empty? && !@stopping
+      while @commands.empty? && !@stop_requested && !@stopping
         left = due - Clock.time
         break unless left.between?(0, @length * 1.5) # or the clock was set back
 
