@@ -11,26 +11,26 @@ class Fresh
   HOME = "/home/#{USER}"
   LOGS = File.join(ROOT, "tmp/fresh")
 
-  # The clone is below root's home, which nobody else may read.
+  # The clone is in a directory that only root may read.
   STEPS = {
     "root" => "a new root",
     "clone" => <<~SH,
-      chmod 700 /root
-      git clone --quiet /root/profiler.bundle /root/profiler
+      chmod 700 /srv
+      git clone --quiet /srv/profiler.bundle /srv/profiler
     SH
     "demo" => <<~SH,
-      cd /root/profiler
+      cd /srv/profiler
       bin/demo
     SH
     "test" => <<~SH,
-      cd /root/profiler
+      cd /srv/profiler
       bin/test
     SH
     "gem" => <<~SH,
-      cd /root/profiler
-      gem build profiler.gemspec --output /root/profiler.gem
+      cd /srv/profiler
+      gem build profiler.gemspec --output /srv/profiler.gem
       useradd --create-home #{USER}
-      install --mode 644 /root/profiler.gem #{HOME}/profiler.gem
+      install --mode 644 /srv/profiler.gem #{HOME}/profiler.gem
     SH
     "install" => <<~SH,
       cd #{HOME}
@@ -38,14 +38,14 @@ class Fresh
     SH
     "profile" => <<~SH
       cd #{HOME}
-      su #{USER} -c '! ls /root 2>/dev/null'
+      su #{USER} -c '! ls /srv 2>/dev/null'
       su #{USER} -c 'GEM_PATH=#{HOME}/gems bin/profiler record --out flame.svg -- ruby -e "def work = 3_000_000.times { |i| i.to_s }; work"'
     SH
   }.freeze
 
   # The flame graph that a step draws, and a function that must be in it.
   GRAPHS = {
-    "demo" => ["/root/profiler/tmp/demo/rdoc.svg", /RDoc::/],
+    "demo" => ["/srv/profiler/tmp/demo/rdoc.svg", /RDoc::/],
     "profile" => ["#{HOME}/flame.svg", /Object#work/]
   }.freeze
 
@@ -96,7 +96,7 @@ class Fresh
   # The bundle is what is committed: what only lies in this checkout is on no fresh machine.
   def make(log)
     into(log, "bin/make-root", "--minimal", @suite, @root) &&
-      into(log, "git", "bundle", "create", "--quiet", File.join(@root, "root/profiler.bundle"), "HEAD")
+      into(log, "git", "bundle", "create", "--quiet", File.join(@root, "srv/profiler.bundle"), "HEAD")
   end
 
   def enter(step, log)
