@@ -18,7 +18,7 @@ module Stress
     slow = DISKS.fetch(disk)
     env = slow ? Preloaded.env("slow_disk").merge("SLOW_DISK" => slow) : {}
     errors = "#{directory}/errors"
-    pid = spawn(env, RbConfig.ruby, "-I#{$LOAD_PATH.grep(/lib\z/).first}", LIFE, directory, ending, rand(1 << 30).to_s, err: errors, out: File::NULL)
+    pid = spawn(env, RbConfig.ruby, "-I#{$LOAD_PATH.first}", LIFE, directory, ending, rand(1 << 30).to_s, err: errors, out: File::NULL)
     status = nil
     unless wait_for(LONGEST) { sleep(0.02); step; status = Process.wait2(pid, Process::WNOHANG)&.last }
       Process.kill(:KILL, pid)
