@@ -130,7 +130,8 @@ RSpec.describe "Sessions for the life of a process" do
   end
 
   it "let a time-out end a request that waits for a disk that does not answer" do
-    error = run_json(<<~RUBY, env: slow_disk(SlowDisk::HANGS, began: in_box("began")))
+    lost = "[profiler] a profile was lost: Profiler::Error: the request was interrupted while it was stored\n"
+    error = run_json(<<~RUBY, env: slow_disk(SlowDisk::HANGS, began: in_box("began")), err: eq(lost))
       require "timeout"
       app = Profiler::Middleware.new(->(_) { burn(20); [200, {}, ["done"]] }, sample_rate: 1, #{out})
       request = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "" }

@@ -135,17 +135,9 @@ module Profiler
       # @api private
       def slow?(seconds) = @slower_than && seconds >= @slower_than
 
-      # A directory raises nothing of an app's, so what arrives there comes from outside, such as a time-out: it goes on, and ends the
-      # wait for a disk that does not answer.
-      #
       # @api private
       def store(result)
-        return calling { store_elsewhere(result) } unless @store.is_a?(Directory)
-
-        result.location = @store.store(result)
-        result
-      rescue *OWN_TROUBLE => e
-        @losses.add(e)
+        @store.is_a?(Directory) ? store_in_directory(result) : calling { store_elsewhere(result) }
       end
 
       # @param name [String, nil] an id; nil: the newest
@@ -196,6 +188,16 @@ module Profiler
       end
 
       private
+
+      # No callback of the app runs here. So an exception from another thread, such as a time-out, ends the wait for a disk at once.
+      def store_in_directory(result)
+        result.location = @store.store(result)
+        stored = result
+      rescue *OWN_TROUBLE => e
+        @losses.add(e)
+      ensure
+        @losses.add(Error.new("the request was interrupted while it was stored")) unless stored || e
+      end
 
       def store_elsewhere(result)
         @store.respond_to?(:store) ? result.location = @store.store(result) : @store.call(result)
