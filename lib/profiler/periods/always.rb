@@ -63,6 +63,8 @@ module Profiler
     def running? = @periods.running?
 
     # The last error of its block or the disk, or the reason why nothing is recorded.
+    #
+    # @return [Exception, nil]
     def error = @losses.error
 
     def inspect

@@ -14,6 +14,7 @@ module Profiler
     # @param path [String] created on the first write
     # @param format [Symbol, String] the extension of the files, see docs/formats.md
     # @param keep [Integer] files; the oldest are removed
+    # @raise [ArgumentError] for a value that is not allowed
     def initialize(path, format: "pb.gz", keep: 100)
       raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.split("/").include?("..")
       raise ArgumentError, "out: #{path.inspect} is not the name of a directory" if path.to_s.empty?
@@ -26,10 +27,13 @@ module Profiler
     end
 
     # An unguessable name for the next profile.
+    #
+    # @return [String]
     def new_id
       "#{Time.at(Clock.time).utc.strftime("%Y%m%dT%H%M%S.%L")}-#{Process.pid}-#{Random.urandom(4).unpack1("H*")}.#{@extension}"
     end
 
+    # @param result [Recording::Result]
     # @return [String] the file
     # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or writable by others
     def store(result)
