@@ -10,7 +10,7 @@ mod example;
 
 use profiler_core::analysis::group_by::{group_by, Row};
 use profiler_core::format::{self, Format, Options, TextOptions};
-use profiler_core::profile::{Profile, SampleType};
+use profiler_core::profile::{LabelSet, Profile, SampleType};
 
 /// Value, milliseconds, and name and milliseconds of the heaviest function.
 fn groups(profile: &Profile, label: &str) -> Vec<(String, u64, String, u64)> {
@@ -73,15 +73,58 @@ fn an_unknown_label_is_reported_with_the_known_ones() {
     assert!(error(&profile).ends_with("(there are thread, state, a [31m, endpoint)"));
 }
 
+fn report(profile: &Profile, text: TextOptions) -> String {
+    let mut bytes = Vec::new();
+    let options = Options { text, ..Options::default() };
+    format::write_with(Format::Text, profile, &options, &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    text.split_once("in all\n\n").unwrap().1.to_owned()
+}
+
+/// The example with requests of two endpoints, one of which has no sample, and all with a status.
+fn with_requests() -> Profile {
+    let mut profile = example::example();
+    let ended = [("orders#index", "200", 20), ("orders#index", "404", 40), ("health", "200", 1)];
+    for (endpoint, status, ms) in ended {
+        let labels = [("endpoint", endpoint), ("status", status)];
+        let labels = labels.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        profile.requests.record(&LabelSet::EMPTY.with(labels), ms * 1_000_000);
+    }
+    profile
+}
+
+#[test]
+fn requests_are_counted_beside_the_weights() {
+    let options = TextOptions { by: Some("endpoint".into()), ..TextOptions::default() };
+    let expected = [
+        "         TOTAL   ENDPOINT       COUNT      MEAN   LARGEST            OF IT   MOSTLY IN                                  PLACE",
+        " 807 ms  95.3%   (none)                                      401 ms  49.7%   Shop::Order#<=>                            /app/lib/shop.rb:20",
+        "40.0 ms   4.7%   orders#index       2   30.0 ms   40.0 ms   40.0 ms 100.0%   #<anonymous subclass of Shop::Order>#total   /app/lib/shop.rb:80",
+        "      0   0.0%   health             1   1.00 ms   1.00 ms         0   0.0%",
+    ];
+    let text = report(&with_requests(), options.clone());
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    for (width, has_function) in [(120, true), (104, true), (103, false), (80, false), (60, false)] {
+        let narrow = report(&with_requests(), TextOptions { width: Some(width), ..options.clone() });
+        assert!(narrow.lines().all(|line| line.chars().count() <= width), "{narrow}");
+        assert_eq!(narrow.contains("MOSTLY IN"), has_function, "{narrow}");
+        assert!(narrow.contains("30.0 ms   40.0 ms"), "{narrow}");
+    }
+}
+
+#[test]
+fn labels_of_requests_alone_and_groups_that_have_none() {
+    let rows = |label: &str| {
+        let rows = group_by(&with_requests(), label, SampleType::Cpu).unwrap().rows.into_iter();
+        rows.map(|it| (it.name().to_owned(), it.requests.map(|it| it.count))).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("status"), [("(none)".into(), None), ("200".into(), Some(2)), ("404".into(), Some(1))]);
+    assert!(rows("thread").iter().chain(&rows("state")).all(|(_, requests)| requests.is_none()));
+}
+
 #[test]
 fn the_report_can_be_grouped_by_a_label() {
-    let text = |text: TextOptions| {
-        let mut bytes = Vec::new();
-        let options = Options { text, ..Options::default() };
-        format::write_with(Format::Text, &example::example(), &options, &mut bytes).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        text.split_once("in all\n\n").unwrap().1.to_owned()
-    };
+    let text = |text: TextOptions| report(&example::example(), text);
     let options = TextOptions { by: Some("endpoint".into()), ..TextOptions::default() };
     let expected = [
         "         TOTAL   ENDPOINT                OF IT   MOSTLY IN                                  PLACE",

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use profiler_core::analysis::merge::merge;
 use profiler_core::analysis::top::{top, Order};
 use profiler_core::format::pprof;
-use profiler_core::profile::{Frame, Function, Meta, Profile, SampleType, Stats, Thread, Weights};
+use profiler_core::profile::{
+    Frame, Function, LabelSet, Meta, Profile, Requests, SampleType, Stats, Thread, Weights,
+};
 use profiler_core::record::counters::Counts;
 use profiler_core::record::State;
 use proptest::collection::vec;
@@ -49,6 +51,15 @@ fn row(types: Vec<SampleType>, threads: usize) -> impl Strategy<Value = Row> {
     )
 }
 
+fn requests(ended: &[(&str, u64)]) -> Requests {
+    let mut requests = Requests::default();
+    for (endpoint, took_ns) in ended {
+        let labels = [("endpoint".to_owned(), Some((*endpoint).to_owned()))];
+        requests.record(&LabelSet::EMPTY.with(labels), *took_ns);
+    }
+    requests
+}
+
 fn profile() -> impl Strategy<Value = Profile> {
     let thread = (0..3_u64, select(vec!["", "main"]));
     let thread = thread.prop_map(|(native_id, name)| Thread { native_id, name: name.into() });
@@ -59,13 +70,16 @@ fn profile() -> impl Strategy<Value = Profile> {
         duration_ns: 2,
         ..Meta::default()
     });
-    let parts = (subsequence(SampleType::ALL.to_vec(), 1..4), vec(thread, 1..4), meta, any::<[u32; 3]>());
-    parts.prop_flat_map(|(types, threads, meta, stats)| {
+    let ended = vec((select(vec!["x", "y"]), 0..1_u64 << 40), 0..4);
+    let head = (meta, ended.prop_map(|it| requests(&it)));
+    let parts = (subsequence(SampleType::ALL.to_vec(), 1..4), vec(thread, 1..4), head, any::<[u32; 3]>());
+    parts.prop_flat_map(|(types, threads, (meta, requests), stats)| {
         vec(row(types.clone(), threads.len()), 0..9).prop_map(move |rows| {
             let [captured, late, handler_ns] = stats.map(u64::from);
             let counts = Counts { captured, late, ..Counts::default() };
             let stats = Stats { counts, handler_ns, ..Stats::default() };
-            Profile { meta: meta.clone(), stats, ..build(&types, &threads, &rows) }
+            let (meta, requests) = (meta.clone(), requests.clone());
+            Profile { meta, requests, stats, ..build(&types, &threads, &rows) }
         })
     })
 }
@@ -105,12 +119,12 @@ fn total(profiles: &[&Profile]) -> Weights {
 }
 
 /// All that counts of a merge, without the order of its tables.
-fn comparable(it: &Profile) -> (Vec<SampleType>, BTreeMap<String, [u64; 9]>, Stats, Meta) {
+fn comparable(it: &Profile) -> (Vec<SampleType>, BTreeMap<String, [u64; 9]>, Requests, Stats, Meta) {
     let mut meta = it.meta.clone();
     meta.notes.sort();
     // Whether there was a gap is not the same question for the whole and for a part.
     meta.merged.iter_mut().for_each(|it| it.gaps = false);
-    (it.sample_types.clone(), rows(&[it]), it.stats, meta)
+    (it.sample_types.clone(), rows(&[it]), it.requests.clone(), it.stats, meta)
 }
 
 proptest! {
@@ -130,6 +144,12 @@ proptest! {
         }
         let captured: u64 = profiles.iter().map(|it| it.stats.counts.captured).sum();
         prop_assert_eq!(merged.stats.counts.captured, captured);
+        for (value, all) in merged.requests.by("endpoint") {
+            let parts = || profiles.iter().filter_map(|it| it.requests.by("endpoint").get(value).copied());
+            prop_assert_eq!(all.count, parts().map(|it| it.count).sum::<u64>());
+            prop_assert_eq!(all.total_ns, parts().map(|it| it.total_ns).sum::<u64>());
+            prop_assert_eq!(Some(all.largest_ns), parts().map(|it| it.largest_ns).max());
+        }
     }
 
     #[test]

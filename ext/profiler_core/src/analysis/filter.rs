@@ -3,7 +3,7 @@
 use super::code_origin::Origin;
 use super::sum::Sum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
-use crate::profile::{Frame, Function, Node, Note, Profile};
+use crate::profile::{Frame, Function, Node, Note, Profile, Requests};
 
 /// The frame in place of a stack of which nothing is left.
 const HIDDEN: &str = "(hidden)";
@@ -29,6 +29,9 @@ pub struct Filter {
 #[must_use]
 pub fn filter(profile: &Profile, by: &Filter) -> Profile {
     let mut part = profile.clone();
+    if by.threads.is_some() {
+        part.requests = Requests::default(); // no request says on which thread it was
+    }
     let focus = by.focus.as_ref().map(|it| set(profile, it));
     let ignore = set(profile, &by.ignore);
     part.retain(|sample| {

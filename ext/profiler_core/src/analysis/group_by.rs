@@ -1,14 +1,14 @@
-//! The weight of each value of a label, and the function that most of it went to.
+//! The weight of each value of a label, the function that most of it went to, and the requests with that value.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::error::Error;
 use crate::ids::FunctionId;
-use crate::profile::{Profile, Sample, SampleType, Thread};
+use crate::profile::{Profile, Sample, SampleType, Tally, Thread};
 
 /// Groupings that every sample has, labels or not. A user's label of the same name is not asked.
 const THREAD: &str = "thread";
@@ -23,6 +23,8 @@ pub struct Row {
     pub weight: u64,
     /// The function with the greatest self weight among them, and that weight.
     pub heaviest: Option<(FunctionId, u64)>,
+    /// The requests that ended with this value, where they were counted. Not all of their time needs to be in the weight.
+    pub requests: Option<Tally>,
 }
 
 impl Row {
@@ -40,7 +42,7 @@ pub struct Groups {
     pub of: SampleType,
     /// Weight of all rows of the profile, which is that of all rows here.
     pub total: u64,
-    /// Every value that weighs something, the heaviest first, equal ones by name.
+    /// Every value that weighs something or has requests, the heaviest first, equal ones by name.
     pub rows: Vec<Row>,
 }
 
@@ -50,7 +52,7 @@ struct Group {
     own: HashMap<FunctionId, u64, FxBuildHasher>,
 }
 
-/// Weighs `profile` by the values of `label`: one that the samples have, `thread`, or `state`.
+/// Weighs `profile` by the values of `label`: one that samples or requests have, `thread`, or `state`.
 ///
 /// A thread's value is its name and its native id, as many threads share a name.
 ///
@@ -79,12 +81,19 @@ pub fn group_by(profile: &Profile, label: &str, of: SampleType) -> Result<Groups
         }
     }
 
+    let is_users = ![THREAD, STATE].contains(&label);
+    let requests = if is_users { profile.requests.by(label) } else { BTreeMap::new() };
+    for value in requests.keys() {
+        groups.entry(Some(*value)).or_default();
+    }
     let row = |(value, group): (Option<&str>, Group)| Row {
         value: value.map(String::from),
         weight: group.weight,
         heaviest: heaviest(profile, group.own),
+        requests: value.and_then(|it| requests.get(it).copied()),
     };
-    let mut rows: Vec<Row> = groups.into_iter().filter(|(_, it)| it.weight > 0).map(row).collect();
+    let rows = groups.into_iter().map(row);
+    let mut rows: Vec<Row> = rows.filter(|it| it.weight > 0 || it.requests.is_some()).collect();
     rows.sort_by(|one, other| (Reverse(one.weight), &one.value).cmp(&(Reverse(other.weight), &other.value)));
     Ok(Groups { of, total, rows })
 }
@@ -105,7 +114,9 @@ fn heaviest(profile: &Profile, own: HashMap<FunctionId, u64, FxBuildHasher>) -> 
 
 /// The labels to group by: what every sample has, then the users' labels by name.
 fn labels(profile: &Profile) -> Vec<&str> {
-    let names = profile.samples.iter().flat_map(|it| &it.labels).map(|(name, _)| name.as_str());
+    let of_requests = profile.requests.iter().flat_map(|(labels, _)| labels.pairs());
+    let names =
+        profile.samples.iter().flat_map(|it| &it.labels).chain(of_requests).map(|(name, _)| name.as_str());
     let own: BTreeSet<&str> = names.filter(|it| ![THREAD, STATE].contains(it)).collect();
     [THREAD, STATE].into_iter().chain(own).collect()
 }

@@ -17,7 +17,7 @@ mod meta;
 
 use super::sum::Sum;
 use crate::profile::timeline::Timeline;
-use crate::profile::{Function, Marker, Profile, SampleType, Stats};
+use crate::profile::{Function, Marker, Profile, Requests, SampleType, Stats};
 
 /// The sum of `profiles`. One alone comes back as it is; none give an empty one.
 #[must_use]
@@ -45,9 +45,17 @@ pub fn in_turn(parts: impl IntoIterator<Item = Profile>) -> Profile {
             return part;
         }
         sum.add(&part, Function::clone);
-        let Profile { sample_types, timeline, markers, meta, stats, .. } = part;
+        let Profile { sample_types, timeline, markers, requests, meta, stats, .. } = part;
         let timeline = timeline.map(|_| Timeline::default()); // that there is one is all that a header says
-        headers.push(Profile { sample_types, timeline, markers, meta, stats, ..Profile::default() });
+        headers.push(Profile {
+            sample_types,
+            timeline,
+            markers,
+            requests,
+            meta,
+            stats,
+            ..Profile::default()
+        });
     }
     let mut whole = with_headers(sum, &headers.iter().collect::<Vec<_>>());
     whole.meta.merged = None;
@@ -59,9 +67,12 @@ fn with_headers(sum: Sum, profiles: &[&Profile]) -> Profile {
     let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
     let mut markers: Vec<Marker> = profiles.iter().flat_map(|it| it.markers.iter().cloned()).collect();
     markers.sort_unstable();
+    let mut requests = Requests::default();
+    profiles.iter().for_each(|it| requests.add(&it.requests));
     Profile {
         sample_types: SampleType::ALL.into_iter().filter(measured).collect(),
         markers,
+        requests,
         meta: meta::meta(profiles),
         stats: profiles.iter().fold(Stats::default(), |sum, it| plus(&sum, &it.stats)),
         ..sum.into_profile()

@@ -72,6 +72,7 @@ impl Sum {
         Profile {
             sample_types: profile.sample_types.clone(),
             markers: profile.markers.clone(),
+            requests: profile.requests.clone(),
             meta: profile.meta.clone(),
             stats: profile.stats,
             ..self.into_profile()

@@ -9,7 +9,7 @@ use super::Options;
 use crate::analysis::top::{top, Order};
 use crate::error::Error;
 use crate::ids::FunctionId;
-use crate::profile::{Meta, Note, Profile, SampleType, Weights};
+use crate::profile::{Meta, Note, Profile, RequestsRow, SampleType, Weights};
 
 #[derive(Serialize)]
 struct Function<'profile> {
@@ -48,6 +48,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         "default_sample_type": of.name_and_unit().0,
         "threads": threads(profile),
         "markers": profile.markers,
+        "requests": Vec::<RequestsRow>::from(&profile.requests),
         "functions": functions(profile, of),
     });
     let mut out = BufWriter::new(out);

@@ -1,7 +1,8 @@
 //! The native file: gzip of a pprof that every pprof tool opens, and that we read back in full.
 //!
 //! Data that pprof cannot express is in fields from 5201 on, which other readers skip. They have the format
-//! version, how the profile was recorded, the fates of the ticks, class and method names, threads, and the timeline.
+//! version, how the profile was recorded, the fates of the ticks, class and method names, threads, the timeline, and
+//! counts of requests.
 //! `spec/fixtures/profile.proto` describes all of it.
 //!
 //! Reading gives the profile that was written, with two differences. Aggregated samples without weight are gone, and
@@ -32,7 +33,11 @@ pub const VERSION: u64 = 1;
 /// [`Error::Io`] when `out` fails.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     let mut message = encode::encode(profile)?;
-    let front = messages::Front { format_version: VERSION, timeline: message.timeline.take() };
+    let front = messages::Front {
+        format_version: VERSION,
+        timeline: message.timeline.take(),
+        requests: std::mem::take(&mut message.requests),
+    };
     // No time and no name in the header: the same profile gives the same bytes.
     let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());
     packed.write_all(&front.encode_to_vec())?;

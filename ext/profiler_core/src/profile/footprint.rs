@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use crate::profile::{Function, Marker, Merged, Note, Profile, Sample, Thread};
+use crate::profile::{Function, LabelSet, Marker, Merged, Note, Profile, Requests, Sample, Tally, Thread};
 
 /// Bytes that a value owns on the heap, without the value itself.
 trait Owned {
@@ -52,6 +52,13 @@ impl Owned for Sample {
     }
 }
 
+impl Owned for Requests {
+    fn owned(&self) -> usize {
+        let row = size_of::<(LabelSet, Tally)>();
+        self.iter().map(|(labels, _)| row + labels.pairs().iter().map(Owned::owned).sum::<usize>()).sum()
+    }
+}
+
 impl<T: Owned> Owned for Vec<T> {
     fn owned(&self) -> usize {
         self.capacity() * size_of::<T>() + self.iter().map(Owned::owned).sum::<usize>()
@@ -73,6 +80,7 @@ impl Profile {
             + self.threads.owned()
             + self.samples.owned()
             + self.markers.owned()
+            + self.requests.owned()
             + self.timeline.as_ref().map_or(0, |it| it.bytes())
             + meta.modes.owned()
             + meta.notes.owned()

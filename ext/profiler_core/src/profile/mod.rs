@@ -12,6 +12,7 @@ mod label_set;
 mod merged;
 mod meta;
 mod note;
+mod requests;
 pub(crate) mod table_builder;
 mod tables;
 pub mod timeline;
@@ -21,6 +22,8 @@ pub use label_set::{LabelSet, OTHER};
 pub use merged::Merged;
 pub use meta::{Marker, Meta, Stats, NAME};
 pub use note::Note;
+pub(crate) use requests::Row as RequestsRow;
+pub use requests::{Requests, Tally};
 pub use tables::{Frame, Function, Kind, Node, Sample, Thread};
 use timeline::Timeline;
 pub use weights::{SampleType, Weights};
@@ -42,6 +45,8 @@ pub struct Profile {
     pub samples: Vec<Sample>,
     /// The markers of the app, in the order of time.
     pub markers: Vec<Marker>,
+    /// The requests and jobs that ended meanwhile, by their labels, as far as they were counted.
+    pub requests: Requests,
     /// The timeline of the rows, if it was kept.
     pub timeline: Option<Timeline>,
     /// The header.
@@ -70,8 +75,9 @@ impl Profile {
         self.frames.get(id.index()).copied()
     }
 
-    /// Puts labels on every row that has none of that name.
+    /// Puts labels on every row, and on all requests, that have none of that name.
     pub fn add_labels(&mut self, labels: &LabelSet) {
+        self.requests.add_labels(labels);
         for sample in &mut self.samples {
             for label in labels.pairs() {
                 if let Err(place) = sample.labels.binary_search_by(|(name, _)| name.cmp(&label.0)) {

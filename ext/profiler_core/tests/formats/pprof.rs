@@ -2,7 +2,7 @@
 
 use profiler_core::error::Error;
 use profiler_core::format::{pprof::write, read};
-use profiler_core::profile::{Function, Meta, Note, Profile, SampleType, Stats, Thread};
+use profiler_core::profile::{Function, LabelSet, Meta, Note, Profile, Requests, SampleType, Stats, Thread};
 use profiler_core::record::counters::Counts;
 use profiler_core::record::State;
 use proptest::collection::{btree_map, vec};
@@ -99,17 +99,30 @@ fn meta() -> impl Strategy<Value = Meta> {
     )
 }
 
+fn requests() -> impl Strategy<Value = Requests> {
+    vec((btree_map(name(), name(), 0..3), any::<u64>()), 0..5).prop_map(|ended| {
+        let mut requests = Requests::default();
+        for (labels, took_ns) in ended {
+            let labels = labels.into_iter().map(|(name, value)| (name, Some(value)));
+            requests.record(&LabelSet::EMPTY.with(labels), took_ns);
+        }
+        requests
+    })
+}
+
 /// A profile, and what it should be once it was written and read.
 pub(crate) fn profiles() -> impl Strategy<Value = (Profile, Profile)> {
     let thread = (any::<u64>(), name()).prop_map(|(native_id, name)| Thread { native_id, name });
-    let parts = (subsequence(SampleType::ALL.to_vec(), 1..6), vec(thread, 1..4), meta(), any::<[u64; 3]>());
-    parts.prop_flat_map(|(types, threads, meta, [captured, dropped_full, names_ns])| {
+    let head = (meta(), requests());
+    let parts = (subsequence(SampleType::ALL.to_vec(), 1..6), vec(thread, 1..4), head, any::<[u64; 3]>());
+    parts.prop_flat_map(|(types, threads, (meta, requests), [captured, dropped_full, names_ns])| {
         rows(types.clone(), threads.len()).prop_map(move |rows| {
             let counts = Counts { captured, dropped_full, ..Counts::default() };
             let stats = Stats { counts, names_ns, ..Stats::default() };
             let kept: Vec<Row> = rows.iter().filter(|it| it.weighs()).cloned().collect();
             let [written, expected] = [&rows, &kept].map(|rows| Profile {
                 meta: meta.clone(),
+                requests: requests.clone(),
                 stats,
                 ..build(&types, &threads, rows)
             });

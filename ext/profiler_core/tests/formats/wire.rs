@@ -60,6 +60,7 @@ const PROFILE: &[Field] = &[
     (5207, "markers", Text),
     (5208, "sample_thread", Numbers),
     (5209, "timeline", Message(TIMELINE)),
+    (5210, "requests", Text),
 ];
 
 pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {

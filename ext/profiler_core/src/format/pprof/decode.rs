@@ -6,7 +6,7 @@ use super::timeline;
 use crate::error::Error;
 use crate::format::reading::{AtMost, Budget, MOST_FRAMES};
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
-use crate::profile::{Frame, Function, Marker, Node, Profile, Sample, SampleType, Thread, Weights};
+use crate::profile::{Frame, Function, Node, Profile, RequestsRow, Sample, SampleType, Thread, Weights};
 use crate::record::State;
 
 /// The most places in stacks: those of months.
@@ -14,6 +14,9 @@ const MOST_NODES: usize = 16_000_000;
 
 /// The most markers. A session keeps ten thousand, and profiles can be merged.
 const MOST_MARKERS: usize = 2_000_000;
+
+/// The most sets of labels whose requests are counted. A session has four thousand, and profiles can be merged.
+const MOST_REQUESTS: usize = 1_000_000;
 
 /// A decoder for a message of that many bytes.
 pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
@@ -36,7 +39,8 @@ pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile
         stacks: stacks.into_rows(),
         threads: message.thread.iter().map(&mut thread).collect::<Result<_, Error>>()?,
         samples,
-        markers: markers(&message.markers)?,
+        markers: list::<_, MOST_MARKERS>(&message.markers)?,
+        requests: list::<RequestsRow, MOST_REQUESTS>(&message.requests)?.into_iter().collect(),
         meta: json(&message.meta)?,
         stats: json(&message.stats)?,
         timeline: None,
@@ -50,11 +54,11 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::malformed(format!("its description: {error}")))
 }
 
-fn markers(text: &str) -> Result<Vec<Marker>, Error> {
+fn list<T: serde::de::DeserializeOwned, const MOST: usize>(text: &str) -> Result<Vec<T>, Error> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    json::<AtMost<Marker, MOST_MARKERS>>(text).map(|it| it.0)
+    json::<AtMost<T, MOST>>(text).map(|it| it.0)
 }
 
 fn sample_types(message: &messages::Profile, strings: &Strings<'_>) -> Result<Vec<SampleType>, Error> {

@@ -9,7 +9,7 @@ use super::timeline;
 use crate::error::Error;
 use crate::format::disclosure;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
-use crate::profile::{Profile, Sample, SampleType};
+use crate::profile::{Profile, RequestsRow, Sample, SampleType};
 use crate::text::clean;
 use crate::text::units;
 
@@ -87,6 +87,10 @@ impl<'profile> Encoder<'profile> {
         if !self.profile.markers.is_empty() {
             self.message.markers =
                 serde_json::to_string(&self.profile.markers).map_err(std::io::Error::from)?;
+        }
+        if !self.profile.requests.is_empty() {
+            let rows = Vec::<RequestsRow>::from(&self.profile.requests);
+            self.message.requests = serde_json::to_string(&rows).map_err(std::io::Error::from)?;
         }
         self.message.stats = serde_json::to_string(&self.profile.stats).map_err(std::io::Error::from)?;
         Ok(())

@@ -66,16 +66,21 @@ pub(super) struct Profile {
     /// Only read here. It is written before all else, as [`Front`].
     #[prost(message, optional, tag = "5209")]
     pub(super) timeline: Option<Timeline>,
+    /// [`crate::profile::Requests`] as JSON; empty when there is none. It is in [`Front`] as well.
+    #[prost(string, tag = "5210")]
+    pub(super) requests: String,
 }
 
-/// The front of the file: the version once more, and the timeline. With the version here, a file that was cut
-/// is not taken for another program's. With the timeline here, the rest still ends with `sample_thread`.
+/// The front of the file: the version once more, the timeline, and the requests. With the version here, a file that was cut
+/// is not taken for another program's. With the others here, the rest still ends with `sample_thread`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Front {
     #[prost(uint64, tag = "5201")]
     pub(super) format_version: u64,
     #[prost(message, optional, tag = "5209")]
     pub(super) timeline: Option<Timeline>,
+    #[prost(string, tag = "5210")]
+    pub(super) requests: String,
 }
 
 /// [`crate::profile::timeline::Timeline`] in columns, each with a number for every event.

@@ -1,4 +1,4 @@
-//! The table of the report by a label: a value a line, what it weighs, and its heaviest function.
+//! The table of the report by a label: a value a line, what it weighs, its requests, and its heaviest function.
 
 use super::table::{
     measured_in, place_of, push_line, push_other_types, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS,
@@ -11,7 +11,10 @@ use crate::format::options::TextOptions;
 use crate::format::svg::shorten;
 use crate::profile::{Profile, SampleType};
 use crate::text::clean;
-use crate::text::units::{counted, percent};
+use crate::text::units::{count, counted, duration, percent};
+
+/// The columns of requests, where these were counted: how many, their mean, and the longest.
+const REQUESTS: [&str; 3] = ["COUNT", "MEAN", "LARGEST"];
 
 pub(super) fn table(
     profile: &Profile,
@@ -33,9 +36,7 @@ pub(super) fn table(
 
     let mut lines: Vec<Line> =
         groups.rows.iter().take(shown).map(|row| Line::new(profile, &groups, row)).collect();
-    if let Some(width) = options.width {
-        fit(&mut lines, width);
-    }
+    let has_function = options.width.is_none_or(|width| fit(&mut lines, width));
     let label = shorten(&clean(label).to_uppercase(), LEAST_COLUMNS);
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let (total, own) = (widest(&|it| it.total.len()), widest(&|it| it.own.len()));
@@ -43,25 +44,28 @@ pub(super) fn table(
     let function = widest(&|it| it.name.chars().count()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
 
     let (total_heading, own_heading) = (total + 1 + PERCENT_COLUMNS, own + 1 + PERCENT_COLUMNS);
-    let heading = format!(
-        "{:>total_heading$}{GAP}{label:<value$}{GAP}{:>own_heading$}{GAP}{:<function$}{GAP}PLACE",
-        "TOTAL", "OF IT", "MOSTLY IN"
-    );
+    let requests = requests_columns(&lines);
+    let requests_heading = requests_cells(requests, &REQUESTS.map(String::from));
+    let mut heading = format!("{:>total_heading$}{GAP}{label:<value$}{GAP}{requests_heading}", "TOTAL");
+    if has_function {
+        heading += &format!("{:>own_heading$}{GAP}{:<function$}{GAP}PLACE", "OF IT", "MOSTLY IN");
+    }
     push_line(&mut text, &paint.bold(&heading));
     for (line, row) in lines.iter().zip(&groups.rows) {
         let share = |part, whole| format!("{:>PERCENT_COLUMNS$}", percent(part, whole));
         let mostly = row.heaviest.map_or(0, |(_, weight)| weight);
-        let line = format!(
-            "{:>total$} {}{GAP}{:<value$}{GAP}{:>own$} {}{GAP}{:<function$}{GAP}{}",
+        let mut cells = format!(
+            "{:>total$} {}{GAP}{:<value$}{GAP}{}",
             line.total,
             paint.share(&share(row.weight, groups.total), row.weight, groups.total),
             line.value,
-            line.own,
-            share(mostly, row.weight),
-            line.name,
-            paint.dim(&line.place),
+            requests_cells(requests, &line.requests),
         );
-        push_line(&mut text, &line);
+        if has_function {
+            let (share, place) = (share(mostly, row.weight), paint.dim(&line.place));
+            cells += &format!("{:>own$} {share}{GAP}{:<function$}{GAP}{place}", line.own, line.name);
+        }
+        push_line(&mut text, &cells);
     }
     if left_out > 0 {
         let rest = counted(left_out as u64, "more value");
@@ -75,6 +79,8 @@ pub(super) fn table(
 struct Line {
     total: String,
     value: String,
+    /// As [`REQUESTS`]; empty where none was counted.
+    requests: [String; 3],
     own: String,
     name: String,
     place: String,
@@ -87,6 +93,9 @@ impl Line {
         Self {
             total: groups.of.amount(row.weight),
             value: clean(row.name()).into_owned(),
+            requests: row.requests.map_or_else(Default::default, |it| {
+                [count(it.count), duration(it.mean_ns()), duration(it.largest_ns)]
+            }),
             own: groups.of.amount(own.unwrap_or(0)),
             name: function.map_or_else(String::new, |it| display_name(it).into_owned()),
             place: function.map_or_else(String::new, place_of),
@@ -94,14 +103,40 @@ impl Line {
     }
 }
 
-/// Shortens what is text until a line takes `width` columns: the longest texts, each to the same.
-fn fit(lines: &mut [Line], width: usize) {
+/// The widths of the columns of requests; nothing where no line has any.
+fn requests_columns(lines: &[Line]) -> Option<[usize; 3]> {
+    let widest = |place: usize| {
+        let cells = lines.iter().filter_map(|it| it.requests.get(place));
+        cells.map(String::len).filter(|it| *it > 0).max()
+    };
+    let column = |(place, heading): (usize, &str)| Some(widest(place)?.max(heading.len()));
+    let [count, mean, largest] = REQUESTS;
+    Some([column((0, count))?, column((1, mean))?, column((2, largest))?])
+}
+
+/// The cells of a line in these columns, each with the gap after it.
+fn requests_cells(columns: Option<[usize; 3]>, texts: &[String; 3]) -> String {
+    let cells = columns.into_iter().flatten().zip(texts);
+    cells.map(|(width, text)| format!("{text:>width$}{GAP}")).collect()
+}
+
+/// Shortens what is text until a line takes `width` columns: the longest texts, each to the same. Whether there is a place for the
+/// heaviest function, which has to make way for requests.
+fn fit(lines: &mut [Line], width: usize) -> bool {
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let chars = |of: fn(&Line) -> &str| widest(&move |it| of(it).chars().count());
-    let numbers = widest(&|it| it.total.len()) + widest(&|it| it.own.len()) + 2 * (PERCENT_COLUMNS + 1);
+    let requests: usize = requests_columns(lines).into_iter().flatten().map(|it| it + GAP.len()).sum();
+    let numbers = widest(&|it| it.total.len()) + PERCENT_COLUMNS + 1 + requests;
+    let of_function = widest(&|it| it.own.len()) + PERCENT_COLUMNS + 1 + 3 * GAP.len();
+    let needs = numbers + of_function + GAP.len() + 3 * LEAST_COLUMNS;
+    if requests > 0 && width < needs {
+        let left = width.saturating_sub(numbers + GAP.len()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
+        lines.iter_mut().for_each(|it| it.value = shorten(&it.value, left));
+        return false;
+    }
     let mut needed = [chars(|it| &it.value), chars(|it| &it.name), chars(|it| &it.place)];
     needed.sort_unstable();
-    let (mut left, mut each) = (width.saturating_sub(numbers + 4 * GAP.len()), 0);
+    let (mut left, mut each) = (width.saturating_sub(numbers + of_function + GAP.len()), 0);
     for (place, needed) in needed.into_iter().enumerate() {
         each = (left / (3 - place)).max(LEAST_COLUMNS);
         left = left.saturating_sub(needed.min(each));
@@ -111,4 +146,5 @@ fn fit(lines: &mut [Line], width: usize) {
             *text = shorten(text, each);
         }
     }
+    true
 }
