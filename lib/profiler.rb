@@ -27,6 +27,7 @@ module Profiler
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
   autoload :Periods, "#{__dir__}/profiler/periods/periods"
+  autoload :Requests, "#{__dir__}/profiler/requests"
   autoload :Sample, "#{__dir__}/profiler/sample"
 
   # The start of a marker without a block: after its end, so its duration is 0.

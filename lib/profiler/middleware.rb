@@ -91,10 +91,21 @@ module Profiler
     def label(env)
       return profile(env) unless @labels && Session.covering?
 
+      begun = Clock.now unless env[LABELS] # a middleware further out counts the request
       path = Route.path(env["SCRIPT_NAME"], env["PATH_INFO"])
-      response = Profiler.label(env[LABELS] = @route.early_labels(env, path)) { profile(env) }
-      @policy.calling { @route.learn(env, path) }
-      response
+      early = env[LABELS] = @route.early_labels(env, path)
+      begin
+        response = Profiler.label(early) { profile(env) }
+      ensure
+        count(env, path, early, response, begun)
+      end
+    end
+
+    # Notes the endpoint of a request that has ended, and counts it with that, also where it failed.
+    def count(env, path, early, response, begun)
+      status = response.first if response.is_a?(Array)
+      labels = @policy.calling { @route.learn(env, path, early, status) }
+      Native.count_request(labels || early, begun) if begun
     end
 
     # Calls the app, with a profile if the request has one.

@@ -150,12 +150,15 @@ module Profiler
     #
     # @param label [String, Symbol] a label of the samples, or +thread+ or +state+, which all of them have
     # @param limit [Integer] values; 0 for all
-    # @return [Array<Hash>] +value weight heaviest+. +value+ is +(none)+ for samples without the label. +heaviest+ is the
-    #   function with the most self time among them (+name path first_line self+, or nil). Times are in nanoseconds.
-    # @raise [ArgumentError] if no sample has the label; the message lists the existing ones
+    # @return [Array<Hash>] +value weight heaviest count mean largest+. +value+ is +(none)+ for samples without the label.
+    #   +heaviest+ is the function with the most self time among them (+name path first_line self+, or nil). +count+ requests or jobs
+    #   with that value ended, and took +mean+ and at most +largest+ wall clock time; nil where they were not counted. Times are in
+    #   nanoseconds.
+    # @raise [ArgumentError] if neither samples nor requests have the label; the message lists the existing ones
     def by(label, limit: 30, type: nil)
-      _by(label.to_s, checked_limit(limit), typed(type)).map do |value, weight, heaviest|
-        { value: value, weight: weight, heaviest: heaviest && %i[name path first_line self].zip(heaviest).to_h }
+      _by(label.to_s, checked_limit(limit), typed(type)).map do |value, weight, heaviest, (count, mean, largest)|
+        { value: value, weight: weight, heaviest: heaviest && %i[name path first_line self].zip(heaviest).to_h,
+          count: count, mean: mean, largest: largest }
       end
     end
 

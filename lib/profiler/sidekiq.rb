@@ -49,7 +49,7 @@ module Profiler
       policy = self.class.policy
       policy.guarded do |begun|
         recording = policy.quietly { begin_one(policy, job, begun) }
-        Profiler.label(labels) do
+        Requests.label(labels, counted: !counted_inside?(job)) do
           next yield unless recording
 
           begin
@@ -69,6 +69,11 @@ module Profiler
       return policy.by_chance(begun) unless requested && (permit.nil? || policy.calling { permit.call(job) })
 
       policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s), begun)
+    end
+
+    # Whether Active Job counts it.
+    def counted_inside?(job)
+      job["wrapped"] && defined?(InRails)
     end
 
     # Jobs of Active Job come in a wrapper.

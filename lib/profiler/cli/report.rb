@@ -40,7 +40,7 @@ module Profiler
         filter_options(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--sort-total", "order by total time, which includes callees") { @sort = :total }
-        parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions") { |label| @by = label }
+        parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions and requests") { |label| @by = label }
         parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         parser.on("--json", "print JSON: file, sort, meta, stats and top (with --by: file, by, meta, stats",
                   "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }

@@ -19,7 +19,7 @@ module Profiler
       def self.included(base)
         base.extend(ClassMethods)
         base.around_perform do |job, block|
-          Profiler.label(job: job.class.name || "(anonymous)", queue: job.queue_name) { Jobs.perform(job, &block) }
+          Requests.label({ job: job.class.name || "(anonymous)", queue: job.queue_name.to_s }) { Jobs.perform(job, &block) }
         end
       end
 

@@ -41,27 +41,22 @@ module Profiler
       # @param status [Integer, String, nil]
       # @return [Hash{Symbol => String}]
       def labels(env, path, status)
-        code = Integer(status, exception: false)
         route = route(env)
-        {
-          method: method_of(env),
-          route: route,
-          endpoint: endpoint(env, route) || early_labels(env, path)[:endpoint],
-          status: code&.between?(100, 599) ? code.to_s : nil,
-        }.compact
+        late_labels(env, route, endpoint(env, route) || early_labels(env, path)[:endpoint], status)
       end
 
       # Notes the endpoint of a request that has ended, for those to come.
       #
       # @param env [Hash]
       # @param path [String] as it was when the request began
-      def learn(env, path)
-        found = endpoint(env, route(env)) or return
-        place = place(env, path)
-        known = @endpoints[place]
-        return if known.equal?(true) || known == found || !@endpoints.key?(place)
-
-        @endpoints[place] = known ? true : found
+      # @param early [Hash] the labels with which it began
+      # @param status [Integer, String, nil]
+      # @return [Hash{Symbol => String}] as {labels}, with the endpoint that its samples have
+      def learn(env, path, early, status)
+        route = route(env)
+        found = endpoint(env, route)
+        note(place(env, path), found) if found && found != early[:endpoint]
+        late_labels(env, route, action(env) || early[:endpoint], status)
       end
 
       # @param script_name [String, nil]
@@ -73,6 +68,21 @@ module Profiler
       end
 
       private
+
+      def note(place, found)
+        known = @endpoints[place]
+        return if known.equal?(true) || known == found || !@endpoints.key?(place)
+
+        @endpoints[place] = known ? true : found
+      end
+
+      def late_labels(env, route, endpoint, status)
+        labels = { method: method_of(env), endpoint: endpoint }
+        labels[:route] = route if route
+        code = Integer(status, exception: false)
+        labels[:status] = code.to_s if code&.between?(100, 599)
+        labels
+      end
 
       def method_of(env)
         method = env["REQUEST_METHOD"]
@@ -102,10 +112,11 @@ module Profiler
 
       # +users#show+ of Rails, as far as it exists, or the method and the route.
       def endpoint(env, route)
-        action_of(env["action_controller.instance"]) || (route && "#{method_of(env)} #{route}")
+        action(env) || (route && "#{method_of(env)} #{route}")
       end
 
-      def action_of(controller)
+      def action(env)
+        controller = env["action_controller.instance"]
         return unless controller.respond_to?(:controller_path) && controller.respond_to?(:action_name)
 
         action = controller.action_name

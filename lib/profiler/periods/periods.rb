@@ -194,7 +194,7 @@ module Profiler
 
     def recording? = @session.running? && !@session.paused?
 
-    # A profile without a sample is not received, so the next one has its contents too.
+    # A profile without a sample or request is not received, so the next one has its contents too.
     def end_period(gently)
       return begin_anew unless recording?
       return take(@session.stop) if @stopping
@@ -216,11 +216,11 @@ module Profiler
       nil # the next try is after the next pause
     end
 
-    # A child that has just been forked has no sample, and is not worth a file.
+    # A child that has just been forked has neither sample nor request, and is not worth a file.
     #
-    # @return [Boolean] whether it had one
+    # @return [Boolean] whether it had any
     def take(profile)
-      return false if profile.stats[:samples].zero?
+      return false if profile.stats.values_at(:samples, :requests).sum.zero?
 
       @taking = Thread.current.equal?(@thread)
       Thread.handle_interrupt(Object => :immediate) { @client.take(profile) } # it can be killed also at the end

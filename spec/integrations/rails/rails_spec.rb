@@ -76,6 +76,15 @@ RSpec.describe "profiler/rails" do
     expect(cpu).to be >= 30_000_000
   end
 
+  it "counts requests and jobs in sessions of the process" do
+    counts = rails(<<~RUBY)
+      counts = ->(profile, label) { profile.by(label).select { |it| it[:count] }.to_h { |it| [it[:value], it[:count]] } }
+      profile = Profiler.run { 2.times { get("/orders/1") }; PlainJob.perform_now; ImportJob.perform_now; ImportJob.perform_now }
+      print_json(%w[endpoint job status].map { |it| counts.call(profile, it) })
+    RUBY
+    expect(counts).to eq([{ "orders#show": 2 }, { PlainJob: 1, ImportJob: 2 }, { "200": 2 }])
+  end
+
   it "does nothing in production unless it is enabled" do
     expect(rails(<<~RUBY, RAILS_ENV: "production")).to match(status: 200, headers: [], directory: false)
       status, headers, = get("/orders/1?profile=cpu")

@@ -145,8 +145,8 @@ impl Profile {
         Ok(rows)
     }
 
-    /// `profile._by(label, limit, options)`: `[value, weight, heaviest]`, where the last is `[name, path,
-    /// first_line, self]` or nil; limit 0 is all.
+    /// `profile._by(label, limit, options)`: `[value, weight, heaviest, requests]`, where `heaviest` is `[name, path,
+    /// first_line, self]` or nil, and `requests` `[count, mean, largest]` (ns) or nil; limit 0 is all.
     fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let of = options::sample_type(ruby, profile, options)?;
@@ -155,7 +155,7 @@ impl Profile {
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();
         for it in all.into_iter().take(limit) {
-            let row = ruby.ary_new_capa(3);
+            let row = ruby.ary_new_capa(4);
             row.push(it.name())?;
             row.push(it.weight)?;
             let named = |(id, own)| profile.function(id).map(|function| (function, own));
@@ -170,6 +170,7 @@ impl Profile {
                     heaviest.as_value()
                 }
             })?;
+            row.push(it.requests.map(|it| (it.count, it.mean_ns(), it.largest_ns)))?;
             rows.push(row)?;
         }
         Ok(rows)
@@ -185,6 +186,7 @@ impl Profile {
         set("duration_ns", profile.meta.duration_ns)?;
         set("threads", profile.threads.len() as u64)?;
         set("samples", profile.total().get(SampleType::Samples))?;
+        set("requests", profile.requests.count())?;
         set("cpu_ns", profile.total().get(SampleType::Cpu))?;
         set("every", profile.meta.every)?;
         set("every_bytes", profile.meta.every_bytes)?;

@@ -26,7 +26,7 @@ mod refusal;
 mod result;
 mod results;
 mod so_far;
-use app::{give_up, give_up_objects, give_up_to_callcc, mark};
+use app::{count_request, give_up, give_up_objects, give_up_to_callcc, mark};
 use life::{Life, Running};
 use refusal::{orphaned_error, refusal, stopped_error};
 use result::Stopped;
@@ -277,6 +277,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     own.define_private_method("_check", function!(Session::check, 1))?;
     native.define_singleton_method("refusal", function!(refusal, 0))?;
     native.define_singleton_method("mark", function!(mark, 2))?;
+    native.define_singleton_method("count_request", function!(count_request, 2))?;
     native.define_singleton_method("give_up", function!(give_up, 0))?;
     native.define_singleton_method("give_up_to_callcc", function!(give_up_to_callcc, 0))?;
     native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;

@@ -7,12 +7,14 @@
 //! inherits none. Ractors other than the main one can set labels too, but no session sees them. The scope says to which request
 //! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use magnus::rb_sys::AsRawValue;
 use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, Ruby};
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
+use profiler_core::profile::LabelSet;
 
 use crate::errors::argument_error;
 use crate::shared::CAPTURE;
@@ -79,6 +81,16 @@ pub(crate) fn renew(hub: &Hub) {
             state.labels.store(labels.id(hub, fiber_ids::is_on()).0, Ordering::Relaxed);
         }
     }
+}
+
+/// These labels on top of those that are current here, if any session selects by labels.
+///
+/// # Errors
+/// As [`current`].
+pub(crate) fn on_current<'a>(ruby: &Ruby, own: &'a LabelSet) -> Result<Cow<'a, LabelSet>, Error> {
+    let around = if VIEWS.load(Ordering::Relaxed) > 0 { current(ruby)? } else { None };
+    let pairs = || own.pairs().iter().cloned().map(|(name, value)| (name, Some(value)));
+    Ok(around.map_or(Cow::Borrowed(own), |it| Cow::Owned(it.set.with(pairs()))))
 }
 
 /// `Labels.enter(before, labels)`: makes these current, on top of `before`, which `Labels.current` gave. `Labels.leave(before)`

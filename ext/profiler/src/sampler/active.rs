@@ -3,6 +3,7 @@
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
+use profiler_core::profile::{LabelSet, Requests};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::governor::Governor;
 use profiler_core::session::plan::Demand;
@@ -53,6 +54,9 @@ pub(crate) struct Active {
     /// The reason why it was given up before it was stopped, if it was.
     pub(super) given_up: Option<&'static str>,
     pub(super) markers: Markers,
+    /// The labels that requests must have to count.
+    pub(super) labels: LabelSet,
+    pub(super) requests: Requests,
 }
 
 impl Active {

@@ -6,6 +6,7 @@ use magnus::Ruby;
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
+use profiler_core::profile::Requests;
 use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadNow;
@@ -267,6 +268,8 @@ impl Sampler {
             cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
             given_up: None,
             markers: Markers::default(),
+            labels: config.labels.clone(),
+            requests: Requests::default(),
         });
         if is_selective {
             labels::views(true);

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
+use profiler_core::profile::Requests;
 
 use crate::sampler::active::Active;
 use crate::sampler::exec;
@@ -58,6 +59,7 @@ impl Sampler {
                 Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
             session.cpu_waits = session.cpu_waits.of_child();
             session.markers = Markers::default();
+            session.requests = Requests::default();
             session.windows = session.windows.map(|it| it.next(start.monotonic_ns));
             session.widest_ns = session.interval_ns;
         }

@@ -43,6 +43,6 @@ pub(crate) use running::{
 };
 pub(crate) use session_result::{Facts, SessionResult};
 pub(crate) use slices::{begin_slice, end_unless_sliced};
-pub(crate) use spans::mark;
+pub(crate) use spans::{count_request, mark};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;

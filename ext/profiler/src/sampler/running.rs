@@ -8,6 +8,7 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::unresolved::Uncopied;
 use profiler_core::pipeline::SessionId;
+use profiler_core::profile::Requests;
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};
@@ -78,6 +79,7 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     if rotates {
         active.start = active.start.next(&result.facts.end);
         active.markers = Markers::default();
+        active.requests = Requests::default();
         active.windows = active.windows.map(|it| it.next(result.facts.end.monotonic_ns));
         active.widest_ns = ticks_each_ns;
         active.cpu_waits = next_cpu_waits;
@@ -132,6 +134,7 @@ impl Active {
             cpu_waits,
             widest_ns: self.widest_ns,
             markers: self.markers.clone(),
+            requests: self.requests.clone(),
             object_windows: self.windows.map(|it| it.seen(clock::monotonic_ns())),
         };
         SessionResult { sums, facts, hub }

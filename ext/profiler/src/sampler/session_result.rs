@@ -3,7 +3,7 @@
 use magnus::Ruby;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::unresolved::{Uncopied, Unresolved};
-use profiler_core::profile::Stats;
+use profiler_core::profile::{Requests, Stats};
 
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
@@ -49,6 +49,7 @@ pub(crate) struct Facts {
     /// The longest interval at which it has ticked, ns.
     pub(crate) widest_ns: u64,
     pub(crate) markers: Markers,
+    pub(crate) requests: Requests,
     /// The time in which objects were sampled, and all of it, where the two differ.
     pub(crate) object_windows: Option<(u64, u64)>,
 }

@@ -7,6 +7,7 @@ use magnus::{Error, Ruby};
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
+use profiler_core::profile::Requests;
 
 use crate::options::Config;
 use crate::sampler::begin::{join, spec};
@@ -80,7 +81,8 @@ impl Slice {
         let Self { of, start, widest_ns, markers, .. } = self;
         let all = active.result(sums, engine, hub, (0, 0));
         sampler.end_with_slices(of, hub);
-        Some(SessionResult { facts: Facts { start, widest_ns, markers, ..all.facts }, ..all })
+        let requests = Requests::default(); // a slice is of one
+        Some(SessionResult { facts: Facts { start, widest_ns, markers, requests, ..all.facts }, ..all })
     }
 }
 

@@ -1,10 +1,11 @@
-//! The spans of time that the app names, with [`mark`].
+//! The spans of time that the app names, with [`mark`], and its requests.
 
 use std::sync::atomic::Ordering;
 
 use profiler_core::ids::ScopeId;
-use profiler_core::profile::Thread;
+use profiler_core::profile::{LabelSet, Thread};
 
+use crate::sampler::active::Active;
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Span;
 use crate::sys::clock;
@@ -32,4 +33,14 @@ pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Th
     for it in sampler.slices.iter_mut().filter(|it| is_own(Some(it.scope))) {
         it.markers.push(&span, it.start.monotonic_ns);
     }
+}
+
+/// Counts a request that ends now on the calling thread in the sessions that profile it, but for those of single requests. `all` are
+/// its labels with those around it, by which sessions select.
+pub(crate) fn count_request(own: &LabelSet, all: &LabelSet, took_ns: u64) {
+    let Some(me) = threads::current().map(|it| it.id()) else { return };
+    let mut sampler = enter();
+    let counts =
+        |it: &&mut Active| !it.paused && it.scope.is_none() && it.profiles(me) && all.has_all(&it.labels);
+    sampler.sessions.iter_mut().filter(counts).for_each(|it| it.requests.record(own, took_ns));
 }

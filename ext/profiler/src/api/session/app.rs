@@ -1,13 +1,14 @@
-//! Events of the app that running sessions are notified of: markers, a trap of SIGPROF, a Ractor.
+//! Events of the app that running sessions are notified of: markers, ends of requests, a trap of SIGPROF, a Ractor.
 
 use std::sync::atomic::Ordering;
 
-use magnus::{Error, RString, Ruby, TryConvert, Value};
+use magnus::{Error, RHash, RString, Ruby, TryConvert, Value};
 
 use crate::capture::allocation;
 use crate::sampler::{self, fork};
 use crate::shared::CAPTURE;
-use crate::{threads, vm};
+use crate::sys::clock;
+use crate::{labels, threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 /// `Native.mark(name, started_ns)`: see `Profiler.marker`.
@@ -25,6 +26,20 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), 
     let start = name.get(..MAX_NAME_BYTES + 4).unwrap_or(name);
     let name = cut(String::from_utf8_lossy(start).into_owned());
     sampler::mark(&name, started_ns, || threads::current().map(|state| threads::info(state, me.name)));
+    Ok(())
+}
+
+/// `Native.count_request(labels, begun)`: a request, or a job, with these labels ends now. It began at `begun` on the monotonic
+/// clock, in seconds.
+pub(super) fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
+    fork::continue_after_fork();
+    if !CAPTURE.enabled.load(Ordering::Relaxed) || !vm::process::on_main_ractor() {
+        return Ok(());
+    }
+    let took_ns = clock::monotonic_ns().saturating_sub((begun * 1e9) as u64);
+    let own = labels::set_from(ruby, labels)?;
+    let all = labels::on_current(ruby, &own)?;
+    sampler::count_request(&own, &all, took_ns);
     Ok(())
 }
 

@@ -106,7 +106,7 @@ impl Stopped {
     pub(super) fn build_profile(self, answers: Answers) -> CoreProfile {
         let mut notes = answers.notes;
         let Self { unresolved, facts, config, cost, requested_ns, .. } = self;
-        let Facts { start, engine, markers, .. } = facts;
+        let Facts { start, engine, markers, requests, .. } = facts;
         let mut markers = markers.list;
         let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));
@@ -117,6 +117,7 @@ impl Stopped {
         }
         markers.sort_unstable();
         profile.markers = markers;
+        profile.requests = requests;
         profile.add_labels(&config.static_labels);
         profile.stats = Stats {
             stop_ns: answers.begun_ns.saturating_sub(requested_ns),
