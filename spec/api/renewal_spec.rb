@@ -39,7 +39,8 @@ RSpec.describe "A session of which no result is taken" do
                  files: rows.map { |row| File.basename(row.frames.first.path == "<cfunc>" ? row.frames[1].path : row.frames.first.path) }.uniq,
                  unknown: names(profile).grep(/unknown/))
     RUBY
-    expect(result).to match(grown: be < 600, threads: 1, made: 6_000, rows: be < 10, files: ["template.erb"], unknown: [])
+    # All that was rendered would be 5,600. A busy machine renews later.
+    expect(result).to match(grown: be < 2_000, threads: 1, made: 6_000, rows: be < 10, files: ["template.erb"], unknown: [])
   end
 
   it "keeps the time of code that is gone, and what is live" do
