@@ -26,16 +26,19 @@ module Profiler
 
       # Writes the profile and ends the recording.
       def process_ends(_error = nil)
-        reported("the profile was lost") { @recording.finish }
+        finish
+        wait_until_finished
       end
 
       # Writes the profile so far, where this process ends silently.
       def becomes_daemon
         reported("the profile was lost") { @recording.write_partial }
+        wait_until_finished
       end
 
       # Runs the block, which calls exec.
       def around_exec(&exec)
+        wait_until_finished
         @recording.around_exec(&exec)
       end
 
@@ -57,8 +60,20 @@ module Profiler
       def end_after(seconds)
         BackgroundThread.new("profiler duration") do
           Clock.nap(seconds)
-          process_ends
+          @finishing = Thread.current
+          finish
         end
+      end
+
+      def finish
+        reported("the profile was lost") { @recording.finish }
+      end
+
+      # Waits for the thread of the duration, if that writes the profile: its process would end in the middle of it.
+      def wait_until_finished
+        return if @finishing.nil? || @finishing.join(Ends::PATIENCE)
+
+        Losses.say("the profile was lost: it took longer than #{Ends::PATIENCE} s")
       end
 
       def reported(what)

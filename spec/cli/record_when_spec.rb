@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "../support/slow_disk"
+
 # When a recording records: from a signal to a signal, for so long, from the start but paused.
 RSpec.describe "profiler record, with limits of time," do
+  include SlowDisk
   include_context "with a box"
 
   def record(*args, code)
@@ -42,10 +45,21 @@ RSpec.describe "profiler record, with limits of time," do
       100.times { File.exist?("it.pb.gz") || sleep(0.1) }
       puts File.exist?("it.pb.gz")
       after
-      100.times { Thread.list.size > 1 && sleep(0.1) } # its line comes after the file
     RUBY
     expect([result.code, result.out, result.err.lines.size]).to eq [0, "true\n", 1]
     expect(%w[during after].map { |name| recorded?(name) }).to eq [true, false]
+  end
+
+  { "exit" => 0, "exit!(3)" => 3, "exec('true')" => 0, "Process.kill(:TERM, $$); sleep" => 143,
+    "trap(:TERM) { exit!(3) }; Process.kill(:TERM, $$); sleep" => 3 }.each do |ending, status|
+    it "writes the profile of --duration whole where the command ends in the middle of that: #{ending}" do
+      began = in_box("began")
+      env = { "PROFILER_OUT" => "it.pb.gz", "PROFILER_DURATION" => "0.3", **slow_disk("1", began: began) }
+      result = ruby_child("-rprofiler/autoload", "-e", "10.times { |it| it.to_s } until File.exist?(#{began.inspect}); #{ending}",
+                          env: env, chdir: box)
+      expect([result.code, profile.samples.any?]).to eq [status, true]
+      expect(result.err).to match(/\A\[profiler\] cpu .* -> it.pb.gz\n\z/)
+    end
   end
 
   it "records nothing with --start-paused if the signal never comes", :timed do
