@@ -129,6 +129,14 @@ RSpec.describe "Sessions for the life of a process" do
     expect(status).to eq(200)
   end
 
+  it "say 500 characters of an error at most, which may inspect all that it knows" do
+    run_json(<<~'RUBY', err: match(/\A\[profiler\] a profile was lost: RuntimeError: x{500}\n\z/))
+      session = Profiler.continuous(period: 0.1) { raise "x" * 5_000_000 }
+      wait_for { burn(20); session.lost.positive? }
+      print_json(session.stop)
+    RUBY
+  end
+
   it "let a time-out end a request that waits for a disk that does not answer" do
     lost = "[profiler] a profile was lost: Profiler::Error: the request was interrupted while it was stored\n"
     error = run_json(<<~RUBY, env: slow_disk(SlowDisk::HANGS, began: in_box("began")), err: eq(lost))

@@ -8,7 +8,9 @@ module Profiler
   class Losses
     # Lines of one kind, as errors repeat.
     LINES = 20
-    private_constant :LINES
+    # Characters of an error's message that are said, as some inspect all that they know.
+    LONGEST_REASON = 500
+    private_constant :LINES, :LONGEST_REASON
 
     attr_reader :count
 
@@ -23,9 +25,9 @@ module Profiler
         nil # closed, or nobody reads it: there is no other place to complain
       end
 
-      # The first line of its message.
+      # The first line of its message, if that is not too long.
       def reason(error)
-        error.message.to_s.lines.first.to_s.chomp
+        error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON]
       rescue StandardError
         error.class.to_s # an app's own error can raise here again
       end
