@@ -75,8 +75,10 @@ def until_done
   end
 end
 
+# At its end a compaction of Ruby 3.1 also reads the slot above each thread's stack, as if an object had to be there. What is left in
+# it can point to a page that is gone, so each compaction is a risk there.
 def compact
-  GC.compact if COMPACT
+  GC.compact if COMPACT && (RUBY_VERSION >= "3.2" || rand < 0.05)
   GC.start(full_mark: rand < 0.5)
 end
 
