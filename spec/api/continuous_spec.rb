@@ -116,7 +116,7 @@ RSpec.describe "Profiler.continuous" do
   it "delivers what was done while a profile was being delivered, when it is flushed" do
     result = run_json(<<~'RUBY')
       begun = Queue.new
-      session = Profiler.continuous(period: 3_600) { |profile| begun << true; sleep(0.5); WINDOWS << profile }
+      session = Profiler.continuous(period: 3_600, frequency: 1_000) { |profile| begun << true; sleep(0.5); WINDOWS << profile }
       used = cpu_of { burn(100) }
       Thread.new { session.flush }
       begun.pop
