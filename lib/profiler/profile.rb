@@ -4,7 +4,8 @@ module Profiler
   # The result of a session. It is immutable. Most of it is native; this reopens the class.
   class Profile
     autoload :Analysis, "#{__dir__}/profile/analysis"
-    private_constant :Analysis
+    FINDING = %i[kind text share type weight name path line command].freeze
+    private_constant :Analysis, :FINDING
 
     # The return value of the block given to {Profiler.run}.
     attr_reader :value
@@ -112,7 +113,7 @@ module Profiler
       dump(:pprof)
     end
 
-    # The profile as a table for people.
+    # The profile as a table for people, with the findings above it.
     #
     # @param limit [Integer] rows; 0 for all
     # @param sort [Symbol] +:self+ or +:total+
@@ -120,12 +121,24 @@ module Profiler
     # @param by [String, Symbol, nil] a label whose values to list in place of functions; see {#by}
     # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; by default the time, else the last type
     # @param width [Integer, nil] columns that a line of the table may take: names and paths are shortened in the middle
+    # @param idle [Boolean] includes the waits of idle threads in wall clock time; see {#without_idle}
     # @return [String]
     # @raise [ArgumentError] if no sample has the label, or the profile has no such type
-    def report(limit: 30, sort: :self, color: false, by: nil, type: nil, width: nil)
+    def report(limit: 30, sort: :self, color: false, by: nil, type: nil, width: nil, idle: false)
       raise ArgumentError, "by: and sort: :total exclude each other: values have only one sum" if by && sort == :total
 
-      _report({ limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
+      shown = idle || (type || Native.default_type(self)).to_s != "wall" ? self : without_idle
+      shown.__send__(:_report, { limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
+    end
+
+    # Returns what stands out, in words: at most six facts, the most important first. Waits of idle threads are in no share.
+    #
+    # @return [Array<Hash>] +kind text share type weight name path line command+. +kind+ is +:running+, +:waiting+, +:gvl+, +:gc+,
+    #   +:no_cpu+, +:queries+, +:allocations+, +:live+, +:idle+ or +:trust+ (a reason to trust the numbers less). +share+ is from 0
+    #   to 1, nil where the fact is no part of the whole. +weight+ is in the unit of +type+. +name+, +path+ and +line+ say where, nil
+    #   where nothing is named. +command+ shows more, with +FILE+ for the profile.
+    def findings
+      _findings.map { |row| FINDING.zip(row).to_h }
     end
 
     # The heaviest functions.
@@ -161,6 +174,12 @@ module Profiler
           count: count, mean: mean, largest: largest }
       end
     end
+
+    # @!method without_idle
+    #   Leaves out the waits of idle threads, as {#report} does: those in which a thread spent more than 95 % of its wall clock, and
+    #   those of library threads that wait for work. A note in the header says how many threads these were.
+    #
+    #   @return [Profile] a new one
 
     # Selects a part of the profile: all given conditions must hold. Functions are matched by name, or by path if the pattern
     # contains a +/+. A String stands for itself.

@@ -140,7 +140,7 @@ RSpec.describe "mode: :heap" do
     alive, notes = run_json(<<~RUBY, timeout: 120)
       kept = []
       profile = Profiler.run(mode: :heap, every: 1) { 300_000.times { kept << Object.new } }
-      print_json([profile.stats[:alive_objects], profile.meta[:notes]])
+      print_json([profile.stats[:live_objects], profile.meta[:notes]])
     RUBY
     expect(alive).to eq(1 << 18)
     expect(notes.grep(/too many objects were live/).size).to eq(1)
@@ -159,7 +159,7 @@ RSpec.describe "mode: :heap" do
       saved = run_json(<<~RUBY, chdir: box)
         profile = Profiler.run(mode: :heap, every: 5, out: "heap.pb.gz") { $kept = Array.new(5_000) { Object.new } }
         back = Profiler::Profile.load("heap.pb.gz")
-        print_json(read: back.samples.sum(&:inuse_objects), alive: profile.stats[:alive_objects], same_report: back.report == profile.report,
+        print_json(read: back.samples.sum(&:inuse_objects), alive: profile.stats[:live_objects], same_report: back.report == profile.report,
                    report: profile.report, modes: Profiler.run(mode: %i[cpu retained]) { }.meta[:modes])
       RUBY
       expect(saved).to include(read: saved[:alive], alive: be >= 4_500, same_report: true, modes: %w[cpu heap])

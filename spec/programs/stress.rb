@@ -84,7 +84,7 @@ end
 
 # The samples add up to the VM's own count. On Ruby 3.4 that also counts what a compaction moves.
 def check_objects(profile, after: nil)
-  allocated, vm, alive = profile.stats.values_at(:objects, :vm_objects, :alive_objects)
+  allocated, vm, alive = profile.stats.values_at(:objects, :vm_objects, :live_objects)
   $objects += allocated
   abort "#{allocated} objects, where the VM counted #{vm}" if vm.positive? && (RUBY_VERSION < "3.4" ? allocated != vm : allocated > vm)
   abort "#{alive} objects are alive of #{allocated}" if alive > allocated && !after # those of the profile before live on

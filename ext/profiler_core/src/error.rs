@@ -121,10 +121,10 @@ impl fmt::Display for Error {
                 "written by a newer profiler (format version {version}; this one reads up to {known})"
             ),
             Self::UnknownFormat { requested, known } => {
-                write!(to, "unknown format {requested:?} (known are {})", known.join(", "))
+                write!(to, "unknown format {requested:?} (allowed: {})", known.join(", "))
             }
             Self::UnknownExtension { path, known } => {
-                write!(to, "the name {path:?} tells no format (known are {})", known.join(", "))
+                write!(to, "cannot infer a format from {path:?} (known extensions: {})", known.join(", "))
             }
             Self::NotMeasured { requested, has } => {
                 write!(to, "the profile has no {requested} (it has {})", has.join(", "))

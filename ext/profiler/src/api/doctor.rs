@@ -53,7 +53,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
         libc::EAGAIN => ": the quota of pending signals is used up, see ulimit -i",
         _ => "",
     };
-    Some(format!("the system gives no timer: {}{hint}", std::io::Error::from_raw_os_error(errno)))
+    Some(format!("the system refused a timer: {}{hint}", std::io::Error::from_raw_os_error(errno)))
 }
 
 /// `Doctor._signal_owner`: who handles SIGPROF.

@@ -1,6 +1,6 @@
 //! The Ruby classes: what an app calls, and what it gets. A table of contents; each class is a file.
 
-use magnus::{function, Error, Module, Object, RModule, Ruby};
+use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 
 mod doctor;
 mod profile;
@@ -8,7 +8,7 @@ mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
 
-use crate::sys::{clock, sender};
+use crate::sys::{clock, sender, usage};
 use crate::vm::without_gvl;
 use crate::{threads, vm};
 
@@ -18,6 +18,24 @@ fn clock_s(real: bool) -> f64 {
     ns as f64 / 1e9
 }
 
+/// `Native.usage_of_children`: the resources of the child processes that ended, by name.
+fn usage_of_children(ruby: &Ruby) -> Result<RHash, Error> {
+    let it = usage::of_children();
+    let all = ruby.hash_new();
+    for (name, value) in [
+        ("user_ns", it.user_ns),
+        ("system_ns", it.system_ns),
+        ("peak_bytes", it.peak_bytes),
+        ("minor_faults", it.minor_faults),
+        ("major_faults", it.major_faults),
+        ("voluntary_switches", it.voluntary_switches),
+        ("forced_switches", it.forced_switches),
+    ] {
+        all.aset(ruby.to_symbol(name), value)?;
+    }
+    Ok(all)
+}
+
 /// Defines the classes.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let native = profiler.define_module("Native")?; // private: sig/profiler/native.rbs
@@ -25,6 +43,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
     native.define_singleton_method("hurry", function!(without_gvl::hurry, 1))?;
     native.define_singleton_method("clock", function!(clock_s, 1))?;
+    native.define_singleton_method("usage_of_children", function!(usage_of_children, 0))?;
     native.define_singleton_method("own_thread_ends", function!(threads::own::end, 0))?;
     native.define_singleton_method("count_from_processes", function!(sender::count_from_processes, 1))?;
     native.define_singleton_method("came_from_process?", function!(sender::came_from_process, 1))?;

@@ -23,6 +23,7 @@ use crate::vm::without_gvl::check_interrupts;
 
 mod diff;
 mod files;
+mod findings;
 mod merge;
 mod options;
 mod query;
@@ -192,8 +193,8 @@ impl Profile {
         set("every_bytes", profile.meta.every_bytes)?;
         set("objects", profile.total().get(SampleType::AllocObjects))?;
         set("object_bytes", profile.total().get(SampleType::AllocSpace))?;
-        set("alive_objects", profile.total().get(SampleType::InuseObjects))?;
-        set("alive_bytes", profile.total().get(SampleType::InuseSpace))?;
+        set("live_objects", profile.total().get(SampleType::InuseObjects))?;
+        set("live_bytes", profile.total().get(SampleType::InuseSpace))?;
         set("vm_objects", profile.stats.vm_objects)?;
         set("wall_ns", profile.total().get(SampleType::Wall))?;
         for (name, count) in profile.stats.counts.each() {
@@ -291,6 +292,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("timeline_chunk", function!(Profile::timeline_chunk, 2))?;
     class.define_private_method("_top", method!(Profile::top, 3))?;
     class.define_private_method("_by", method!(Profile::by, 3))?;
+    class.define_private_method("_findings", method!(Profile::findings, 0))?;
+    class.define_method("without_idle", method!(Profile::without_idle, 0))?;
+    native.define_singleton_method("findings_text", function!(Profile::findings_text, 2))?;
     class.define_method("stats", method!(Profile::stats, 0))?;
     class.define_method("meta", method!(Profile::meta, 0))?;
     Ok(())

@@ -6,3 +6,4 @@ pub(crate) mod posix_timer;
 pub(crate) mod sender;
 pub(crate) mod siginfo;
 pub(crate) mod sigprof;
+pub(crate) mod usage;

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use super::display::display_name;
-use super::text::facts;
+use super::text::{facts, place_of};
 use super::{threads, Options};
+use crate::analysis::findings::findings;
 use crate::analysis::top::{top, Order, Top};
 use crate::error::Error;
 use crate::profile::{Function, Profile, SampleType, Weights};
 use crate::text::clean;
 use crate::text::units::percent;
 
-/// Writes the summary: the header, the heaviest functions by self weight and by total weight, and the threads. The `limit` of
+/// Writes the summary: the findings, the header, the heaviest functions by self weight and by total weight, and the threads. The `limit` of
 /// [`Options::text`] is the number of functions in a table.
 ///
 /// # Errors
@@ -20,6 +21,7 @@ use crate::text::units::percent;
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let mut text = format!("# {}\n\n", plain(&options.title_or(profile, of)));
+    text.push_str(&found(profile));
     for (label, fact) in facts(profile) {
         text.push_str(&format!("- {label}: {}\n", plain(&fact)));
     }
@@ -33,6 +35,20 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     }
     text.push_str(&by_thread(profile, of, all));
     Ok(out.write_all(text.as_bytes())?)
+}
+
+fn found(profile: &Profile) -> String {
+    let mut text = String::new();
+    for it in findings(profile) {
+        let share = it.share.map_or_else(String::new, |it| format!("**{:.1}%** ", it * 100.0));
+        let place = place_of(profile, &it);
+        let place = if place.is_empty() { place } else { format!(" ({})", code(&place)) };
+        text.push_str(&format!("- {share}{}{place}\n", plain(&it.text)));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 fn rows(profile: &Profile, top: &Top, limit: usize) -> String {

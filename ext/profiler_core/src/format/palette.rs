@@ -8,20 +8,41 @@ use inferno::flamegraph::color::{Color, PaletteMap};
 
 use super::display::display_name;
 use crate::analysis::code_origin::Origin;
-use crate::profile::{Profile, SampleType};
+use crate::analysis::state_leaves::is_state;
+use crate::profile::{Function, Profile, SampleType};
 use crate::text::clean;
 
 type Rgb = (u8, u8, u8);
 
 /// Hue, and what the legend calls it, in its order.
-const HUES: [(Origin, Rgb, &str); 6] = [
-    (Origin::App, (255, 170, 64), "app orange"),
-    (Origin::Rails, (244, 150, 150), "Rails red"),
-    (Origin::Gem, (140, 198, 250), "gems blue"),
-    (Origin::Ruby, (160, 220, 150), "Ruby green"),
-    (Origin::Cfunc, (250, 234, 140), "C yellow"),
-    (Origin::Synthetic, (214, 168, 236), "GC and the like violet"),
+const HUES: [(Hue, Rgb, &str); 7] = [
+    (Hue::Of(Origin::App), (255, 170, 64), "app orange"),
+    (Hue::Of(Origin::Rails), (244, 150, 150), "Rails red"),
+    (Hue::Of(Origin::Gem), (140, 198, 250), "gems blue"),
+    (Hue::Of(Origin::Ruby), (160, 220, 150), "Ruby green"),
+    (Hue::Of(Origin::Cfunc), (250, 234, 140), "C yellow"),
+    (Hue::Of(Origin::Synthetic), (214, 168, 236), "GC and the like violet"),
+    (Hue::NotRunning, (190, 202, 218), "not running grey"),
 ];
+
+/// The fact about a function that a colour shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hue {
+    /// The owner of the code.
+    Of(Origin),
+    /// A thread waited, or had no CPU.
+    NotRunning,
+}
+
+impl Hue {
+    fn of(function: &Function) -> Self {
+        if is_state(function) {
+            Self::NotRunning
+        } else {
+            Self::Of(Origin::of(function))
+        }
+    }
+}
 
 /// Behind them all.
 pub(super) const PAPER: Color = Color { r: 250, g: 250, b: 250 };
@@ -46,8 +67,8 @@ pub(super) fn palette(
     let functions: BTreeSet<_> =
         shown.flat_map(|it| profile.frames_of(it.stack)).map(|it| it.function).collect();
     for function in functions.into_iter().filter_map(|it| profile.function(it)) {
-        let origin = Origin::of(function);
-        let Some(place) = HUES.iter().position(|it| it.0 == origin) else { continue };
+        let hue = Hue::of(function);
+        let Some(place) = HUES.iter().position(|it| it.0 == hue) else { continue };
         used.insert(place);
         let name = display_name(function);
         let color = HUES.get(place).map_or(GREY, |it| it.1);

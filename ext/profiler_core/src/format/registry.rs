@@ -132,7 +132,7 @@ mod tests {
         }
         assert_eq!(
             of("a.png").unwrap_err().to_string(),
-            "the name \"a.png\" tells no format (known are .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, \
+            "cannot infer a format from \"a.png\" (known extensions: .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, \
              .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"
         );
         assert!(of("folder.svg/..").is_err());
@@ -145,7 +145,7 @@ mod tests {
         Format::all().for_each(|it| assert_eq!(Format::from_name(it.name()).unwrap(), it));
         assert_eq!(
             Format::from_name("png").unwrap_err().to_string(),
-            "unknown format \"png\" (known are pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, \
+            "unknown format \"png\" (allowed: pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, \
              markdown, json, text)"
         );
     }

@@ -3,13 +3,14 @@
 //! Colours come from whose code it is and from names alone, see [`super::palette`].
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::rc::Rc;
 
 use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
 use super::{disclosure, flame_chart, folded, length, palette, Options, Style, ThreadFrames};
+use crate::analysis::state_leaves::with_state_leaves;
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::{count, counted};
@@ -17,6 +18,8 @@ use crate::text::units::{count, counted};
 /// The longest title and subtitle, in characters, that fit the width of a picture.
 const TITLE_CHARS: usize = 100;
 const SUBTITLE_CHARS: usize = 150;
+/// The style of a picture is in its first bytes.
+const STYLE_BYTES: usize = 4_096;
 
 /// Writes the picture. A profile without weight gives one that says so.
 ///
@@ -25,6 +28,8 @@ const SUBTITLE_CHARS: usize = 150;
 /// [`Error::TooLong`]. A flame chart of a profile without a timeline gives [`Error::NoTimeline`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
+    let with_states = (of == SampleType::Wall).then(|| with_state_leaves(profile));
+    let profile = with_states.as_ref().unwrap_or(profile);
     let (mut colors, legend) = palette::palette(profile, of, |name| unambiguous(&name.replace(';', ":")));
     let facts = shorten(&subtitle_of(profile), SUBTITLE_CHARS.saturating_sub(legend.len() + 2));
     let parts: Vec<String> = [facts, legend].into_iter().filter(|it| !it.is_empty()).collect();
@@ -121,8 +126,22 @@ fn draw(
         (_, "bytes") => ("bytes".into(), 1.0),
         (name, _) => (name.into(), 1.0),
     };
-    let mut out = BufWriter::new(out);
-    flamegraph::from_lines(&mut picture, lines.iter().map(String::as_str), &mut out)?;
+    let mut drawn = Vec::new();
+    flamegraph::from_lines(&mut picture, lines.iter().map(String::as_str), &mut drawn)?;
+    write_legible(&drawn, out)
+}
+
+/// Writes what was drawn with words for the search that can be seen: their style has a tenth of the colour.
+fn write_legible(drawn: &[u8], out: &mut dyn Write) -> Result<(), Error> {
+    const FAINT: &[u8] = b"#search { text-anchor:end; opacity:0.1;";
+    const LEGIBLE: &[u8] = b"#search { text-anchor:end; opacity:0.7;";
+    let at = drawn.windows(FAINT.len()).take(STYLE_BYTES).position(|it| it == FAINT);
+    let (head, tail) = at.and_then(|at| drawn.split_at_checked(at)).unwrap_or((drawn, &[]));
+    out.write_all(head)?;
+    if let Some(tail) = tail.get(FAINT.len()..) {
+        out.write_all(LEGIBLE)?;
+        out.write_all(tail)?;
+    }
     Ok(out.flush()?)
 }
 
@@ -198,6 +217,20 @@ mod tests {
         assert_eq!(unambiguous("# x 2."), "\u{2060}# x \u{2060}2.");
         assert_eq!(unambiguous("#"), "\u{2060}#");
         assert_eq!(unambiguous("block (2 levels) in x"), "block (2 levels) in x");
+    }
+
+    #[test]
+    fn the_search_can_be_seen() {
+        let mut out = Vec::new();
+        let profile = crate::format::read(b"main;a 10\n").unwrap();
+        write(&profile, &Options::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.contains("#search { text-anchor:end; opacity:0.7; cursor:pointer; }"),
+            "{}",
+            &text[..2_000]
+        );
+        assert!(text.ends_with("</svg>\n") || text.ends_with("</svg>"));
     }
 
     #[test]

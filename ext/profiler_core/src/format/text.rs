@@ -1,14 +1,17 @@
-//! The report that people read: how the profile was taken, then where the weight is.
+//! The report that people read: what stands out, how the profile was taken, and where the weight is.
 
+mod findings;
 mod groups;
 mod header;
 mod table;
 
 use std::io::Write;
 
+pub(super) use findings::place_of;
 pub(super) use header::facts;
 
 use super::Options;
+use crate::analysis::findings::findings as find;
 use crate::error::Error;
 use crate::profile::Profile;
 
@@ -20,13 +23,24 @@ use crate::profile::Profile;
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let paint = Paint { on: options.text.color };
-    let mut report = header::header(profile, paint);
+    let mut report = String::new();
+    if options.text.by.is_none() {
+        report = findings::lines(profile, &find(profile), options.text.width, paint);
+        report.push('\n');
+    }
+    report.push_str(&header::header(profile, options.text.width, paint));
     report.push('\n');
     report.push_str(&match &options.text.by {
         None => table::table(profile, of, &options.text, paint),
         Some(label) => groups::table(profile, label, of, &options.text, paint)?,
     });
     Ok(out.write_all(report.as_bytes())?)
+}
+
+/// The findings as the report has them: a line each, of at most `width` columns.
+#[must_use]
+pub fn findings(profile: &Profile, width: Option<usize>, color: bool) -> String {
+    findings::lines(profile, &find(profile), width, Paint { on: color })
 }
 
 /// Colours for terminals, or none.

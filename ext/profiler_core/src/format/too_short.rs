@@ -45,7 +45,7 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse);
     let what = match interval_ns {
         Some(ns) => format!(
-            "an interval of {}, not {}, would give up to {}",
+            "an interval of {}, not {}, can take up to {}",
             round_duration(ns),
             round_duration(requested_ns),
             count(time_ns / ns)
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(short.interval_ns, Some(100_000));
         assert_eq!(
             short.sentence,
-            "15 samples of 15.3 ms CPU time are too few to rely on: an interval of 100 us, not 1 ms, would give up to 153"
+            "15 samples of 15.3 ms CPU time are too few to rely on: an interval of 100 us, not 1 ms, can take up to 153"
         );
         assert_eq!(of(6, 6_000_000, 6_000_000).interval_ns, Some(50_000));
         let nothing = of(0, 400_000, 5_000_000_000);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::units::{duration, percent};
+use crate::text::units::{counted, duration, percent};
 
 type Text = Cow<'static, str>;
 
@@ -67,6 +67,11 @@ pub enum Note {
         of: Text,
     },
     GcLeftOut {
+        ns: u64,
+    },
+    /// The threads that were idle, and their idle waits, ns.
+    IdleLeftOut {
+        threads: u64,
         ns: u64,
     },
     /// The profile was read from a format that says less.
@@ -150,6 +155,10 @@ impl Note {
             }
             Self::Selected { part, left, all, of } => format!("{part}: {} of {of}", percent(*left, *all)),
             Self::GcLeftOut { ns } => format!("garbage collection is left out: {}", duration(*ns)),
+            Self::IdleLeftOut { threads, ns } => {
+                let threads = counted(*threads, "thread");
+                format!("idle waits are left out: {} of {threads} (--idle shows them)", duration(*ns))
+            }
             Self::ReadFrom { format } => format!("read from {format}"),
             Self::Column { name, unit, shown_as: Some(of) } => {
                 format!("its {name} ({unit}) is shown as {of}")
@@ -182,6 +191,10 @@ impl Note {
             | (Self::StacksRefused { times: sum }, Self::StacksRefused { times: more })
             | (Self::MarkersRefused { markers: sum }, Self::MarkersRefused { markers: more })
             | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more }) => add(sum, *more),
+            (
+                Self::IdleLeftOut { threads, ns },
+                Self::IdleLeftOut { threads: their_threads, ns: their_ns },
+            ) => add(threads, *their_threads) && add(ns, *their_ns),
             (Self::ObjectWindows { ns, of_ns }, Self::ObjectWindows { ns: their_ns, of_ns: their_of_ns }) => {
                 add(ns, *their_ns) && add(of_ns, *their_of_ns)
             }

@@ -37,7 +37,7 @@ pub(super) fn of_formats(ruby: &Ruby, profile: &Profile, options: RHash) -> Resu
         None => Style::default(),
         Some(name) => Style::from_name(&name).ok_or_else(|| {
             let known: Vec<&str> = Style::ALL.iter().map(|it| it.0).collect();
-            argument_error(ruby, format!("unknown style {name:?} (known are {})", known.join(", ")))
+            argument_error(ruby, format!("unknown style {name:?} (allowed: {})", known.join(", ")))
         })?,
     };
     let usual = TextOptions::default();

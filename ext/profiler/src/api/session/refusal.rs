@@ -55,7 +55,7 @@ fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
             } else {
                 ""
             };
-            error(ruby, "Unsupported", format!("the system gives no timer: {reason}{hint}"))
+            error(ruby, "Unsupported", format!("the system refused a timer: {reason}{hint}"))
         }
         Refusal::NoMemory => error(ruby, "Unsupported", "no memory for the table of live objects (12 MiB)"),
         Refusal::NoCollector(reason) => {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Paint;
 use crate::analysis::gvl_blame;
+use crate::format::svg::shorten;
 use crate::format::{disclosure, too_short};
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
@@ -13,10 +14,11 @@ use crate::text::clean;
 use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;
-/// Longer facts go on below.
+/// Longer facts go on below, where the width of a line is not given.
 const FACT_COLUMNS: usize = 70;
 
-pub(super) fn header(profile: &Profile, paint: Paint) -> String {
+/// The facts; a word that is longer than a line of `width` columns is shortened in its middle.
+pub(super) fn header(profile: &Profile, width: Option<usize>, paint: Paint) -> String {
     let mut text = String::new();
     let mut above = "";
     for (label, fact) in facts(profile) {
@@ -24,7 +26,7 @@ pub(super) fn header(profile: &Profile, paint: Paint) -> String {
         let shown = if label == above { "" } else { label };
         above = label;
         text.push_str(&paint.dim(&format!("{shown:<LABEL_COLUMNS$}")));
-        text.push_str(&wrap(&clean(&fact)));
+        text.push_str(&wrap(&clean(&fact), width));
         text.push('\n');
     }
     text
@@ -121,19 +123,21 @@ fn samples(profile: &Profile) -> String {
 }
 
 /// Breaks lines at blanks, where there are any.
-fn wrap(fact: &str) -> String {
+fn wrap(fact: &str, width: Option<usize>) -> String {
+    let most = width.map_or(FACT_COLUMNS, |it| it.saturating_sub(LABEL_COLUMNS).max(LABEL_COLUMNS));
     let mut text = String::new();
     let mut columns = 0;
     for word in fact.split(' ') {
+        let word = if width.is_some() { shorten(word, most) } else { word.to_owned() };
         let length = word.chars().count();
-        if columns > 0 && columns + 1 + length > FACT_COLUMNS {
+        if columns > 0 && columns + 1 + length > most {
             text.push_str(&format!("\n{:LABEL_COLUMNS$}", ""));
             columns = 0;
         } else if columns > 0 {
             text.push(' ');
             columns += 1;
         }
-        text.push_str(word);
+        text.push_str(&word);
         columns += length;
     }
     text

@@ -1,0 +1,44 @@
+//! The findings of a profile, and the part of it that is not idle.
+
+use magnus::{Error, RArray, RHash, Ruby};
+use profiler_core::analysis::findings::findings;
+use profiler_core::analysis::idle::without_idle;
+use profiler_core::format::text;
+
+use super::options;
+use super::Profile;
+
+impl Profile {
+    /// `profile._findings`: `[kind, text, share, type, weight, name, path, line, command]` of each.
+    pub(super) fn findings(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
+        let profile = &rb_self.core;
+        let rows = ruby.ary_new();
+        for it in rb_self.ask(ruby, findings)? {
+            let function = it.place.and_then(|place| profile.function(place.function));
+            let row = ruby.ary_new_capa(9);
+            row.push(ruby.to_symbol(it.kind.name()))?;
+            row.push(it.text.as_str())?;
+            row.push(it.share)?;
+            row.push(it.of.name_and_unit().0)?;
+            row.push(it.weight)?;
+            row.push(function.map(|it| it.name.as_str()))?;
+            row.push(function.map(|it| it.path.as_str()))?;
+            row.push(it.place.map(|it| it.line).filter(|it| *it > 0))?;
+            row.push(it.command.as_str())?;
+            rows.push(row)?;
+        }
+        Ok(rows)
+    }
+
+    /// `Native.findings_text(profile, options)`: the findings in lines; `width` columns at most, in `color`.
+    pub(super) fn findings_text(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
+        let width = options::option(ruby, options, "width")?;
+        let color = options::flag(ruby, options, "color")?;
+        rb_self.ask(ruby, move |it| text::findings(it, width, color))
+    }
+
+    /// `profile.without_idle`: the profile without the waits of idle threads.
+    pub(super) fn without_idle(ruby: &Ruby, rb_self: &Self) -> Result<Self, Error> {
+        rb_self.derive(ruby, without_idle)
+    }
+}

@@ -1,0 +1,63 @@
+//! Garbage collection, and the code that caused it.
+
+use std::collections::BTreeMap;
+
+use super::{At, Clock, Finding, Kind};
+use crate::analysis::allocations::CLASS;
+use crate::analysis::sites::Sites;
+use crate::ids::FunctionId;
+use crate::profile::{Profile, SampleType};
+
+/// How Ruby code requests a collection.
+const REQUESTS: [&str; 3] = ["GC.start", "ObjectSpace.garbage_collect", "GC.compact"];
+
+pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
+    let mut weight: u64 = 0;
+    let mut causes: BTreeMap<FunctionId, At> = BTreeMap::new();
+    for (sample, ns) in clock.rows().filter(|(it, _)| profile.is_gc(it)) {
+        super::add(&mut weight, ns);
+        let Some(site) = sites.nearest(sample.stack).filter(|it| sites.is_code(*it)) else { continue };
+        let request = profile.frames_of(sample.stack).find(|it| REQUESTS.contains(&sites.name(*it)));
+        causes.entry(site.function).or_default().add(site, request, ns);
+    }
+    if !clock.is_worth(weight) {
+        return None;
+    }
+    let cause = causes.into_values().rev().max_by_key(|it| it.weight);
+    let place = cause.as_ref().and_then(At::place);
+    let by = match (place, cause.as_ref().and_then(|it| it.callee(profile))) {
+        (None, _) => String::new(),
+        (Some(place), Some(request)) => format!(", requested by {request} in {}", sites.name(place)),
+        (Some(place), None) => {
+            let most = allocated_in(profile, sites, place.function);
+            let class = most.map(|it| format!(" (mostly {it})")).unwrap_or_default();
+            format!(", caused by objects of {}{class}", sites.name(place))
+        }
+    };
+    Some(Finding {
+        kind: Kind::Gc,
+        text: format!("collecting garbage{by}"),
+        weight,
+        of: clock.of,
+        share: Some(clock.share(weight)),
+        place,
+        command: "profiler report FILE --method 'garbage collection'".into(),
+    })
+}
+
+/// The class with the most bytes among the objects that the function allocated, if objects were sampled.
+fn allocated_in<'profile>(
+    profile: &'profile Profile,
+    sites: &Sites<'_>,
+    function: FunctionId,
+) -> Option<&'profile str> {
+    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    for sample in &profile.samples {
+        let bytes = sample.weights.get(SampleType::AllocSpace);
+        if bytes > 0 && sites.nearest(sample.stack).is_some_and(|it| it.function == function) {
+            let class = sample.labels.iter().find(|(name, _)| name == CLASS).map(|(_, class)| class.as_str());
+            class.into_iter().for_each(|it| super::add(classes.entry(it).or_default(), bytes));
+        }
+    }
+    super::heaviest(&classes).map(|it| it.0)
+}

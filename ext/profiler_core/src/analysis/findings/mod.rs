@@ -1,0 +1,195 @@
+//! Facts in words: what took the time or the memory, where, and which command shows more.
+//!
+//! A finding appears only beyond a threshold, which stands beside what it finds. Shares of time leave out [idle](super::idle)
+//! waits: threads that only wait are not slow.
+
+mod clock;
+mod garbage;
+mod gvl;
+mod hottest;
+mod no_cpu;
+mod objects;
+mod queries;
+mod trust;
+mod waits;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::idle::idle_at;
+use super::sites::Sites;
+use crate::ids::FunctionId;
+use crate::profile::{Frame, Profile, SampleType};
+use crate::text::units::{counted, duration};
+use clock::Clock;
+
+/// The most findings of a profile.
+const MOST: usize = 6;
+/// The least share of the time that is worth a finding.
+const LEAST_SHARE: f64 = 0.10;
+
+/// The subject of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Code that ran.
+    Running,
+    /// A wait: for a time, IO, a lock, a queue, a thread, a process.
+    Waiting,
+    /// Waiting for the GVL, and who had it.
+    Gvl,
+    /// Garbage collection, and what caused it.
+    Gc,
+    /// Time in which a thread could run and had no CPU.
+    NoCpu,
+    /// A statement that was sent to a database many times.
+    Queries,
+    /// Objects that were allocated.
+    Allocations,
+    /// Objects that were live at the end.
+    Live,
+    /// Threads that only waited.
+    Idle,
+    /// A reason to trust the numbers less.
+    Trust,
+}
+
+impl Kind {
+    /// The word for it in data.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Gvl => "gvl",
+            Self::Gc => "gc",
+            Self::NoCpu => "no_cpu",
+            Self::Queries => "queries",
+            Self::Allocations => "allocations",
+            Self::Live => "live",
+            Self::Idle => "idle",
+            Self::Trust => "trust",
+        }
+    }
+}
+
+/// A fact about a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The subject.
+    pub kind: Kind,
+    /// The fact, without its share and its place.
+    pub text: String,
+    /// The weight, in the unit of `of`.
+    pub weight: u64,
+    /// The sample type of the weight.
+    pub of: SampleType,
+    /// Its share of all that was measured and not idle, 0 to 1; `None` where it is no part of that.
+    pub share: Option<f64>,
+    /// The function that it names, at the line with the most weight.
+    pub place: Option<Frame>,
+    /// The command that shows more, with `FILE` where the profile stands.
+    pub command: String,
+}
+
+/// The findings of `profile`, the most important first. A wait, the GVL and garbage come before code that ran up to twice as long:
+/// they are what can be avoided.
+#[must_use]
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let sites = Sites::of(profile);
+    let idle = idle_at(profile, &sites);
+    let clock = Clock::of(profile, &idle);
+    let mut all: Vec<Finding> = Vec::new();
+    if clock.total > 0 {
+        all.extend(hottest::find(profile, &sites, &clock));
+        all.extend(waits::find(profile, &sites, &clock));
+        all.extend(gvl::find(profile, &sites, &clock));
+        all.extend(garbage::find(profile, &sites, &clock));
+        all.extend(no_cpu::find(profile, &sites, &clock));
+    }
+    let rank = |it: &Finding| match it.kind {
+        Kind::Running | Kind::NoCpu => it.weight / 2,
+        _ => it.weight,
+    };
+    all.sort_by_key(|it| Reverse(rank(it)));
+    if let Some(queries) = queries::find(profile, &sites) {
+        all.insert(0, queries);
+    }
+    all.extend(objects::find(profile, &sites));
+    let mut last = Vec::new();
+    if idle.threads > 0 {
+        let (noun, spent) = (counted(idle.threads, "thread"), duration(idle.wall_ns));
+        last.push(Finding {
+            kind: Kind::Idle,
+            text: format!("{noun} waited for work: idle, {spent} in all"),
+            weight: idle.wall_ns,
+            of: SampleType::Wall,
+            share: None,
+            place: None,
+            command: "profiler report FILE --idle --by thread".into(),
+        });
+    }
+    last.extend(trust::find(profile));
+    all.truncate(MOST.saturating_sub(last.len()));
+    all.extend(last);
+    all
+}
+
+/// The weights at one function: by line, and by what was called there.
+#[derive(Default)]
+struct At {
+    weight: u64,
+    lines: BTreeMap<Frame, u64>,
+    callees: BTreeMap<FunctionId, u64>,
+}
+
+impl At {
+    fn add(&mut self, site: Frame, callee: Option<Frame>, weight: u64) {
+        add(&mut self.weight, weight);
+        add(self.lines.entry(site).or_default(), weight);
+        callee.into_iter().for_each(|it| add(self.callees.entry(it.function).or_default(), weight));
+    }
+
+    /// The line with the most weight.
+    fn place(&self) -> Option<Frame> {
+        heaviest(&self.lines).map(|(place, _)| place)
+    }
+
+    /// The name of the function that was called there for at least half of the time.
+    fn callee<'profile>(&self, profile: &'profile Profile) -> Option<&'profile str> {
+        let (callee, weight) = heaviest(&self.callees)?;
+        (weight >= self.weight.div_ceil(2))
+            .then(|| profile.function(callee))
+            .flatten()
+            .map(|it| it.name.as_str())
+    }
+}
+
+fn add(sum: &mut u64, weight: u64) {
+    *sum = sum.saturating_add(weight);
+}
+
+/// The key with the most weight, the first of equal ones.
+fn heaviest<K: Copy + Ord>(sums: &BTreeMap<K, u64>) -> Option<(K, u64)> {
+    sums.iter().max_by_key(|(key, weight)| (**weight, Reverse(**key))).map(|(key, weight)| (*key, *weight))
+}
+
+/// The command that shows the callers, callees and lines of a function.
+fn details_of(name: &str) -> String {
+    let mut pattern = String::from("^");
+    for it in name.chars() {
+        if !(it.is_alphanumeric()
+            || matches!(
+                it,
+                '_' | ':' | '#' | ' ' | '<' | '>' | '=' | '!' | '%' | '&' | '~' | '`' | '/' | '@' | ','
+            ))
+        {
+            pattern.push('\\');
+        }
+        pattern.push(it);
+    }
+    pattern.push('$');
+    format!("profiler report FILE --method '{}'", pattern.replace('\'', "'\\''"))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

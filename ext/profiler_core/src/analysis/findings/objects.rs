@@ -1,0 +1,91 @@
+//! The place and class of the objects that took the most memory.
+
+use std::collections::BTreeMap;
+
+use super::{At, Finding, Kind};
+use crate::analysis::allocations::CLASS;
+use crate::analysis::sites::Sites;
+use crate::ids::FunctionId;
+use crate::profile::{Profile, SampleType};
+use crate::text::units::percent;
+
+/// The least share of all bytes that is worth a finding.
+const LEAST_SHARE: f64 = 0.20;
+/// The fewest bytes that are.
+const LEAST_BYTES: u64 = 1 << 20;
+/// Objects died young where at least this part of them was not live at the end.
+const DEAD: f64 = 0.95;
+
+/// The finding on live objects, then the one on allocated ones.
+pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
+    let live = heaviest(profile, sites, SampleType::InuseSpace).map(|(at, class, share)| Finding {
+        kind: Kind::Live,
+        text: format!("live at the end: {}", objects(sites, &at, class, SampleType::InuseSpace)),
+        weight: at.weight,
+        of: SampleType::InuseSpace,
+        share: Some(share),
+        place: at.place(),
+        command: "profiler report FILE --type inuse_space".into(),
+    });
+    let allocated = heaviest(profile, sites, SampleType::AllocSpace).map(|(at, class, share)| Finding {
+        kind: Kind::Allocations,
+        text: format!(
+            "allocated: {}{}",
+            objects(sites, &at, class, SampleType::AllocSpace),
+            dead(profile, sites, &at, class)
+        ),
+        weight: at.weight,
+        of: SampleType::AllocSpace,
+        share: Some(share),
+        place: at.place(),
+        command: "profiler report FILE --type alloc_space".into(),
+    });
+    live.into_iter().chain(allocated).collect()
+}
+
+fn objects(sites: &Sites<'_>, at: &At, class: &str, of: SampleType) -> String {
+    let name = at.place().map_or("", |it| sites.name(it));
+    let class = if class.is_empty() { "objects" } else { class };
+    format!("{} of {class} in {name}", of.amount(at.weight))
+}
+
+/// The function and class with the most weight, with its share, if that is worth a finding.
+fn heaviest<'profile>(
+    profile: &'profile Profile,
+    sites: &Sites<'_>,
+    of: SampleType,
+) -> Option<(At, &'profile str, f64)> {
+    let mut sums: BTreeMap<(FunctionId, &str), At> = BTreeMap::new();
+    let mut total: u64 = 0;
+    for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
+        let bytes = sample.weights.get(of);
+        super::add(&mut total, bytes);
+        let Some(site) = sites.nearest(sample.stack) else { continue };
+        let class =
+            sample.labels.iter().find(|(name, _)| name == CLASS).map_or("", |(_, class)| class.as_str());
+        sums.entry((site.function, class)).or_default().add(site, None, bytes);
+    }
+    let ((_, class), at) = sums.into_iter().max_by_key(|(key, at)| (at.weight, std::cmp::Reverse(*key)))?;
+    let share = at.weight as f64 / total.max(1) as f64;
+    (share >= LEAST_SHARE && at.weight >= LEAST_BYTES).then_some((at, class, share))
+}
+
+/// How much of what was allocated there was not live any more, where live objects were tracked and most died.
+fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
+    let tracked = profile.sample_types.contains(&SampleType::InuseSpace);
+    let Some(function) = at.place().map(|it| it.function).filter(|_| tracked) else { return String::new() };
+    let there = |it: &&crate::profile::Sample| {
+        it.labels.iter().any(|(name, it)| name == CLASS && it == class)
+            && sites.nearest(it.stack).is_some_and(|it| it.function == function)
+    };
+    let live = profile
+        .samples
+        .iter()
+        .filter(there)
+        .fold(0_u64, |sum, it| sum.saturating_add(it.weights.get(SampleType::InuseSpace)));
+    let gone = at.weight.saturating_sub(live);
+    if (gone as f64) < at.weight as f64 * DEAD {
+        return String::new();
+    }
+    format!(", {} of it dead at the end", percent(gone, at.weight))
+}
