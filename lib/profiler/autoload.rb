@@ -26,8 +26,13 @@ module Profiler
 
       # Writes the profile and ends the recording.
       def process_ends(_error = nil)
-        finish
+        reported("the profile was lost") { @recording.process_ends }
         wait_until_finished
+      end
+
+      # A child continues the recording, with numbers of its own.
+      def forked(same)
+        @recording.forked unless same
       end
 
       # Writes the profile so far, where this process ends silently.
@@ -61,12 +66,8 @@ module Profiler
         BackgroundThread.new("profiler duration") do
           Clock.nap(seconds)
           @finishing = Thread.current
-          finish
+          reported("the profile was lost") { @recording.finish }
         end
-      end
-
-      def finish
-        reported("the profile was lost") { @recording.finish }
       end
 
       # Waits for the thread of the duration, if that writes the profile: its process would end in the middle of it.

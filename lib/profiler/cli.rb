@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "cli/lines"
 require_relative "version"
 
 module Profiler
@@ -9,6 +10,7 @@ module Profiler
     # The classes of the commands, in the order of the help.
     COMMANDS = {
       "record" => :Record,
+      "stat" => :Stat,
       "view" => :View,
       "report" => :Report,
       "tree" => :Tree,
@@ -41,6 +43,8 @@ module Profiler
     COMMANDS.each { |command, name| autoload name, File.expand_path("cli/#{command}", __dir__) }
 
     class << self
+      include Lines
+
       # Runs the command line and ends the process with its status.
       #
       # @param argv [Array<String>]
@@ -93,9 +97,20 @@ module Profiler
         when "--version", "-V" then puts "profiler #{VERSION}"
         when "--help", "-h" then puts help
         when "help" then rest.empty? ? puts(help) : puts(command_named(rest.first).new.help)
-        else return command_named(first).new.run(rest)
+        else return command?(first) || !program?(first) ? command_named(first).new.run(rest) : Record.new.run(argv)
         end
         0
+      end
+
+      def command?(name)
+        COMMANDS.key?(ALIASES.fetch(name, name))
+      end
+
+      # Whether there is a program of that name to record.
+      def program?(name)
+        return File.file?(name) && File.executable?(name) if name.include?("/")
+
+        ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |it| File.join(it, name) }.any? { |it| File.file?(it) && File.executable?(it) }
       end
 
       def command_named(name)
@@ -112,7 +127,7 @@ module Profiler
       def help
         commands = COMMANDS.map { |command, name| format("  %-10s %s", command, const_get(name).summary) }
         commands += ALIASES.map { |name, command| format("  %-10s the same as %s", name, command) }
-        <<~TEXT
+        text = <<~TEXT
           Measures where a Ruby program spends its time and memory.
 
           Usage: profiler COMMAND [options]
@@ -120,8 +135,10 @@ module Profiler
           #{commands.join("\n")}
             help COMMAND  shows a command's options, with examples; profiler COMMAND --help does too
 
+          profiler PROGRAM ... is the same as profiler record -- PROGRAM ...
           profiler --version prints the version.
         TEXT
+        text.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n")
       end
 
       def failed(message, status)

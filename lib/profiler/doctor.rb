@@ -39,10 +39,10 @@ module Profiler
       # * +:waits+: +:seen+, how +:wall+ finds waits: "measured", or "sampled" by signals; +:reason+ why it cannot
       # * +:objects+: +:seen+, whether allocations can be sampled; +:reason+ why not
       # * +:kernel+: +:release+; +:tick_ns+ and +:hz+ of the tick on which it checks timers
-      # * +:intervals+: for each +:asked_ns+ the average +:effective_ns+ with the chosen engine
+      # * +:intervals+: for each +:requested_ns+ the average +:effective_ns+ with the chosen engine
       # * +:signal+: the owner of SIGPROF: "nobody", "us" or "foreign"
       # * +:engines+: for each +:name+, +:available+, +:reason+ why not, +:note+, its limits and why it is not chosen then
-      # * +:engine+: +:chosen+ by a session; +:asked+, the value of PROFILER_ENGINE
+      # * +:engine+: +:chosen+ by a session; +:requested+, the value of PROFILER_ENGINE
       # * +:cost+: nil or measured: +:sample_ns+ of CPU for one sample of a stack of +:frames+ frames, and +:percent+ of the CPU
       #   at +:samples_per_second+. Further the default +:interval_ns+, the resulting +:effective_interval_ns+ and the
       #   +:samples+ of the measurement. The kernel's own cost of a signal is not in it.
@@ -66,10 +66,10 @@ module Profiler
           waits: { seen: native[:waits][0], reason: native[:waits][1] },
           objects: { seen: loaded ? native[:objects].nil? : nil, reason: native[:objects] },
           kernel: { release: Etc.uname[:release], tick_ns: tick_ns, hz: tick_ns && (1e9 / tick_ns).round },
-          intervals: INTERVALS.map { |asked| { asked_ns: asked, effective_ns: tick_ns && [asked, *coarse_ns].max } },
+          intervals: INTERVALS.map { |ns| { requested_ns: ns, effective_ns: tick_ns && [ns, *coarse_ns].max } },
           signal: native[:owner],
           engines: native[:engines].map { |name, reason, note| { name: name, available: reason.nil?, reason: reason, note: note } },
-          engine: { chosen: profile && profile.meta[:engine], asked: requested_engine },
+          engine: { chosen: profile && profile.meta[:engine], requested: requested_engine },
           cost: cost, environment: environment
         }
       end

@@ -228,7 +228,7 @@ module Profiler
     # @param it [#id, #reason, nil]
     def named(it, headers, env)
       # A body that is still generated on another thread uses the env itself.
-      return headers unless it && (it.reason == :asked || permitted?(env.dup))
+      return headers unless it && (it.reason == :requested || permitted?(env.dup))
 
       with(headers, RESULT, it.id)
     end

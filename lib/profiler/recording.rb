@@ -6,7 +6,7 @@ module Profiler
   class Recording
     # The result of a piece of work.
     #
-    # +id+ is its name in the directory or store, +reason+ +:asked+, +:sampled+ or +:slow+, +labels+ those on all of its
+    # +id+ is its name in the directory or store, +reason+ +:requested+, +:sampled+ or +:slow+, +labels+ those on all of its
     # samples, +seconds+ how long it took, +location+ where the store put it.
     Result = Struct.new(:id, :profile, :reason, :labels, :seconds, :location, keyword_init: true)
 

@@ -9,8 +9,8 @@ RSpec.describe "Profiler.continuous with objects" do
       Small, Large = Class.new, Class.new
       profiles = []
       sampled = 0
-      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, max_overhead: 0.2) do |profile|
-        sampled += 1 if objects_of(profile, "Large").positive?
+      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, every: 64, max_overhead: 0.1) do |profile|
+        sampled += 1 if profile.stats[:objects].positive?
         profiles << profile
       end
       till = now + 60_000_000_000

@@ -34,9 +34,9 @@ RSpec.describe "profiler doctor" do
     expect(result.out.lines.take(14).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
       .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "waits", "objects", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
     expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
-    expect(line(result.out, "interval")).to match(/50 us gives [\d.]+ [um]s, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU/)
+    expect(line(result.out, "interval")).to match(/50 us requested, [\d.]+ [um]s effective; 1 ms requested, [\d.]+ ms effective; 10 ms requested, [\d.]+ ms effective of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out
-    expect(line(coarse, "interval")).to match(/50 us gives [\d.]+ ms, 1 ms gives [\d.]+ ms, 10 ms gives [\d.]+ ms of CPU: no timer/)
+    expect(line(coarse, "interval")).to match(/50 us requested, [\d.]+ ms effective; 1 ms requested, [\d.]+ ms effective; 10 ms requested, [\d.]+ ms effective of CPU: no timer/)
     expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +not handled\z/)
     expect(line(result.out, "engine")).to match(/the default; PROFILER_ENGINE=NAME forces one/)
     expect(line(result.out, "cost")).to match(/about [\d.]+ us a sample of \d+ frames, [\d.]+ % of CPU at \d+ samples a second \(measured, \d+ samples\)/)
@@ -63,7 +63,7 @@ RSpec.describe "profiler doctor" do
   it "names the engine that a session gets" do
     got = ruby_child("-e", "require 'profiler'; print Profiler.run { }.meta[:engine]").out
     json = facts
-    expect(json[:engine]).to eq(chosen: got, asked: nil)
+    expect(json[:engine]).to eq(chosen: got, requested: nil)
     expect(json[:engines].find { |it| it[:name] == got }).to include(available: true)
   end
 
@@ -99,7 +99,7 @@ RSpec.describe "profiler doctor" do
     result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "steam" })
     expect(line(result.out, "problem")).to include("PROFILER_ENGINE=\"steam\" is not an engine", "perf, thread_timer, ticker, setitimer, safepoint")
     expect([result.code, result.err]).to eq [1, ""]
-    expect(facts(env: { "PROFILER_ENGINE" => "steam" })).to include(engine: { chosen: nil, asked: "steam" }, cost: nil)
+    expect(facts(env: { "PROFILER_ENGINE" => "steam" })).to include(engine: { chosen: nil, requested: "steam" }, cost: nil)
   end
 
   it "lists the environment, one variable a line, and warns of values that autoload would refuse" do
@@ -122,9 +122,9 @@ RSpec.describe "profiler doctor" do
     expect(json[:warnings]).to anywhere ? eq([]) : include(/Ruby checks its interrupts/)
   end
 
-  it "reports that the system gives no timer for a thread, and which engine is left" do
+  it "reports that the system refuses a timer for a thread, and which engine is left" do
     result = other_user_child("EXE", "doctor", limits: ["--sigpending=0"])
-    expect(line(result.out, "thread_timer")).to start_with("! ").and include("not available: the system gives no timer", "ulimit -i")
+    expect(line(result.out, "thread_timer")).to start_with("! ").and include("not available: the system refused a timer", "ulimit -i")
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
     expect(line(result.out, "setitimer")).to match(/ available(, chosen)?\z/)
     # The last where the kernel ticks as finely as is asked: then timers were to be used.

@@ -12,22 +12,20 @@ RSpec.describe "profiler record" do
   it "runs a command, writes its profile and prints a summary on stderr" do
     result = record("--out", "out.pb.gz", "--", ruby, "-e", "#{burn}; burn(200); puts ARGV", "--", "an argument", "--x")
     expect([result.code, result.out]).to eq [0, "an argument\n--x\n"]
-    expect(result.err).to match(
-      /\A\[profiler\] cpu \d+\.\d\d s, 1 thread, \d+ samples \(\d+ dropped\), overhead \d+\.\d % -> out\.pb\.gz\n\z/
-    )
+    expect(result.err).to match(/\A\[profiler\] .* real, .*running .*Object#burn.*^\[profiler\] wrote out\.pb\.gz /m)
     expect(files).to eq ["out.pb.gz"]
     expect(functions("out.pb.gz")).to include("Object#burn")
   end
 
   it "says that a program was too short, and which interval would do" do
-    result = record("--out", "a.pb.gz", "--interval", "100000", "--", ruby, "-e", "#{burn}; burn(60)")
-    expect(result.err).to match(
-      /\A\[profiler\] \d samples? of \d+\.\d ms CPU time (?:is|are) too few to rely on: an interval of 500 us, not 100 ms, would give up to \d+ \(--interval 500\) -> a\.pb\.gz\n\z/
+    result = record("--mode", "cpu", "--out", "a.pb.gz", "--interval", "100000", "--", ruby, "-e", "#{burn}; burn(60)")
+    expect(result.err.gsub(/\s+/, " ")).to match(
+      / \d samples? of \d+\.\d ms CPU time (?:is|are) too few to rely on: an interval of 500 us, not 100 ms, can take up to \d+ \(--interval 500\) \[profiler\] wrote a\.pb\.gz /
     )
     shown = profiler_child("report", in_box("a.pb.gz")).out
     expect(shown).to match(/^samples +\d samples? of .* too few to rely on/).and match(/^cost +\d.* in signal handlers/)
-    result = record("--out", "b.pb.gz", "--", ruby, "-e", "sleep 0.3")
-    expect(result.err).to match(/\A\[profiler\] \d samples? of .*: so short a run cannot be sampled, .*; most of the time it waited, which mode wall shows -> b\.pb\.gz\n\z/)
+    result = record("--mode", "cpu", "--out", "b.pb.gz", "--", ruby, "-e", "sleep 0.3")
+    expect(result.err.gsub(/\s+/, " ")).to match(/ \d samples? of .*: so short a run cannot be sampled, .*; most of the time it waited, which mode wall shows \[profiler\] wrote b\.pb\.gz/)
     env = { "PROFILER_OUT" => in_box("c.pb.gz"), "PROFILER_INTERVAL" => "100000" }
     expect(ruby_child("-rprofiler/autoload", "-e", "#{burn}; burn(60)", env: env).err).to include "(PROFILER_INTERVAL=500) -> "
   end
@@ -48,7 +46,7 @@ RSpec.describe "profiler record" do
     result = record("--out", "a b.svg", "-o", "a.pb.gz", "--", ruby, "-e", "1")
     expect(files).to eq ["a b.svg", "a.pb.gz"]
     expect(File.read(in_box("a b.svg"))).to include "<svg"
-    expect(result.err).to end_with "-> a b.svg, a.pb.gz\n"
+    expect(result.err).to match(/^\[profiler\] wrote a b\.svg, a\.pb\.gz/)
     record("--out", "it.data", "--format", "svg", "--", ruby, "-e", "1")
     expect(File.read(in_box("it.data"))).to include "<svg"
   end
@@ -78,7 +76,7 @@ RSpec.describe "profiler record" do
               "PROFILER_OWNER_PID" => "1", "PROFILER_LEDGER" => "/none" }
     result = record("--out", "inner.svg", "--", ruby, "-e", "1", env: outer)
     expect(files).to eq ["inner.svg"]
-    expect(result.err).to include "-> inner.svg"
+    expect(result.err).to include "wrote inner.svg"
   end
 
   it "can be recorded itself" do
@@ -114,8 +112,7 @@ RSpec.describe "profiler record" do
       expect(files).to eq ["a.#{pid}.svg", "a.svg", "my.app.#{pid}.pb.gz", "my.app.pb.gz"].sort
       expect(report("my.app.#{pid}.pb.gz")[:meta][:pid]).to eq pid.to_i
       expect(report("my.app.pb.gz")[:meta][:pid]).not_to eq pid.to_i
-      expect(result.err.lines.size).to eq 3
-      expect(result.err.lines.last).to eq "[profiler] 2 more files of other processes beside it; profiler merge adds them up\n"
+      expect(result.err).to include "[profiler] wrote my.app.pb.gz, a.svg and 2 more of other processes"
     end
 
     it "overwrite nothing when a shell starts them, one after the other" do
@@ -131,7 +128,7 @@ RSpec.describe "profiler record" do
 
     it "keep the name when they become another Ruby" do
       result = record("--out", "a.svg", "--", ruby, "-e", "exec #{ruby.inspect}, '-e', 'exit 9'")
-      expect([result.code, files, result.err.lines.size]).to match [9, include("a.svg"), be_between(1, 2)]
+      expect([result.code, files, result.err.scan("wrote").size]).to match [9, include("a.svg"), 1]
     end
   end
 

@@ -49,7 +49,7 @@ RSpec.describe "profiler report" do
 
   it "prints JSON of a stable shape" do
     json = JSON.parse(profiler_child("report", recorded, "--json").out)
-    expect(json.keys).to eq %w[file sort meta stats top]
+    expect(json.keys).to eq %w[file findings sort meta stats top]
     expect(json["file"]).to eq recorded
     expect(json["meta"]).to include("modes" => ["cpu"], "engine" => String)
     expect(json["stats"]).to include("samples" => Integer, "cpu_ns" => Integer, "dropped" => Integer)

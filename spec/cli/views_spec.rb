@@ -169,7 +169,7 @@ RSpec.describe "Commands that show a profile" do
     names = %w[profile cpu before after main old1 old2 old3 new1 new2 new3 cpu.4711 cpu.4712 worker-1 day hour]
     names.each { |name| FileUtils.cp(shop, "#{box}/#{name}.pb.gz") }
     run("convert", "profile.pb.gz", "stackprof.json", "--format", "stackprof")
-    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|doctor|completion fish/
+    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|stat|profiler ruby|doctor|completion fish/
     shown = Profiler::CLI::COMMANDS.each_key.flat_map do |command|
       text = run("help", command)
       text[/^Examples:\n(.*?)(?:\n\n|\z)/m, 1].lines.map(&:strip).grep(/\A(\w+=\w+ )?profiler /).grep_v(skipped)

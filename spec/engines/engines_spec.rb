@@ -21,7 +21,7 @@ RSpec.describe "The engine" do
       print_json([fallen, Profiler.run(engine: :setitimer) { }.meta[:notes], error { Profiler.run(engine: :thread_timer) { } }, Profiler.running?])
     RUBY
     expect(fallen).to eq([{ engine: "setitimer", notes: ["the system gave no timer for each thread, so setitimer was used"] }, [],
-                          "Profiler::Unsupported: the system gives no timer: Resource temporarily unavailable (os error 11); " \
+                          "Profiler::Unsupported: the system refused a timer: Resource temporarily unavailable (os error 11); " \
                           "the quota of pending signals is used up: see ulimit -i", false])
   end
 
@@ -164,7 +164,7 @@ RSpec.describe "The engine" do
       print_json([profile.meta.merge(profile.stats), error { Profiler.run(engine: :perf) { } }, Profiler.running?])
     RUBY
     expect(default).to include(engine: "ticker", notes: [], samples: be > 100)
-    expect([refused, running]).to eq(["Profiler::Unsupported: the system gives no timer: Permission denied (os error 13)", false])
+    expect([refused, running]).to eq(["Profiler::Unsupported: the system refused a timer: Permission denied (os error 13)", false])
   end
 
   it "ticker sleeps while no thread runs, and wakes up again", :timed do

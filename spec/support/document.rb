@@ -73,7 +73,7 @@ class Document
 
   def faults(words)
     name, *rest = words
-    return [] if %w[--version -V --help -h].include?(name) || (name == "help" && rest.size <= 1)
+    return [] if %w[--version -V --help -h ruby].include?(name) || (name == "help" && rest.size <= 1)
 
     command = Profiler::CLI::COMMANDS[Profiler::CLI::ALIASES.fetch(name, name)]
     return ["profiler has no command #{name}"] unless command

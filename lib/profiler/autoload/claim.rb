@@ -8,7 +8,7 @@ module Profiler
     # the name, so none overwrites another's file.
     #
     # Under +profiler record+ a small file, the ledger, keeps the first one's pid: in +sh -c "ruby a; ruby b"+ no process could
-    # inform the second Ruby of the first. It also lists the written files for +record+. Elsewhere the first process leaves its
+    # inform the second Ruby of the first. It also lists the written files for +record+, and what each process used. Elsewhere the first process leaves its
     # pid in the environment.
     #
     # A process that calls exec keeps its pid, and so its claim. The file from before exec has the pid and the number of calls
@@ -55,10 +55,17 @@ module Profiler
         in_ledger { |ledger| append(ledger, "wrote #{path}") } if @ledger
       end
 
+      # Adds the garbage collections of this process to the list of +profiler record+: their number and time, and the objects.
+      def used(collections, collecting_ns, objects)
+        in_ledger { |ledger| append(ledger, "used #{collections} #{collecting_ns} #{objects}") } if @ledger
+      end
+
       # @param path [String] a ledger
-      # @return [Array<String>] the files that were written
-      def self.written(path)
-        File.readlines(path, chomp: true, mode: "rb").map { |line| line[/\Awrote (.+)\z/, 1] }.compact
+      # @return [Array(Array<String>, Array<Array<Integer>>)] the files that were written, and what each process used
+      def self.read(path)
+        lines = File.readlines(path, chomp: true, mode: "rb")
+        [lines.map { |line| line[/\Awrote (.+)\z/, 1] }.compact,
+         lines.map { |line| line.start_with?("used ") && line.split.drop(1).map { |it| Integer(it, 10) } }.select { |it| it }]
       end
 
       private

@@ -52,6 +52,7 @@ module Profiler
         # Claimed only now, so that a process that cannot be profiled leaves the name to the next.
         @plain = settings.named? && claim.mine?
         @pid = Process.pid
+        @used = used
       rescue StandardError
         @session&.discard
         raise
@@ -69,6 +70,18 @@ module Profiler
       # @return [String, nil] the summary, if something was written and it is wanted
       def finish
         write(@session.stop) if @session.running?
+      end
+
+      # The end of the process: as {#finish}. Under +profiler record+ the command prints the summary, of all processes.
+      def process_ends
+        line = finish
+        @claim.used(*used.zip(@used).map { |now, before| now - before })
+        line unless @claim.by_command?
+      end
+
+      # A forked child begins with what its parent used.
+      def forked
+        @used = used
       end
 
       # Writes the profile so far. The session continues.
@@ -108,6 +121,11 @@ module Profiler
       end
 
       private
+
+      # @return [Array<Integer>] garbage collections, their time in nanoseconds, and allocated objects
+      def used
+        [GC.count, GC.respond_to?(:total_time) ? GC.total_time : 0, GC.stat(:total_allocated_objects)]
+      end
 
       # Errors here must not keep the app from exec. Most forked children that call it have no sample, and write nothing.
       def before_exec

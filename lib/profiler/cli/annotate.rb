@@ -14,14 +14,14 @@ module Profiler
       include MethodReport
 
       SUMMARY = "Shows source files with what each line weighs."
-      USAGE = "annotate FILE [PATH|METHOD] [options]"
+      USAGE = "annotate [FILE] [PATH|METHOD] [options]"
       EXAMPLES = <<~TEXT
         profiler annotate profile.pb.gz
         profiler annotate profile.pb.gz lib/shop.rb
         profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
-        PATH is the end of a path, METHOD a qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths
+        Without FILE, the newest profile here is taken. PATH is the end of a path, METHOD a qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths
         in the profile, or under the directories of --source.
       TEXT
 
@@ -32,18 +32,19 @@ module Profiler
 
       def define(parser)
         filter_options(parser)
+        idle_option(parser)
         parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
+        full_paths_option(parser)
         parser.on("--json", "print JSON: file, type, total and files, by path and line, with self and total") { @json = true }
         color_option(parser)
       end
 
       def call(arguments)
-        path, what, *more = arguments
-        raise UsageError, "which file? (profiler #{USAGE})" unless path
-        raise UsageError, "one path or method, not #{arguments.size - 1} (profiler #{USAGE})" if more.any?
+        path, what, *more = arguments.empty? || !profile?(arguments.first) ? [newest_file, *arguments] : arguments
+        raise UsageError, "one path or method, not #{more.size + 1} (profiler #{USAGE})" if more.any?
 
         choose_color
-        profile = read_filtered(path)
+        profile = read_busy(path)
         @shown = type_of(profile)
         files = with_file_in_errors(path) { chosen(profile, what) }
         total = profile.totals.fetch(@shown, 0)
@@ -55,6 +56,11 @@ module Profiler
           print_source(it, weights, total)
         end
         0
+      end
+
+      # Whether the first argument names a profile, and not the path of a source or a method.
+      def profile?(argument)
+        argument.match?(/\.(?:gz|json|folded|pb|pprof|prof)\z/) || (File.file?(argument) && !argument.match?(/\.(?:rb|erb|rake|ru|gemspec)\z/))
       end
 
       def chosen(profile, what)

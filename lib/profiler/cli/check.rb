@@ -15,11 +15,11 @@ module Profiler
       include Compared
 
       SUMMARY = "Fails if functions exceed a limit or a baseline."
-      USAGE = "check FILE[,FILE...] [--max 'METHOD: LIMIT'] [--baseline FILE[,FILE...]]"
+      USAGE = "check [FILE[,FILE...]] [--max 'METHOD: LIMIT'] [--baseline FILE[,FILE...]]"
       EXAMPLES = <<~TEXT
         profiler check cpu.pb.gz --max 'Order#save: 5%' --max 'JSON.parse: 200ms'
         profiler check cpu.pb.gz --max '/Logger/: 1%'
-        profiler check new1.pb.gz,new2.pb.gz --baseline old1.pb.gz,old2.pb.gz --tolerance 10%
+        profiler check new1.pb.gz,new2.pb.gz --baseline old1.pb.gz --tolerance 10%
         profiler check cpu.pb.gz --baseline main.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
 
         A limit is on the total weight of a function: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
@@ -45,21 +45,23 @@ module Profiler
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
         parser.on("--absolute", "compare weights with the baseline, not shares") { @absolute = true }
         parser.on("--sort-total", "compare total weights with the baseline") { @sort = :total }
+        full_paths_option(parser)
         parser.on("--json", "print JSON: ok, limits and regressions") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
 
       def call(arguments)
-        raise UsageError, "which files? (profiler #{USAGE})" unless arguments.size == 1
         raise UsageError, "nothing to check: give --max or --baseline" if @limits.empty? && !@baseline
+
+        files = one_file(arguments)
 
         tolerance = share("--tolerance", @tolerance)
         choose_color
-        profiles = runs(arguments.first)
+        profiles = runs(files)
         @shown = type_of(profiles.first)
-        limits = with_file_in_errors(arguments.first) { @limits.flat_map { |it| it.check(profiles, @type) } }
-        @found = with_file_in_errors(arguments.first) { compare(profiles) } if @baseline
+        limits = with_file_in_errors(files) { @limits.flat_map { |it| it.check(profiles, @type) } }
+        @found = with_file_in_errors(files) { compare(profiles) } if @baseline
         slower = @found ? regressions(@found, tolerance) : []
         print_result(limits, slower)
         limits.all? { |it| it[:ok] } && slower.empty? ? 0 : 1
@@ -83,7 +85,7 @@ module Profiler
         limits.each { |it| puts limit_line(it) }
         if @found
           puts if limits.any?
-          slower.empty? ? puts("#{summary(@found)}\nNothing is slower than in the baseline.") : print_changes(@found, slower, 0)
+          slower.empty? ? puts(*broken(summary(@found)), "Nothing is slower than in the baseline.") : print_changes(@found, slower, 0)
         end
         puts
         puts ok ? paint("passed", 32) : paint("FAILED", 31)
@@ -91,7 +93,8 @@ module Profiler
 
       def limit_line(it)
         mark = it[:ok] ? paint("ok  ", 32) : paint("over", 31)
-        "#{mark}  #{taken_text(it).rjust(10)} of #{it[:limit]}  #{clean(it[:name])}"
+        taken = "#{taken_text(it).rjust(10)} of #{it[:limit]}"
+        "#{mark}  #{taken}  #{fit(clean(it[:name]), columns - taken.size - 8)}"
       end
 
       def taken_text(it)

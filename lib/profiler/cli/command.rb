@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require "optparse"
+require_relative "lines"
 
 module Profiler
   module CLI
     # The base of all commands. A command defines +SUMMARY+, +USAGE+ and +EXAMPLES+, adds its options in {#define} and does its
     # work in {#call}.
     class Command
+      include Lines
+
       class << self
         # Its line in the list of commands.
         def summary
@@ -25,9 +28,9 @@ module Profiler
         0
       end
 
-      # @return [String] the options, with examples
+      # @return [String] the options, with examples, in lines that fit
       def help
-        parser.help
+        parser.help.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n") << "\n"
       end
 
       # @return [Array<String>] +--json+ and the like, for shells
@@ -84,8 +87,12 @@ module Profiler
 
       # Without a limit on nesting: a call tree is as deep as its stacks.
       def print_json(value)
+        puts json(value)
+      end
+
+      def json(value)
         require "json"
-        puts JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
+        JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
       end
 
       def name

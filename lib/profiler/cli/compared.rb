@@ -19,7 +19,7 @@ module Profiler
       end
 
       def print_changes(found, rows, limit)
-        puts summary(found)
+        puts broken(summary(found))
         puts
         return print_insignificant(found) if rows.empty?
 
@@ -35,7 +35,7 @@ module Profiler
         rows = largest(found)
         return if rows.empty?
 
-        puts "The largest ones, which can be chance (?). #{MORE_RUNS}"
+        puts broken("The largest ones, which can be chance (?). #{MORE_RUNS}")
         puts
         rows.each { |it| puts change_line(found, it) }
       end
@@ -58,7 +58,10 @@ module Profiler
         text = "#{value(found, it[:before]).rjust(10)}  #{value(found, it[:after]).rjust(10)}  #{signed(found, delta).rjust(10)} #{ratio(it).rjust(7)}"
         mark = it[:significant] ? " " : "?"
         text = paint(text, delta.positive? ? 31 : 32) if it[:significant]
-        "#{text} #{mark} #{clean(it[:name])}  #{dim(place(it))}"
+        name = fit(clean(it[:name]), columns - 45)
+        rest = columns - 45 - name.size - 2
+        location = "  #{dim(fit(place(it), rest))}" if rest > 12 || @full_paths
+        "#{text} #{mark} #{name}#{location}".rstrip
       end
 
       def value(found, number)

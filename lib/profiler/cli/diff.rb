@@ -17,7 +17,7 @@ module Profiler
       USAGE = "diff BEFORE[,BEFORE...] AFTER[,AFTER...] [options]"
       EXAMPLES = <<~TEXT
         profiler diff before.pb.gz after.pb.gz
-        profiler diff old1.pb.gz,old2.pb.gz,old3.pb.gz new1.pb.gz,new2.pb.gz,new3.pb.gz
+        profiler diff old1.pb.gz,old2.pb.gz new1.pb.gz,new2.pb.gz
         profiler diff before.pb.gz after.pb.gz --absolute --sort-total
         profiler diff before.pb.gz after.pb.gz --out diff.svg
 
@@ -38,6 +38,7 @@ module Profiler
         filter_options(parser)
         parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
+        full_paths_option(parser)
         parser.on("--all", "list also changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
         parser.on("-o", "--out FILE", "also write a picture (.svg) of the difference") { |file| @out = file }

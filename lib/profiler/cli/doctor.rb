@@ -54,7 +54,9 @@ module Profiler
       def print_text(facts)
         lines = lines_of(facts)
         width = lines.map { |name, *| name.size }.max
-        lines.each { |name, text, level| puts painted("#{MARKS[level]} #{name.ljust(width)}  #{text}".rstrip, level) }
+        lines.each do |name, text, level|
+          broken("#{MARKS[level]} #{name.ljust(width)}  #{text}".rstrip).each { |line| puts painted(line, level) }
+        end
         puts
         puts facts[:ok] ? painted("This Ruby can be profiled here.", :ok) : painted("This Ruby cannot be profiled here.", :problem)
       end
@@ -115,20 +117,20 @@ module Profiler
       def intervals(all)
         return UNKNOWN unless all.all? { |it| it[:effective_ns] }
 
-        texts = all.map { |it| "#{time(it[:asked_ns])} gives #{time(it[:effective_ns])}" }
-        coarse = all.any? { |it| it[:effective_ns] > it[:asked_ns] }
-        "#{texts.join(", ")} of CPU#{": no timer fires between two ticks" if coarse}"
+        texts = all.map { |it| "#{time(it[:requested_ns])} requested, #{time(it[:effective_ns])} effective" }
+        coarse = all.any? { |it| it[:effective_ns] > it[:requested_ns] }
+        "#{texts.join("; ")} of CPU#{": no timer fires between two ticks" if coarse}"
       end
 
       def engines(facts)
-        chosen, asked = facts[:engine].values_at(:chosen, :asked)
+        chosen, requested = facts[:engine].values_at(:chosen, :requested)
         lines = facts[:engines].map do |it|
           text = it[:available] ? "available" : "not available: #{it[:reason]}"
           text += ", chosen" if it[:name] == chosen
           text += "; #{it[:note]}" if it[:note]
           [it[:name], text, it[:available] && !it[:note] ? nil : :warning]
         end
-        by = "#{Profiler::Doctor::ENGINE}=#{asked.inspect}" if asked
+        by = "#{Profiler::Doctor::ENGINE}=#{requested.inspect}" if requested
         how = by ? "forced by #{by}" : "the default; #{Profiler::Doctor::ENGINE}=NAME forces one"
         lines << ["engine", chosen ? "#{chosen}, #{how}" : "none#{" (#{by})" if by}", chosen ? nil : :problem]
       end

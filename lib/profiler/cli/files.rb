@@ -15,6 +15,17 @@ module Profiler
                   "may be repeated, so that deploys compare") { |root| (@roots ||= []) << root }
       end
 
+      def full_paths_option(parser)
+        parser.on("--full-paths", "whole paths, in lines of any length") { @full_paths = true }
+      end
+
+      # @return [Profile] with paths as people read them, unless these are to be whole
+      def short(profile)
+        @full_paths ? profile : profile.trim_path(Dir.pwd)
+      rescue SystemCallError
+        profile # the working directory was removed
+      end
+
       def gc_option(parser)
         parser.on("--gc PLACE", "show garbage collection at the root, or ignore it",
                   "(default: under its cause)") { |place| @gc = place }

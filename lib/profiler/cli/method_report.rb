@@ -12,7 +12,7 @@ module Profiler
       def print_methods(found, total, limit)
         found.each_with_index do |it, place|
           puts if place.positive?
-          puts bold("#{clean(it[:name])}  #{place(it)}")
+          puts bold(named_at(it, columns))
           puts "  total #{weight(it[:total], total)}   self #{weight(it[:self], total)}"
           print_calls("callers", it[:callers], total, limit)
           print_calls("callees", it[:callees], total, limit)
@@ -26,8 +26,7 @@ module Profiler
         puts "  #{title}"
         shown = limit.zero? ? calls : calls.first(limit)
         shown.each do |it|
-          name = it[:name] ? "#{clean(it[:name])}  #{dim(place(it))}" : "(nobody)"
-          puts "    #{weight(it[:weight], total)}  #{name}"
+          puts "    #{weight(it[:weight], total)}  #{it[:name] ? named_at(it, columns - 22) : "(nobody)"}"
         end
         puts dim("    #{calls.size - shown.size} more") if calls.size > shown.size
       end
@@ -35,20 +34,28 @@ module Profiler
       # @param weights [Hash{Integer => Hash}] +self total+ by line
       def print_source(path, weights, total)
         known = weights.reject { |line, _| line.zero? }
-        return puts("  #{clean(path)} (no line of it is known)") if known.empty?
+        return puts("  #{fit(clean(path), columns - 27)} (no line of it is known)") if known.empty?
 
         source = Source.new(@roots_of_source || ["."])
         text = source.lines_of(path)
-        puts "  #{clean(path)}#{" (not found here: lines without their text)" unless text}"
+        missing = " (not found here: lines without their text)" unless text
+        puts "  #{fit(clean(path), columns - 2 - missing.to_s.size)}#{missing}"
         puts "  #{"TOTAL".rjust(16)}  #{"SELF".rjust(16)}   LINE"
         lines = text ? source.numbers_with_context(known.keys, text.size) + known.keys.select { |it| it > text.size }.sort : known.keys.sort
         lines.each { |line| puts line ? source_line(line, known[line], text, total) : dim("#{" " * 38}...") }
       end
 
       def source_line(line, it, text, total)
-        columns = it ? "#{weight(it[:total], total)}  #{it[:self].zero? ? " " * 16 : weight(it[:self], total)}" : " " * 34
+        weights = it ? "#{weight(it[:total], total)}  #{it[:self].zero? ? " " * 16 : weight(it[:self], total)}" : " " * 34
         code = text && text[line - 1] ? Native.clean(text[line - 1].gsub("\t", "  ").sub(/\A/, "|")) : ""
-        "  #{columns}  #{line.to_s.rjust(5)} #{code.sub(/\A\|/, "")}".rstrip
+        "  #{weights}  #{line.to_s.rjust(5)} #{code.sub(/\A\|/, "")[0, [columns - 44, Lines::LEAST].max]}".rstrip
+      end
+
+      # A name and its place, in so many columns.
+      def named_at(row, available)
+        name = fit(clean(row[:name]), available)
+        rest = available - name.size - 2
+        rest > 12 || @full_paths ? "#{name}  #{dim(fit(place(row), rest))}".rstrip : name
       end
 
       def weight(number, total)

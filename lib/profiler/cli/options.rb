@@ -21,6 +21,10 @@ module Profiler
         gc_option(parser)
       end
 
+      def idle_option(parser)
+        parser.on("--idle", "show the waits of idle threads too, which are left out of wall clock time") { @idle = true }
+      end
+
       def type_option(parser)
         parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
       end
@@ -43,6 +47,12 @@ module Profiler
         rescue ArgumentError => e
           raise Failure, "#{path}: #{e.message}"
         end
+      end
+
+      # @return [Profile] the same without the waits of idle threads, unless these are requested
+      def read_busy(path)
+        profile = read_filtered(path)
+        @idle || type_of(profile) != "wall" ? profile : profile.without_idle
       end
 
       # Runs the block, and adds the file's name to errors about the profile.
@@ -78,11 +88,29 @@ module Profiler
         "#{clean(row[:path])}:#{row[:first_line]}"
       end
 
+      # The file that is named, or else the newest profile here.
       def one_file(arguments)
+        return newest_file if arguments.empty?
         return arguments.first if arguments.size == 1
 
-        problem = arguments.empty? ? "which file?" : "one file at a time, not #{arguments.size}: #{arguments.join(" ")}"
-        raise UsageError, "#{problem} (profiler #{self.class::USAGE})"
+        raise UsageError, "one file at a time, not #{arguments.size}: #{arguments.join(" ")} (profiler #{self.class::USAGE})"
+      end
+
+      # The newest profile in the working directory; a line on stderr says which.
+      def newest_file
+        path = Dir.glob("*.pb.gz").select { |it| File.file?(it) }.max_by { |it| File.mtime(it) }
+        raise UsageError, "which file? there is no .pb.gz here (profiler #{self.class::USAGE})" unless path
+
+        load_profiler
+        CLI.complain "#{clean(path)}, the newest here"
+        path
+      rescue SystemCallError => e
+        raise Failure, "cannot look for profiles here: #{CLI.reason(e)}"
+      end
+
+      # As {Lines#fit}, unless paths are to be whole.
+      def fit(text, columns)
+        @full_paths ? text : super
       end
 
       # Parses the value of +--limit+.

@@ -1,22 +1,30 @@
 # frozen_string_literal: true
 
-require "tempfile"
+require "tmpdir"
 
 require_relative "../autoload/claim"
 require_relative "../autoload/settings"
+require_relative "answer"
 require_relative "child_process"
+require_relative "color"
 require_relative "command"
+require_relative "view"
 
 module Profiler
   module CLI
-    # +profiler record -- CMD+: runs a command with the profiler in every Ruby that it starts, and exits with its status.
+    # +profiler record -- CMD+: runs a command with the profiler in every Ruby that it starts, says what took the time, and exits
+    # with the command's status.
     class Record < Command
+      include Color
+      include Options
+
       Settings = Autoload::Settings
 
-      SUMMARY = "Runs a command and records a profile of it."
+      SUMMARY = "Runs a command, records a profile of it, and says what took the time."
       USAGE = "record [options] -- COMMAND [ARGUMENTS]"
       EXAMPLES = <<~TEXT
         profiler record -- ruby app.rb
+        profiler ruby app.rb
         profiler record --out cpu.pb.gz --out cpu.svg -- bundle exec rspec
         profiler record --frequency 200 --quiet -- bin/rails runner Report.new.call
 
@@ -25,15 +33,17 @@ module Profiler
         status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
+      # The modes, where none is given: the answer can be that a program waited. Before Ruby 3.3 that interrupts system calls.
+      MODES = RUBY_VERSION < "3.3" ? "cpu" : "cpu,wall"
+
       # Options that become variables for the program, with their help.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu (the default), wall, allocations, heap; several with commas between"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap; several with commas between (default #{MODES})"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval"],
         "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "share of the CPU time that profiling may take, as 0.01"],
         "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
         "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object of every N bytes, in place of --every"],
-        "--format FORMAT" => [Settings::FORMAT, "of the files, in place of their extensions"],
         "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
         "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
@@ -48,6 +58,7 @@ module Profiler
         super
         # All are set or cleared: values of an outer profiler or a shell are not ours.
         @env = Settings::NAMES.to_h { |name| [name, nil] }
+        @env[Settings::MODE] = MODES
         @outs = []
         @labels = []
       end
@@ -60,8 +71,7 @@ module Profiler
       end
 
       def define(parser)
-        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
-                  "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
+        output_options(parser)
         VARIABLES.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
@@ -73,7 +83,16 @@ module Profiler
         end
         parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
         parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << non_empty("--label", label) }
-        parser.on("-q", "--quiet", "no summary on stderr") { @env[Settings::QUIET] = "1" }
+        parser.on("-q", "--quiet", "print nothing at the end") { @env[Settings::QUIET] = "1" }
+        parser.on("--json", "print the end as JSON on stderr: resources, findings and files") { @json = true }
+        color_option(parser)
+      end
+
+      def output_options(parser)
+        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
+                  "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
+        parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @env[Settings::FORMAT] = non_empty("--format", format) }
+        parser.on("--open", "open the picture in a browser at the end") { @open = true }
       end
 
       # Refuses empty values: an empty variable counts as none, so the option would be ignored.
@@ -87,10 +106,42 @@ module Profiler
         raise UsageError, "which command? (profiler #{USAGE})" if command.empty?
 
         load_profiler
+        @colored = Color.enabled?(@color || "auto", $stderr)
         @env[Settings::LABELS] = @labels.join(",") unless @labels.empty?
-        @env[Settings::OUT] = paths.join("\n")
+        @paths = paths
+        in_own_directory { |directory| run_in(directory, command) }
+      end
+
+      # Runs the block with a directory for what is not kept, readable by us alone.
+      def in_own_directory
+        directory = Dir.mktmpdir("profiler-record-")
+        yield directory
+      rescue SystemCallError, ArgumentError => e # the latter is Dir.tmpdir's
+        raise if directory
+
+        raise Failure, "cannot make a temporary directory: #{e.message}"
+      ensure
+        FileUtils.rm_rf(directory) if directory
+      end
+
+      def run_in(directory, command)
+        # The findings need a file that can be read.
+        @unkept = File.join(directory, "it.pb.gz") unless readable(@paths).any? || @env[Settings::FORMAT]
+        @env[Settings::OUT] = [*@paths, *@unkept].join("\n")
         check
-        record(command)
+        record(File.join(directory, "ledger"), command)
+      end
+
+      # The files that hold all of a profile.
+      def readable(paths)
+        format = @env[Settings::FORMAT]
+        paths.select { |it| (format || format_of(it)) == "pprof" }
+      end
+
+      def format_of(path)
+        Native.format_of(path)
+      rescue ArgumentError
+        nil # {#check} says so
       end
 
       # Absolute paths, as the command may change the directory before it starts a Ruby.
@@ -118,20 +169,15 @@ module Profiler
                .sub(/(?<=--mode )\[(.*?)\]/) { $1.empty? ? "\"\"" : $1.delete(" ") }
       end
 
-      def record(command)
-        ledger = new_ledger
+      # @param ledger [String] see {Autoload::Claim}
+      def record(ledger, command)
+        File.write(ledger, "", perm: 0o600)
+        began = Clock.now
         status = ChildProcess.new(environment(ledger), command).run
-        print_summary(command.first, status, Autoload::Claim.written(ledger))
+        took = Clock.now - began
+        written, used = Autoload::Claim.read(ledger)
+        end_with(took, written.uniq, used, command.first, status)
         ChildProcess.exit_status(status)
-      ensure
-        File.delete(ledger) if ledger && File.exist?(ledger)
-      end
-
-      # See {Autoload::Claim}. Readable by us alone.
-      def new_ledger
-        Tempfile.create("profiler-ledger").tap(&:close).path
-      rescue SystemCallError, ArgumentError => e # the latter is Dir.tmpdir's
-        raise Failure, "cannot make a temporary file: #{e.message}"
       end
 
       def environment(ledger)
@@ -144,15 +190,25 @@ module Profiler
         )
       end
 
-      # Prints where the files of further processes are. The first process has named its own.
-      def print_summary(program, status, written)
+      # Prints the answer, and opens the picture.
+      def end_with(took, written, used, program, status)
         return nothing_written(program, status) if written.empty?
 
-        others = written.uniq.size - @outs.size.clamp(1, nil)
-        return if others < 1 || @env[Settings::QUIET]
+        kept = written.reject { |it| unkept?(it) }
+        named = @paths & kept
+        answer = Answer.new(took, used, readable(written), named, kept - named) unless @env[Settings::QUIET]
+        say(@json ? json(answer.to_h) : answer.lines(columns($stderr), @colored).join("\n")) if answer
+        View.new.show(readable(kept).first) if @open && readable(kept).any?
+      end
 
-        warn "[profiler] #{others} more file#{"s" unless others == 1} of other processes " \
-             "beside it; profiler merge adds them up"
+      def unkept?(path)
+        @unkept && File.dirname(path) == File.dirname(@unkept)
+      end
+
+      def say(text)
+        $stderr.puts(text)
+      rescue Errno::EPIPE
+        nil # nobody listens
       end
 
       def nothing_written(program, status)

@@ -14,7 +14,7 @@ module Profiler
       include MethodReport
 
       SUMMARY = "Shows the heaviest functions of a recorded profile."
-      USAGE = "report FILE [options]"
+      USAGE = "report [FILE] [options]"
       EXAMPLES = <<~TEXT
         profiler report profile.pb.gz
         profiler report profile.pb.gz --limit 10 --sort-total
@@ -38,11 +38,13 @@ module Profiler
 
       def define(parser)
         filter_options(parser)
+        idle_option(parser)
         parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--sort-total", "order by total time, which includes callees") { @sort = :total }
         parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions and requests") { |label| @by = label }
         parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
-        parser.on("--json", "print JSON: file, sort, meta, stats and top (with --by: file, by, meta, stats",
+        full_paths_option(parser)
+        parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats",
                   "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
@@ -53,7 +55,7 @@ module Profiler
         limit = limit_of(@limit)
         choose_color
         refuse
-        profile = read_filtered(path)
+        profile = read_busy(path)
         with_file_in_errors(path) { show(path, profile, limit) }
         0
       end
@@ -69,22 +71,11 @@ module Profiler
       def show(path, profile, limit)
         if @method then show_methods(path, profile, limit)
         elsif @json then print_json(json_report(path, profile, limit))
-        elsif @md then puts profile.dump(:markdown, limit: limit, type: @type)
-        else puts profile.report(limit: limit, sort: @sort, color: @colored, by: @by, type: @type, width: columns)
+        elsif @md then puts short(profile).dump(:markdown, limit: limit, type: @type)
+        else
+          width = columns unless @full_paths
+          puts short(profile).report(limit: limit, sort: @sort, color: @colored, by: @by, type: @type, width: width, idle: true)
         end
-      end
-
-      # The columns of the terminal, if the output is one.
-      #
-      # @return [Integer, nil]
-      def columns
-        return unless $stdout.tty?
-
-        require "io/console"
-        columns = $stdout.winsize.last
-        columns if columns.positive?
-      rescue SystemCallError
-        nil # a terminal without a size
       end
 
       def show_methods(path, profile, limit)
@@ -101,7 +92,7 @@ module Profiler
         header = { meta: profile.meta, stats: profile.stats }
         return { file: path, by: @by, **header, values: profile.by(@by, limit: limit, type: @type) } if @by
 
-        { file: path, sort: @sort, **header, top: profile.top(limit: limit, sort: @sort, type: @type) }
+        { file: path, findings: profile.findings, sort: @sort, **header, top: profile.top(limit: limit, sort: @sort, type: @type) }
       end
     end
   end

@@ -12,7 +12,7 @@ module Profiler
       include Options
 
       SUMMARY = "Shows the call tree, with the hot path open."
-      USAGE = "tree FILE [options]"
+      USAGE = "tree [FILE] [options]"
       EXAMPLES = <<~TEXT
         profiler tree profile.pb.gz
         profiler tree profile.pb.gz --app-only --min 0.5%
@@ -34,8 +34,10 @@ module Profiler
 
       def define(parser)
         filter_options(parser)
+        idle_option(parser)
         parser.on("--min SHARE", "omit functions below this share of the whole (default 1%)") { |text| @min = text }
         parser.on("--all", "open everything") { @all = true }
+        full_paths_option(parser)
         parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
         color_option(parser)
       end
@@ -44,9 +46,9 @@ module Profiler
         path = one_file(arguments)
         min = share("--min", @min)
         choose_color
-        profile = read_filtered(path)
+        profile = read_busy(path)
         @shown = type_of(profile)
-        roots = with_file_in_errors(path) { profile.tree(type: @type) }
+        roots = with_file_in_errors(path) { (@json ? profile : short(profile)).tree(type: @type) }
         @total = profile.totals.fetch(@shown, 0)
         return print_json(file: path, type: @shown, total: @total, tree: roots) || 0 if @json
 
@@ -63,7 +65,7 @@ module Profiler
         todo = entries(roots, 0, true)
         until todo.empty?
           node, depth, hot = todo.shift
-          next puts("#{" " * 29}#{"  " * depth}#{dim(node)}") if node.is_a?(String)
+          next puts("#{" " * 29}#{indentation(depth)}#{dim(node)}") if node.is_a?(String)
 
           open = @all || hot || node[:total] >= OPEN * @total
           puts line(node, depth, open)
@@ -86,7 +88,18 @@ module Profiler
         closed = " [+#{node[:children].size}]" unless open || node[:children].empty?
         total = amount(@shown, node[:total]).rjust(9)
         part = warm(percent(node[:total], @total).rjust(6), node[:total].to_f / [@total, 1].max)
-        "#{total} #{part}  #{amount(@shown, node[:self]).rjust(9)}  #{"  " * depth}#{clean(node[:name])}#{closed}  #{dim(place(node))}"
+        indent = indentation(depth)
+        available = columns - 29 - indent.size - closed.to_s.size
+        name = fit(clean(node[:name]), available)
+        rest = available - name.size - 2
+        location = "  #{dim(fit(place(node), rest))}" if @full_paths || (rest > 12 && !place(node).empty?)
+        "#{total} #{part}  #{amount(@shown, node[:self]).rjust(9)}  #{indent}#{name}#{closed}#{location}".rstrip
+      end
+
+      # Deep calls are indented no further than leaves space for their names.
+      def indentation(depth)
+        most = @full_paths ? depth : (columns - 29) / 4
+        depth > most ? "#{"  " * (most - 1)}> " : "  " * depth
       end
     end
   end

@@ -12,7 +12,7 @@ module Profiler
       include Options
 
       SUMMARY = "Opens a recorded profile as a flame graph, or in a viewer."
-      USAGE = "view FILE [options]"
+      USAGE = "view [FILE] [options]"
       EXAMPLES = <<~TEXT
         profiler view profile.pb.gz
         profiler view profile.pb.gz --style reverse --app-only
@@ -32,10 +32,18 @@ module Profiler
         @viewer = "svg"
       end
 
+      # Opens the picture of a file in a browser.
+      #
+      # @param path [String]
+      def show(path)
+        open_in_browser(written(path))
+      end
+
       private
 
       def define(parser)
         filter_options(parser)
+        idle_option(parser)
         parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
         parser.on("--style STYLE", "of the flame graph: icicle (default), flame, reverse or flamechart",
                   "(in the order of time; the default with a timeline)") { |style| @style = style }
@@ -45,20 +53,25 @@ module Profiler
 
       def call(arguments)
         path = one_file(arguments)
-        extension = EXTENSIONS[@viewer]
-        raise UsageError, "--in #{@viewer} is not a viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless extension
+        raise UsageError, "--in #{@viewer} is not a viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless EXTENSIONS.key?(@viewer)
 
-        profile = read_filtered(path)
+        @idle ||= @viewer != "svg" # others show one thread after the other
+        file = written(path)
+        puts file unless @json
+        open_in_browser(PAGES.fetch(@viewer, file)) unless @print
+        0
+      end
+
+      # @return [String] the file for the viewer. It is not removed at the end, as the browser reads it later.
+      def written(path)
+        profile = read_busy(path)
         # Only in the order of time does a timeline show what was done when.
         @style ||= "flamechart" if @viewer == "svg" && profile.timeline
         options = { type: @type, style: @style }.compact
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
-        # Not removed at the end, as the browser reads it later.
-        file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{extension}")
+        file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{EXTENSIONS.fetch(@viewer)}")
         write(file, nil, inputs: [path], **options) { profile }
-        puts file unless @json
-        open_in_browser(PAGES.fetch(@viewer, file)) unless @print
-        0
+        file
       end
 
       def open_in_browser(what)

@@ -79,7 +79,7 @@ module Profiler
       # @param requested [Hash] requested options, in place of those of the policy
       # @param begun [Array, nil] of {guarded}
       def on_demand(requested = {}, begun = nil)
-        begin_limited(:asked, requested, begun)
+        begin_limited(:requested, requested, begun)
       rescue ArgumentError, Unsupported => e
         raise Refused, e.message
       end

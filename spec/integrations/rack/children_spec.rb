@@ -59,7 +59,7 @@ RSpec.describe "A profiled request that forks" do
 
   it "ends after duration: in a child that goes on for good" do
     out = run(<<~RUBY, env: env)
-      { "asked" => REQUEST, "slow" => {} }.each do |reason, request|
+      { "requested" => REQUEST, "slow" => {} }.each do |reason, request|
         results = []
         goes_on = lambda do |_env|
           next [200, {}, []] if fork
@@ -72,7 +72,7 @@ RSpec.describe "A profiled request that forks" do
         Process.wait
       end
     RUBY
-    expect(out.lines.map { |line| JSON.parse(line) }).to eq(%w[asked slow].map { |it| [it, [[it, "after 0.5 s"]], false] })
+    expect(out.lines.map { |line| JSON.parse(line) }).to eq(%w[requested slow].map { |it| [it, [[it, "after 0.5 s"]], false] })
   end
 
   it "ends in a child that begins another one" do

@@ -22,7 +22,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
   RUBY
 
   it "ends a request's one profile where its body, its stream or its connection ends" do
-    expect(run_json(<<~RUBY)).to eq(found: [[["asked", %w[Shop.send_part Shop.serve]]]] * 4, open: 0)
+    expect(run_json(<<~RUBY)).to eq(found: [[["requested", %w[Shop.send_part Shop.serve]]]] * 4, open: 0)
       parts = Class.new { def each = (Shop.send_part; yield "x") }
       body = get(stack { Shop.serve; [200, {}, parts.new] })[2]
       body.each { |it| it }
@@ -45,7 +45,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
   end
 
   it "lets exceptions and throws pass, ends the profile with them, and gives back what it took" do
-    expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", found: [["asked", ["Shop.serve"]]] * 2, refused: [nil, nil], open: 0)
+    expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", found: [["requested", ["Shop.serve"]]] * 2, refused: [nil, nil], open: 0)
       raised = error { get(stack { Shop.serve; raise "no" }) }
       thrown = catch(:halt) { get(stack { Shop.serve; throw :halt, :halted }) }
       profiles = found

@@ -120,7 +120,7 @@ RSpec.describe "Requests and jobs" do
     merged = in_box("merged.pb.gz")
     profiler_child("merge", *files.first(2), "-o", merged)
     expect(rows.call(merged)).to eq("GET /health" => 1, "GET /orders/:id" => 3)
-    report = profiler_child("report", merged, "--by", "endpoint").out
+    report = profiler_child("report", merged, "--by", "endpoint", "--full-paths").out
     expect(report).to match(/ENDPOINT +COUNT +MEAN +LARGEST +OF IT/)
     expect(report).to match(/GET \/orders\/:id +3 +[\d.]+ ms +[\d.]+ ms /)
     expect(report).to match(/GET \/health +1 +\d+ us +\d+ us /)

@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+require_relative "../autoload/claim"
+
+module Profiler
+  module CLI
+    # The end of a recording, for people or as JSON: the resources of the program, what stands out, the files, and what to do next.
+    class Answer
+      # The number of files whose profiles are added up; the largest ones, where there are more.
+      MOST_FILES = 64
+      NAME = "[profiler]"
+      INDENT = " " * (NAME.size + 1)
+
+      # @param seconds [Float] wall clock time of the program
+      # @param used [Array<Array<Integer>>] of each Ruby process: garbage collections, their time, and allocated objects
+      # @param files [Array<String>] that hold a profile and can be read
+      # @param named [Array<String>] the requested files
+      # @param others [Array<String>] those of further processes
+      def initialize(seconds, used, files, named, others)
+        @seconds = seconds
+        @used = used
+        @usage = Native.usage_of_children
+        @profile = profile_of(files)
+        @named = named
+        @others = others
+      end
+
+      # @param width [Integer] columns of a line
+      # @param color [Boolean]
+      # @return [Array<String>] at most 12 lines
+      def lines(width, color)
+        [*resources.each_with_index.map { |line, index| "#{index.zero? ? "#{NAME} " : INDENT}#{line}" }, *findings(width, color), *files(width)]
+      end
+
+      # @return [Hash{Symbol => Object}] for programs
+      def to_h
+        { real_ns: (@seconds * 1_000_000_000).round, **@usage, processes: @used.size, gc_count: collections, gc_ns: collecting_ns, objects: objects,
+          samples: @profile&.stats&.fetch(:samples), dropped: @profile&.stats&.fetch(:dropped), findings: @profile ? @profile.findings : [], files: @named + @others }
+      end
+
+      private
+
+      def profile_of(files)
+        largest = files.select { |it| File.file?(it) }.max_by(MOST_FILES) { |it| File.size(it) }
+        profiles = largest.map { |it| Profile.load(it) }
+        profiles.size > 1 ? Profile.merge(*profiles) : profiles.first
+      rescue SystemCallError, FormatError => e
+        CLI.complain "cannot read what was written: #{e.message}"
+        nil
+      end
+
+      def collections = @used.sum { |it| it[0] }
+      def collecting_ns = @used.sum { |it| it[1] }
+      def objects = @used.sum { |it| it[2] }
+
+      def resources
+        usage = @usage
+        faults = usage[:minor_faults] + usage[:major_faults]
+        switches = usage[:voluntary_switches] + usage[:forced_switches]
+        [
+          "#{time(@seconds * 1e9)} real, #{time(usage[:user_ns])} user, #{time(usage[:system_ns])} sys" \
+          "#{", #{number(@used.size)} Ruby processes" if @used.size > 1}",
+          "#{Native.amount("inuse_space", usage[:peak_bytes])} of memory at most, #{counted(objects, "object")}, " \
+          "#{counted(collections, "GC")} took #{time(collecting_ns)}",
+          "#{counted(faults, "page fault")}#{" (#{number(usage[:major_faults])} from disk)" if usage[:major_faults].positive?}, " \
+          "#{counted(switches, "context switch", "context switches")} (#{number(usage[:forced_switches])} forced)"
+        ]
+      end
+
+      def findings(width, color)
+        return [] unless @profile
+
+        sentence, interval = Native.too_short(@profile)
+        return wrap("#{sentence}#{" (--interval #{interval})" if interval}", width) if sentence
+
+        Native.findings_text(@profile.trim_path(Dir.pwd), { width: width, color: color }).lines(chomp: true)
+      rescue SystemCallError
+        Native.findings_text(@profile, { width: width, color: color }).lines(chomp: true) # the working directory was removed
+      end
+
+      def files(width)
+        written = @named.empty? ? @others.first(1) : @named
+        return [] if written.empty?
+
+        more = @named.size + @others.size - written.size
+        line = "#{NAME} wrote #{written.map { |it| relative(it) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
+        quality = " (#{samples})"
+        line += quality if line.size + quality.size <= width
+        [line, next_step(width)]
+      end
+
+      def samples
+        return "no samples" unless @profile
+
+        stats = @profile.stats
+        cost = stats[:handler_ns] + stats[:collector_ns]
+        lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?
+        share = ", cost #{Native.percent(cost, stats[:cpu_ns])}" if stats[:cpu_ns].positive?
+        "#{counted(stats[:samples], "sample")}#{lost}#{share}"
+      end
+
+      # The commands take the newest profile by themselves.
+      def next_step(width)
+        step = "#{INDENT}profiler view opens the picture, profiler report shows the table"
+        command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", "")
+        longer = "#{INDENT}profiler view: the picture; #{command}" if command
+        longer && longer.size <= width ? longer : step
+      end
+
+      # Breaks lines at blanks.
+      def wrap(text, width)
+        text.gsub(/(.{1,#{width - INDENT.size}})(?: +|\z)/, "\\1\n").lines(chomp: true).map { |line| "#{INDENT}#{line}" }
+      end
+
+      def relative(path)
+        directory = File.join(Dir.pwd, "")
+        path.start_with?(directory) ? path[directory.size..-1] : path
+      rescue SystemCallError
+        path
+      end
+
+      def time(nanoseconds) = Native.amount("cpu", nanoseconds.round)
+      def number(count) = Native.amount("samples", count)
+      def counted(count, noun, nouns = "#{noun}s") = "#{number(count)} #{count == 1 ? noun : nouns}"
+    end
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # Lines that fit the terminal.
+    module Lines
+      # Without a terminal, or where it does not say its size.
+      COLUMNS = 80
+      # A name or a path is cut to no less.
+      LEAST = 12
+
+      private
+
+      # The columns that a line may have.
+      #
+      # @param io [IO] the output
+      def columns(io = $stdout)
+        return COLUMNS unless io.tty?
+
+        require "io/console"
+        columns = io.winsize.last
+        columns.positive? ? columns : COLUMNS
+      rescue SystemCallError
+        COLUMNS
+      end
+
+      # A sentence in lines that fit a terminal; whole for programs.
+      #
+      # @return [Array<String>]
+      def broken(line)
+        $stdout.tty? ? wrapped(line, columns) : [line]
+      end
+
+      # Breaks a line at blanks. What follows is indented as far as the text, which is behind a gap or at the beginning.
+      #
+      # @return [Array<String>]
+      def wrapped(line, width)
+        return [line] if line.size <= width
+
+        indent = line[/\A.*\S {2,}(?=\S)/].to_s.size
+        indent = line[/\A */].size if indent.zero? || indent > width / 2
+        # The blank that the last whole word ends at.
+        head = line[0, width + 1].rindex(" ")
+        return [line] if head.nil? || head <= indent
+
+        [line[0, head].rstrip, *wrapped("#{" " * indent}#{line[head..-1].lstrip}", width)]
+      end
+
+      # A name or a path that fits into so many columns, cut in its middle.
+      def fit(text, columns)
+        columns = [columns, LEAST].max
+        return text if text.size <= columns
+
+        head = (columns - 3) / 2
+        "#{text[0, head]}...#{text[-(columns - 3 - head)..-1]}"
+      end
+    end
+  end
+end

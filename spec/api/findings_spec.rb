@@ -1,0 +1,226 @@
+# frozen_string_literal: true
+
+require_relative "../support/server"
+
+# Programs with one planted cause each: the first finding names it, in words and with its line.
+RSpec.describe "findings" do
+  include Server
+  include_context "with a box"
+
+  hooked = RUBY_VERSION >= "3.3"
+
+  # The findings of a program, as `profiler stat` has them.
+  def findings(*command, mode: "cpu,wall")
+    result = profiler_child("stat", "--json", "--mode", mode, "--", *command, chdir: box, timeout: 120)
+    expect(result.status).to be_success, result.err
+    JSON.parse(result.err[/^\{.*/m], symbolize_names: true).fetch(:findings)
+  end
+
+  # Without what the machine adds, on which other specs run meanwhile.
+  def planted(found)
+    found.reject { |it| it[:kind] == "no_cpu" }
+  end
+
+  def findings_of(source, **options)
+    findings(RbConfig.ruby, script("#{burn}\n#{source}"), **options)
+  end
+
+  # The planted line is the one that ends with `# here`.
+  def self.finds(kind, text, source, located: true, **options)
+    line = located && source.lines.index { |it| it.include?("# here") }
+    it "names #{text}" do
+      found = planted(findings_of(source, **options)).first
+      expect(found).to include(kind: kind, text: match(text))
+      expect(found[:line]).to eq(line + burn.lines.size + 1) if line
+      expect(found[:share]).to be_between(0.1, 1)
+    end
+  end
+
+  finds "running", /\Arunning String#scan, called from Order#parse\z/, <<~'RUBY'
+    class Order
+      TEXT = "a1 " * 8_000
+      def parse
+        TEXT.scan(/\w\d/) # here
+      end
+      def save = burn(0.2)
+    end
+    200.times { Order.new.parse; Order.new.save }
+  RUBY
+
+  finds "waiting", /\Asleeping in Mailer#deliver\z/, <<~'RUBY'
+    class Mailer
+      def deliver
+        sleep 0.02 # here
+      end
+    end
+    20.times { burn(10); Mailer.new.deliver }
+  RUBY
+
+  finds "waiting", /\Awaiting for IO in IO#gets, called from Feed#read\z/, <<~'RUBY'
+    class Feed
+      def read
+        IO.popen("sleep 0.3; echo 1") do |io|
+          io.gets # here
+        end
+      end
+    end
+    2.times { burn(100); Feed.new.read }
+  RUBY
+
+  finds "waiting", /\Awaiting for a lock in Account#update\z/, <<~'RUBY'
+    LOCK = Mutex.new
+    class Account
+      def update
+        LOCK.synchronize { 1 } # here
+      end
+    end
+    audit = Thread.new { 3.times { LOCK.synchronize { IO.popen("sleep 0.3").read }; Thread.pass } }
+    sleep 0.01
+    4.times { Account.new.update; sleep 0.001 }
+    audit.join
+  RUBY
+
+  finds "waiting", /\Awaiting for a queue in Producer#push\z/, <<~'RUBY'
+    QUEUE = SizedQueue.new(1)
+    class Producer
+      def push
+        QUEUE.push(1) # here
+      end
+    end
+    Thread.new { loop { QUEUE.pop; sleep 0.05 } }
+    12.times { burn(10); Producer.new.push }
+  RUBY
+
+  finds "waiting", /\Awaiting for another process in Deploy#run\z/, <<~'RUBY'
+    class Deploy
+      def run
+        system("sleep 0.3") # here
+      end
+    end
+    2.times { burn(100); Deploy.new.run }
+  RUBY
+
+  # Before Ruby 3.3 a GC has no stack.
+  finds "gc", /\Acollecting garbage#{", requested by GC.start in Cache#clear" if hooked}\z/, <<~'RUBY', located: hooked
+    KEPT = Array.new(300_000) { |number| [number] }
+    class Cache
+      def clear
+        GC.start # here
+      end
+    end
+    20.times { burn(1); Cache.new.clear }
+  RUBY
+
+  finds "allocations", /\Aallocated: .* of String in Row#name/, <<~'RUBY', mode: "allocations"
+    class Row
+      def name
+        "x" * 100 # here
+      end
+    end
+    60_000.times { Row.new.name }
+  RUBY
+
+  finds "live", /\Alive at the end: .* of (?:Array|Hash|String) in Cache#add\z/, <<~'RUBY', mode: "heap"
+    class Cache
+      def initialize = @rows = {}
+      def add(key)
+        @rows[key] = ["row", key] # here
+      end
+    end
+    CACHE = Cache.new
+    60_000.times { |key| "x" * 50; CACHE.add(key) }
+  RUBY
+
+  context "with the hooks on the GVL", if: hooked do
+    finds "gvl", /\Awaiting for the GVL, held by Feed#parse\z/, <<~'RUBY'
+      class Feed
+        def parse
+          10_000.times { |number| number.to_s } while true # here
+        end
+      end
+      Thread.new { Feed.new.parse }
+      60.times { sleep 0.001; burn(1) }
+    RUBY
+
+    it "names a missing CPU" do
+      cpu = File.read("/proc/self/status")[/^Cpus_allowed_list:\s*(\d+)/, 1]
+      others = Array.new(3) { spawn("taskset", "-c", cpu, RbConfig.ruby, "-e", "loop { }") }
+      found = findings("taskset", "-c", cpu, RbConfig.ruby, script("#{burn}\nburn(300)")).first
+      expect(found).to include(kind: "no_cpu", text: "ready to run without a CPU: others used it", share: be > 0.6)
+    ensure
+      others.each { |pid| Process.kill(:KILL, pid) && Process.wait(pid) }
+    end
+  end
+
+  describe "programs of others" do
+    it "names what a task of Rake waits for" do
+      File.write(in_box("Rakefile"), "task(:import) do\n  3.times { IO.popen('sleep 0.3').read }\nend\n")
+      found = planted(findings(RbConfig.ruby, "-S", "rake", "import")).first
+      expect(found).to include(kind: "waiting", text: match(/\Awaiting for IO in IO#read, called from block .*\z/), line: 2)
+      expect(found[:path]).to end_with "/Rakefile"
+    end
+
+    it "names the code that a suite of RSpec runs" do
+      File.write(in_box("slow_spec.rb"), <<~'RUBY')
+        class Price
+          def round(times)
+            times.times { |number| number.to_f.to_s.to_f.round(2) }
+          end
+        end
+        RSpec.describe(Price) { it("rounds") { expect(described_class.new.round(600_000)).to eq 600_000 } }
+      RUBY
+      found = planted(findings(RbConfig.ruby, "-S", "rspec", "slow_spec.rb")).first
+      expect(found).to include(kind: "running", name: "Price#round", line: 3)
+    end
+
+    it "names what requests to Puma wait for, and leaves out its idle threads" do
+      File.write(in_box("config.ru"), <<~'RUBY')
+        class Database
+          def query
+            IO.popen("sleep 0.05").read
+          end
+        end
+        run(lambda { |env| [200, {}, [env["PATH_INFO"] == "/slow" ? Database.new.query : "ready"]] })
+      RUBY
+      command = [RbConfig.ruby, Child::EXE, "record", "--mode", "cpu,wall", "-o", "a.pb.gz", "--", "puma", "-q", "-t", "8:8", "-b", "tcp://127.0.0.1:PORT"]
+      log = serving(*command, "config.ru", chdir: box) do |port|
+        30.times { ask(port, "/slow") }
+        sleep 1 # with nothing to do
+      end
+      expect(log).to match(/^ *[\d.]+%  waiting for IO in IO#read, called from Database#query +config\.ru:3$/)
+      expect(log).to match(/^ +\d+ threads waited for work: idle, /)
+      table = profiler_child("report", "a.pb.gz", chdir: box).out
+      expect(table).to match(/idle waits are left out: .* of \d+ threads/)
+      waits = lambda do |*options|
+        top = JSON.parse(profiler_child("report", "a.pb.gz", "--json", "--limit", "0", *options, chdir: box).out)["top"]
+        top.select { |row| row["name"].match?(/Mutex#sleep|ConditionVariable#wait/) }.sum { |row| row["self"] } / top.sum { |row| row["self"] }.to_f
+      end
+      expect(waits.call).to be < 0.05
+      expect(waits.call("--idle")).to be > 0.3
+    end
+
+    it "names code of a library with the line of the app that called it" do
+      source = "require 'rdoc'\nclass Page\n  def html(text)\n    RDoc::Markup::ToHtml.new(RDoc::Options.new).convert(text)\n  end\nend\n200.times { Page.new.html('= A' + ' *word*' * 60) }"
+      found = findings(RbConfig.ruby, script(source)).find { |it| it[:kind] == "running" }
+      expect(found).to include(text: match(/\Arunning (?:RDoc|String|StringScanner)\S+, called from Page#html\z|\Arunning .*Page#html\z/), line: 4)
+    end
+  end
+
+  it "names nothing but the hottest method where nothing was planted" do
+    source = Array.new(30) { |number| "def work#{number} = 300.times { |it| it & 7 }" }.join("\n")
+    kinds = findings_of("#{source}\nnames = private_methods.grep(/\\Awork/)\n400.times { names.each { |it| send(it) } }").map { |it| it[:kind] }
+    expect(kinds - %w[running no_cpu trust]).to eq []
+  end
+
+  it "counts threads that only wait, and leaves them out" do
+    source = <<~'RUBY'
+      QUEUE = Queue.new
+      3.times { Thread.new { QUEUE.pop } }
+      sleep 0.01
+      burn(300)
+    RUBY
+    found = findings_of(source)
+    expect(found.select { |it| %w[running no_cpu].include?(it[:kind]) }.sum { |it| it[:share] }).to be > 0.7
+    expect(found.find { |it| it[:kind] == "idle" }).to include(text: match(/\A3 threads waited for work: idle, /))
+  end
+end

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+# What `profiler record` and `profiler stat` end with.
+RSpec.describe "the end of profiler record" do
+  include_context "with a box"
+
+  def record(*args, **options)
+    profiler_child("record", *args, chdir: box, **options)
+  end
+
+  let(:ruby) { RbConfig.ruby }
+  let(:app) { script("#{burn}\nburn(250)\n") }
+
+  it "says what the program used, what stands out, what was written, and what to do next" do
+    lines = record("-o", "a.pb.gz", "--", ruby, app).err.lines(chomp: true)
+    expect(lines[0]).to match(/\A\[profiler\] [\d.,]+ m?s real, [\d.,]+ m?s user, [\d.,]+ (?:ms|us|s) sys\z/)
+    expect(lines[1]).to match(/\A {11}[\d.]+ MiB of memory at most, [\d,]+ objects, \d+ GCs? took (?:0|[\d.]+ .?s)\z/)
+    expect(lines[2]).to match(/\A {11}[\d,]+ page faults(?: \([\d,]+ from disk\))?, [\d,]+ context switch(?:es)? \([\d,]+ forced\)\z/)
+    expect(lines[3]).to match(/\A *[\d.]+%  running .*Object#burn +app\.rb:1\z/)
+    expect(lines[-2]).to match(/\A\[profiler\] wrote a\.pb\.gz \([\d,]+ samples(?:, \d+ dropped)?, cost [\d.]+%\)\z/)
+    expect(lines[-1]).to match(/\A {11}profiler view: the picture; profiler report --method '.*'\z/)
+    expect(lines.size).to be <= 12
+    expect(lines.map(&:size)).to all be <= 80
+  end
+
+  it "is JSON with --json" do
+    result = record("--json", "-o", "a.pb.gz", "--", ruby, app)
+    expect(result.out).to eq ""
+    json = JSON.parse(result.err, symbolize_names: true)
+    expect(json).to match(
+      real_ns: be_between(200_000_000, 60_000_000_000), user_ns: be > 200_000_000, system_ns: Integer, peak_bytes: be_between(5 << 20, 2 << 30),
+      minor_faults: be > 100, major_faults: Integer, voluntary_switches: Integer, forced_switches: Integer, processes: 1, gc_count: Integer,
+      gc_ns: Integer, objects: be > 10_000, samples: be > 10, dropped: Integer, files: [in_box("a.pb.gz")],
+      findings: include(include(kind: "running", line: 1, path: app))
+    )
+  end
+
+  it "adds up the processes, and names the first one's file" do
+    result = record("-o", "a.pb.gz", "--", ruby, script("#{burn}\nfork { burn(100) }\nfork { burn(100) }\nProcess.waitall\nburn(50)"))
+    expect(result.err).to match(/, 3 Ruby processes$/).and include("[profiler] wrote a.pb.gz and 2 more of other processes")
+    json = JSON.parse(record("--json", "-o", "b.pb.gz", "--", ruby, app).err)
+    both = JSON.parse(record("--json", "-o", "c.pb.gz", "--", ruby, script("#{burn}\nfork { burn(250) }\nProcess.waitall")).err)
+    expect(both["objects"]).to be < json["objects"] * 2 # a child does not count again what its parent allocated
+  end
+
+  it "finds something also where only pictures are written, and leaves no other file" do
+    result = record("-o", "a.svg", "--", ruby, app)
+    expect(result.err).to match(/running .*burn/).and include("[profiler] wrote a.svg")
+    expect(files).to eq %w[a.svg app.rb]
+  end
+
+  it "is all that stat does" do
+    result = profiler_child("stat", "--", ruby, app, chdir: box)
+    expect(result.err).to match(/\A\[profiler\] .* real.*running .*burn/m)
+    expect(result.err).not_to include "wrote"
+    expect(files).to eq %w[app.rb]
+    expect(profiler_child("stat", "--out", "x.svg", "--", ruby, app, chdir: box).err).to match(/stat has no option --out/)
+    expect(profiler_child("stat", "--", ruby, "-e", "exit 7", chdir: box).code).to eq 7
+  end
+
+  it "records a program that is named without a command" do
+    result = profiler_child(ruby, app, chdir: box)
+    expect(result.err).to include("[profiler] wrote profile-")
+    expect(profiler_child("no-such-program", chdir: box).err).to match(/"no-such-program" is not a command/)
+  end
+
+  it "opens the picture with --open" do
+    browser = script("#!/bin/sh\nhead -c 100 \"$1\" > opened\n", name: "browser")
+    File.chmod(0o755, browser)
+    record("--open", "--", ruby, app, env: { "BROWSER" => browser })
+    wait_until { File.size?(in_box("opened")) }
+    expect(File.read(in_box("opened"))).to include "<?xml"
+  end
+
+  it "measures waits by default where that ends no system call" do
+    record("-o", "a.pb.gz", "--", ruby, "-e", "sleep 0.01")
+    expect(report("a.pb.gz")[:meta][:modes]).to eq(RUBY_VERSION < "3.3" ? ["cpu"] : %w[cpu wall])
+  end
+
+  describe "a command without FILE" do
+    it "takes the newest profile here, and says which" do
+      %w[old.pb.gz new.pb.gz].each { |name| record("-q", "-o", name, "--", ruby, app) }
+      File.utime(Time.now - 60, Time.now - 60, in_box("old.pb.gz"))
+      commands = [%w[report], %w[tree], %w[annotate], %w[annotate app.rb], %w[view --print], ["check", "--max", "Object#burn: 99s"]]
+      commands.each do |command|
+        result = profiler_child(*command, chdir: box)
+        expect([command, result.code, result.err]).to eq [command, 0, "profiler: new.pb.gz, the newest here\n"]
+      end
+    end
+
+    it "fails where there is none" do
+      result = profiler_child("report", chdir: box)
+      expect([result.code, result.err]).to eq [2, "profiler: which file? there is no .pb.gz here (profiler report [FILE] [options])\n"]
+    end
+  end
+end
