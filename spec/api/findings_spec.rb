@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../support/server"
+require_relative "../support/tools"
 
 # Programs with one planted cause each: the first finding names it, in words and with its line.
 RSpec.describe "findings" do
   include Server
+  include Tools
   include_context "with a box"
 
   hooked = RUBY_VERSION >= "3.3"
@@ -87,8 +89,8 @@ RSpec.describe "findings" do
         QUEUE.push(1) # here
       end
     end
-    Thread.new { loop { QUEUE.pop; sleep 0.05 } }
-    12.times { burn(10); Producer.new.push }
+    Thread.new { loop { QUEUE.pop; burn(50) } }
+    12.times { Producer.new.push }
   RUBY
 
   finds "waiting", /\Awaiting for another process in Deploy#run\z/, <<~'RUBY'
@@ -174,6 +176,7 @@ RSpec.describe "findings" do
     end
 
     it "names what requests to Puma wait for, and leaves out its idle threads" do
+      need "puma"
       File.write(in_box("config.ru"), <<~'RUBY')
         class Database
           def query

@@ -91,8 +91,8 @@ pub struct Finding {
     pub command: String,
 }
 
-/// The findings of `profile`, the most important first. A wait, the GVL and garbage come before code that ran up to twice as long:
-/// they are what can be avoided.
+/// The findings of `profile`, the most important first. Waits, also for the GVL, come before code that ran up to twice as long: in
+/// these nothing was done.
 #[must_use]
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let sites = Sites::of(profile);
@@ -107,7 +107,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         all.extend(no_cpu::find(profile, &sites, &clock));
     }
     let rank = |it: &Finding| match it.kind {
-        Kind::Running | Kind::NoCpu => it.weight / 2,
+        Kind::Running | Kind::Gc | Kind::NoCpu => it.weight / 2,
         _ => it.weight,
     };
     all.sort_by_key(|it| Reverse(rank(it)));

@@ -115,9 +115,9 @@ fn the_gvl_has_its_holder() {
 #[test]
 fn garbage_has_its_cause() {
     let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 500, "<main> /app.rb:3");
-    it.wall(MAIN, State::Gc, 500, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
-    let expected = finding(Kind::Gc, "collecting garbage, caused by objects of Report#rows", "/app.rb:8", 50);
+    it.wall(MAIN, State::Running, 400, "<main> /app.rb:3");
+    it.wall(MAIN, State::Gc, 600, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
+    let expected = finding(Kind::Gc, "collecting garbage, caused by objects of Report#rows", "/app.rb:8", 60);
     assert_eq!(found(&it.profile())[0], expected);
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Gc, 500, "<main> /app.rb:3; GC.start <internal:gc>:30; (garbage collection)");
