@@ -82,15 +82,15 @@ RSpec.describe "findings" do
     audit.join
   RUBY
 
-  finds "waiting", /\Awaiting for a queue in Producer#push\z/, <<~'RUBY'
+  finds "waiting", /\Awaiting for a full queue in Producer#push\z/, <<~'RUBY'
     QUEUE = SizedQueue.new(1)
     class Producer
       def push
         QUEUE.push(1) # here
       end
     end
-    Thread.new { loop { QUEUE.pop; burn(50) } }
-    12.times { Producer.new.push }
+    Thread.new { loop { QUEUE.pop; sleep 0.05 } }
+    Array.new(3) { Thread.new { 5.times { Producer.new.push } } }.each(&:join)
   RUBY
 
   finds "waiting", /\Awaiting for another process in Deploy#run\z/, <<~'RUBY'
@@ -223,7 +223,7 @@ RSpec.describe "findings" do
       burn(300)
     RUBY
     found = findings_of(source)
-    expect(found.select { |it| %w[running no_cpu].include?(it[:kind]) }.sum { |it| it[:share] }).to be > 0.7
+    expect(found.select { |it| %w[running gc no_cpu].include?(it[:kind]) }.sum { |it| it[:share] }).to be > 0.7
     expect(found.find { |it| it[:kind] == "idle" }).to include(text: match(/\A3 threads waited for work: idle, /))
   end
 end

@@ -47,7 +47,7 @@ struct Wait {
 ///
 /// A wait is idle where a thread spends more than 95 % of its time in it. So is each wait without a frame of the app on its
 /// stack: a thread of a library that has nothing to do. The main thread is idle only as it waits for other threads, a queue or
-/// connections. Where that leaves nothing, the app's own waits are not idle: they are what the program did.
+/// connections. Nobody is idle who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are not idle: they are what the program did.
 #[must_use]
 pub fn idle(profile: &Profile) -> Idle {
     idle_at(profile, &Sites::of(profile))
@@ -115,7 +115,7 @@ fn waits(profile: &Profile, sites: &Sites<'_>) -> BTreeMap<(usize, Option<Functi
             continue;
         }
         let cause = Cause::of(profile, sites, sample.stack);
-        if cause == Cause::HeldUp {
+        if cause.has_work() {
             continue;
         }
         let app = sites.app(sample.stack);

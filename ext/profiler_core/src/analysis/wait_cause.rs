@@ -15,8 +15,10 @@ pub(super) enum Cause {
     Event,
     /// A Mutex or a Monitor.
     Lock,
-    /// A queue, or a condition variable.
+    /// An element of a queue, or a condition variable.
     Queue,
+    /// Space in a queue of limited size.
+    FullQueue,
     /// The end of a thread.
     Thread,
     /// The end of a process.
@@ -99,6 +101,7 @@ impl Cause {
             ("Thread::Mutex", "sleep") | ("Monitor", "wait_for_cond") => return None,
             ("Kernel" | "Thread", "sleep") | ("Thread", "stop") => Self::Sleep,
             ("Thread::Mutex" | "Monitor", _) => Self::Lock,
+            ("Thread::SizedQueue", "push" | "<<" | "enq") => Self::FullQueue,
             ("Thread::Queue" | "Thread::SizedQueue" | "Thread::ConditionVariable", _) => Self::Queue,
             ("MonitorMixin::ConditionVariable", _) => Self::Queue,
             ("Thread", "join" | "value") => Self::Thread,
@@ -121,6 +124,11 @@ impl Cause {
         matches!(self, Self::Event | Self::Queue | Self::Thread)
     }
 
+    /// Whether a thread that waits so has work, however long that takes.
+    pub(super) fn has_work(self) -> bool {
+        matches!(self, Self::Lock | Self::FullQueue | Self::HeldUp)
+    }
+
     /// The words before the function that waits.
     pub(super) fn words(self) -> &'static str {
         match self {
@@ -129,6 +137,7 @@ impl Cause {
             Self::Event => "waiting for connections or events",
             Self::Lock => "waiting for a lock",
             Self::Queue => "waiting for a queue",
+            Self::FullQueue => "waiting for a full queue",
             Self::Thread => "waiting for other threads",
             Self::Process => "waiting for another process",
             Self::Other | Self::HeldUp => "waiting",
@@ -167,6 +176,7 @@ mod tests {
             ("Thread::Mutex#sleep", None),
             ("Thread::ConditionVariable#wait", Some(Cause::Queue)),
             ("Thread::Queue#pop", Some(Cause::Queue)),
+            ("Thread::SizedQueue#push", Some(Cause::FullQueue)),
             ("Thread#join", Some(Cause::Thread)),
             ("Process.wait", Some(Cause::Process)),
             ("Kernel#`", Some(Cause::Process)),
