@@ -72,6 +72,16 @@ RSpec.describe "the end of profiler record" do
     expect(File.read(in_box("opened"))).to include "<?xml"
   end
 
+  it "keeps the status of the command where no browser can be opened" do
+    result = record("--open", "-q", "-o", "a.pb.gz", "--", ruby, "-e", "exit 3", env: { "BROWSER" => "/none", "PATH" => box })
+    expect([result.code, result.err]).to match [3, /\Aprofiler: no program to open it with/]
+  end
+
+  it "writes nothing but what was requested with --quiet" do
+    profiler_child("stat", "-q", "--", ruby, app, chdir: box)
+    expect(files).to eq %w[app.rb]
+  end
+
   it "measures waits by default where that ends no system call" do
     record("-o", "a.pb.gz", "--", ruby, "-e", "sleep 0.01")
     expect(report("a.pb.gz")[:meta][:modes]).to eq(RUBY_VERSION < "3.3" ? ["cpu"] : %w[cpu wall])

@@ -125,11 +125,15 @@ module Profiler
       end
 
       def run_in(directory, command)
-        # The findings need a file that can be read.
-        @unkept = File.join(directory, "it.pb.gz") unless readable(@paths).any? || @env[Settings::FORMAT]
+        @unkept = File.join(directory, "it.pb.gz") if @paths.empty? || unreadable?
         @env[Settings::OUT] = [*@paths, *@unkept].join("\n")
         check
         record(File.join(directory, "ledger"), command)
+      end
+
+      # Whether no file could be read again, as the findings need it.
+      def unreadable?
+        !@env[Settings::QUIET] && !@env[Settings::FORMAT] && readable(@paths).empty?
       end
 
       # The files that hold all of a profile.
@@ -190,7 +194,7 @@ module Profiler
         )
       end
 
-      # Prints the answer, and opens the picture.
+      # Prints the answer, and opens the picture. Errors here leave the status as it is, which is the command's.
       def end_with(took, written, used, program, status)
         return nothing_written(program, status) if written.empty?
 
@@ -199,6 +203,8 @@ module Profiler
         answer = Answer.new(took, used, readable(written), named, kept - named) unless @env[Settings::QUIET]
         say(@json ? json(answer.to_h) : answer.lines(columns($stderr), @colored).join("\n")) if answer
         View.new.show(readable(kept).first) if @open && readable(kept).any?
+      rescue Failure, FormatError, SystemCallError, NoMemoryError => e
+        CLI.complain(e.message)
       end
 
       def unkept?(path)
