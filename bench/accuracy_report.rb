@@ -13,7 +13,7 @@ module Bench
       report = Report.new("accuracy", "How far from the truth", clock: "seeds are drawn anew")
       seconds = SECONDS * 10
       report.text("Mean of #{pairs(20)} runs of #{seconds.round(1)} s: the total-variation distance of the profile's shares from those that the program " \
-                  "measured by its own clocks, one tick in #{INTERVAL_US} us requested. Chance is what as many independent samples would give.")
+                  "measured by its own clocks, one tick in #{INTERVAL_US} us requested. Chance is the distance of as many independent samples.")
       rounds = Accuracy::CASES.keys.to_h { |name| [name, accuracy_rounds(name, seconds)] }
       running = Accuracy::RUNNING.keys.map { |name| accuracy_row(name, rounds[name], ratio: CHANCE_LIMIT) }
       report.text("Running code is sampled. The demand: at most #{CHANCE_LIMIT} x chance.")

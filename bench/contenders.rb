@@ -3,10 +3,10 @@
 require "fileutils"
 require "rbconfig"
 
-# The contenders. Each has `start`, and `stop`, which gives at least `samples`. A contender that does not load here is left out.
+# The contenders. Each has `start`, and `stop`, which returns at least `samples`. A contender that does not load here is left out.
 module Bench
   ROOT = File.expand_path("..", __dir__)
-  INTERVAL_US = Integer(ENV.fetch("BENCH_INTERVAL", 1_000)) # finer than the kernel's tick, so the engine gives what it can
+  INTERVAL_US = Integer(ENV.fetch("BENCH_INTERVAL", 1_000)) # finer than the kernel's tick, so the engine ticks as often as it can
 
   # No profiler: its row is the noise of the run.
   class Null

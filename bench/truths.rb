@@ -4,7 +4,7 @@ require "digest"
 require_relative "workloads"
 
 # Programs that keep account of their own time, with which a profile is compared. Each kind of work has a method of its own, and the
-# outermost of these in a stack gives the kind of the time. Kinds and lengths come in random order, so that nothing falls into step
+# outermost of these in a stack is the kind of the time. Kinds and lengths come in random order, so that nothing falls into step
 # with a sampler.
 module Bench
   # The kinds of work. A round of those that compute takes some 10 to 40 us; none of these reads a clock.
@@ -76,7 +76,7 @@ module Bench
     end
   end
 
-  # The programs. Each has `kinds`, into which a profile is divided, and `run(seconds)`, which gives the true seconds of each.
+  # The programs. Each has `kinds`, into which a profile is divided, and `run(seconds)`, which returns the true seconds of each.
   module Truths
     module_function
 

@@ -210,7 +210,7 @@ module Profiler
     #
     #   puts Profiler.leaks { app.call(request) }
     #
-    # @param rounds [Integer] 2 or more; more rounds give fewer false positives
+    # @param rounds [Integer] 2 or more; more rounds find fewer false positives
     # @param warm_up [Integer] how often to run the block before
     # @param every [Integer] sample one of every N objects
     # @return [Array<Growth>] the most bytes first, growth over all rounds

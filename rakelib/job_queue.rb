@@ -16,7 +16,7 @@ end
 # range of ports of its own, so commands do not meet.
 class JobQueue
   SLOTS = Etc.nprocessors * 2 # half of the time a job waits for something
-  PORTS = 10_000 # the first; each slot has a thousand, below those that the system gives
+  PORTS = 10_000 # the first; each slot has a thousand, below those that the system assigns
   EVERY = 20 # seconds between two lines of progress
 
   # @param jobs [Array<Job>]

@@ -18,7 +18,7 @@ ASAN_OPTIONS = "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_abort=0:use_
 VALGRIND = %w[valgrind --quiet --undef-value-errors=no --fair-sched=yes --trace-children=no --fullpath-after=].freeze
 OURS = %r{\bprofiler(_core)?::|profiler\.so|ext/profiler(_core)?/src/}
 
-# Runs the parts, STRESS_SECONDS (20) each; gives the names of those that failed.
+# Runs the parts, STRESS_SECONDS (20) each. Returns the names of those that failed.
 def memory_runs(env, parts = MEMORY_PARTS)
   seconds = ENV.fetch("STRESS_SECONDS", "20")
   parts.reject do |part|

@@ -40,6 +40,9 @@ class Prose
     [/\bpaid back within\b/i, "how long sampling stays below its share", "a debt is ours"],
     [/\bwhole periods, by chance\b|\bby chance one in as many\b/i, "in some periods all, in the others none", "a sum to be done in the head"],
     [/\(internal\) imemo\b/, "(internal to Ruby)", "the name of a struct in the VM"],
+    [/\bgives?\b(?! (?:up|way)\b)/i, "is, has, returns, shows", "what gives what to whom?"],
+    [/(?<!do |does |cost |costs )\b[Nn]othing (?:if|where)\b/, "nil, None, empty", "say which value; a method may do or cost nothing"],
+    [/\bknown are\b|\btells no\b/i, "allowed: ..., known extensions: ...", "an error lists what is allowed"],
     [/\bdiscarded before names are resolved\b/i, "cost little, as no profile is made of them", "names are our business"]
   ].freeze
 
@@ -89,12 +92,21 @@ class Prose
     when ".md" then markdown(lines)
     when ".rs" then rust(lines)
     when ".rbs" then comments(lines, /\A\s*# ?/, /\A\s*(?:def|class|module|type|attr_|alias|[A-Z]\w*:)/)
-    else comments(lines, /\A\s*#(?!!) ?/, /\A\s*(?:def|class|module|attr_|alias|[A-Z]\w* = )/) + strings(lines, file)
+    else
+      comments(lines, /\A\s*#(?!!) ?/, /\A\s*(?:def|class|module|attr_|alias|[A-Z]\w* = )/) + trailing(lines, /\s#\s(.*)\z/) + strings(lines, file)
+    end
+  end
+
+  # Comments behind code. What looks like one inside a string is read as well.
+  def trailing(lines, mark)
+    lines.each_with_index.filter_map do |line, index|
+      text = line[mark, 1] unless line.match?(%r{\A\s*(?:#|//)})
+      Paragraph.new(index + 1, text, false, :text) if text
     end
   end
 
   def rust(lines)
-    %w[/// //!].flat_map { |mark| comments(lines, /\A\s*#{mark}(?!\/) ?/, //) } + lines.each_with_index.flat_map do |line, index|
+    %w[/// //!].flat_map { |mark| comments(lines, /\A\s*#{mark}(?!\/) ?/, //) } + comments(lines, %r{\A\s*//(?![/!]) ?}, /\Anever\z/) + trailing(lines, %r{\s//\s(.*)\z}) + lines.each_with_index.flat_map do |line, index|
       next [] if line.match?(%r{\A\s*//})
 
       line.scan(/"((?:[^"\\]|\\.)*)"/).flatten.select { |text| text.count(" ") > 1 }.map { |text| Paragraph.new(index + 1, text, false, :string) }

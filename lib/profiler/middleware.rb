@@ -10,7 +10,7 @@ module Profiler
   #   use Profiler::Middleware, token: ENV["PROFILER_TOKEN"], slower_than: 0.5, out: "log/profiles"
   #
   # A request asks with +?profile=cpu+ or <tt>X-Profile: mode=wall;interval=500</tt>. Its response names the profile in
-  # +x-profiler-result+, or gives a reason in +x-profiler-refused+. <tt>?profile=</tt> with that name, or
+  # +x-profiler-result+, or has a reason in +x-profiler-refused+. <tt>?profile=</tt> with that name, or
   # <tt>?profile=last</tt>, shows it.
   #
   # Unauthorized clients cannot detect the middleware: their responses are the app's. Without +permit+ and +token+, only

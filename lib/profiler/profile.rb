@@ -26,7 +26,7 @@ module Profiler
       end
     end
 
-    # Adds up several profiles: of the processes of a deployment, or of one process over a day. Each query gives the sum of the
+    # Adds up several profiles: of the processes of a deployment, or of one process over a day. Each query returns the sum of the
     # answers. The header notes what differs between them. Threads with the same native id and name are one.
     #
     # @param profiles [Array<Profile>] one or more, in any order

@@ -117,7 +117,7 @@ module Profiler
 
     private
 
-    # Gives the session to the first caller that ends it.
+    # Returns the session to the first caller that ends it, and nil to the others.
     def claim_session
       return unless @policy.deadlines.delete(self)
 

@@ -139,7 +139,7 @@ RSpec.describe "Profiler.continuous" do
     expect([result.out, result.err, result.status.exitstatus]).to eq(["[true, true, Own]\n", "[profiler] a profile was lost: Own: mine\n", 0])
   end
 
-  it "gives a period without a sample to the next one, once" do
+  it "adds a period without a sample to the next one, once" do
     result = run_json(<<~'RUBY')
       session = continue(mode: :cpu, frequency: 1_000)
       used = Array.new(6) { cpu_of { burn(20) }.tap { sleep 0.25 } }

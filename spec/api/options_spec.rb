@@ -18,11 +18,11 @@ RSpec.describe "Options of Profiler.run" do
     "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",
     "interval: 1.5" => "ArgumentError: interval: 1.5 is not an Integer from 50 to 1000000 microseconds",
     "frequency: 0" => "ArgumentError: frequency: 0 is not an Integer from 1 to 20000 Hz",
-    "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: give one of them",
+    "interval: 1000, frequency: 100" => "ArgumentError: interval: and frequency: say the same thing: pass one of them",
     "mode: :allocations, every: 0" => "ArgumentError: every: 0 is not an Integer from 1 to 1000000 objects",
     "mode: :allocations, every: 1.5" => "ArgumentError: every: 1.5 is not an Integer from 1 to 1000000 objects",
     "mode: :allocations, every_bytes: 1_023" => "ArgumentError: every_bytes: 1023 is not an Integer from 1024 to 1073741824 bytes",
-    "mode: :allocations, every: 1, every_bytes: 2_048" => "ArgumentError: every: and every_bytes: say the same thing: give one of them",
+    "mode: :allocations, every: 1, every_bytes: 2_048" => "ArgumentError: every: and every_bytes: say the same thing: pass one of them",
     "every_bytes: 4_096" => "ArgumentError: every_bytes: 4096 is for objects, which need mode: :allocations or :heap",
     "every: 10" => "ArgumentError: every: 10 is for objects, which need mode: :allocations or :heap",
     "mode: :allocations, interval: 1000" => "ArgumentError: interval: 1000 is for time, which needs mode: :cpu or :wall",
@@ -32,11 +32,11 @@ RSpec.describe "Options of Profiler.run" do
     "gc: :leaf" => "ArgumentError: gc: :leaf is not a place (allowed: :root, :ignore)",
     "timeline: 1" => "ArgumentError: timeline: 1 is not a choice (allowed: true, false)",
     "raw: :yes" => "ArgumentError: raw: :yes is not a choice (allowed: true, false)",
-    "raw: true, timeline: true" => "ArgumentError: timeline: and raw: say the same thing: give one of them",
+    "raw: true, timeline: true" => "ArgumentError: timeline: and raw: say the same thing: pass one of them",
     "metadata: 3" => "ArgumentError: metadata: 3 is not a Hash",
     "colour: 1" => /\AArgumentError: unknown keyword: :colour \(allowed: mode:, interval:, .*metadata:\)\z/,
     "'mode' => :cpu" => /\AArgumentError: unknown keyword: "mode" \(allowed: mode:, /,
-    "gc: :root, ignore_gc: true" => "ArgumentError: gc: and ignore_gc: say the same thing: give one of them",
+    "gc: :root, ignore_gc: true" => "ArgumentError: gc: and ignore_gc: say the same thing: pass one of them",
     "mode: :allocations, ignore_gc: true" => "ArgumentError: ignore_gc: true is for time, which needs mode: :cpu or :wall",
     "ignore_gc: 1" => "ArgumentError: ignore_gc: 1 is not a choice (allowed: true, false)",
     "fibers: 1" => "ArgumentError: fibers: 1 is not a choice (allowed: true, false)",
@@ -62,7 +62,7 @@ RSpec.describe "Options of Profiler.run" do
     end
   end
 
-  it "give a profile its name, in each format that has a place for one" do
+  it "set the name of a profile, in each format that has a place for one" do
     named, *metadata = run_json(<<~RUBY)
       require "zlib"
       profile = Profiler.run(timeline: true, name: "nightly import") { 300_000.times { |it| it.to_s } }

@@ -52,7 +52,7 @@ RSpec.describe "Session#rotate" do
     expect(result[:live].last).to be_between(303, 310) # a dead one may still be on the machine stack
   end
 
-  it "gives the markers, and the events of the timeline, to one profile each" do
+  it "puts each marker and each event of the timeline into one profile" do
     result = run_json(<<~RUBY)
       session = Profiler.start(timeline: true)
       parts = %w[a b].map { |name| Profiler.marker(name) { burn_in_pieces(200) }; session.rotate }
@@ -65,7 +65,7 @@ RSpec.describe "Session#rotate" do
     expect(result[:longest].first(2)).to all(be_between(0.3, 1.02))
   end
 
-  it "gives what was not received to the next profile, and to no other" do
+  it "adds what was not received to the next profile, and to no other" do
     result = run_json(<<~RUBY)
       Kept = Class.new
       session = Profiler.start(mode: :allocations, every: 1)
@@ -79,7 +79,7 @@ RSpec.describe "Session#rotate" do
   end
 
   [false, true].each do |gently|
-    it "gives each thread that rotates it a part of its own#{", gently" if gently}" do
+    it "returns a part of its own to each thread that rotates it#{", gently" if gently}" do
       result = run_json(<<~RUBY, timeout: 120)
         Kept = Class.new
         session = Profiler.start(mode: :allocations, every: 1)

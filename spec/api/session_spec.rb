@@ -117,7 +117,7 @@ RSpec.describe "Profiler::Session" do
     RUBY
   end
 
-  it "pauses, resumes and gives snapshots" do
+  it "pauses, resumes and takes snapshots" do
     inspected = %w[paused running over].map { |state| "#<Profiler::Session #{state}>" }
     expect(run_json(<<~RUBY)).to match(paused: [true, false], running: [true, true], inspected: inspected, so_far: [true, false, true], whole: [true, false, true])
       def first = burn(150)

@@ -72,7 +72,7 @@ RSpec.describe "profiler diff and check" do
   it "exit with 3 when profiles cannot be compared, and with 2 for wrong usage" do
     write_run("a", 1)
     {
-      %w[a.folded] => [2, /nothing to check: give --max or --baseline/],
+      %w[a.folded] => [2, /nothing to check: pass --max or --baseline/],
       [",", "--max", "a: 1%"] => [2, /"," names no file/],
       ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],
       ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is not a limit \(allowed: /],

@@ -31,7 +31,7 @@ RSpec.describe "The footprint of a session" do
       print_json(own: own, left: limit - taken - own - files, refused: profile.stats[:threads_refused],
                  notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call, captured: profile.stats[:captured])
     RUBY
-    # A limit, threads, how many of the highest descriptors are free (the system gives the lowest), and counters to wait for.
+    # A limit, threads, how many of the highest descriptors are free (the system allocates the lowest), and counters to wait for.
     cases = [[1024, 200, 1_000, 128], [64, 30, 44, 8], [512, 10, 23, 1], [1024, 10, 1_000, 11]]
     outcomes = cases.map { |figures| run_json("ARGV.replace(%w[#{figures.join(" ")}])\n#{code}") }
     # Ruby has some of its own, 10 at most.
@@ -42,7 +42,7 @@ RSpec.describe "The footprint of a session" do
     )
   end
 
-  it "does not grow with the length of the names that an app gives to markers and threads" do
+  it "does not grow with the length of the names that an app has for markers and threads" do
     figures = run_json(<<~RUBY)
       rss = -> { GC.start.then { File.read("/proc/self/statm").split[1].to_i * 4096 >> 20 } }
       session = Profiler.start

@@ -109,7 +109,7 @@ RSpec.describe "A file in another tool's format" do
         expect(result.status).to be_success, result.err
         result.out
       end
-      # It gives its server half a second to begin, which a busy machine may not have.
+      # It waits half a second for its server to begin, which may need longer on a busy machine.
       tries = Array.new(5) { |it| -> { sleep(it); command_child(node, cli, "load", file(name), env: { "PROFILER_CLI_SESSION_DIR" => file("sessions") }) } }
       loaded = tries.lazy.map(&:call).find { |it| it.status.success? || !it.err.include?("did not become ready") }
       expect(loaded&.status).to be_success, loaded&.err

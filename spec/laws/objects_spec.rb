@@ -37,7 +37,7 @@ RSpec.describe "Allocated objects" do
     RUBY
   end
 
-  # A fixed distance gives one of them nothing, or all.
+  # With a fixed distance one of them has no sample, or all.
   [[100, 100], [600, 9], [64, 64]].each do |every, cycle|
     it "are sampled without bias in a cycle of #{cycle} objects, one in #{every}" do
       worst = run_json(<<~RUBY, timeout: 120)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Law 1 for many sessions at once: each gives its own threads their own clocks over its own span, whatever
+# Law 1 for many sessions at once: each attributes to its own threads their own clocks over its own span, whatever
 # the others do.
 RSpec.describe "Time of overlapping sessions" do
   include_context "with a program"

@@ -79,7 +79,7 @@ RSpec.describe "Wall clock time" do
       print_json(share(samples_in(profile, /one|two/).select { |one| one.state == :waiting }, "Object#one"))
     RUBY
     # Some 1,800 waits are captured; a share of half has a standard deviation of 0.012. Where signals have to arrive in
-    # time, a machine that is busy gives one more than the other.
+    # time, one has more than the other on a busy machine.
     expect(share).to be_within(measured ? 0.06 : 0.15).of(0.5)
   end
 

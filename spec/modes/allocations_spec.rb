@@ -70,7 +70,7 @@ RSpec.describe "mode: :allocations" do
       print_json([exact.stats, bytes.stats, bytes.report.split.join(" ")])
     RUBY
     expect(bytes[:object_bytes]).to be_within(20_000).of(exact[:object_bytes]) # but for what the sessions themselves make, the same
-    expect(bytes[:objects]).to be_within(exact[:objects] / 50).of(exact[:objects]) # each look says how large one is
+    expect(bytes[:objects]).to be_within(exact[:objects] / 50).of(exact[:objects]) # each sample says how large one is
     expect(bytes).to include(every: 0, every_bytes: 2_048)
     expect(report).to include("one per 2,048 bytes sampled")
   end

@@ -41,8 +41,8 @@ RSpec.describe "mode: :heap" do
       kept = []
       print_json(live(Profiler.run(mode: :heap, every: 100) { 200_000.times { kept << Kept.new; 9.times { Object.new } } }))
     RUBY
-    expect(alive[:Kept]).to be_within(10_000).of(200_000) # 5 standard deviations of 20,000 looks at one in ten
-    expect(alive.fetch(:Object, 0)).to be <= 400 # a few of those that were looked at can be on the stack
+    expect(alive[:Kept]).to be_within(10_000).of(200_000) # 5 standard deviations of 20,000 samples, of which one in ten is a Kept
+    expect(alive.fetch(:Object, 0)).to be <= 400 # a few of those that were sampled can be on the stack
   end
 
   it "shows what each request leaks" do

@@ -48,7 +48,7 @@ RSpec.describe "Profile#timeline" do
     expect(json[:stats]).to include(timeline_kept: be > 50, timeline_dropped: 0)
   end
 
-  it "gives frozen events with all that samples have, created on demand" do
+  it "returns frozen events with all that samples have, created on demand" do
     json = run_json(<<~RUBY)
       session = Profiler.start(raw: true, static_labels: { env: "test" })
       Profiler.label(job: "a") { burn_in_pieces(120) }

@@ -18,7 +18,7 @@ def log_clocks(kind)
 end
 
 def child(kind)
-  $before = [0, 0] # a process that is born has used none
+  $before = [0, 0] # a new process has used none
   Object.send(:define_method, :"as_#{kind}") { burn(50) }
   Object.new.send(:"as_#{kind}")
   yield if block_given?

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Requests in every form that fibers and threads can give them, all at once, under a fine session. Checks,
+# Requests in every form that fibers and threads allow, all at once, under a fine session. Checks,
 # CHECKS times, that the labels that are current are those of the request that runs, and at the end that
 # every sample taken inside a request has its label and no other. Prints the number of checks.
 require "profiler"

@@ -20,7 +20,7 @@ WALL_SLACK_NS = RUBY_VERSION < "3.3" ? 2_000_000 : SLACK_NS
 
 # Two fibers of one thread that take turns.
 class Turns
-  # The other one goes on, by the block. Gives how long it did, by its own clocks.
+  # The other one goes on, by the block. Returns how long it did, by its own clocks.
   def pass
     @spent = since(@arrived) if @arrived
     yield
@@ -101,7 +101,7 @@ class Request
       Work.public_send(:"request_#{@number}", @random.rand * 6)
       sleep(@random.rand * 0.003) if @random.rand < 0.5
       Profiler.label(step: @random.rand(3)) { Work.public_send(:"request_#{@number}", @random.rand * 2) }
-      Fiber.new { Work.public_send(:"request_#{@number}", @random.rand * 2) }.resume # made here, so it is ours
+      Fiber.new { Work.public_send(:"request_#{@number}", @random.rand * 2) }.resume # created here, so it is ours
       Thread.new { Work.public_send(:request_of_nobody) }.join if @random.rand < 0.2 # a thread is not
       next unless block_given?
 

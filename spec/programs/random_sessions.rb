@@ -128,7 +128,7 @@ class Watched
   def share(worker, from, to)
     return [0, 0] unless @only.nil? || @only.include?(worker.name)
 
-    at = ->(clocks) { clocks.fetch(worker.name, 0) } # not there: not born yet
+    at = ->(clocks) { clocks.fetch(worker.name, 0) } # not there: not started yet
     shortest = [at.call(from[1]), at.call(to[0])]
     longest = [at.call(from[0]), at.call(to[1])]
     return [[shortest[1] - shortest[0], 0].max, longest[1] - longest[0]] unless @label

@@ -106,7 +106,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
   end
 
   # Stops sessions while a child sends signals, whose trap raises, until so many stops were interrupted. The VM resolves names
-  # on the main thread meanwhile. Gives the block's values of these sessions.
+  # on the main thread meanwhile. Returns the block's values of these sessions.
   let(:interruptions) { <<~RUBY }
     def interrupt_stops(number)
       stopping = false

@@ -46,7 +46,7 @@ RSpec.describe "Threads that die of an exception while sessions begin" do
       thread.name = "dies"
       reported.pop
       begun = now
-      session = Profiler::Session.start(mode: :wall) # it is listed, and has told its end to nobody
+      session = Profiler::Session.start(mode: :wall) # it is listed, and has not reported its end
       thread.join rescue nil
       most = now - begun + 500_000_000
       sleep 1

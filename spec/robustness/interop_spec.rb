@@ -23,7 +23,7 @@ RSpec.describe "A session" do
     end
   end
 
-  it "gives no timer to threads that start after the app has trapped SIGPROF" do
+  it "arms no timer for threads that start after the app has trapped SIGPROF" do
     expect(run_json(<<~RUBY)).to eq(seen: 0)
       seen = 0
       session = Profiler.start(interval: 50)

@@ -8,7 +8,8 @@ RSpec.describe "A Ractor other than the main one" do
 
   let(:prelude) { <<~'RUBY' }
     def result_of(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
-    # Two fibers that take turns, each under a label of its own. Gives ticks that did not know whose labels they saw, and those that did.
+    # Two fibers that take turns, each under a label of its own. Returns ticks that did not know whose labels they saw, and those
+    # that did.
     def turns
       session = Profiler.start
       yield
@@ -51,7 +52,7 @@ RSpec.describe "A Ractor other than the main one" do
       profiled = %i[cpu wall allocations].map do |mode|
         ractor = work.call
         results = [result_of(ractor)]
-        sleep 0.001 until Ractor.count == 1 # before Ruby 3.3 objects are not looked at beside others
+        sleep 0.001 until Ractor.count == 1 # before Ruby 3.3 objects are not sampled beside others
         profile = Profiler.run(mode: mode) do
           Profiler.label(main: 1) { results << (mode == :allocations ? results.first : result_of(work.call)); burn }
         end
@@ -70,7 +71,7 @@ RSpec.describe "A Ractor other than the main one" do
       # The VM then calls no hook on allocations until hooks are added or removed. It was 1 % of the objects, now and then.
       shares = Array.new(15) do
         result_of(Ractor.new { 1 })
-        sleep 0.001 until Ractor.count == 1 # before Ruby 3.3 objects are not looked at beside others
+        sleep 0.001 until Ractor.count == 1 # before Ruby 3.3 objects are not sampled beside others
         stats = Profiler.run(mode: :allocations) { burn }.stats
         stats[:objects].fdiv(stats[:vm_objects])
       end

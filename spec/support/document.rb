@@ -28,7 +28,8 @@ class Document
     @text.lines.size
   end
 
-  # The anchors that GitHub gives the headings: in lower case, without punctuation, hyphens for blanks, and numbers for repetitions.
+  # The anchors that GitHub adds to the headings: in lower case, without punctuation, hyphens for blanks, and numbers for
+  # repetitions.
   #
   # @return [Array<String>]
   def anchors

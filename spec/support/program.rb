@@ -34,7 +34,7 @@ RSpec.shared_context "with a program" do
     def samples_in(profile, name) = profile.samples.select { |row| row.frames.any? { |frame| name === frame.name } }
     # The number of allocated objects of a class.
     def objects_of(profile, name) = profile.samples.select { |row| row.labels["class"] == name }.sum(&:alloc_objects)
-    # Waits until no session runs: that of watched requests ends after a second without one. Gives the number that still do.
+    # Waits until no session runs: that of watched requests ends after a second without one. Returns the number that still do.
     def open_sessions
       wait_for { !Profiler.running? }
       ObjectSpace.each_object(Profiler::Session).count(&:running?)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Programs whose input and output are a terminal. A system without pseudo-terminals has none to give: then an example is
+# Programs whose input and output are a terminal. A system without pseudo-terminals has none: then an example is
 # left out, and says why.
 module Terminal
   # Why there is none, or nil.

@@ -48,7 +48,7 @@ pub(crate) static CAPTURE: Capture = Capture {
 };
 
 impl Capture {
-    /// Gives the handlers their hub. It is never taken back.
+    /// Sets the hub of the handlers. It is never taken back.
     pub(crate) fn set_hub(&self, hub: &'static Hub) {
         // Release pairs with the Acquire in `hub`.
         self.hub.store(::core::ptr::from_ref(hub).cast_mut(), Ordering::Release);

@@ -1,4 +1,4 @@
-//! A number that the system gives out again once it was deleted, as the kernel does with those of timers.
+//! A number that the system allocates again once it was deleted, as the kernel does with those of timers.
 //!
 //! Several threads may want to use it and to delete it. Who uses a number that another one deletes meanwhile may meet something
 //! else by that number. So it is used under a claim only, and deleted once, by whoever took it out:
@@ -46,7 +46,7 @@ impl Claimable {
         self.0.store(number + 1, Ordering::Release);
     }
 
-    /// Takes it out, for the caller to delete. Nothing if there is none, or if it is claimed: then the claimant deletes it.
+    /// Takes it out, for the caller to delete. `None` if there is none, or if it is claimed: then the claimant deletes it.
     #[must_use]
     pub fn take(&self) -> Option<u64> {
         let word = self.0.swap(0, Ordering::AcqRel);
@@ -62,7 +62,7 @@ impl Claimable {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Claims it, for the caller to use. Nothing if there is none, or somebody else has claimed it.
+    /// Claims it, for the caller to use. `None` if there is none, or somebody else has claimed it.
     pub fn claim(&self) -> Option<Claim<'_>> {
         let word = self.0.load(Ordering::Acquire);
         let free = word != 0 && word & CLAIMED == 0;
@@ -92,7 +92,7 @@ impl Claim<'_> {
         self.word - 1
     }
 
-    /// Puts the number back. Gives it if it was taken out meanwhile: then it is the caller's to delete.
+    /// Puts the number back. Returns it if it was taken out meanwhile: then it is the caller's to delete.
     #[must_use]
     pub fn release(self) -> Option<u64> {
         let claimed = self.word | CLAIMED;

@@ -18,7 +18,7 @@ pub trait Id: Copy {
 /// The number of rows that are searched one by one; a session around one request has no more of most things.
 const FEW: usize = 8;
 
-/// Gives equal things one id, in the order in which they first came.
+/// Assigns one id to equal things, in the order in which they first came.
 #[derive(Clone, Debug)]
 pub struct Interner<T, I> {
     rows: Vec<T>,

@@ -5,7 +5,7 @@
 use loom::sync::{Arc, Mutex};
 use profiler_core::claim::Claimable;
 
-/// Gives out the lowest number that is free, so that one comes back as soon as it can.
+/// Allocates the lowest number that is free, so that one comes back as soon as it can.
 #[derive(Default)]
 struct Kernel(Mutex<[Option<&'static str>; 4]>);
 

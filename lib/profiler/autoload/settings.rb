@@ -17,8 +17,8 @@ module Profiler
       INTERVAL = "PROFILER_INTERVAL"   # microseconds
       FREQUENCY = "PROFILER_FREQUENCY" # samples a second
       MAX_OVERHEAD = "PROFILER_MAX_OVERHEAD" # share of the CPU time
-      EVERY = "PROFILER_EVERY"         # objects, of which one is looked at
-      EVERY_BYTES = "PROFILER_EVERY_BYTES" # of them, of which one object is looked at
+      EVERY = "PROFILER_EVERY"         # objects, of which one is sampled
+      EVERY_BYTES = "PROFILER_EVERY_BYTES" # of them, of which one object is sampled
       OUT = "PROFILER_OUT"             # files, one a line
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"

@@ -52,7 +52,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "nothing to check: give --max or --baseline" if @limits.empty? && !@baseline
+        raise UsageError, "nothing to check: pass --max or --baseline" if @limits.empty? && !@baseline
 
         files = one_file(arguments)
 

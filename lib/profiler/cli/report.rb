@@ -61,7 +61,7 @@ module Profiler
       end
 
       def refuse
-        raise UsageError, "--sort-total orders functions, but --by lists values: give one of them" if @by && @sort == :total
+        raise UsageError, "--sort-total orders functions, but --by lists values: pass one of them" if @by && @sort == :total
 
         selected = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
         raise UsageError, "#{selected.join(" and ")} exclude each other" if selected.size > 1

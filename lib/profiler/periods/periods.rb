@@ -4,7 +4,7 @@ require_relative "../process/ends"
 require_relative "object_windows"
 
 module Profiler
-  # A session for the life of the process. A thread ends its periods, and gives the profile of each to a client.
+  # A session for the life of the process. A thread ends its periods, and passes the profile of each to a client.
   #
   # A client has these methods:
   #

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The names of signals that an app's owner can give to the profiler. Ruby 2 can read this file.
+  # The names of signals that an app's owner can assign to the profiler. Ruby 2 can read this file.
   module SignalName
     # Signals that cannot be trapped, that Ruby reserves, or that the profiler uses.
     RESERVED = %w[KILL STOP SEGV BUS ILL FPE VTALRM PROF EXIT CHLD CLD].freeze

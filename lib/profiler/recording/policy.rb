@@ -29,8 +29,8 @@ module Profiler
       #
       # @api private
       attr_reader :deadlines, :limits
-      # Called with each {Recording} that is kept. Gives labels that are expensive to find, those of them that the samples had before
-      # these were known, and metadata: three Hashes.
+      # Called with each {Recording} that is kept. Returns labels that are expensive to find, those of them that the samples had
+      # before these were known, and metadata: three Hashes.
       attr_accessor :describer
 
       # @param mode [Symbol, Array<Symbol>, nil] as for {Profiler.run}; see {Modes.default}

@@ -18,7 +18,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     LOCAL = { "REQUEST_METHOD" => "GET", "QUERY_STRING" => "profile=cpu", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost:9292",
               "SERVER_PROTOCOL" => "HTTP/1.1" }.freeze
     def middleware = Profiler::Middleware.new(->(env) { [200, HEADERS, BODY] }, out: ->(it) { RESULTS << it })
-    # Whether it gives a profile; where it does not, the response has to be the app's own objects.
+    # Whether it returns a profile; where it does not, the response has to be the app's own objects.
     def profiled?(env)
       RESULTS.clear
       silently = $stderr
@@ -30,7 +30,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     ensure
       $stderr = silently
     end
-    # Those of the values that give a profile.
+    # Those of the values that result in a profile.
     def profiled(name, values) = values.select { |it| profiled?(name => it) }
   RUBY
 

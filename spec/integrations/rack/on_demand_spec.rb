@@ -44,7 +44,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     RUBY
   end
 
-  it "lets exceptions and throws pass, ends the profile with them, and gives back what it took" do
+  it "lets exceptions and throws pass, ends the profile with them, and frees what it took" do
     expect(run_json(<<~RUBY)).to eq(raised: "RuntimeError: no", thrown: "halted", found: [["requested", ["Shop.serve"]]] * 2, refused: [nil, nil], open: 0)
       raised = error { get(stack { Shop.serve; raise "no" }) }
       thrown = catch(:halt) { get(stack { Shop.serve; throw :halt, :halted }) }
@@ -68,7 +68,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
 
   it "shows profiles without profiling these requests" do
     expect(run_json(<<~RUBY)).to eq(type: "image/svg+xml", denied: "app", reasons: ["slow"], open: 0)
-      # Gives back what the profiles are of.
+      # Its `fetch` returns the profile of the first result.
       store = Class.new { def store(result) = RESULTS << result; def fetch(_id) = RESULTS.first&.profile }.new
       app = stack(out: store) { Shop.serve; [200, {}, ["app"]] }
       get(app, "nobody", "")

@@ -16,7 +16,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     def untouched?(response) = response.zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) } && RESULTS.empty?
   RUBY
 
-  it "gives no profile, and leaves the response unchanged" do
+  it "returns no profile, and leaves the response unchanged" do
     changed = run_json(<<~RUBY, env: { "RACK_ENV" => nil, "RAILS_ENV" => nil })
       untouched = [nil, "production", "test", "", "developmental"].map { |it| ENV["RACK_ENV"] = it; untouched?(get(middleware)) }
       ENV["RACK_ENV"] = "development"

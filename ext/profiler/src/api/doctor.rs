@@ -1,4 +1,4 @@
-//! `Profiler::Doctor`: the answers that the system and the VM would give to a session, without starting one.
+//! `Profiler::Doctor`: the answers of the system and the VM that a session would get, without starting one.
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 

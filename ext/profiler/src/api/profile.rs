@@ -77,7 +77,7 @@ impl Profile {
             };
             (text(&it.name), text(&it.class_name), text(&it.method_name), text(&it.path))
         });
-        // A Ruby array keeps the strings alive while the frames are made.
+        // A Ruby array keeps the strings alive while the frames are built.
         let functions =
             ruby.ary_from_iter(functions.map(|(a, b, c, d)| ruby.ary_new_from_values(&[a, b, c, d])));
         let frames = ruby.ary_new_capa(profile.frames.len());

@@ -15,7 +15,7 @@ use crate::{sampler, threads};
 
 static HAMMERING: AtomicBool = AtomicBool::new(false);
 
-/// Takes all scratch buffers away, or gives them back.
+/// Takes all scratch buffers, or frees them again.
 fn hold_scratch(hold: bool) {
     walk::hold_all(hold);
 }
@@ -25,7 +25,7 @@ fn leave_scratch() {
     walk::leave_one_taken();
 }
 
-/// Fills the ring until nothing fits, with records that are no records, and gives their number.
+/// Fills the ring until nothing fits, with records that are no records. Returns their number.
 /// They stay until somebody drains.
 fn fill_ring() -> usize {
     let Some(hub) = CAPTURE.hub() else { return 0 };
@@ -33,7 +33,7 @@ fn fill_ring() -> usize {
     (0..hub.ring.capacity()).take_while(fits).count()
 }
 
-/// Has generations frozen at that number of handles, and gives the number of handles that are kept now.
+/// Has generations frozen at that number of handles. Returns the number of handles that are kept now.
 fn freeze_at(handles: usize) -> usize {
     let Some(hub) = CAPTURE.hub() else { return 0 };
     hub.freeze_at(handles);
@@ -73,8 +73,8 @@ fn hammer(interval_us: u64) {
     sigprof::without_signals(|| std::thread::spawn(body));
 }
 
-/// Calls the handler `times` times in a row, here, as the timer of this thread would, and gives the
-/// median nanoseconds of a call. What it records is drained between the rounds and not timed.
+/// Calls the handler `times` times in a row, here, as the timer of this thread would. Returns the
+/// median nanoseconds of a call. Records are drained between the rounds and not timed.
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return 0 };
@@ -114,7 +114,7 @@ fn states_visited() -> usize {
     threads::in_use().count()
 }
 
-/// Reads memory that was freed, and gives a byte of it: what a tool that searches for such reads has to report.
+/// Reads memory that was freed, and returns a byte of it. A tool that searches for such reads has to report this one.
 fn read_freed() -> u8 {
     let freed = Box::into_raw(Box::new([1u8; 64]));
     // SAFETY: none, on purpose. The read is of memory that this process had and that no page fault answers.

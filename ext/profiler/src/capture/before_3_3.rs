@@ -55,7 +55,7 @@ pub(super) fn record_collecting(hub: &Hub, state: &ThreadState, scratch: Scratch
 fn close(hub: &Hub, header: &Header, before_ns: Option<u64>) {
     if let Some(waiting_ns) = before_ns {
         let extension = Header { walls: WallTimes { waiting_ns, ..header.walls }, ..*header };
-        // Without room the next wait has that time.
+        // Without space in the ring the next wait has that time.
         let _ = push_wait_extension(&hub.ring, &extension);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Holder {
     id: ThreadId,
 }
 
-/// Notes that `state` has the GVL from now on, and gives the holder before, if that is known.
+/// Notes that `state` has the GVL from now on. Returns the holder before, if that is known.
 ///
 /// *Runs on:* the thread of `state`, with the GVL.
 pub(crate) fn set_holder(state: &'static ThreadState) -> Option<Holder> {

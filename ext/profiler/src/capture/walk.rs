@@ -136,7 +136,7 @@ impl Scratch {
         self.publish(hub, kind, header, |_, _| 0)
     }
 
-    /// Publishes the frames that `walk` leaves in the buffers, and gives the length of, as a record.
+    /// Publishes the frames that `walk` leaves in the buffers as a record. `walk` returns their number.
     #[inline]
     fn publish(
         &self,
@@ -169,7 +169,7 @@ impl Scratch {
     }
 }
 
-/// Takes all buffers, or gives them back: so that a spec can see what happens when none is free.
+/// Takes all buffers, or frees them again, so that a spec can see what happens when none is free.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_all(hold: bool) {
     let (from, to) = if hold { (FREE, HELD) } else { (HELD, FREE) };

@@ -1,7 +1,7 @@
 //! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock). It ticks as finely as requested, and only
 //! while the thread runs. The system may refuse it (containers often do), and then the [`ticker`](super::ticker) is left.
 //!
-//! Without privileges the system gives only counters that leave out time in the kernel (`exclude_kernel`). A tick that falls due
+//! Without privileges the system allows only counters that leave out time in the kernel (`exclude_kernel`). A tick that falls due
 //! in a system call is then lost, and the time of the call counts where the thread is found next. Such counters are used only
 //! if the engine is requested by name.
 
@@ -95,7 +95,7 @@ const SHARE: u64 = 8;
 const RESERVED: u64 = 16;
 
 /// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`). Counters together take an eighth
-/// of them, and none where few are left. The system gives the lowest one that is free, so the highest are the last to go, and
+/// of them, and none where few are left. The system allocates the lowest one that is free, so the highest are the last to go, and
 /// these are checked. To open a descriptor and see its number could take the one that the app needs at that instant.
 fn has_spare_descriptors() -> bool {
     let mut limit = ::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -149,7 +149,7 @@ const UNKNOWN: i32 = -1;
 /// The answer where counters leave out time in the kernel.
 const OUTSIDE_KERNEL: i32 = -2;
 
-/// The counters that the kernel gives, if any. It is asked once; a refusal for want of a file descriptor does not count.
+/// The counters that the kernel allows, if any. It is asked once; a refusal for want of a file descriptor does not count.
 ///
 /// # Errors
 /// As for [`arm`].

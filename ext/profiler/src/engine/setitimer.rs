@@ -1,5 +1,5 @@
 //! `setitimer(ITIMER_PROF)`: one timer for the whole process, on the CPU clock of all its threads together. It is portable, and
-//! the way that is left where the system gives no timer for a thread.
+//! the way that is left where the system has no timer for a thread.
 //!
 //! The kernel raises SIGPROF on the thread that used the CPU when the clock crossed the interval, at most once a tick of its
 //! own. The signal does not say whose it is, so the handler looks that up. A forked child has no such timer. A program that

@@ -47,7 +47,7 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     Ok(())
 }
 
-/// Whether the kernel gives the calling thread such a timer. That timer is never armed, and is deleted at once.
+/// Whether the kernel creates such a timer for the calling thread. That timer is never armed, and is deleted at once.
 ///
 /// # Errors
 /// As for [`arm`].

@@ -63,7 +63,7 @@ pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 /// Has the ticker do its rounds at that interval, the finest of all threads; 0 lets it rest.
 ///
 /// # Errors
-/// The errno, when the system gives no thread.
+/// The errno, when the system refuses a thread.
 pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     if interval_ns > 0 && super::is_halted() {
         return Ok(());

@@ -49,7 +49,7 @@ pub(super) fn stored(thread: u64) -> Option<Obj<Labels>> {
     }
 }
 
-/// Gives the calling thread these labels from now on.
+/// Sets the labels of the calling thread from now on.
 pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);

@@ -52,11 +52,11 @@ pub(super) fn numbered(
     Some(Labels::wrap_for(ruby, set, scope, Some((fiber, number))))
 }
 
-/// Gives the labels of the running fiber its number too. Fibers that it creates inherit them, and get their own in turn.
+/// Adds its number to the labels of the running fiber too. Fibers that it creates inherit them, and get their own in turn.
 pub(super) fn number_own(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Option<Obj<Labels>> {
     let numbered = numbered(ruby, labels, None);
     if numbered.map(|it| it.as_raw()) != labels.map(|it| it.as_raw()) {
-        // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
+        // SAFETY: a `Ruby` proves that the GVL is held; the object is live, as we hold it.
         unsafe { fibers::set_local(vm::state::current_thread(), numbered.map(|it| it.as_raw())) };
     }
     numbered

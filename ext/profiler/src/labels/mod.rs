@@ -69,7 +69,7 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     }
 }
 
-/// Gives the labels of all threads new ids if their table was replaced, which happens as a result is taken. Needs the GVL.
+/// Renews the ids of the labels of all threads if their table was replaced, which happens as a result is taken. Needs the GVL.
 pub(crate) fn renew(hub: &Hub) {
     /// The table whose ids the threads have.
     static TABLE: AtomicU64 = AtomicU64::new(0);
@@ -147,7 +147,7 @@ fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
     let labels = if fiber_ids::is_on() { fiber_ids::numbered(ruby, labels, stored(thread)) } else { labels };
     let value = labels.map(|it| it.as_raw());
-    // SAFETY: a `Ruby` proves that the GVL is held; the object is alive in our hands.
+    // SAFETY: a `Ruby` proves that the GVL is held; the object is live, as we hold it.
     unsafe { fibers::set_local(thread, value) };
     let running = RUNNING.load(Ordering::Relaxed) && vm::process::on_main_ractor(); // others are not in the registry
     if let (true, Some(hub)) = (running, CAPTURE.hub()) {

@@ -1,4 +1,4 @@
-//! Labels as the user gives them, checked.
+//! Labels as the user passes them, checked.
 
 use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Value};
 use profiler_core::profile::LabelSet;

@@ -1,4 +1,4 @@
-//! The hook on the switch of fibers: it gives a thread the labels of the fiber that runs on it.
+//! The hook on the switch of fibers: it sets a thread's labels to those of the fiber that runs on it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

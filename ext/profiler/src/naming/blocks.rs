@@ -31,7 +31,7 @@ const MAX_KEPT: usize = 10_000;
 
 /// The place of a block, and Ruby's label of it: path, first line, label.
 type Place = (String, u32, String);
-/// The function that a block is part of; nothing if it is only itself.
+/// The function that a block is part of; `None` if it is only itself.
 type Answer = Option<Function>;
 
 /// An answer, when it was found, and how long it is valid, as methods come and go.

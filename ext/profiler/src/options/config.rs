@@ -74,7 +74,7 @@ pub(crate) struct Config {
     pub(crate) fibers: bool,
     /// The place where garbage collection shows, if not under its cause.
     pub(crate) gc: Option<Place>,
-    /// Directories that paths are cut off at; nothing if paths stay as they are.
+    /// Directories that paths are cut off at; `None` if paths stay as they are.
     pub(crate) trim_path: Option<Vec<String>>,
     /// The labels that must all be current; otherwise nothing is recorded.
     pub(crate) labels: LabelSet,

@@ -30,7 +30,7 @@ pub(crate) fn modes(measures: Measures) -> Vec<String> {
     on.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The same measures and the one that `mode` names; nothing if it names none.
+/// The same measures and the one that `mode` names; `None` if it names none.
 fn with(measures: Measures, mode: Value) -> Option<Measures> {
     Some(match &*Symbol::from_value(mode)?.name().ok()? {
         "cpu" => Measures { cpu: true, ..measures },

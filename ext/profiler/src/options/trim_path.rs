@@ -7,7 +7,7 @@ use crate::errors::wrong_value;
 use crate::vm::door::{call, Name};
 use crate::vm::strings::lossy;
 
-/// Absolute directories; nothing if paths stay as they are.
+/// Absolute directories; `None` if paths stay as they are.
 ///
 /// # Errors
 /// ArgumentError for a value that is not true, a directory or an Array of directories.

@@ -119,7 +119,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     Ok(())
 }
 
-/// Registers a thread, with its labels. Nothing if it has ended, is the profiler's own, or the registry is full.
+/// Registers a thread, with its labels. `None` if it has ended, is the profiler's own, or the registry is full.
 fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
     let native_id = thread.native_id?;
     // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
@@ -289,8 +289,8 @@ impl Sampler {
         Ok(id)
     }
 
-    /// Falls back to the timer of the process where the kernel gives no timer for a thread, and to the ticker where it
-    /// gives no counter. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
+    /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to the ticker where it
+    /// refuses a counter. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
         if config.engine_requested || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
             return Err(errno);

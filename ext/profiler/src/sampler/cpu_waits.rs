@@ -30,7 +30,7 @@ pub(crate) enum CpuWaits {
 /// See [`CpuWaits::Since`].
 #[derive(Clone, Debug)]
 pub(crate) struct Readings {
-    /// The run delay of each native thread, ns; nothing where one could not be read, or they are too many.
+    /// The run delay of each native thread, ns; `None` where one could not be read, or they are too many.
     delays: Option<Vec<(i32, u64)>>,
     throttled_ns: Option<u64>,
 }

@@ -52,7 +52,7 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
             }
         }
         allocation::each_handle(|handle| {
-            // SAFETY: as above; it was read from a frame or an object that was alive, without a GC since.
+            // SAFETY: as above; it was read from a frame or a live object, without a GC since.
             unsafe { vm::root::pin(handle) };
         });
         let helper = vm::own_threads::helper();

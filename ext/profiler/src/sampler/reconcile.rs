@@ -148,7 +148,8 @@ pub(crate) fn give_up(why: &'static str) {
     give_up_in(&mut lock(), why);
 }
 
-/// Gives them up if SIGPROF has another handler. The lock decides: a session that begins meanwhile installs ours under it.
+/// Gives up these sessions if SIGPROF has another handler. The lock decides: a session that begins meanwhile
+/// installs our handler under it.
 fn give_up_if_taken() {
     let is_ours = || sigprof::owner() == sigprof::Owner::Us;
     if is_ours() {

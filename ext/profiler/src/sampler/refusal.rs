@@ -13,11 +13,11 @@ pub(crate) enum Refusal {
     TimerTaken,
     /// None of the requested threads is alive.
     NoThreads,
-    /// The kernel gives no timer, for the reason in this errno.
+    /// The kernel refuses a timer, for the reason in this errno.
     NoTimer(i32),
     /// There is no memory for the table of live objects.
     NoMemory,
-    /// The system gives no thread for the collector.
+    /// The system refuses a thread for the collector.
     NoCollector(std::io::Error),
 }
 

@@ -23,7 +23,7 @@ use crate::sys::native_thread;
 use crate::threads::{self, Registry};
 use crate::vm::threads::RubyThread;
 
-/// Begins a slice of a session with these options. Its session profiles this thread from now on. Nothing if the session records no
+/// Begins a slice of a session with these options. Its session profiles this thread from now on. `None` if the session records no
 /// more.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub(crate) fn end_unless_sliced(session: SessionId) -> bool {
 }
 
 impl Slice {
-    /// Takes its result. Nothing if its session is over.
+    /// Takes its result. `None` if its session is over.
     pub(super) fn stop(
         self,
         sampler: &mut Sampler,

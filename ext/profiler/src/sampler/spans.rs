@@ -12,7 +12,7 @@ use crate::sys::clock;
 use crate::{threads, vm};
 
 /// Records a marker in the sessions that profile the calling thread: it did what it calls `name` since `started_ns` on the
-/// monotonic clock. `info` gives the name of the thread.
+/// monotonic clock. `info` returns the thread with its name.
 pub(crate) fn mark(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
     if !vm::process::on_main_ractor() {
         return; // no session profiles its threads, and the holder of the lock may wait for all Ractors to stop

@@ -28,7 +28,7 @@ static PERF: AtomicBool = AtomicBool::new(false);
 /// Whether the timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
-/// Gives every thread the timers that the plan has for it, and keeps what it has for threads that start.
+/// Sets the timers of every thread as the plan says, and keeps its part for threads that start.
 ///
 /// # Errors
 /// The errno of a timer that the kernel refuses. The others are set all the same.
@@ -79,7 +79,7 @@ fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
     armed
 }
 
-/// Gives the threads the intervals that the plan has for them now. Nothing else has changed since [`apply`]. A thread that does not
+/// Sets the intervals of the threads to those of the plan now. Nothing else has changed since [`apply`]. A thread that does not
 /// tick keeps its timer, however many there are: it is given the interval after its next tick. For the collector, without the
 /// GVL.
 pub(super) fn rearm(plan: &Plan<'_>) {
@@ -146,7 +146,7 @@ pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
     NEW_WALL_NS.store(plan.wall_interval_ns, Ordering::Relaxed);
 }
 
-/// Gives a thread that starts its timer.
+/// Arms the timer of a thread that starts.
 ///
 /// # Errors
 /// The errno of a timer that the kernel refuses.
@@ -186,7 +186,7 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
     engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && setitimer::is_armed()
 }
 
-/// Gives a thread its timer. With the engine `perf` too that is a POSIX timer for the first milliseconds. A counter takes ten
+/// Arms the timer of a thread. With the engine `perf` too that is a POSIX timer for the first milliseconds. A counter takes ten
 /// times as long to create and to end, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     state.armed_interval_ns.store(interval_ns, Ordering::Relaxed);
@@ -201,8 +201,8 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     armed
 }
 
-/// Gives counters to the threads that have had a timer for a while. The collector calls this now and then. The result says
-/// how soon to call it again.
+/// Replaces the timer of each thread that has had it for a while by a counter. The collector calls this now and then. The result
+/// says how soon to call it again.
 pub(crate) fn upgrade_timers() -> Duration {
     /// The age at which a timer is replaced. A counter costs a percent of that.
     const WHILE_NS: u64 = 5_000_000;

@@ -41,7 +41,7 @@ pub(crate) fn came_from_process(signal: c_int) -> bool {
 
 /// *Runs on:* any thread. *GVL:* unknown. *Calls:* the handler that was there. *Never:* anything else.
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut ::libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel hands over what SA_SIGINFO asks for.
+    // SAFETY: the kernel hands over the `siginfo_t` that SA_SIGINFO requests.
     let from_kernel = unsafe { !info.is_null() && is_from_kernel(&*info) };
     if let (false, Some(count)) = (from_kernel, FROM_PROCESSES.get(signal as usize)) {
         count.fetch_add(1, Relaxed);

@@ -43,11 +43,11 @@ fn current() -> usize {
 /// Installs `handler` as ours. It stays: without a session it counts a late signal and returns, whereas
 /// the default would end the process.
 ///
-/// SA_ONSTACK runs it on the alternate stack that Ruby gives its threads. Near the end of a machine stack the kernel would
-/// else find no space for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
+/// SA_ONSTACK runs it on the alternate stack that Ruby allocates for its threads. Near the end of a machine stack the kernel
+/// would else find no space for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
 /// spares the app every EINTR that can be spared.
 pub(crate) fn install(handler: Handler) {
-    // SAFETY: all fields may be zero; a handler of this type is what SA_SIGINFO asks for.
+    // SAFETY: all fields may be zero; SA_SIGINFO requires a handler of this type.
     unsafe {
         let mut ours: ::libc::sigaction = ::core::mem::zeroed();
         ours.sa_sigaction = handler as *const () as usize;

@@ -25,7 +25,7 @@ pub(crate) fn call_at_native_end(at_end: unsafe extern "C" fn(*mut std::ffi::c_v
 /// Notes that `state` is that of the native thread that we are on.
 pub(crate) fn store_native(state: &'static ThreadState) {
     if let Some(key) = KEY.get() {
-        // SAFETY: the key was made; the value is an address that stays good.
+        // SAFETY: the key was created; the value is an address that stays good.
         unsafe { libc::pthread_setspecific(*key, std::ptr::from_ref(state).cast()) };
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn current_native() -> Option<&'static ThreadState> {
 }
 
 fn stored_native() -> Option<&'static ThreadState> {
-    // SAFETY: the key was made. A key among the first 32 is a plain read in glibc.
+    // SAFETY: the key was created. A key among the first 32 is a plain read in glibc.
     let state = KEY.get().and_then(|key| at(unsafe { libc::pthread_getspecific(*key) } as usize));
     state.filter(|it| it.is_live() && it.pthread.load(Relaxed) == native_thread::pthread_self())
 }
@@ -96,7 +96,7 @@ pub(crate) fn hooked() -> bool {
     HOOKED.load(Relaxed)
 }
 
-/// Notes whether there is such a hook from now on; gives what held before.
+/// Notes whether there is such a hook from now on. Returns whether there was one before.
 pub(crate) fn set_hooked(hooked: bool) -> bool {
     HOOKED.swap(hooked, Relaxed)
 }

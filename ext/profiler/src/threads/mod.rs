@@ -113,8 +113,8 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
 }
 
-/// Forgets, in a forked child, every thread but the one that forked, which was `me` in the parent and gets a new life. Gives
-/// nothing when it was not registered.
+/// Forgets, in a forked child, every thread but the one that forked, which was `me` in the parent and gets a new life. Returns
+/// `None` if it was not registered.
 pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static ThreadState> {
     let Some(me) = me else {
         clear();

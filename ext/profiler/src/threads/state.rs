@@ -228,7 +228,7 @@ impl ThreadState {
         }
     }
 
-    /// Has `arm` give it a counter, unless it is ending. `arm` says whether to try again. For the collector.
+    /// Has `arm` create its counter, unless it is ending. `arm` says whether to try again. For the collector.
     pub(crate) fn upgrade(&self, arm: impl FnOnce() -> bool) {
         if self.upgrade_phase.compare_exchange(IDLE, UPGRADING, Acquire, Relaxed).is_ok() {
             let again = arm();
@@ -249,7 +249,7 @@ impl ThreadState {
         self.upgrade_phase.store(IDLE, Relaxed);
     }
 
-    /// Adds the time of a handler or hook that began at `begun_ns` and ends at `now_ns`, on the monotonic clock, and gives it,
+    /// Adds the time of a handler or hook that began at `begun_ns` and ends at `now_ns`, on the monotonic clock. Returns it,
     /// ns. Only the thread itself may do so, and a handler does not interrupt itself. So a load and a store are enough, which
     /// wait for nothing.
     ///
@@ -273,7 +273,7 @@ impl ThreadState {
     }
 
     /// The time that it has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long ends now.
-    /// Nothing where its timer sees to that by itself: the interval is long enough, it was kept before this handler, and it
+    /// `None` where its timer sees to that by itself: the interval is long enough, it was kept before this handler, and it
     /// is what is set. Of ticks that come `at_random` instants of their intervals two may be near each other, as others are
     /// far apart. There it is enough that the interval is long.
     ///

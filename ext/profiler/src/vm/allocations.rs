@@ -31,7 +31,7 @@ const SAFE_AND_RAW: c_int = 1 | 4;
 /// Whether a Ractor that starts while the hook is there kills the process.
 pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
 
-/// The address of the VM's function that gives the size of an object's slot; 0 where there is none.
+/// The address of the VM's function that returns the size of an object's slot; 0 where there is none.
 static SLOT_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// The size of all slots where the VM does not say it, and of most where it does; bytes.
 pub(crate) const ONE_SIZE: u64 = 40;

@@ -12,7 +12,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, Exception, Ruby, Value};
 use rb_sys::{ID, VALUE};
 
-/// The name of a method or variable, whose id the VM gives once.
+/// The name of a method or variable, whose id is looked up in the VM once.
 #[derive(Debug)]
 pub(crate) struct Name(&'static CStr, AtomicU64);
 
@@ -67,7 +67,7 @@ pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) ->
 /// # Errors
 /// The exception that it raises: the caller's own error is then not created.
 pub(crate) fn inspect(value: Value) -> Result<String, Error> {
-    // SAFETY: a Value proves that the GVL is held; `rb_inspect` gives a String, which is on the stack while it is read.
+    // SAFETY: a Value proves that the GVL is held; `rb_inspect` returns a String, which is on the stack while it is read.
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
     Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
 }
 
-/// Asks a question that may have no answer. Ruby then raises a NameError, and this gives nothing.
+/// Asks a question that may have no answer. Ruby then raises a NameError, and this returns `None`.
 ///
 /// # Errors
 /// All other exceptions, and a NameError that somebody sent here: asked again, the question has an answer.
@@ -146,7 +146,7 @@ pub(super) fn protect(mut call: impl FnMut() -> VALUE) -> Result<VALUE, Error> {
     }
 }
 
-/// Runs `call`, which dispatches no method and so can raise nothing but its own errors. Nothing if it raised.
+/// Runs `call`, which dispatches no method and so can raise nothing but its own errors. `None` if it raised.
 ///
 /// # Safety
 /// The caller holds the GVL, and nothing with a destructor is alive inside `call` when it raises.
@@ -178,7 +178,7 @@ unsafe fn run<F: FnMut() -> VALUE>(call: &mut F) -> (VALUE, i32) {
     (value, state)
 }
 
-/// Gives `$!` the value that it had before a raise was caught. That exception may be on its way through an outer frame.
+/// Restores the value that `$!` had before a raise was caught. That exception may be on its way through an outer frame.
 fn restore(before: VALUE) {
     // The VM refuses a value that is no exception. So where a thread is being ended, the caught value stays in `$!`.
     // SAFETY: the GVL is held; both calls only read and write a field of the current thread.

@@ -120,7 +120,7 @@ pub(crate) fn preload(_ruby: &Ruby) -> Result<(), Error> {
 /// The caller holds the GVL and runs Ruby.
 pub(crate) unsafe fn is_new() -> bool {
     let (mut handle, mut line) = (0, 0);
-    // SAFETY: room for the one frame that is asked for.
+    // SAFETY: there is space for the one frame that is requested.
     unsafe { super::frames::walk(&raw mut handle, &raw mut line, 1) == 0 }
 }
 

@@ -10,7 +10,7 @@ use crate::vm::objects::{kind, Kind};
 // A handle is a VALUE as it is; this project knows 64-bit machines only.
 const _: () = assert!(core::mem::size_of::<VALUE>() == core::mem::size_of::<u64>());
 
-/// Writes the frames of the current thread's own stack, leaf first, and gives how many there were;
+/// Writes the frames of the current thread's own stack, leaf first, and returns how many there were;
 /// `limit` of them means that the root side may be missing.
 ///
 /// # Signal safety
@@ -69,7 +69,7 @@ unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) 
 /// The VM's description of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
-    /// `block in <main>`, `<class:Foo>`; nothing where there is an owner.
+    /// `block in <main>`, `<class:Foo>`; `None` where there is an owner.
     pub(crate) label: Option<String>,
     /// The class or module that has the method, as an object; nothing outside of methods, and for code that
     /// `define_method` made a method of.

@@ -43,7 +43,7 @@ pub(crate) unsafe fn load_symbols() {
 /// Why the GC that runs, or the last one, began. Unknown before [`load_symbols`].
 ///
 /// # Signal safety
-/// The VM reads a few bits and gives a Symbol that it has.
+/// The VM reads a few bits and returns a Symbol that it has.
 ///
 /// # Safety
 /// The caller is on a thread that collects, or holds the GVL.

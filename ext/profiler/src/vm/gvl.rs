@@ -136,7 +136,7 @@ pub(crate) unsafe fn unavailable() -> Option<&'static str> {
         .then_some("other tools have taken all keys of the VM for their tags, or other Ractors run already")
 }
 
-/// Gives a thread the tag that the hook is called with. [`unavailable`] must have found nothing missing before.
+/// Sets the tag of a thread, with which the hook is called. [`unavailable`] must have found nothing missing before.
 ///
 /// # Safety
 /// The caller holds the GVL; `thread` is a live Thread; a hook that is called with `tag` can follow it for ever.

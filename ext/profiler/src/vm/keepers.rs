@@ -53,7 +53,7 @@ fn data_type() -> &'static rb_data_type_t {
 }
 
 impl Keeper {
-    /// An empty one. Nothing if there is no memory. Lets the GC run.
+    /// An empty one. `None` if there is no memory. Lets the GC run.
     ///
     /// # Safety
     /// The caller holds the GVL, and pins it before it lets the GC run again, or drops it.
@@ -109,7 +109,7 @@ impl Keeper {
 
 /// *Runs on:* the thread that collects. *Calls:* `rb_gc_mark`, which pins.
 unsafe extern "C" fn mark(contents: *mut c_void) {
-    // SAFETY: the VM gives what the object was made with.
+    // SAFETY: the VM passes the pointer that the object was created with.
     let contents = unsafe { &*contents.cast::<Contents>() };
     let filled = contents.filled.load(Ordering::Relaxed);
     for handle in contents.handles.iter().take(filled) {
@@ -119,7 +119,7 @@ unsafe extern "C" fn mark(contents: *mut c_void) {
 }
 
 unsafe extern "C" fn free(contents: *mut c_void) {
-    // SAFETY: the VM gives what the object was made with, once.
+    // SAFETY: the VM passes the pointer that the object was created with, once.
     drop(unsafe { Box::from_raw(contents.cast::<Contents>()) });
 }
 

@@ -47,8 +47,8 @@ pub(crate) fn helper() -> u64 {
     HELPER.load(Ordering::Relaxed)
 }
 
-/// Starts a helper for `work`, unless there is one, or the system gives no thread. It calls no method, so nothing is delivered to
-/// the calling thread, which may be in a postponed job.
+/// Starts a helper for `work`, unless there is one, or the system refuses a thread. It calls no method, so nothing is delivered
+/// to the calling thread, which may be in a postponed job.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; [`helper`] has been marked in every marking since it was there.
@@ -60,7 +60,7 @@ pub(crate) unsafe fn start_helper(work: Work) {
     }
     // SAFETY: the GVL is held; nothing with a destructor is alive in there. It raises if there is no thread.
     let thread = unsafe { quietly(|| rb_sys::rb_thread_create(Some(run), work as *mut c_void)) };
-    // The thread cannot run before this one gives the GVL away.
+    // The thread cannot run before this one releases the GVL.
     HELPER.store(thread.unwrap_or(0), Ordering::Relaxed);
 }
 

@@ -122,7 +122,7 @@ fn text_of(ruby: &Ruby, name: &CStr) -> String {
     string.map(|it| unsafe { super::text(it.as_raw()) }).unwrap_or_default()
 }
 
-/// A constant, or nothing if there is none. Calls no method, also not `const_missing`.
+/// A constant, or `None` if there is none. Calls no method, also not `const_missing`.
 fn constant(_gvl: &Ruby, path: &[&CStr]) -> Option<Value> {
     // SAFETY: a `Ruby` proves that the GVL is held; all but the last constant of a path are modules of Ruby's own.
     unsafe {

@@ -158,7 +158,7 @@ fn all_threads(ruby: &Ruby) -> Result<RArray, Error> {
         // With those that have ended, which have no native id.
         return objects_of(ruby, ruby.class_thread().as_value());
     }
-    // SAFETY: the GVL is held; a bound Method is called, which gives an Array.
+    // SAFETY: the GVL is held; a bound Method is called, which returns an Array.
     unsafe {
         let list = protect(|| rb_sys::rb_method_call(0, core::ptr::null(), list.as_raw()))?;
         RArray::try_convert(Value::from_raw(list))
@@ -187,7 +187,7 @@ impl ThreadQuery {
     }
 
     fn describe(&self, thread: Value) -> Result<RubyThread, Error> {
-        // In a forked child Ruby 3.1 still gives the id that the thread had in the parent.
+        // In a forked child Ruby 3.1 still returns the id that the thread had in the parent.
         let current = thread.as_raw() == self.current;
         Ok(RubyThread {
             object: thread.as_raw(),

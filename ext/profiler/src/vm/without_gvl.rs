@@ -155,7 +155,7 @@ pub(crate) fn briefly_without_gvl<T>(_ruby: &Ruby, work: impl FnOnce() -> T) -> 
             result = Some(catch_unwind(AssertUnwindSafe(work)));
         }
     };
-    // SAFETY: a `Ruby` proves that the GVL is held; callers give work that uses nothing of Ruby, and a panic is caught.
+    // SAFETY: a `Ruby` proves that the GVL is held; callers pass work that uses nothing of Ruby, and a panic is caught.
     unsafe { call(&mut run, 0) };
     run();
     match result {
@@ -179,7 +179,7 @@ pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
     checked.map(drop)
 }
 
-/// Does `work` without the GVL and gives its result. A panic in it goes on here.
+/// Does `work` without the GVL and returns its result. A panic in it goes on here.
 ///
 /// # Errors
 /// The interrupt of the thread: an exception of a signal or another thread, its end, or a throw out of a trap. The work is then
@@ -211,7 +211,7 @@ pub(crate) fn without_gvl<T: Send + 'static>(
             match spawned {
                 true if ends_ns != 0 => call(|| shared.wait_until(ends_ns), UBF_IO),
                 true => call(|| shared.wait(), UBF_IO),
-                // Where the system gives no thread, it is done here: then interrupts wait for it.
+                // Where the system refuses a thread, it is done here: then interrupts wait for it.
                 false => call(|| shared.run(), 0),
             }
         }

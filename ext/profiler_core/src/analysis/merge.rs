@@ -19,7 +19,7 @@ use super::sum::Sum;
 use crate::profile::timeline::Timeline;
 use crate::profile::{Function, Marker, Profile, Requests, SampleType, Stats};
 
-/// The sum of `profiles`. One alone comes back as it is; none give an empty one.
+/// The sum of `profiles`. One alone comes back as it is; the sum of none is empty.
 #[must_use]
 pub fn merge(profiles: &[&Profile]) -> Profile {
     if let [one] = profiles {

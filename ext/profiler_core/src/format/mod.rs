@@ -1,7 +1,7 @@
 //! Every output, one file each: a [`Profile`] goes in, bytes come out.
 //!
 //! A format knows the profile and nothing else: no clock, no environment, no file. The same profile
-//! always gives the same bytes. Whatever a program can name (a class called `<script>`, a method
+//! always has the same bytes. Whatever a program can name (a class called `<script>`, a method
 //! with a newline in it) stays a name in all of them.
 
 pub mod callgrind;

@@ -5,7 +5,7 @@
 //! counts of requests.
 //! `spec/fixtures/profile.proto` describes all of it.
 //!
-//! Reading gives the profile that was written, with two differences. Aggregated samples without weight are gone, and
+//! Reading returns the profile that was written, with two differences. Aggregated samples without weight are gone, and
 //! so is whatever no sample uses. Tables are in the order in which the samples first use them, root first. (A profile
 //! fresh from a session is like that already, but for samples without weight.)
 
@@ -38,7 +38,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
         timeline: message.timeline.take(),
         requests: std::mem::take(&mut message.requests),
     };
-    // No time and no name in the header: the same profile gives the same bytes.
+    // No time and no name in the header: the same profile has the same bytes.
     let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());
     packed.write_all(&front.encode_to_vec())?;
     packed.write_all(&message.encode_to_vec())?;

@@ -1,7 +1,7 @@
 //! The reader of all formats: the bytes of a file tell which it is.
 //!
 //! Nothing in a file is trusted. The size that it unpacks to, the memory that this takes, the depth of its stacks and their
-//! sums are all bounded. A file that goes beyond gives an error that says so.
+//! sums are all bounded. A file that goes beyond fails with an error that says so.
 
 mod folded;
 mod json;

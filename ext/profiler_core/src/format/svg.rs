@@ -21,11 +21,11 @@ const SUBTITLE_CHARS: usize = 150;
 /// The style of a picture is in its first bytes.
 const STYLE_BYTES: usize = 4_096;
 
-/// Writes the picture. A profile without weight gives one that says so.
+/// Writes the picture. The picture of a profile without weight says so.
 ///
 /// # Errors
 /// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
-/// [`Error::TooLong`]. A flame chart of a profile without a timeline gives [`Error::NoTimeline`].
+/// [`Error::TooLong`]. [`Error::NoTimeline`] for a flame chart of a profile without a timeline.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let with_states = (of == SampleType::Wall).then(|| with_state_leaves(profile));

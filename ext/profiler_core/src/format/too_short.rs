@@ -17,7 +17,7 @@ const FINEST_NS: u64 = 50_000;
 pub struct TooShort {
     /// The sentence for the reader.
     pub sentence: String,
-    /// The interval that would do, ns; nothing where none would.
+    /// The interval that would do, ns; `None` where none would.
     pub interval_ns: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     })
 }
 
-/// The interval, of 1, 2 or 5 times a power of ten, that gives enough samples; or the finest, which gives fewer.
+/// The interval, of 1, 2 or 5 times a power of ten, that is short enough for enough samples; or else the finest.
 fn interval_for(time_ns: u64) -> Option<u64> {
     let longest = time_ns / ENOUGH_SAMPLES;
     if time_ns < SHORTEST_NS {

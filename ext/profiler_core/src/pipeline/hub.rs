@@ -99,7 +99,7 @@ impl Hub {
         more
     }
 
-    /// Replaces the live objects for what the session gives next: these, after that number of garbage collections.
+    /// Replaces the live objects for the next result of the session: these, after that number of garbage collections.
     pub fn note_live(
         &self,
         session: SessionId,

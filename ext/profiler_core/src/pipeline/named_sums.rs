@@ -90,7 +90,7 @@ impl NamedSums {
         self.labels.intern(if has_space { others } else { LabelSet::EMPTY })
     }
 
-    /// Gives the rows of threads that have ended the ids that they are given.
+    /// Replaces the ids of threads that have ended, in the rows, by those that they are folded to.
     pub(crate) fn fold(&mut self, ids: &Folded) {
         let rows = std::mem::take(&mut self.rows).into_rows();
         let weights = std::mem::take(&mut self.weights);

@@ -129,7 +129,7 @@ impl Part {
         self.keys().flat_map(Key::threads)
     }
 
-    /// Gives the rows of threads that have ended the ids that they are given.
+    /// Replaces the ids of threads that have ended, in the rows, by those that they are folded to.
     pub(crate) fn fold(&mut self, ids: &Folded) {
         self.uncopied.iter_mut().for_each(|(key, _)| *key = key.folded(ids));
         self.rows.iter_mut().for_each(|(_, key, _)| *key = key.folded(ids));

@@ -29,7 +29,7 @@ impl RecentStack {
         self.nodes.get(frames.checked_sub(1)?).copied()
     }
 
-    /// Becomes the stack of `words`, of which it shares the first `frames` frames; gives their node. The nodes of the others
+    /// Becomes the stack of `words`, of which it shares the first `frames` frames. Returns their node. The nodes of the others
     /// are for [`RecentStack::push`], root first.
     pub(super) fn replace_by(&mut self, words: &[u64], frames: usize) -> Option<StackId> {
         self.words.clear();

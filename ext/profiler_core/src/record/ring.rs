@@ -129,10 +129,10 @@ impl Ring {
         self.consumed.load(Ordering::Relaxed)
     }
 
-    /// Copies the record that begins at `at` into `scratch` and leaves it where it is. Gives the place
-    /// of the next record, or nothing when the one at `at` is not published.
+    /// Copies the record that begins at `at` into `scratch` and leaves it where it is. Returns the place
+    /// of the next record, or `None` if the one at `at` is not published.
     ///
-    /// Only the consumer may call it, with [`Ring::oldest`] or what it gave before.
+    /// Only the consumer may call it, with [`Ring::oldest`] or what it returned before.
     pub fn peek(&self, at: u64, scratch: &mut Vec<u64>) -> Option<u64> {
         // After a whole round the place `at` holds the oldest record again.
         if at - self.consumed.load(Ordering::Relaxed) >= self.words.len() as u64 {

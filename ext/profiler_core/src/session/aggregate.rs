@@ -181,7 +181,7 @@ impl Aggregate {
         self.weights.entry(key).or_default().add(&more);
     }
 
-    /// Gives the row of time without a CPU that is like `key`.
+    /// Adds time to the row without a CPU that is else like `key`.
     fn weigh_runnable(&mut self, key: Key, wall_ns: u64) {
         self.weigh(Key { state: State::Runnable, ..key }, Weight { wall_ns, ..Weight::default() });
     }

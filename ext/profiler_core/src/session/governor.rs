@@ -79,7 +79,7 @@ impl Governor {
         (self.share - self.debt_ns / HORIZON_NS).max(self.share * LEAST)
     }
 
-    /// The time that we used since the last readings, and the time of which that is a share, ns. Nothing if clocks began anew.
+    /// The time that we used since the last readings, and the time of which that is a share, ns. `None` if clocks began anew.
     fn since_last(&self, now: Readings) -> Option<(f64, f64)> {
         let process_ns = now.process_ns.checked_sub(self.last.process_ns)?;
         let own_ns = now.own_ns.checked_sub(self.last.own_ns)?;

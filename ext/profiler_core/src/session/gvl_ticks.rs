@@ -60,7 +60,7 @@ impl GvlTicks {
         self.ticks.clear();
     }
 
-    /// Gives the threads that have ended the ids that they are folded to.
+    /// Replaces the ids of threads that have ended by those that they are folded to.
     pub(crate) fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
         self.ticks.iter_mut().for_each(|it| it.key = it.key.folded(ids));
     }

@@ -126,7 +126,7 @@ impl SessionState {
         self.aggregate.take_sums()
     }
 
-    /// Gives the stacks and labels that sums to come may name new ids: see [`Aggregate::rekey`].
+    /// Renews the ids of the stacks and labels that sums to come may name: see [`Aggregate::rekey`].
     pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key, sets: &mut LabelSets) {
         self.matches.clear();
         self.aggregate.relabel(|id| sets.renew(id));

@@ -7,10 +7,10 @@ pub mod units;
 pub use block_label::block_depth;
 pub use clean::clean;
 
-/// Bytes that are kept of a name that an app gives: of a label, its value, a thread, a marker.
+/// Bytes that are kept of a name that an app sets: of a label, its value, a thread, a marker.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// Cuts a name that an app gives to [`MAX_NAME_BYTES`], between two characters.
+/// Cuts a name that an app sets to [`MAX_NAME_BYTES`], between two characters.
 #[must_use]
 pub fn cut(mut text: String) -> String {
     let mut end = text.len().min(MAX_NAME_BYTES);

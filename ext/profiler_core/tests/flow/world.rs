@@ -45,7 +45,7 @@ pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
     }
 }
 
-/// As an address that the VM could give, and back.
+/// As an address that the VM could return, and back.
 pub(crate) fn handle(number: u64) -> u64 {
     0x7f00_0000_0000 | number << 16
 }

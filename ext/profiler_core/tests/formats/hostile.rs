@@ -1,4 +1,4 @@
-//! Files that are not what they say. Reading them gives an error or a profile, never a panic.
+//! Files that are not what they say. Reading them returns an error or a profile, never a panic.
 
 use std::io::Write;
 

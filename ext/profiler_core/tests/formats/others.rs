@@ -1,4 +1,4 @@
-//! The formats of other tools: their golden files, that sums stay what they are, and that our own readers give them back.
+//! The formats of other tools: their golden files, that sums stay what they are, and that our own readers read the same ones.
 
 use profiler_core::format::{self, read, Format, Options, Style};
 use profiler_core::profile::{Profile, SampleType};

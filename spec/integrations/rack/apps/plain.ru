@@ -2,7 +2,7 @@
 
 # An app that knows nothing of the profiler. Each of its processes keeps account in ACCOUNTS of the CPU time that its requests took.
 class Work
-  @used = 0 # no garbage is made: before Ruby 3.3 that would be nobody's
+  @used = 0 # no garbage is allocated: before Ruby 3.3 that would be nobody's
 
   class << self
     def serve

@@ -3,7 +3,7 @@
 require_relative "../injection"
 require_relative "../calls"
 
-# Exceptions, kills and time-outs into the middleware and into recordings: what they take, they give back.
+# Exceptions, kills and time-outs into the middleware and into recordings: what they take, they free again.
 module Stress
   calls = PROFILED ? Calls.requests : Calls.plain
   2.times { |number| Target.new("requests #{number}", calls.to_a).start }

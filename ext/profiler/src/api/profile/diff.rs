@@ -12,7 +12,7 @@ use crate::errors::{argument_error, core_error};
 use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
-    /// `Native.diff(before, after, options)`: `type total absolute`. Gives a Hash, with `changes` as `[name, path, line,
+    /// `Native.diff(before, after, options)`: `type total absolute`. Returns a Hash, with `changes` as `[name, path, line,
     /// before, after, samples, chance, significant]`.
     pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
         let (before, after) = (work::all(before)?, work::all(after)?);

@@ -33,7 +33,7 @@ impl Session {
         }
     }
 
-    /// The result of a running session that `take` gives.
+    /// The result of a running session that `take` returns.
     fn so_far(
         &self,
         ruby: &Ruby,

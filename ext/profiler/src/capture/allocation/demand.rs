@@ -7,7 +7,7 @@ use ::profiler_core::sampling::allocation_sampler::Window;
 /// The demand of all sessions for samples of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Demand {
-    /// The sampling window; nothing if no session samples objects.
+    /// The sampling window; `None` if no session samples objects.
     pub(crate) every: Option<Window>,
     /// Whether each sample has a time.
     pub(crate) timed: bool,

@@ -70,7 +70,7 @@ impl Objects {
     /// It is the object of a hook that runs.
     #[inline]
     pub(super) unsafe fn open_sample(&mut self, hub: &Hub, object: u64) -> Open {
-        // SAFETY: no garbage is being collected where objects are made; the buffers are ours.
+        // SAFETY: no garbage is being collected where objects are allocated; the buffers are ours.
         let frames = unsafe {
             vm::frames::walk(addr_of_mut!(self.handles).cast(), addr_of_mut!(self.lines).cast(), WALK_LIMIT)
         };

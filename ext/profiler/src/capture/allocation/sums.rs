@@ -45,7 +45,7 @@ impl Sums {
         Self { slots: [slot; SLOTS], any: false }
     }
 
-    /// The slot of these frames, and whether they are new there. `send` takes the sum of another site that was in it. Nothing
+    /// The slot of these frames, and whether they are new there. `send` takes the sum of another site that was in it. `None`
     /// if the frames are too many.
     #[inline]
     pub(super) fn place(

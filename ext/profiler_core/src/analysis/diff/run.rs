@@ -54,7 +54,7 @@ impl<'p> Runnable<'p> {
         Self(weights)
     }
 
-    /// The weight to be added to that of a row; nothing if the row itself is added to another.
+    /// The weight to be added to that of a row; `None` if the row itself is added to another.
     fn beside(&mut self, sample: &'p Sample) -> Option<u64> {
         match sample.state {
             State::Runnable if self.0.contains_key(&place(sample)) => None,

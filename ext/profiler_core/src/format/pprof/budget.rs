@@ -40,7 +40,7 @@ pub(super) fn check(mut bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes a field off and gives its number and content; numbers have none.
+/// Takes a field off and returns its number and content; numbers have none.
 fn field<'bytes>(bytes: &mut &'bytes [u8]) -> Option<(u64, &'bytes [u8])> {
     let take = |bytes: &mut &'bytes [u8], length: u64| {
         let (content, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;

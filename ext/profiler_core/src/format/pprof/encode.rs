@@ -103,7 +103,7 @@ impl<'profile> Encoder<'profile> {
         }
     }
 
-    /// Gives its place, if it has one: what weighs nothing is left out.
+    /// Adds a sample. Returns its place, or `None` if it weighs nothing and is left out.
     fn sample(&mut self, sample: &Sample) -> Option<u64> {
         let value = |of: &SampleType| signed(sample.weights.get(*of));
         let value: Vec<i64> = self.profile.sample_types.iter().map(value).collect();

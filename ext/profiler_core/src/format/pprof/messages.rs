@@ -100,7 +100,7 @@ pub(super) struct Timeline {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Column {
-    /// Nothing if all are 0.
+    /// Empty if all are 0.
     #[prost(uint64, repeated, tag = "1")]
     pub(super) value: Vec<u64>,
 }

@@ -85,7 +85,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let mut builder = Builder::new(text.len());
     let thread = builder.thread(0, "")?;
     let mut functions = HashMap::new();
-    // A map has no order of its own, and the same file is to give the same profile.
+    // A map has no order of its own, and the same file is to become the same profile.
     let mut ids: Vec<(u64, &Frame)> = Vec::new();
     for (id, frame) in &file.frames.0 {
         let number = id.parse().map_err(|_| Error::malformed(format!("a frame has the number {id:?}")))?;

@@ -103,7 +103,7 @@ impl Line {
     }
 }
 
-/// The widths of the columns of requests; nothing where no line has any.
+/// The widths of the columns of requests; `None` where no line has any.
 fn requests_columns(lines: &[Line]) -> Option<[usize; 3]> {
     let widest = |place: usize| {
         let cells = lines.iter().filter_map(|it| it.requests.get(place));

@@ -34,8 +34,8 @@ impl Hub {
         self.lock().generations.find_unkept(count).is_some()
     }
 
-    /// Fills `handles` with handles of one generation that nobody else keeps, if there are so many, and gives its number. It lasts
-    /// until [`Hub::keep`], and marks them until then.
+    /// Fills `handles` with handles of one generation that nobody else keeps, if there are so many. Returns its number. The
+    /// generation lasts until [`Hub::keep`], and marks them until then.
     pub fn find_unkept(&self, handles: &mut [u64]) -> Option<u64> {
         let mut drain = self.lock();
         let (number, unkept) = drain.generations.find_unkept(handles.len())?;

@@ -158,7 +158,7 @@ impl Account {
     }
 }
 
-/// Moves a clock on to where it stands now, never back, and gives the difference.
+/// Moves a clock on to where it stands now, never back, and returns the difference.
 pub(super) fn forward(attributed_ns: &mut u64, now_ns: u64) -> u64 {
     let more = now_ns.saturating_sub(*attributed_ns);
     *attributed_ns += more;

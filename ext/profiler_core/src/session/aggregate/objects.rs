@@ -24,7 +24,7 @@ impl Objects {
         Self { objects: HashMap::default(), live: std::mem::take(&mut self.live) }
     }
 
-    /// Gives the objects of each key the key that `new` has for it.
+    /// Replaces the key of each object by the one that `new` has for it.
     pub(super) fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
         self.objects.values_mut().for_each(|(_, key)| *key = new(key));
         for (key, weight) in std::mem::take(&mut self.live) {

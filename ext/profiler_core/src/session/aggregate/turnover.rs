@@ -1,4 +1,4 @@
-//! The steps of a session without end: it gives its sums away, and forgets or renames what they name.
+//! The steps of a session without end: it hands over its sums, and forgets or renames what they name.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -55,14 +55,14 @@ impl Aggregate {
         self.weights.is_empty()
     }
 
-    /// Gives the sets of labels of the threads the ids that `new` has for them.
+    /// Replaces the ids of the threads' sets of labels by those that `new` has for them.
     pub fn relabel(&mut self, mut new: impl FnMut(LabelSetId) -> LabelSetId) {
         for labels in self.accounts.values_mut().flat_map(Account::labels_mut) {
             *labels = new(*labels);
         }
     }
 
-    /// Gives what the sums to come may name the keys that `new` has for it: the last rows of the threads, and what is live.
+    /// Replaces the keys that the sums to come may name by those of `new`: the last rows of the threads, and live objects.
     pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
         for key in self.accounts.values_mut().flat_map(Account::keys_mut) {
             *key = new(key);
