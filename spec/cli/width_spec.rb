@@ -55,7 +55,7 @@ RSpec.describe "the output of commands on a terminal" do
   end
 
   it "is whole with --full-paths" do
-    lines = lines_of(80, "report", "a.pb.gz", "--full-paths")
+    lines = lines_of(80, "report", "a.pb.gz", "--full-paths", "--limit", "0")
     expect(lines).to include(a_string_including("Long::Names::Everywhere#a_method_with_a_name_that_nobody_would_write_but_a_generator_40", @app))
   end
 end
