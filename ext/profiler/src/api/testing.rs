@@ -15,7 +15,7 @@ use crate::{sampler, threads};
 
 static HAMMERING: AtomicBool = AtomicBool::new(false);
 
-/// Takes all scratch buffers, or frees them again.
+/// Takes all scratch buffers, or releases them.
 fn hold_scratch(hold: bool) {
     walk::hold_all(hold);
 }

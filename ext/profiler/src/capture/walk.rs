@@ -169,7 +169,7 @@ impl Scratch {
     }
 }
 
-/// Takes all buffers, or frees them again, so that a spec can see what happens when none is free.
+/// Takes all buffers, or releases them, so that a spec can see what happens when none is free.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_all(hold: bool) {
     let (from, to) = if hold { (FREE, HELD) } else { (HELD, FREE) };

@@ -66,7 +66,7 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     })
 }
 
-/// The interval, of 1, 2 or 5 times a power of ten, that is short enough for enough samples; or else the finest.
+/// The interval, of 1, 2 or 5 times a power of ten, that is short enough for enough samples; or else the finest, which takes fewer.
 fn interval_for(time_ns: u64) -> Option<u64> {
     let longest = time_ns / ENOUGH_SAMPLES;
     if time_ns < SHORTEST_NS {
