@@ -155,7 +155,7 @@ RSpec.describe "Profiler.flight_recorder" do
     expect(reasons).to eq([])
   end
 
-  it "keeps its minutes in a daemon" do
+  it "keeps its minutes in a daemon", :timed do
     used = Float(run(<<~RUBY)) / 1_000_000
       record(at: [:exit])
       def before = burn(200)

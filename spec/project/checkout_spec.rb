@@ -29,6 +29,6 @@ RSpec.describe "A checkout" do
     skip "the terminals cannot be hidden here: #{trial.err.lines.first}" unless trial.status.success?
     result = rspec("spec/cli", "-e", "on a terminal", "-e", "a terminal's Ctrl-C", around: hidden)
     expect(result.out).to match(/^(\d+) examples, 0 failures, \1 pending$/), result.out + result.err
-    expect(result.out.scan("this system gives no pseudo-terminal: ").size).to eq 4
+    expect(result.out.scan("this system gives no pseudo-terminal: ").size).to eq Integer(result.out[/^(\d+) examples/, 1])
   end
 end
