@@ -27,12 +27,13 @@ module Profiler
       # Writes the profile and ends the recording.
       def process_ends(_error = nil)
         reported("the profile was lost") { @recording.process_ends }
+        guarded("the garbage collections of this process are not counted") { @recording.list_used }
         wait_until_finished
       end
 
       # A child continues the recording, with numbers of its own.
       def forked(same)
-        @recording.forked unless same
+        guarded("the garbage collections of this process are not counted") { @recording.forked } unless same
       end
 
       # Writes the profile so far, where this process ends silently.

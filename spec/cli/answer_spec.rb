@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What `profiler record` and `profiler stat` end with.
+# The last lines of `profiler record` and `profiler stat`.
 RSpec.describe "the end of profiler record" do
   include_context "with a box"
 
@@ -47,6 +47,21 @@ RSpec.describe "the end of profiler record" do
     result = record("-o", "a.svg", "--", ruby, app)
     expect(result.err).to match(/running .*burn/).and include("[profiler] wrote a.svg")
     expect(files).to eq %w[a.svg app.rb]
+  end
+
+  it "prints no escape sequence that a program has in a name" do
+    source = "#{burn}\nc = Class.new { define_method(\"a\\e[31m\\nb\") { 200_000.times { |it| it & 1 } } }\nObject.const_set(:Sly, c); 40.times { c.new.send(\"a\\e[31m\\nb\") }"
+    err = record("-o", "a.pb.gz", "--", ruby, script(source)).err
+    expect(err).to match(/running .*Sly#a/)
+    expect(err).not_to include "\e"
+    expect(err.lines.size).to be <= 12
+  end
+
+  it "does not disturb an app that has made GC.stat anew" do
+    result = record("-o", "a.pb.gz", "--", ruby, script("#{burn}\ndef GC.stat(*) = raise('mine')\npid = fork { burn(50); exit(4) }\nProcess.wait(pid)\nburn(50)\nexit($?.exitstatus)"))
+    expect(result.code).to eq 4
+    expect(result.err.scan("are not counted: mine").size).to eq 3 # the child as it begins, and the end of both
+    expect(result.err).to include("wrote a.pb.gz").and include("0 objects")
   end
 
   it "is all that stat does" do

@@ -2,7 +2,7 @@
 
 require_relative "../support/terminal"
 
-# What commands print fits the terminal: long names and paths are cut, sentences are broken at blanks.
+# The lines of commands fit the terminal: long names and paths are cut, sentences are broken at blanks.
 RSpec.describe "the output of commands on a terminal" do
   include Terminal
   include_context "with a box"

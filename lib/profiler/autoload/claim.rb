@@ -8,8 +8,8 @@ module Profiler
     # the name, so none overwrites another's file.
     #
     # Under +profiler record+ a small file, the ledger, keeps the first one's pid: in +sh -c "ruby a; ruby b"+ no process could
-    # inform the second Ruby of the first. It also lists the written files for +record+, and what each process used. Elsewhere the first process leaves its
-    # pid in the environment.
+    # inform the second Ruby of the first. It also lists the written files for +record+, and what each process used. Elsewhere
+    # the first process leaves its pid in the environment.
     #
     # A process that calls exec keeps its pid, and so its claim. The file from before exec has the pid and the number of calls
     # of exec so far, which the environment counts.
@@ -64,8 +64,8 @@ module Profiler
       # @return [Array(Array<String>, Array<Array<Integer>>)] the files that were written, and what each process used
       def self.read(path)
         lines = File.readlines(path, chomp: true, mode: "rb")
-        [lines.map { |line| line[/\Awrote (.+)\z/, 1] }.compact,
-         lines.map { |line| line.start_with?("used ") && line.split.drop(1).map { |it| Integer(it, 10) } }.select { |it| it }]
+        used = lines.map { |line| line.match(/\Aused (\d+) (\d+) (\d+)\z/) }.compact # a full disk cuts a line
+        [lines.map { |line| line[/\Awrote (.+)\z/, 1] }.compact, used.map { |it| it.captures.map(&:to_i) }]
       end
 
       private

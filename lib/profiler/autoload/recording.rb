@@ -75,8 +75,12 @@ module Profiler
       # The end of the process: as {#finish}. Under +profiler record+ the command prints the summary, of all processes.
       def process_ends
         line = finish
-        @claim.used(*used.zip(@used).map { |now, before| now - before })
         line unless @claim.by_command?
+      end
+
+      # Lists for +profiler record+ what this process used.
+      def list_used
+        @claim.used(*used.zip(@used).map { |now, before| now - before })
       end
 
       # A forked child begins with what its parent used.

@@ -103,7 +103,7 @@ module Profiler
       def next_step(width)
         step = "#{INDENT}profiler view opens the picture, profiler report shows the table"
         command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", "")
-        longer = "#{INDENT}profiler view: the picture; #{command}" if command
+        longer = "#{INDENT}profiler view: the picture; #{command}" if command && command == Native.clean(command)
         longer && longer.size <= width ? longer : step
       end
 

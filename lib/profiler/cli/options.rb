@@ -41,18 +41,20 @@ module Profiler
 
       # @return [Profile] the selected part of the file
       def read_filtered(path)
-        profile = read(path)
-        begin
-          @filters ? profile.filter(**@filters) : profile
-        rescue ArgumentError => e
-          raise Failure, "#{path}: #{e.message}"
-        end
+        selected(path, read(path))
       end
 
-      # @return [Profile] the same without the waits of idle threads, unless these are requested
+      # @return [Profile] the same without the waits of idle threads, unless these are requested. A part of a profile does not show
+      #   which threads are idle.
       def read_busy(path)
-        profile = read_filtered(path)
-        @idle || type_of(profile) != "wall" ? profile : profile.without_idle
+        profile = read(path)
+        selected(path, @idle || type_of(profile) != "wall" ? profile : profile.without_idle)
+      end
+
+      def selected(path, profile)
+        @filters ? profile.filter(**@filters) : profile
+      rescue ArgumentError => e
+        raise Failure, "#{path}: #{e.message}"
       end
 
       # Runs the block, and adds the file's name to errors about the profile.

@@ -10,6 +10,8 @@ use crate::record::State;
 
 /// A thread is idle in a wait that is more than this part of its wall clock.
 const MOST_OF_A_LIFE: f64 = 0.95;
+/// A thread with less than this part of the profile's time ended, or is in the profile only for some requests.
+const WHOLE_LIFE: f64 = 0.5;
 /// Where all other threads together were busy for less than this part of the time, waiting was what the program did.
 const NOBODY_BUSY: f64 = 0.05;
 
@@ -47,7 +49,8 @@ struct Wait {
 ///
 /// A wait is idle where a thread spends more than 95 % of its time in it. So is each wait without a frame of the app on its
 /// stack: a thread of a library that has nothing to do. The main thread is idle only as it waits for other threads, a queue or
-/// connections. Nobody is idle who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are not idle: they are what the program did.
+/// connections. Nobody is idle who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are
+/// not idle: they are what the program did. A part of a profile, or of a thread's life as of a request, shows no idle thread.
 #[must_use]
 pub fn idle(profile: &Profile) -> Idle {
     idle_at(profile, &Sites::of(profile))
@@ -72,8 +75,10 @@ pub fn without_idle(profile: &Profile) -> Profile {
 /// As [`idle`]. Where idle waits were left out, their note says how many: what is left of these threads would look idle again.
 pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     for note in &profile.meta.notes {
-        if let Note::IdleLeftOut { threads, ns } = *note {
-            return Idle { rows: Vec::new(), threads, wall_ns: ns };
+        match *note {
+            Note::IdleLeftOut { threads, ns } => return Idle { rows: Vec::new(), threads, wall_ns: ns },
+            Note::Selected { .. } => return Idle::default(),
+            _ => {}
         }
     }
     let wall = |it: &Sample| it.weights.get(SampleType::Wall);
@@ -88,7 +93,8 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     let mut waits = waits(profile, sites);
     waits.retain(|(thread, _), it| {
         let life_ns = lives.get(thread).copied().unwrap_or(0);
-        let only_waits = it.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE;
+        let is_whole = life_ns as f64 >= profile.meta.duration_ns as f64 * WHOLE_LIFE;
+        let only_waits = is_whole && it.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE;
         let is_librarys = has_app && !it.in_app;
         (only_waits || is_librarys) && (it.for_work || !it.is_main)
     });
@@ -193,6 +199,17 @@ mod tests {
         it.wall("two", State::Waiting, 1_000, "block in <main> /app.rb:3; Kernel#sleep");
         let found = idle(&it.profile());
         assert_eq!((found.threads, found.wall_ns), (1, 1_000_000_000));
+    }
+
+    #[test]
+    fn a_part_shows_no_idle_thread() {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
+        it.wall("in one request", State::Waiting, 400, "Shop#show /app.rb:3; IO#gets");
+        assert_eq!(idle(&it.profile()).threads, 0);
+        let mut part = server();
+        part.meta.notes.push(Note::Selected { part: "focus".into(), left: 1, all: 2, of: "wall".into() });
+        assert_eq!((idle(&part).threads, without_idle(&part).total()), (0, part.total()));
     }
 
     #[test]
