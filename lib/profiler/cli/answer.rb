@@ -84,14 +84,12 @@ module Profiler
 
         more = @named.size + @others.size - written.size
         line = "#{NAME} wrote #{written.map { |it| relative(it) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
-        quality = " (#{samples})"
-        line += quality if line.size + quality.size <= width
+        quality = " (#{samples})" if @profile
+        line += quality if quality && line.size + quality.size <= width
         [line, next_step(width)]
       end
 
       def samples
-        return "no samples" unless @profile
-
         stats = @profile.stats
         cost = stats[:handler_ns] + stats[:collector_ns]
         lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?
