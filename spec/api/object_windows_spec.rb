@@ -9,7 +9,7 @@ RSpec.describe "Profiler.continuous with objects" do
       Small, Large = Class.new, Class.new
       profiles = []
       sampled = 0
-      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, every: 64, max_overhead: 0.1) do |profile|
+      it = Profiler.continuous(mode: %i[cpu wall allocations], period: 0.1, every: 64, max_overhead: 0.04) do |profile|
         sampled += 1 if profile.stats[:objects].positive?
         profiles << profile
       end
