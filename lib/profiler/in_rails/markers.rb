@@ -44,7 +44,7 @@ module Profiler
           kind = payload[:cached] ? "SQL cached" : "SQL"
           connection = payload[:connection]
           dialect = Sql.dialect(connection.respond_to?(:adapter_name) ? connection.adapter_name : nil)
-          "#{kind} #{payload[:name]}: #{Sql.without_values(payload[:sql].to_s, dialect: dialect)}"
+          "#{[kind, *payload[:name]].join(" ")}: #{Sql.without_values(payload[:sql].to_s, dialect: dialect)}"
         end
 
         def cache(payload, name)

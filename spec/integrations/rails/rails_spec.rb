@@ -85,6 +85,17 @@ RSpec.describe "profiler/rails" do
     expect(counts).to eq([{ "orders#show": 2 }, { PlainJob: 1, ImportJob: 2 }, { "200": 2 }])
   end
 
+  it "finds the query that an action sends for each row, with its count and line" do
+    first = rails(<<~RUBY)
+      get("/orders") # warms up
+      profile = Profiler.run(mode: %i[cpu wall], interval: 500) { 20.times { get("/orders") } }
+      print_json(profile.findings.first)
+    RUBY
+    shop = File.join(__dir__, "apps/shop.rb")
+    expect(first).to include(kind: "queries", weight: 500, path: shop, line: File.readlines(shop).index { |it| it.include?("# one query for each") } + 1,
+                             text: match(/\Athe same query 25 times a request under orders#index, [\d.]+ m?s: SELECT COUNT\(\*\) FROM "orders" WHERE "orders"."name" = \?\z/))
+  end
+
   it "does nothing in production unless it is enabled" do
     expect(rails(<<~RUBY, RAILS_ENV: "production")).to match(status: 200, headers: [], directory: false)
       status, headers, = get("/orders/1?profile=cpu")

@@ -51,6 +51,11 @@ class Order < ActiveRecord::Base; end
 Order.create!(name: "secret name")
 
 class OrdersController < ActionController::Base
+  def index
+    numbers = (1..25).map { |number| Order.where(name: "secret #{number}").count } # one query for each
+    render plain: numbers.sum.to_s
+  end
+
   def show
     Work.burn
     @order = Rails.cache.fetch("secret key") { Order.where(name: "secret name").first }
@@ -76,6 +81,7 @@ class LiveController < ActionController::Base
 end
 
 ShopApp.routes.draw do
+  get "/orders" => "orders#index"
   get "/orders/:id" => "orders#show"
   get "/gone" => "orders#gone"
   get "/broken" => "orders#broken"

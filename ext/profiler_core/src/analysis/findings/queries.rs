@@ -8,9 +8,9 @@ use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::{count, duration};
 
-/// The beginning of a marker of a statement; a cached one went to no database.
-const MARKER: &str = "SQL ";
-const CACHED: &str = "SQL cached ";
+/// The beginning of a marker of a statement, before its name, if it has one; a cached one went to no database.
+const MARKER: &str = "SQL";
+const CACHED: &str = "SQL cached";
 /// The fewest times that a request has to send a statement.
 const LEAST_TIMES: u64 = 10;
 /// The label of a request's endpoint.
@@ -21,7 +21,8 @@ const SENDERS: &str = "ActiveRecord::";
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     let mut statements: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for it in &profile.markers {
-        if it.name.starts_with(MARKER) && !it.name.starts_with(CACHED) {
+        let is_statement = it.name.strip_prefix(MARKER).is_some_and(|rest| rest.starts_with([' ', ':']));
+        if is_statement && !it.name.starts_with(CACHED) {
             let (times, spent_ns) = statements.entry(&it.name).or_default();
             *times += 1;
             super::add(spent_ns, it.duration_ns);
@@ -33,7 +34,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     if times / requests < LEAST_TIMES {
         return None;
     }
-    let statement = name.trim_start_matches(MARKER);
+    let statement = name.trim_start_matches(MARKER).trim_start_matches([' ', ':']);
     let (at, endpoint) = senders(profile, sites);
     let under = match endpoint {
         Some(endpoint) => format!(" under {endpoint}"),
