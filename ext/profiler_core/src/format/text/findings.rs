@@ -11,6 +11,8 @@ const SHARE_COLUMNS: usize = 6;
 const GAP: &str = "  ";
 /// A place gets no fewer, if it has so many.
 const PLACE_COLUMNS: usize = 24;
+/// A name is cut to no fewer, unless a line would not fit.
+const NAME_COLUMNS: usize = 12;
 
 /// The lines of `findings`, with at most `width` columns each. A profile without any says so.
 pub(in crate::format) fn lines(
@@ -42,7 +44,7 @@ fn line(profile: &Profile, finding: &Finding, width: Option<usize>, paint: Paint
     let fact_alone = available.saturating_sub(columns(&fact) + GAP.len());
     let place = shorten(&place, fact_alone.max(PLACE_COLUMNS).min(available));
     let taken = if place.is_empty() { 0 } else { columns(&place) + GAP.len() };
-    let fact = shorten(&fact, available.saturating_sub(taken));
+    let fact = shorten_names(&fact, available.saturating_sub(taken));
     with_place(&format!("{share}{GAP}{fact}"), &place, paint)
 }
 
@@ -52,6 +54,14 @@ fn with_place(text: &str, place: &str, paint: Paint) -> String {
     } else {
         format!("{text}{GAP}{}", paint.dim(place))
     }
+}
+
+/// The longest words lose their middle first: these are names, and the sentence around them stays whole.
+fn shorten_names(text: &str, columns: usize) -> String {
+    let cut = |most: usize| text.split(' ').map(|it| shorten(it, most)).collect::<Vec<_>>().join(" ");
+    let longest = text.split(' ').map(|it| it.chars().count()).max().unwrap_or(0);
+    let fitting = (NAME_COLUMNS..=longest).rev().map(cut).find(|it| it.chars().count() <= columns);
+    fitting.unwrap_or_else(|| shorten(text, columns))
 }
 
 /// The path and the line that it names.
@@ -81,6 +91,15 @@ mod tests {
         let text = lines(&profile, &found, Some(80), Paint { on: false });
         assert!(text.lines().all(|it| it.chars().count() <= 80), "{text}");
         assert!(text.starts_with("100.0%  running Deep::") && text.ends_with("/x.rb\n"), "{text}");
+    }
+
+    #[test]
+    fn names_lose_their_middle_before_the_words_around_them() {
+        let text = "running CSV::Parser#parse_quoted_column_value, called from Report#totals";
+        assert_eq!(shorten_names(text, 72), text);
+        assert_eq!(shorten_names(text, 56), "running CSV::Pars...umn_value, called from Report#totals");
+        assert_eq!(shorten_names(text, 20), "running ...rt#totals");
+        assert_eq!(shorten_names("", 5), "");
     }
 
     #[test]
