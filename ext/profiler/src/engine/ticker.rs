@@ -46,6 +46,8 @@ pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 /// The ticker's thread, once it was needed. It is leaked, for callers that may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+/// The ticks that it has sent for sampled wall clocks.
+static WALL_TICKS: AtomicU64 = AtomicU64::new(0);
 /// Whether it is sending ticks.
 static IN_ROUND: AtomicBool = AtomicBool::new(false);
 /// Whether it sleeps until a thread runs.
@@ -139,6 +141,11 @@ pub(crate) fn used_ns() -> u64 {
     }
 }
 
+/// The ticks that it has sent in this process for sampled wall clocks, some of them to threads that wait.
+pub(crate) fn wall_ticks() -> u64 {
+    WALL_TICKS.load(Ordering::Relaxed)
+}
+
 /// The native id of the ticker's thread; 0 where there is none.
 pub(crate) fn native_id() -> i32 {
     NATIVE_ID.load(Ordering::Relaxed)
@@ -148,6 +155,7 @@ pub(crate) fn native_id() -> i32 {
 pub(crate) fn forget() {
     INTERVAL_NS.store(0, Ordering::Relaxed);
     NATIVE_ID.store(0, Ordering::Relaxed);
+    WALL_TICKS.store(0, Ordering::Relaxed);
     TICKER.store(null_mut(), Ordering::Relaxed);
     IDLE.store(false, Ordering::Relaxed);
     IN_ROUND.store(false, Ordering::Relaxed);
@@ -244,7 +252,10 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if state.sampled.is_on() {
         state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
         return match clock::cpu_ns_of(state.native_id()) {
-            Some(cpu_ns) if state.sampled.poll(now_ns, cpu_ns) => tick(state),
+            Some(cpu_ns) if state.sampled.poll(now_ns, cpu_ns) => {
+                add(&WALL_TICKS, 1);
+                tick(state);
+            }
             Some(_) => {}
             None => state.sampled.end(now_ns, None),
         };

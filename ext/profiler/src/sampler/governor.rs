@@ -15,6 +15,8 @@ use crate::threads;
 /// The CPU time that the kernel takes to deliver a tick, ns, which no clock of ours shows. This is what a guest of a hypervisor
 /// takes, where timer interrupts are expensive (bench/README.md). Elsewhere sessions cost less than they may.
 const DELIVERY_NS: u64 = 20_000;
+/// What the kernel takes beyond that, ns, where the ticker samples wall clocks: it wakes threads that wait (bench/README.md).
+const WAKING_NS: u64 = 60_000;
 
 fn readings() -> Readings {
     Readings {
@@ -22,6 +24,7 @@ fn readings() -> Readings {
         process_ns: clock::process_cpu_ns(),
         own_ns: threads::handler_ns()
             + threads::ticks() * DELIVERY_NS
+            + ticker::wall_ticks() * WAKING_NS
             + COLLECTOR_NS.load(Ordering::Relaxed)
             + ticker::used_ns(),
     }
