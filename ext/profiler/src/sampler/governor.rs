@@ -15,7 +15,7 @@ use crate::threads;
 /// The CPU time that the kernel takes to deliver a tick, ns, which no clock of ours shows. This is what a guest of a hypervisor
 /// takes, where timer interrupts are expensive (bench/README.md). Elsewhere sessions cost less than they may.
 const DELIVERY_NS: u64 = 20_000;
-/// What the kernel takes beyond that, ns, where the ticker samples wall clocks: it wakes threads that wait (bench/README.md).
+/// The time beyond that, ns, where the ticker samples wall clocks: its ticks wake threads that wait (bench/README.md).
 const WAKING_NS: u64 = 60_000;
 
 fn readings() -> Readings {
