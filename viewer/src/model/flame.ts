@@ -1,0 +1,47 @@
+// The boxes of a flame graph: what can be seen of a tree.
+
+import type { Tree } from "./tree";
+
+/** Boxes, a column for each thing. */
+export interface Boxes {
+  readonly count: number;
+  readonly node: Int32Array;
+  /** From the root of the picture, which is 0. */
+  readonly depth: Int32Array;
+  /** 0 to 1. */
+  readonly left: Float64Array;
+  readonly width: Float64Array;
+  /** The rows of boxes. */
+  readonly depths: number;
+}
+
+/** The boxes of `root` and all that it calls, as far as they have `least` of its width. */
+export function boxes(tree: Tree, total: Float64Array, root: number, least: number): Boxes {
+  const found = { node: [] as number[], depth: [] as number[], left: [] as number[], width: [] as number[] };
+  const whole = total[root]!;
+  let depths = 0;
+  // Nodes that are still to be placed, with their left edges.
+  const open: [node: number, left: number, depth: number][] = whole > 0 ? [[root, 0, 0]] : [];
+  for (let it = open.pop(); it; it = open.pop()) {
+    const [node, left, depth] = it;
+    found.node.push(node);
+    found.depth.push(depth);
+    found.left.push(left);
+    found.width.push(total[node]! / whole);
+    depths = Math.max(depths, depth + 1);
+    let at = left;
+    tree.children(node, (child) => {
+      const width = total[child]! / whole;
+      if (width >= least) open.push([child, at, depth + 1]);
+      at += width;
+    });
+  }
+  return {
+    count: found.node.length,
+    node: Int32Array.from(found.node),
+    depth: Int32Array.from(found.depth),
+    left: Float64Array.from(found.left),
+    width: Float64Array.from(found.width),
+    depths,
+  };
+}

@@ -1,0 +1,70 @@
+// The selection as the fragment of the page's address, so that a view can be sent. Names stand there, not indices: they hold for
+// another profile of the same program as well.
+
+import type { Names } from "./names";
+import type { Profile } from "./profile";
+import { everything, type Selection, type Transform } from "./selection";
+
+const SIMPLE = ["recursion", "gems", "app"] as const;
+const OF_FUNCTION = ["focus", "drop", "merge"] as const;
+
+/** `#type=wall&from=100&to=200&thread=main&...`, without the `#`. What is as in a new page is left out. */
+export function toFragment(profile: Profile, names: Names, selection: Selection, view: Readonly<Record<string, string>>): string {
+  const text = new URLSearchParams();
+  for (const [name, value] of Object.entries(view)) text.append(name, value);
+  if (selection.type !== profile.defaultType) text.append("type", profile.types[selection.type]!.name);
+  if (selection.range) {
+    text.append("from", String(Math.round(selection.range.from)));
+    text.append("to", String(Math.round(selection.range.to)));
+  }
+  for (const it of selection.threads ?? []) text.append("thread", `${profile.threads[it]!.nativeId} ${profile.threads[it]!.name}`);
+  for (const it of selection.states ?? []) text.append("state", profile.states[it]!);
+  for (const [name, values] of selection.labels) for (const value of values) text.append(`label.${name}`, value);
+  if (selection.idle) text.append("idle", "1");
+  if (selection.search) text.append("search", selection.search);
+  for (const it of selection.transforms) text.append("do", "function" in it ? `${it.kind} ${names.name(it.function)}` : it.kind);
+  return text.toString();
+}
+
+/** The selection and the view of a fragment. What the profile does not have is left out. */
+export function fromFragment(profile: Profile, names: Names, fragment: string): { selection: Selection; view: Record<string, string> } {
+  const text = new URLSearchParams(fragment);
+  const whole = everything(profile);
+  const type = profile.types.findIndex((it) => it.name === text.get("type"));
+  const [from, to] = [Number(text.get("from") ?? NaN), Number(text.get("to") ?? NaN)];
+  const threads = indices(text.getAll("thread"), profile.threads.map((it) => `${it.nativeId} ${it.name}`));
+  const states = indices(text.getAll("state"), profile.states);
+  const labels = new Map<string, Set<string>>();
+  const view: Record<string, string> = {};
+  for (const [name, value] of text) {
+    if (name.startsWith("label.")) labels.set(name.slice(6), (labels.get(name.slice(6)) ?? new Set()).add(value));
+    else if (name.startsWith("view")) view[name] = value;
+  }
+  const selection = {
+    ...whole,
+    type: type < 0 ? whole.type : type,
+    range: from >= 0 && to > from && profile.timeline ? { from, to } : null,
+    threads,
+    states,
+    labels,
+    idle: text.get("idle") === "1",
+    search: text.get("search") ?? "",
+    transforms: text.getAll("do").flatMap((it) => transformOf(it, names)),
+  };
+  return { selection, view };
+}
+
+function transformOf(text: string, names: Names): Transform[] {
+  const simple = SIMPLE.find((it) => it === text);
+  if (simple) return [{ kind: simple }];
+  const kind = OF_FUNCTION.find((it) => text.startsWith(`${it} `));
+  if (!kind) return [];
+  const name = text.slice(kind.length + 1);
+  for (let of = 0; of < names.count; of++) if (names.name(of) === name) return [{ kind, function: of }];
+  return [];
+}
+
+function indices(wanted: string[], all: readonly string[]): Set<number> | null {
+  const found = wanted.map((it) => all.indexOf(it)).filter((it) => it >= 0);
+  return found.length === 0 ? null : new Set(found);
+}

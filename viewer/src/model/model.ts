@@ -1,0 +1,152 @@
+// A profile under selections: what each view shows. It keeps what the last selections needed, so a change computes only what it
+// changes: time the weights, a transform the stacks.
+
+import type { Facts } from "./facts";
+import { boxes, type Boxes } from "./flame";
+import { Names } from "./names";
+import type { Profile, SampleType } from "./profile";
+import { expression, matches, under } from "./search";
+import { selectedRows, sum, weigh, type Range, type Selection, type Transform } from "./selection";
+import { interval } from "./share";
+import { allStacks, inverted, sandwich, transformed } from "./stacks";
+import { chart, heat, tracks, type Call, type Heat, type Track } from "./time";
+import { top, type TopOrder, type TopRow } from "./top";
+import type { Tree, Weighed } from "./tree";
+
+/** A tree with its weights, and what a search lights up in it. */
+export interface Stacks extends Weighed {
+  readonly tree: Tree;
+  /** By node, whether its own function is searched for; `null` without a search. */
+  readonly matched: Uint8Array | null;
+  /** The weight of all stacks that have such a function. */
+  readonly found: number;
+}
+
+/** Which tree: from the root, from the leaves, or what one function calls and who calls it. */
+export type Direction = "down" | "up" | { readonly callees: number } | { readonly callers: number };
+
+export class Model {
+  readonly names: Names;
+  private readonly trees = new Memory<Tree>(12);
+  private readonly weights = new Memory<Float64Array>(4);
+  private readonly selected = new Memory<Uint8Array>(4);
+
+  constructor(
+    readonly profile: Profile,
+    readonly facts: Facts,
+  ) {
+    this.names = new Names(profile, facts);
+  }
+
+  type(selection: Selection): SampleType {
+    return this.profile.types[selection.type]!;
+  }
+
+  /** By row, whether it is selected by all but time; stacks that a transform leaves out are not. */
+  rows(selection: Selection): Uint8Array {
+    const { threads, states, labels, idle, type, transforms } = selection;
+    const key = JSON.stringify([threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, type, transforms]);
+    return this.selected.of(key, () => {
+      const rows = selectedRows(this.profile, this.facts, selection);
+      const { rowNode } = this.tree(transforms);
+      return rows.map((it, row) => (rowNode[row]! < 0 ? 0 : it));
+    });
+  }
+
+  /** The weight of each row under the selection. */
+  rowWeights(selection: Selection): Float64Array {
+    const rows = this.rows(selection);
+    const { type, range } = selection;
+    return this.weights.of(JSON.stringify([type, range]), () => weigh(this.profile, rows, type, range), rows);
+  }
+
+  total(selection: Selection): number {
+    return sum(this.rowWeights(selection));
+  }
+
+  stacks(selection: Selection, direction: Direction = "down"): Stacks {
+    const tree = this.tree(selection.transforms, direction);
+    const weighed = tree.weigh(this.rowWeights(selection));
+    const search = expression(selection.search);
+    if (!search) return { tree, ...weighed, matched: null, found: 0 };
+    const functions = matches(search, this.names);
+    const matched = tree.functions.map((of) => (of < 0 ? 0 : functions[of]!));
+    const inside = under(tree, functions);
+    let found = 0;
+    for (let node = 1; node < tree.count; node++) if (inside[node]) found += weighed.self[node]!;
+    return { tree, ...weighed, matched: Uint8Array.from(matched), found };
+  }
+
+  top(selection: Selection, order: TopOrder): TopRow[] {
+    const { tree, self, total } = this.stacks(selection);
+    return top(tree, { self, total }, this.names, order);
+  }
+
+  boxes(stacks: Stacks, root: number, least: number): Boxes {
+    return boxes(stacks.tree, stacks.total, root, least);
+  }
+
+  /** The activity of the selection over all time; a search lights up its cells. `null` without a timeline. */
+  heat(selection: Selection, most: number): Heat | null {
+    if (!this.profile.timeline) return null;
+    return heat(this.profile, selection.type, this.rows(selection), this.lit(selection), most);
+  }
+
+  tracks(selection: Selection, columns: number): Track[] {
+    return tracks(this.profile, selection.type, this.rows(selection), columns);
+  }
+
+  /** A thread's calls in the order of time, for a picture of so many columns. */
+  chart(selection: Selection, thread: number, range: Range, columns: number): Call[] {
+    const least = (range.to - range.from) / columns;
+    return chart(this.profile, this.tree(selection.transforms), this.rows(selection), selection.type, thread, range, least / 2, least);
+  }
+
+  /** The 95 % interval of the share of `part` in what is selected. */
+  interval(selection: Selection, part: number): [low: number, high: number] {
+    return interval(part, this.total(selection), this.samples(selection));
+  }
+
+  /** The number of samples that were taken of what is selected. */
+  samples(selection: Selection): number {
+    const type = this.profile.types.findIndex((it) => it.name === "samples");
+    return type < 0 ? 0 : sum(weigh(this.profile, this.rows(selection), type, selection.range));
+  }
+
+  private tree(transforms: readonly Transform[], direction: Direction = "down"): Tree {
+    return this.trees.of(JSON.stringify([transforms, direction]), () => {
+      if (direction === "up") return inverted(this.tree(transforms), this.names);
+      if (direction !== "down") {
+        const of = "callees" in direction ? direction.callees : direction.callers;
+        return sandwich(this.tree(transforms), of, this.names)["callees" in direction ? "callees" : "callers"];
+      }
+      const last = transforms.at(-1);
+      return last ? transformed(this.tree(transforms.slice(0, -1)), last, this.names) : allStacks(this.profile, this.names);
+    });
+  }
+
+  /** By row, whether its stack has a function that is searched for. */
+  private lit(selection: Selection): Uint8Array | null {
+    const search = expression(selection.search);
+    if (!search) return null;
+    const tree = this.tree(selection.transforms);
+    const inside = under(tree, matches(search, this.names));
+    return Uint8Array.from(tree.rowNode, (node) => (node < 0 ? 0 : inside[node]!));
+  }
+}
+
+/** The last values that were computed, by key; for as long as `basis` is the same object. */
+class Memory<Value> {
+  private readonly kept = new Map<string, { value: Value; basis: unknown }>();
+
+  constructor(private readonly most: number) {}
+
+  of(key: string, compute: () => Value, basis: unknown = null): Value {
+    const known = this.kept.get(key);
+    const value = known && known.basis === basis ? known.value : compute();
+    this.kept.delete(key);
+    this.kept.set(key, { value, basis });
+    if (this.kept.size > this.most) this.kept.delete(this.kept.keys().next().value!);
+    return value;
+  }
+}

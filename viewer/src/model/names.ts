@@ -1,0 +1,72 @@
+// The names of what is in a tree: functions, and states as leaves of stacks that do not run.
+
+import type { Facts, Origin } from "./facts";
+import type { Profile } from "./profile";
+
+/** The leaf of a state, for those in which a thread does not run. */
+const LEAVES: Readonly<Record<string, string>> = { waiting: "(waiting)", gvl: "(waiting for the GVL)", runnable: "(no CPU)" };
+const HIDDEN = "(hidden)";
+
+/** Function indices of trees: first the profile's functions, then a leaf for each state. */
+export class Names {
+  readonly count: number;
+  /** By function, its place in the order of names. */
+  readonly rank: Uint32Array;
+  private readonly all: string[];
+
+  constructor(
+    private readonly profile: Profile,
+    private readonly facts: Facts,
+  ) {
+    this.all = [...profile.functions.name.map(clean), ...profile.states.map((it) => LEAVES[it] ?? "")];
+    this.count = this.all.length;
+    this.rank = new Uint32Array(this.count);
+    const order = Array.from(this.all.keys()).sort((one, other) => compare(this.all[one]!, this.all[other]!) || one - other);
+    order.forEach((of, place) => (this.rank[of] = place));
+  }
+
+  /** On one line, and harmless to a page. The root of a tree, -1, holds what transforms took all functions of. */
+  name(of: number): string {
+    return of < 0 ? HIDDEN : this.all[of] || "(no name)";
+  }
+
+  /** The function of the leaf of a state; -1 where a thread runs in it. */
+  leaf(state: number): number {
+    return LEAVES[this.profile.states[state]!] ? this.profile.functions.count + state : -1;
+  }
+
+  /** The index of the state that a leaf stands for, else -1. */
+  stateOf(of: number): number {
+    return Math.max(-1, of - this.profile.functions.count);
+  }
+
+  isLeaf(of: number): boolean {
+    return of >= this.profile.functions.count;
+  }
+
+  /** Short where that is known, with the first line of the function; empty for what has no place. */
+  place(of: number): string {
+    const path = this.path(of);
+    const line = this.profile.functions.firstLine[of] ?? 0;
+    return path === "" || line === 0 ? path : `${path}:${line}`;
+  }
+
+  path(of: number): string {
+    if (of < 0 || this.isLeaf(of)) return "";
+    const path = this.profile.functions.path[of]!;
+    return clean(this.facts.paths[path] ?? path);
+  }
+
+  origin(of: number): Origin {
+    return this.facts.origins[of] ?? "synthetic";
+  }
+}
+
+/** A text on one line. What is no visible character, or turns the direction of writing, becomes a blank. */
+export function clean(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\uFEFF\uFFFE\uFFFF\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu, " ").trim();
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

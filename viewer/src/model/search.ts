@@ -1,0 +1,26 @@
+// What a search matches: functions, and with them nodes of a tree and rows.
+
+import type { Names } from "./names";
+import type { Tree } from "./tree";
+
+/** The expression of a search, without regard to case; `null` for none. A text that is no expression is searched as it is. */
+export function expression(text: string): RegExp | null {
+  if (text === "") return null;
+  try {
+    return new RegExp(text, "iu");
+  } catch {
+    return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
+  }
+}
+
+/** By function, whether its name or its place (`path:line`) matches. */
+export function matches(search: RegExp, names: Names): Uint8Array {
+  return Uint8Array.from({ length: names.count }, (_, of) => Number(search.test(names.name(of)) || search.test(names.place(of))));
+}
+
+/** By node, whether it or one of its callers matches. */
+export function under(tree: Tree, matched: Uint8Array): Uint8Array {
+  const found = new Uint8Array(tree.count);
+  for (let node = 1; node < tree.count; node++) found[node] = found[tree.parent[node]!]! | matched[tree.functions[node]!]!;
+  return found;
+}

@@ -1,0 +1,103 @@
+// The stacks of a profile as trees: as they are, changed by transforms, and from the leaf on.
+
+import type { Names } from "./names";
+import type { Profile } from "./profile";
+import type { Transform } from "./selection";
+import { Tree, TreeBuilder } from "./tree";
+
+/** The place of what a transform left out. */
+const OUT = -1;
+
+/** The tree of all rows. A row that does not run ends in the leaf of its state. */
+export function allStacks(profile: Profile, names: Names): Tree {
+  const { rows, frames } = profile;
+  const builder = new TreeBuilder();
+  const rowNode = new Int32Array(rows.count);
+  const leaves = Int32Array.from(profile.states, (_, state) => names.leaf(state));
+  for (let row = 0; row < rows.count; row++) {
+    let node = 0;
+    const root = rows.start[row + 1]! - 1;
+    for (let at = root; at >= rows.start[row]!; at--) node = builder.call(node, frames.function[rows.frames[at]!]!);
+    const leaf = leaves[rows.state[row]!]!;
+    rowNode[row] = leaf < 0 ? node : builder.call(node, leaf);
+  }
+  return builder.tree(rowNode, names.rank);
+}
+
+/** The tree after one transform. */
+export function transformed(tree: Tree, transform: Transform, names: Names): Tree {
+  const builder = new TreeBuilder();
+  const to = new Int32Array(tree.count);
+  const step = stepOf(transform, builder, names);
+  for (let node = 1; node < tree.count; node++) {
+    const caller = tree.parent[node]!;
+    // The root stands for itself, and for what is not in a focus yet.
+    to[node] = to[caller] === OUT ? OUT : step(to[caller]!, tree.functions[node]!);
+  }
+  const keeps = transform.kind !== "focus";
+  const rowNode = tree.rowNode.map((node) => (node < 0 || (!keeps && to[node] === 0) ? OUT : to[node]!));
+  return builder.tree(rowNode, names.rank);
+}
+
+/** What becomes of a call of `of` by a node of the new tree. */
+function stepOf(transform: Transform, builder: TreeBuilder, names: Names): (caller: number, of: number) => number {
+  const isForeign = (of: number) => of >= 0 && !names.isLeaf(of) && !["app", "synthetic"].includes(names.origin(of));
+  switch (transform.kind) {
+    case "focus":
+      return (caller, of) => (caller !== 0 || of === transform.function ? builder.call(caller, of) : 0);
+    case "drop":
+      return (caller, of) => (of === transform.function ? OUT : builder.call(caller, of));
+    case "merge":
+      return (caller, of) => (of === transform.function ? caller : builder.call(caller, of));
+    case "recursion":
+      return (caller, of) => {
+        for (let node = caller; node > 0; node = builder.parentOf(node)) if (builder.functionOf(node) === of) return node;
+        return builder.call(caller, of);
+      };
+    case "gems":
+      return (caller, of) => (isForeign(of) && isForeign(builder.functionOf(caller)) ? caller : builder.call(caller, of));
+    case "app":
+      return (caller, of) => (isForeign(of) ? caller : builder.call(caller, of));
+  }
+}
+
+/** The tree from the leaves on: who called them. States stand at its roots. */
+export function inverted(tree: Tree, names: Names): Tree {
+  const builder = new TreeBuilder();
+  const ends = new Map<number, number>();
+  const end = (leaf: number) => {
+    let node = 0;
+    for (let it = leaf; it > 0; it = tree.parent[it]!) node = builder.call(node, tree.functions[it]!);
+    return node;
+  };
+  const rowNode = tree.rowNode.map((leaf) => {
+    if (leaf < 0) return OUT;
+    let node = ends.get(leaf);
+    if (node === undefined) ends.set(leaf, (node = end(leaf)));
+    return node;
+  });
+  return builder.tree(rowNode, names.rank);
+}
+
+/** The calls of one function as two trees: what it calls, with itself as root's callee, and who calls it, from it outwards. */
+export function sandwich(tree: Tree, of: number, names: Names): { callees: Tree; callers: Tree } {
+  const callees = new TreeBuilder();
+  const callers = new TreeBuilder();
+  const within = new Int32Array(tree.count).fill(OUT); // by node: its place in the tree of callees
+  const outer = new Int32Array(tree.count).fill(OUT); // by node: the end of its callers
+  for (let node = 1; node < tree.count; node++) {
+    const caller = tree.parent[node]!;
+    const inside = within[caller]!;
+    if (inside !== OUT) {
+      within[node] = callees.call(inside, tree.functions[node]!);
+      outer[node] = outer[caller]!;
+    } else if (tree.functions[node] === of) {
+      within[node] = callees.call(0, of);
+      let place = 0;
+      for (let it = node; it > 0; it = tree.parent[it]!) place = callers.call(place, tree.functions[it]!);
+      outer[node] = place;
+    }
+  }
+  const rowsOf = (places: Int32Array) => tree.rowNode.map((node) => (node < 0 ? OUT : places[node]!));
+  return { callees: callees.tree(rowsOf(within), names.rank), callers: callers.tree(rowsOf(outer), names.rank) };
+}
