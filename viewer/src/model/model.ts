@@ -29,13 +29,17 @@ export class Model {
   readonly names: Names;
   private readonly trees = new Memory<Tree>(12);
   private readonly weights = new Memory<Float64Array>(4);
-  private readonly selected = new Memory<Uint8Array>(4);
+  private readonly selected = new Memory<Uint8Array>(16);
+
+  readonly profile: Profile;
 
   constructor(
-    readonly profile: Profile,
+    profile: Profile,
     readonly facts: Facts,
   ) {
-    this.names = new Names(profile, facts);
+    const type = profile.types.findIndex((it) => it.name === facts.type);
+    this.profile = type < 0 ? profile : { ...profile, defaultType: type };
+    this.names = new Names(this.profile, facts);
   }
 
   type(selection: Selection): SampleType {
@@ -111,6 +115,13 @@ export class Model {
   samples(selection: Selection): number {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
     return type < 0 ? 0 : sum(weigh(this.profile, this.rows(selection), type, selection.range));
+  }
+
+  /** By node of the tree of `stacks`, the number of samples in it; `null` if the profile does not count them. */
+  counts(selection: Selection, direction: Direction = "down"): Float64Array | null {
+    const type = this.profile.types.findIndex((it) => it.name === "samples");
+    if (type < 0) return null;
+    return this.tree(selection.transforms, direction).weigh(weigh(this.profile, this.rows(selection), type, selection.range)).total;
   }
 
   private tree(transforms: readonly Transform[], direction: Direction = "down"): Tree {

@@ -1,0 +1,50 @@
+// Reads what the page carries, and shows it.
+
+import { render } from "preact";
+import { load } from "./model/decode";
+import type { Facts } from "./model/facts";
+import { Model } from "./model/model";
+import { FormatError } from "./model/protobuf";
+import { Failure, Page } from "./views/page";
+
+/** The text of a block of data in the page. */
+function block(id: string): string {
+  const text = document.getElementById(id)?.textContent;
+  if (text === null || text === undefined) throw new FormatError("this page has no profile in it");
+  return text;
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  let text: string;
+  try {
+    text = atob(base64);
+  } catch {
+    throw new FormatError("the profile is damaged: it is not base64");
+  }
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
+}
+
+function factsOf(text: string): Facts {
+  try {
+    return JSON.parse(text) as Facts;
+  } catch {
+    throw new FormatError("the facts beside the profile are damaged");
+  }
+}
+
+async function start(app: HTMLElement): Promise<void> {
+  try {
+    const facts = factsOf(block("facts"));
+    const file = bytesOf(block("profile"));
+    const model = new Model(await load(file), facts);
+    document.title = facts.title;
+    render(<Page model={model} file={file} />, app);
+  } catch (error) {
+    const text = error instanceof FormatError ? `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.` : `This page failed: ${String(error)}`;
+    render(<Failure text={text} />, app);
+  }
+}
+
+void start(document.getElementById("app")!);

@@ -1,0 +1,94 @@
+// What is selected, as chips that can be taken away, and the sum of it.
+
+import type { Transform } from "../model/selection";
+import { amount, count, percent } from "../model/units";
+import { rangeText } from "./axis";
+import { useApp } from "./context";
+import { stateWord, threadName, transformWord, typeWord } from "./words";
+
+interface Chip {
+  readonly text: string;
+  readonly remove: () => void;
+}
+
+const SIMPLE: readonly (readonly [kind: "app" | "gems" | "recursion", text: string, title: string])[] = [
+  ["app", "App only", "Leave out functions of gems, of Ruby and in C (a)"],
+  ["gems", "Collapse gems", "Of calls within gems, Ruby and C keep the first (g)"],
+  ["recursion", "Collapse recursion", "Count a recursive call as its first call (r)"],
+];
+
+export function Chips() {
+  const app = useApp();
+  const { model, sums, store, state } = app;
+  const { selection } = state;
+  const type = model.type(selection);
+  const samples = sums.samples(selection);
+  const whole = sums.whole(selection.type);
+  const total = sums.total(selection);
+  const chips = useChips();
+  return (
+    <div class="chips">
+      <p class="selected" aria-live="polite">
+        <strong>{amount(type, total)}</strong> {typeWord(type.name)}
+        {total < whole && <span class="muted"> of {amount(type, whole)} ({percent(total, whole)})</span>}
+        {samples > 0 && type.name !== "samples" && <span class="muted">, {count(samples)} samples</span>}
+      </p>
+      <ul aria-label="Selected">
+        {chips.map(({ text, remove }) => (
+          <li key={text} class="chip">
+            <span title={text}>{text}</span>
+            <button aria-label={`Remove ${text}`} onClick={remove}>
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div class="segments" role="group" aria-label="Transforms">
+        {SIMPLE.map(([kind, text, title]) => (
+          <button key={kind} title={title} aria-pressed={selection.transforms.some((it) => it.kind === kind)} onClick={() => store.select({ transforms: toggled(selection.transforms, kind) })}>
+            {text}
+          </button>
+        ))}
+      </div>
+      <div class="segments" role="group" aria-label="History">
+        <button disabled={!store.canUndo} title="Undo (u)" onClick={() => store.undo()}>
+          Undo
+        </button>
+        <button disabled={!store.canRedo} title="Redo (U)" onClick={() => store.redo()}>
+          Redo
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The transforms with one more, or without it if it is among them. */
+export function toggled(transforms: readonly Transform[], kind: "app" | "gems" | "recursion"): Transform[] {
+  const others = transforms.filter((it) => it.kind !== kind);
+  return others.length < transforms.length ? others : [...transforms, { kind }];
+}
+
+function useChips(): Chip[] {
+  const { model, store, state } = useApp();
+  const { profile, facts } = model;
+  const { range, threads, states, labels, idle, transforms } = state.selection;
+  const chips: Chip[] = [];
+  if (range) chips.push({ text: rangeText(range), remove: () => store.select({ range: null }) });
+  if (threads) chips.push({ text: several([...threads].map((it) => threadName(profile, it)), "threads"), remove: () => store.select({ threads: null }) });
+  if (states) chips.push({ text: several([...states].map((it) => stateWord(profile.states[it]!)), "states"), remove: () => store.select({ states: null }) });
+  for (const [name, values] of labels) {
+    const remove = () => store.select({ labels: new Map([...labels].filter(([it]) => it !== name)) });
+    chips.push({ text: `${name}: ${several([...values].map((it) => it || "(none)"), "values")}`, remove });
+  }
+  if (idle) chips.push({ text: "with idle threads", remove: () => store.select({ idle: false }) });
+  else if (facts.idle.rows.length > 0 && model.type(state.selection).name === "wall") {
+    chips.push({ text: "without idle waits", remove: () => store.select({ idle: true }) });
+  }
+  transforms.forEach((it, at) => chips.push({ text: transformWord(it, model), remove: () => store.select({ transforms: transforms.filter((_, other) => other !== at) }) }));
+  return chips;
+}
+
+function several(words: readonly string[], name: string): string {
+  if (words.length === 0) return `no ${name}`;
+  return words.length <= 2 ? words.join(", ") : `${words.length} ${name}`;
+}

@@ -1,0 +1,41 @@
+// Which selection shows a finding.
+
+import type { Finding } from "../model/facts";
+import type { Model } from "../model/model";
+import { everything, type Selection } from "../model/selection";
+import { clean } from "../model/names";
+import type { Sums } from "./sums";
+
+/** By kind of finding, the words of the states that it is about. */
+const STATES: Readonly<Record<string, readonly string[]>> = {
+  waiting: ["waiting"],
+  gvl: ["gvl"],
+  gc: ["gc"],
+  no_cpu: ["runnable", "gvl"],
+};
+
+/** The selection of a finding; `null` for one that is about the whole profile. */
+export function selectionOf(finding: Finding, model: Model, sums: Sums): Selection | null {
+  const { profile } = model;
+  const whole = everything(profile);
+  const type = profile.types.findIndex((it) => it.name === finding.type);
+  const selection = { ...whole, type: type < 0 ? whole.type : type };
+  if (finding.kind === "idle") {
+    const threads = sums.idleThreads();
+    return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
+  }
+  if (finding.kind === "trust") return null;
+  const states = (STATES[finding.kind] ?? []).map((it) => profile.states.indexOf(it)).filter((it) => it >= 0);
+  const search = finding.name === null ? "" : `^${escaped(clean(finding.name))}$`;
+  return { ...selection, states: states.length > 0 ? new Set(states) : null, search };
+}
+
+/** Whether a selection is the one of a finding. */
+export function isShown(selection: Selection, of: Selection): boolean {
+  const same = (one: ReadonlySet<number> | null, other: ReadonlySet<number> | null) => [...(one ?? [])].join() === [...(other ?? [])].join();
+  return selection.type === of.type && selection.search === of.search && selection.idle === of.idle && same(selection.states, of.states) && same(selection.threads, of.threads);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}

@@ -1,0 +1,124 @@
+// The picture of a flame graph: where its boxes are, and how they look.
+
+import type { Boxes } from "../model/flame";
+import type { Names } from "../model/names";
+import type { Stacks } from "../model/model";
+import { percent } from "../model/units";
+import { fitted } from "./lettering";
+import type { Picture, Surface } from "./surface";
+import { mix, theme, type Theme } from "./theme";
+
+export const BOX = 18; // px, the height of a row of boxes
+const TEXT_LEAST = 22; // px, a box with text in it
+const PAD = 4; // px, before the text
+
+/** A flame graph of some width. Its rows go down from the root, or up. */
+export class FlamePicture implements Picture {
+  readonly height: number;
+  /** By row, its boxes from left to right. */
+  private readonly rows: readonly Int32Array[];
+
+  constructor(
+    readonly boxes: Boxes,
+    private readonly stacks: Stacks,
+    private readonly names: Names,
+    readonly width: number,
+    private readonly up: boolean,
+  ) {
+    this.height = Math.max(1, boxes.depths) * BOX;
+    const rows: number[][] = Array.from({ length: boxes.depths }, () => []);
+    for (let box = 0; box < boxes.count; box++) rows[boxes.depth[box]!]!.push(box);
+    this.rows = rows.map((row) => Int32Array.from(row).sort((one, other) => boxes.left[one]! - boxes.left[other]!));
+  }
+
+  /** The top of a row, px. */
+  topOf(depth: number): number {
+    return this.up ? this.height - (depth + 1) * BOX : depth * BOX;
+  }
+
+  /** The box at a point, else -1. */
+  at(x: number, y: number): number {
+    const depth = this.up ? Math.floor((this.height - y) / BOX) : Math.floor(y / BOX);
+    const box = this.before(depth, x / this.width);
+    return box >= 0 && x / this.width <= this.boxes.left[box]! + this.boxes.width[box]! ? box : -1;
+  }
+
+  /** The box that a key leads to from `box`; the same one where there is no other. */
+  next(box: number, key: string): number {
+    const { depth, left, width } = this.boxes;
+    const row = this.rows[depth[box]!]!;
+    const place = row.indexOf(box);
+    const inwards = this.up ? "ArrowUp" : "ArrowDown";
+    if (key === "ArrowLeft") return row[place - 1] ?? box;
+    if (key === "ArrowRight") return row[place + 1] ?? box;
+    if (key !== inwards) return depth[box]! > 0 ? this.before(depth[box]! - 1, left[box]!) : box;
+    let widest = box;
+    for (const it of this.rows[depth[box]! + 1] ?? []) {
+      const inside = left[it]! >= left[box]! && left[it]! < left[box]! + width[box]!;
+      if (inside && (widest === box || width[it]! > width[widest]!)) widest = it;
+    }
+    return widest;
+  }
+
+  /** The rows of boxes between two heights. */
+  paint(surface: Surface, from = 0, to = this.height): void {
+    const colors = theme();
+    const searching = this.stacks.matched !== null;
+    this.rows.forEach((row, depth) => {
+      const top = this.topOf(depth);
+      if (top + BOX <= from || top >= to) return;
+      for (const box of row) this.paintBox(surface, colors, box, top - from, searching);
+    });
+  }
+
+  private paintBox(surface: Surface, colors: Theme, box: number, top: number, searching: boolean): void {
+    const left = this.boxes.left[box]! * this.width;
+    const width = this.boxes.width[box]! * this.width;
+    const node = this.boxes.node[box]!;
+    const of = this.stacks.tree.functions[node]!;
+    const gap = width > 3 ? 1 : width > 1.2 ? 0.4 : 0;
+    const waits = this.names.isLeaf(of);
+    const matched = searching && this.stacks.matched![node] === 1;
+    let color = matched ? colors.lit : boxColor(colors, this.names, of);
+    if (searching && !matched) color = mix(color, colors.background, 0.62);
+    surface.rect(left, top, Math.max(0.4, width - gap), BOX - 1, color);
+    if (waits && width > 1) surface.hatch(left, top, width - gap, BOX - 1);
+    if (width < TEXT_LEAST) return;
+    const room = width - gap - 2 * PAD;
+    const name = node === 0 ? this.rootText() : this.names.name(of);
+    const text = fitted(name, room);
+    if (text) surface.text(left + PAD, top + BOX / 2, text, matched ? colors.background : colors.boxText);
+  }
+
+  private rootText(): string {
+    const { found, total, matched } = this.stacks;
+    return matched ? `all (${percent(found, total[0]!)} matches)` : "all";
+  }
+
+  /** The last box of a row that begins at or before a place, 0 to 1. */
+  private before(depth: number, place: number): number {
+    const row = this.rows[depth];
+    if (!row || row.length === 0) return -1;
+    let [low, high] = [0, row.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.boxes.left[row[middle]!]! > place) high = middle;
+      else low = middle + 1;
+    }
+    return row[low - 1] ?? -1;
+  }
+}
+
+/** The color of a function by its origin; its shade comes from its name. */
+export function boxColor(colors: Theme, names: Names, of: number): string {
+  if (of < 0) return colors.origins.synthetic[2]!;
+  if (names.isLeaf(of)) return colors.origins.synthetic[2]!;
+  const shades = colors.origins[names.origin(of)];
+  return shades[shadeOf(names.name(of)) % shades.length]!;
+}
+
+function shadeOf(name: string): number {
+  let hash = 7;
+  for (let at = 0; at < Math.min(name.length, 60); at++) hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
+  return (hash >>> 8) & 0xffff;
+}

@@ -1,0 +1,36 @@
+// What is known of a box or a row: its weights, how sure they are, and where it is.
+
+import type { Direction, Stacks } from "../model/model";
+import { amount, count, percent } from "../model/units";
+import type { App } from "./context";
+import { theme } from "./theme";
+import type { TipText } from "./tip";
+import { ORIGIN_WORDS, stateWord } from "./words";
+
+/** The interval of a share in words: `11.2% to 13.9%`. */
+export function sureness(app: App, part: number): string {
+  const [low, high] = app.model.interval(app.state.selection, part);
+  return `${percent(low, 1)} to ${percent(high, 1)}`;
+}
+
+/** The text beside the pointer for a node of a tree. */
+export function nodeTip(app: App, stacks: Stacks, direction: Direction, node: number): TipText {
+  const { model, sums, state } = app;
+  const type = model.type(state.selection);
+  const [self, total, all] = [stacks.self[node]!, stacks.total[node]!, sums.total(state.selection)];
+  const samples = sums.counts(state.selection, direction);
+  const of = stacks.tree.functions[node]!;
+  const rows: [string, string, string?][] = [
+    ["total", `${amount(type, total)}, ${percent(total, all)}`],
+    ["self", `${amount(type, self)}, ${percent(self, all)}`],
+  ];
+  if (samples) rows.push(["samples", count(samples[node]!)], ["95 % sure", sureness(app, total)]);
+  if (of >= 0 && !model.names.isLeaf(of)) {
+    const origin = model.names.origin(of);
+    rows.push(["code", ORIGIN_WORDS[origin], theme().origins[origin][0]!]);
+  }
+  const state_ = model.names.stateOf(of);
+  const title = node === 0 ? "all" : model.names.name(of);
+  const place = state_ >= 0 ? `state: ${stateWord(model.profile.states[state_]!)}` : node === 0 ? "" : model.names.place(of);
+  return place === "" ? { title, rows } : { title, place, rows };
+}

@@ -1,0 +1,260 @@
+// All of the time: how active the program was, and what each thread did. A range of it is selected here.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { sum } from "../model/selection";
+import { spanOf, type Track } from "../model/time";
+import { amount, duration, percent } from "../model/units";
+import { moment, paintAxis, rangeText } from "./axis";
+import { Brush, type Drag } from "./brush";
+import { useApp, type App } from "./context";
+import { usePaint, useScroll, useSize } from "./hooks";
+import { Tip, type TipPlace } from "./tip";
+import { CELL, fullColumn, paintHeat, paintMarkers, paintTrack, TRACK } from "./track_picture";
+import { theme } from "./theme";
+import { stateWord, threadName } from "./words";
+
+const AXIS = 20; // px
+const COLUMN = 4; // px, the least that a column of cells has
+
+export function Overview() {
+  const app = useApp();
+  return app.model.profile.timeline ? <TimeOverview /> : <NoTime />;
+}
+
+function NoTime() {
+  return (
+    <p class="no-time">
+      This profile has no timeline, so there is no time axis. <code>Profiler.run(timeline: true)</code> or <code>profiler record --timeline</code> keeps one.
+    </p>
+  );
+}
+
+function TimeOverview() {
+  const app = useApp();
+  const { model, store, state } = app;
+  const { selection } = state;
+  const [tip, setTip] = useState<TipPlace | null>(null);
+  const [open, setOpen] = useState(false);
+  const strip = useRef<HTMLDivElement>(null);
+  const width = useSize(strip).width;
+  const span = spanOf(model.profile);
+  const brush = useMemo(() => new Brush(span, Math.max(1, width)), [span, width]);
+  const drag = useDrag(app, brush, strip);
+  const { range } = selection;
+
+  const keyed = (event: KeyboardEvent) => {
+    const next = event.key === "Escape" ? null : brush.key(event.key, event.shiftKey, range);
+    if (next === range || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    store.select({ range: next }, "range");
+  };
+  const strips = { width, span, brush, setTip };
+  return (
+    <section class="overview" aria-label="Time">
+      <div class="heat-line">
+        <div class="track-label heat-label" aria-hidden="true">
+          {selection.search ? "activity, and matches" : "activity"}
+        </div>
+        <div
+          class="strip"
+          ref={strip}
+          tabIndex={0}
+          role="slider"
+          aria-label="Range of time"
+          aria-valuemin={0}
+          aria-valuemax={Math.round(span / 1e6)}
+          aria-valuenow={Math.round((range?.from ?? 0) / 1e6)}
+          aria-valuetext={range ? rangeText(range) : "all of the time"}
+          onKeyDown={keyed}
+          {...drag}
+        >
+          <HeatStrip {...strips} />
+        </div>
+      </div>
+      <Tracks {...strips} drag={drag} open={open} setOpen={setOpen} />
+      <Shade width={width} span={span} />
+      <Tip tip={tip} />
+    </section>
+  );
+}
+
+interface Strips {
+  readonly width: number;
+  readonly span: number;
+  readonly brush: Brush;
+  readonly setTip: (tip: TipPlace | null) => void;
+}
+
+type Handlers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel", (event: PointerEvent) => void> & { onDblClick: () => void };
+
+/** The handlers of a strip on which a range is drawn. */
+function useDrag({ store, state }: App, brush: Brush, strip: { current: HTMLElement | null }): Handlers {
+  const drag = useRef<{ drag: Drag; x: number } | null>(null);
+  const { range } = state.selection;
+  const place = (event: PointerEvent) => event.clientX - strip.current!.getBoundingClientRect().left;
+  const end = () => (drag.current = null);
+  return {
+    onPointerDown(event) {
+      if (event.button !== 0) return;
+      const x = place(event);
+      drag.current = { drag: brush.begin(x, range, event.shiftKey), x };
+      (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+    },
+    onPointerMove(event) {
+      const x = place(event);
+      const own = event.currentTarget as HTMLElement;
+      if (!drag.current) own.classList.toggle("on-edge", brush.isEdge(x, range));
+      else if (Math.abs(x - drag.current.x) > 2) store.select({ range: brush.drag(drag.current.drag, x) ?? range }, "range");
+    },
+    onPointerUp: end,
+    onPointerCancel: end,
+    onDblClick: () => store.select({ range: null }),
+  };
+}
+
+function HeatStrip({ width, span, brush, setTip }: Strips) {
+  const { sums, model, state } = useApp();
+  const { selection } = state;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const heat = sums.heat(selection, Math.max(20, Math.floor(width / COLUMN)));
+  const cells = (heat?.rows ?? 0) * CELL;
+  const size = { width, height: cells + AXIS };
+  usePaint(
+    canvas,
+    size,
+    (surface, colors) => {
+      if (heat) paintHeat(surface, colors, heat, span, width, selection.search !== "");
+      paintAxis(surface, colors, { from: 0, to: span }, width, cells, AXIS);
+    },
+    [heat, span],
+  );
+  const hover = (event: PointerEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const time = brush.timeAt(event.clientX - box.left);
+    const row = Math.floor((event.clientY - box.top) / CELL);
+    if (!heat || row < 0 || row >= heat.rows) return setTip(null);
+    const column = Math.min(heat.columns - 1, Math.floor(time / heat.columnNs));
+    const cell = column * heat.rows + row;
+    const from = column * heat.columnNs + (row * heat.columnNs) / heat.rows;
+    const rows: [string, string, string?][] = [["activity", amount(model.type(selection), heat.cells[cell]!)]];
+    if (selection.search) rows.push(["matches", percent(heat.lit[cell]!, heat.cells[cell]!), theme().lit]);
+    rows.push(["clock", new Date(model.profile.startMs + from / 1e6).toLocaleTimeString()]);
+    setTip({ x: event.clientX, y: event.clientY, title: `${moment(from, heat.columnNs / heat.rows)}, for ${duration(heat.columnNs / heat.rows)}`, rows });
+  };
+  return <canvas ref={canvas} aria-hidden="true" onPointerMove={hover} onPointerLeave={() => setTip(null)} />;
+}
+
+function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: Handlers; open: boolean; setOpen: (open: boolean) => void }) {
+  const app = useApp();
+  const { model, sums, state } = app;
+  const { profile } = model;
+  const { selection } = state;
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const top = useScroll(scroller);
+  const view = useSize(scroller);
+  const columns = Math.max(1, Math.floor(width));
+  const tracks = sums.tracks(selection, columns);
+  const idle = sums.idleThreads();
+  const busy = tracks.filter((it) => !idle.has(it.thread));
+  const folded = tracks.filter((it) => idle.has(it.thread));
+  // The line of idle threads stands after the others; it has no track of its own.
+  const lines: (Track | null)[] = folded.length === 0 ? busy : [...busy, null, ...(open ? folded : [])];
+  const full = fullColumn(tracks, profile.types[sums.clock(selection)]!.unit === "nanoseconds", span, columns);
+  const size = { width, height: Math.min(view.height, lines.length * TRACK) };
+  usePaint(
+    canvas,
+    size,
+    (surface, colors) => {
+      const last = Math.min(lines.length, Math.ceil((top + size.height) / TRACK));
+      for (let line = Math.floor(top / TRACK); line < last; line++) {
+        const track = lines[line];
+        if (!track) continue;
+        const dim = selection.threads !== null && !selection.threads.has(track.thread);
+        paintTrack(surface, colors, profile.states, track, full, columns, line * TRACK - top, dim);
+        paintMarkers(surface, colors, profile, track.thread, span, width, line * TRACK - top);
+      }
+    },
+    [tracks, lines.length, open, top, span, selection.threads],
+  );
+  const hover = (event: PointerEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const track = lines[Math.floor((event.clientY - box.top + top) / TRACK)];
+    setTip(track ? trackTip(app, track, Math.floor(event.clientX - box.left), columns, span, event) : null);
+  };
+  const weights = sums.byThread(selection);
+  const all = sum(weights);
+  return (
+    <div class="tracks" ref={scroller} tabIndex={0} role="group" aria-label="Threads">
+      <div class="track-labels">
+        {lines.map((track) =>
+          track ? (
+            <TrackLabel key={track.thread} thread={track.thread} share={percent(weights[track.thread]!, all)} />
+          ) : (
+            <button key="idle" class="track-label fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {folded.length} idle {folded.length === 1 ? "thread" : "threads"}
+            </button>
+          ),
+        )}
+      </div>
+      <div class="strip" style={{ height: `${lines.length * TRACK}px` }} {...drag}>
+        <canvas ref={canvas} aria-hidden="true" onPointerMove={hover} onPointerLeave={() => setTip(null)} />
+      </div>
+    </div>
+  );
+}
+
+/** A thread's name: pressed, it is selected alone; with a modifier key, beside the others. */
+function TrackLabel({ thread, share }: { thread: number; share: string }) {
+  const { model, store, state } = useApp();
+  const { threads } = state.selection;
+  const chosen = threads?.has(thread) ?? false;
+  const choose = (event: MouseEvent) => {
+    const several = event.ctrlKey || event.metaKey || event.shiftKey;
+    const next = new Set(several ? threads : chosen && threads!.size === 1 ? [] : [thread]);
+    if (several && !next.delete(thread)) next.add(thread);
+    store.select({ threads: next.size === 0 ? null : next });
+  };
+  const name = threadName(model.profile, thread);
+  return (
+    <button class="track-label" aria-pressed={chosen} title={`${name} (${model.profile.threads[thread]!.nativeId})`} onClick={choose}>
+      <span>{name}</span>
+      <small>{share}</small>
+    </button>
+  );
+}
+
+function trackTip({ model, sums, state }: App, track: Track, column: number, columns: number, span: number, event: PointerEvent): TipPlace {
+  const { profile } = model;
+  const type = profile.types[sums.clock(state.selection)]!;
+  const rows: [string, string, string?][] = [];
+  const [from, to] = [(column / columns) * span, ((column + 1) / columns) * span];
+  profile.states.forEach((word, at) => {
+    const weight = track.weights[at * columns + column] ?? 0;
+    const value = type.unit === "nanoseconds" ? percent(weight, to - from) : amount(type, weight);
+    if (weight > 0) rows.push([stateWord(word), value, theme().states[word]]);
+  });
+  for (const it of profile.markers) {
+    if (it.thread === track.thread && it.start <= to && it.start + it.duration >= from && rows.length < 12) rows.push([it.name, it.duration > 0 ? duration(it.duration) : "a moment", theme().marker]);
+  }
+  return { x: event.clientX, y: event.clientY, title: threadName(profile, track.thread), place: `at ${moment(from, span / columns)}`, rows };
+}
+
+/** What is not in the range lies in the shade. */
+function Shade({ width, span }: { width: number; span: number }) {
+  const { range } = useApp().state.selection;
+  const [left, right] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
+  useEffect(() => {
+    if (!range || !left.current || !right.current) return;
+    left.current.style.width = `${(range.from / span) * width}px`;
+    right.current.style.width = `${width - (range.to / span) * width}px`;
+  });
+  if (!range) return null;
+  return (
+    <div class="shade" style={{ width: `${width}px` }} aria-hidden="true">
+      <div class="shade-left" ref={left} />
+      <div class="shade-right" ref={right} />
+    </div>
+  );
+}

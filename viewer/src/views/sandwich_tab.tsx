@@ -1,0 +1,88 @@
+// One function: who calls it, above, and what it calls, below.
+
+import { useRef, useState } from "preact/hooks";
+import { amount, percent } from "../model/units";
+import { useApp } from "./context";
+import { FlameGraph } from "./flame_graph";
+import { BOX } from "./flame_picture";
+import { Legend } from "./legend";
+import type { Picture, Surface } from "./surface";
+import { useTakeout } from "./takeout";
+import { treeText } from "./texts";
+import { TopTable } from "./top_table";
+
+export function SandwichTab() {
+  const app = useApp();
+  const { model, sums, store, state } = app;
+  const rows = sums.top(state.selection, state.view.order);
+  const of = state.view.of >= 0 ? state.view.of : (rows.find((it) => it.function >= 0)?.function ?? -1);
+  const [zoom, setZoom] = useState<{ of: number; callers: readonly number[]; callees: readonly number[] }>({ of, callers: [], callees: [] });
+  const own = zoom.of === of ? zoom : { of, callers: [], callees: [] };
+  const pictures = useRef<{ callers: Picture | null; callees: Picture | null }>({ callers: null, callees: null });
+  useTakeout(
+    () => `${treeText(app, { callers: of }, [])}\n${treeText(app, { callees: of }, [])}`,
+    () => (pictures.current.callers && pictures.current.callees ? stacked(pictures.current.callers, pictures.current.callees) : null),
+  );
+  const row = rows.find((it) => it.function === of);
+  const all = sums.total(state.selection);
+  const type = model.type(state.selection);
+  return (
+    <div class="sandwich">
+      <TopTable current={of} narrow onOpen={(it) => store.show({ of: it }, "sandwich")} />
+      {of < 0 ? (
+        <p class="empty">Nothing is selected here.</p>
+      ) : (
+        <div class="sandwich-graphs">
+          <div class="bar">
+            <strong class="grow clip">{model.names.name(of)}</strong>
+            {row && (
+              <span class="muted">
+                total {amount(type, row.total)} ({percent(row.total, all)}), self {amount(type, row.self)}
+              </span>
+            )}
+            <Legend />
+          </div>
+          <h3 class="part">Callers</h3>
+          <FlameGraph
+            key={`callers ${of}`}
+            label="Callers"
+            direction={{ callers: of }}
+            up
+            bare
+            zoom={own.callers}
+            onZoom={(path) => setZoom({ ...own, callers: path })}
+            onPicture={(it) => (pictures.current.callers = it)}
+          />
+          <h3 class="part">Callees</h3>
+          <FlameGraph
+            key={`callees ${of}`}
+            label="Callees"
+            direction={{ callees: of }}
+            up={false}
+            bare
+            zoom={own.callees}
+            onZoom={(path) => setZoom({ ...own, callees: path })}
+            onPicture={(it) => (pictures.current.callees = it)}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Two pictures above each other as one: the function itself stands between them once. */
+function stacked(above: Picture, below: Picture): Picture {
+  const paint = (surface: Surface) => {
+    above.paint(surface);
+    below.paint(shifted(surface, above.height - BOX));
+  };
+  return { width: Math.max(above.width, below.width), height: above.height + below.height - BOX, paint };
+}
+
+function shifted(surface: Surface, by: number): Surface {
+  return {
+    rect: (x, y, width, height, color) => surface.rect(x, y + by, width, height, color),
+    hatch: (x, y, width, height) => surface.hatch(x, y + by, width, height),
+    text: (x, y, text, color) => surface.text(x, y + by, text, color),
+  };
+}

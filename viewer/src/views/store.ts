@@ -1,0 +1,114 @@
+// The state of the page: what is selected and how it is shown, what it was before, and the address that says the same.
+
+import { fromFragment, toFragment } from "../model/fragment";
+import type { Model } from "../model/model";
+import { everything, type Selection } from "../model/selection";
+import { FIRST_VIEW, fromWords, toWords, type State, type View } from "./view";
+
+const MOST_KEPT = 200;
+const ONE_CHANGE_MS = 1500; // changes of the same thing in this time are undone as one
+const ADDRESS_MS = 250; // browsers refuse more than a few changes of the address a second
+
+export class Store {
+  state: State;
+  private past: State[] = [];
+  private future: State[] = [];
+  private last = { of: "", at: 0 };
+  private timer = 0;
+  private fragment = "";
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly model: Model) {
+    this.state = this.ofAddress();
+    addEventListener("hashchange", () => {
+      if (location.hash.slice(1) === this.fragment) return;
+      this.fragment = location.hash.slice(1);
+      this.put(this.ofAddress(), "");
+    });
+  }
+
+  /** Calls `listener` after each change; returns what ends that. */
+  watch(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Changes the selection. Changes with the same `of` that follow each other at once are undone together. */
+  select(change: Partial<Selection>, of = ""): void {
+    this.put({ ...this.state, selection: { ...this.state.selection, ...change } }, of);
+  }
+
+  show(change: Partial<View>, of = ""): void {
+    this.put({ ...this.state, view: { ...this.state.view, ...change } }, of);
+  }
+
+  put(state: State, of: string): void {
+    const now = performance.now();
+    const same = of !== "" && of === this.last.of && now - this.last.at < ONE_CHANGE_MS;
+    this.last = { of, at: now };
+    if (!same) this.past = [...this.past.slice(1 - MOST_KEPT), this.state];
+    this.future = [];
+    this.turnTo(state);
+  }
+
+  /** Everything, as in a new page. */
+  reset(): void {
+    this.put({ selection: everything(this.model.profile), view: { ...FIRST_VIEW, tab: this.state.view.tab } }, "");
+  }
+
+  get canUndo(): boolean {
+    return this.past.length > 0;
+  }
+
+  get canRedo(): boolean {
+    return this.future.length > 0;
+  }
+
+  undo(): void {
+    const state = this.past.pop();
+    if (!state) return;
+    this.future.push(this.state);
+    this.last.of = "";
+    this.turnTo(state);
+  }
+
+  redo(): void {
+    const state = this.future.pop();
+    if (!state) return;
+    this.past.push(this.state);
+    this.last.of = "";
+    this.turnTo(state);
+  }
+
+  /** The address of what is shown. */
+  address(): string {
+    return `${location.href.split("#")[0]}#${this.words()}`;
+  }
+
+  private turnTo(state: State): void {
+    this.state = state;
+    for (const listener of this.listeners) listener();
+    if (this.timer === 0) this.timer = window.setTimeout(() => this.write(), ADDRESS_MS);
+  }
+
+  private write(): void {
+    this.timer = 0;
+    this.fragment = this.words();
+    try {
+      history.replaceState(null, "", `#${this.fragment}`);
+    } catch {
+      // A frame without an origin has no address to write to.
+    }
+  }
+
+  private words(): string {
+    const { profile, names } = this.model;
+    return toFragment(profile, names, this.state.selection, toWords(this.state.view, profile, names));
+  }
+
+  private ofAddress(): State {
+    const { profile, names } = this.model;
+    const { selection, view } = fromFragment(profile, names, location.hash.slice(1));
+    return { selection, view: fromWords(view, profile, names) };
+  }
+}

@@ -1,0 +1,127 @@
+// What several views need of the model for the same selection, computed once.
+
+import type { Direction, Model, Stacks } from "../model/model";
+import { everything, type Selection } from "../model/selection";
+import type { Heat, Track } from "../model/time";
+import type { TopOrder, TopRow } from "../model/top";
+
+const IDLE_SHARE = 0.95; // of its wall clock time, from which on a thread is idle
+
+/** Results for as long as their selection, or the rows that it selects, is in use. */
+export class Sums {
+  private readonly bySelection = new WeakMap<object, Map<string, unknown>>();
+  private readonly wholes = new Map<number, number>();
+  private idle: ReadonlySet<number> | null = null;
+
+  constructor(private readonly model: Model) {}
+
+  stacks(selection: Selection, direction: Direction = "down"): Stacks {
+    return this.kept(selection, `stacks ${JSON.stringify(direction)}`, () => this.model.stacks(selection, direction));
+  }
+
+  /** By node of the same tree, the number of samples; `null` if the profile does not count them. */
+  counts(selection: Selection, direction: Direction = "down"): Float64Array | null {
+    return this.kept(selection, `counts ${JSON.stringify(direction)}`, () => this.model.counts(selection, direction));
+  }
+
+  total(selection: Selection): number {
+    return this.kept(selection, "total", () => this.model.total(selection));
+  }
+
+  /** All that was measured in a sample type, without the waits of idle threads. */
+  whole(type: number): number {
+    const known = this.wholes.get(type) ?? this.model.total({ ...everything(this.model.profile), type });
+    this.wholes.set(type, known);
+    return known;
+  }
+
+  samples(selection: Selection): number {
+    return this.kept(selection, "samples", () => this.model.samples(selection));
+  }
+
+  top(selection: Selection, order: TopOrder): TopRow[] {
+    return this.kept(selection, `top ${order}`, () => this.model.top(selection, order));
+  }
+
+  /** The activity over all time. A change of the range alone leaves it as it is. */
+  heat(selection: Selection, most: number): Heat | null {
+    return this.kept(this.model.rows(selection), `heat ${most} ${selection.search}`, () => this.model.heat(selection, most));
+  }
+
+  /** All threads over time in the sample type that says most of their states, the chosen threads or not. */
+  tracks(selection: Selection, columns: number): Track[] {
+    const all = { ...selection, threads: null, idle: true, type: this.clock(selection) };
+    return this.kept(this.model.rows(all), `tracks ${columns}`, () => this.model.tracks(all, columns));
+  }
+
+  /** The sample type of tracks: wall clock time in place of CPU time, if there is such. */
+  clock(selection: Selection): number {
+    const { types } = this.model.profile;
+    const wall = types.findIndex((it) => it.name === "wall");
+    return wall >= 0 && types[selection.type]!.unit === "nanoseconds" ? wall : selection.type;
+  }
+
+  /** The weight of each thread under the selection; those of threads that are not chosen as well. */
+  byThread(selection: Selection): Float64Array {
+    return this.kept(selection, "threads", () => {
+      const { profile } = this.model;
+      const rows = this.model.rowWeights({ ...selection, threads: null });
+      const weights = new Float64Array(profile.threads.length);
+      for (let row = 0; row < rows.length; row++) weights[profile.rows.thread[row]!]! += rows[row]!;
+      return weights;
+    });
+  }
+
+  /** The weight of each state under the selection; those of states that are not chosen as well. */
+  byState(selection: Selection): Float64Array {
+    return this.kept(selection, "states", () => {
+      const { profile } = this.model;
+      const rows = this.model.rowWeights({ ...selection, states: null });
+      const weights = new Float64Array(profile.states.length);
+      for (let row = 0; row < rows.length; row++) weights[profile.rows.state[row]!]! += rows[row]!;
+      return weights;
+    });
+  }
+
+  /** The values of a label with their weights, the largest first; those that are not chosen as well. */
+  byLabel(selection: Selection, name: string): [value: string, weight: number][] {
+    return this.kept(selection, `label ${name}`, () => {
+      const { profile } = this.model;
+      const labels = new Map(selection.labels);
+      labels.delete(name);
+      const rows = this.model.rowWeights({ ...selection, labels });
+      const sets = new Float64Array(profile.labelSets.length);
+      for (let row = 0; row < rows.length; row++) sets[profile.rows.labels[row]!]! += rows[row]!;
+      const values = new Map<string, number>();
+      profile.labelSets.forEach((set, at) => {
+        const own = set.filter(([it]) => it === name).map(([, value]) => value);
+        for (const value of own.length > 0 ? own : [""]) values.set(value, (values.get(value) ?? 0) + sets[at]!);
+      });
+      return [...values].sort((one, other) => other[1] - one[1]);
+    });
+  }
+
+  /** The threads that were idle nearly all of their time. */
+  idleThreads(): ReadonlySet<number> {
+    return (this.idle ??= this.findIdle());
+  }
+
+  private findIdle(): ReadonlySet<number> {
+    const { profile, facts } = this.model;
+    const wall = profile.types.findIndex((it) => it.name === "wall");
+    if (wall < 0 || facts.idle.rows.length === 0) return new Set();
+    const column = profile.rows.weights[wall]!;
+    const all = new Float64Array(profile.threads.length);
+    const idle = new Float64Array(profile.threads.length);
+    column.forEach((weight, row) => (all[profile.rows.thread[row]!]! += weight));
+    for (const row of facts.idle.rows) idle[profile.rows.thread[row]!]! += column[row]!;
+    return new Set(profile.threads.map((_, thread) => thread).filter((it) => idle[it]! > 0 && idle[it]! >= all[it]! * IDLE_SHARE));
+  }
+
+  private kept<Value>(of: object, name: string, compute: () => Value): Value {
+    let known = this.bySelection.get(of);
+    if (!known) this.bySelection.set(of, (known = new Map()));
+    if (!known.has(name)) known.set(name, compute());
+    return known.get(name) as Value;
+  }
+}

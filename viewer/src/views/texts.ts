@@ -1,0 +1,65 @@
+// Views as plain text, to paste into a message.
+
+import type { Direction, Stacks } from "../model/model";
+import { amount, percent } from "../model/units";
+import type { App } from "./context";
+import { nodeOf } from "./flame_graph";
+import { typeWord } from "./words";
+
+const MOST_LINES = 2000;
+const LEAST = 0.005; // the share of a call that has a line of its own
+
+/** The functions of a stack, the leaf first, as Ruby prints one. */
+export function stackText({ model }: App, stack: readonly number[]): string {
+  const lines = [...stack].reverse().map((of) => [model.names.name(of), model.names.place(of)].filter((it) => it !== "").join("  "));
+  return `${lines.join("\n")}\n`;
+}
+
+/** The top table. */
+export function topText(app: App): string {
+  const { model, sums, state } = app;
+  const type = model.type(state.selection);
+  const all = sums.total(state.selection);
+  const cell = (weight: number) => `${amount(type, weight).padStart(10)} ${percent(weight, all).padStart(6)}`;
+  const lines = sums.top(state.selection, state.view.order).slice(0, MOST_LINES).map((it) => {
+    const place = model.names.place(it.function);
+    return `${cell(it.total)} ${cell(it.self)}   ${model.names.name(it.function)}${place === "" ? "" : `  ${place}`}`;
+  });
+  return [heading(app, all), `${"TOTAL".padStart(17)} ${"SELF".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
+}
+
+/** The calls of a tree from a box on, those with a share that can be seen. */
+export function treeText(app: App, direction: Direction, zoom: readonly number[]): string {
+  const { sums, state } = app;
+  const stacks = sums.stacks(state.selection, direction);
+  const root = nodeOf(stacks.tree, zoom);
+  const lines: string[] = [];
+  const open = [root];
+  for (let node = open.pop(); node !== undefined && lines.length < MOST_LINES; node = open.pop()) {
+    lines.push(treeLine(app, stacks, node, stacks.tree.depth[node]! - stacks.tree.depth[root]!));
+    open.push(...heaviestFirst(stacks, node).filter((it) => stacks.total[it]! >= stacks.total[root]! * LEAST).reverse());
+  }
+  return [heading(app, stacks.total[0]!), `${"TOTAL".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
+}
+
+/** One line of a tree. */
+export function treeLine({ model, sums, state }: App, stacks: Stacks, node: number, depth: number): string {
+  const total = stacks.total[node]!;
+  const share = percent(total, sums.total(state.selection)).padStart(6);
+  const name = node === 0 ? "all" : model.names.name(stacks.tree.functions[node]!);
+  return `${amount(model.type(state.selection), total).padStart(10)} ${share}   ${"  ".repeat(depth)}${name}`;
+}
+
+/** The callees of a node that weigh something, the heaviest first. */
+export function heaviestFirst({ tree, total }: Stacks, node: number): number[] {
+  const found: number[] = [];
+  tree.children(node, (child) => {
+    if (total[child]! > 0) found.push(child);
+  });
+  return found.sort((one, other) => total[other]! - total[one]! || one - other);
+}
+
+function heading({ model, state }: App, all: number): string {
+  const type = model.type(state.selection);
+  return `${typeWord(type.name)}: ${amount(type, all)} in all\n`;
+}

@@ -1,0 +1,92 @@
+// The colours of the pictures, from the style sheet, so that they follow the system's light or dark.
+
+import type { Origin } from "../model/facts";
+
+export interface Theme {
+  readonly text: string;
+  readonly muted: string;
+  readonly background: string;
+  readonly line: string;
+  readonly accent: string;
+  /** What a search lights up. */
+  readonly lit: string;
+  readonly hatch: string;
+  readonly boxText: string;
+  /** Shades of each origin, so that neighbours differ. */
+  readonly origins: Readonly<Record<Origin, readonly string[]>>;
+  /** By the word of the state. */
+  readonly states: Readonly<Record<string, string>>;
+  readonly marker: string;
+  /** From no activity to the most. */
+  readonly heat: readonly string[];
+  /** The same for what a search lights up, and for what it does not. */
+  readonly litHeat: readonly string[];
+  readonly dimHeat: readonly string[];
+}
+
+export const ORIGINS: readonly Origin[] = ["app", "rails", "gem", "ruby", "cfunc", "synthetic"];
+export const STATES: readonly string[] = ["running", "waiting", "gvl", "runnable", "gc"];
+export const DARK = "(prefers-color-scheme: dark)";
+
+const STEPS = 64; // of a ramp
+let current: Theme | null = null;
+
+/** The colours of now. */
+export function theme(): Theme {
+  return (current ??= read());
+}
+
+/** Calls `changed` when the system turns light or dark; returns what ends that. */
+export function watchTheme(changed: () => void): () => void {
+  const query = matchMedia(DARK);
+  const turned = () => {
+    current = null;
+    changed();
+  };
+  query.addEventListener("change", turned);
+  return () => query.removeEventListener("change", turned);
+}
+
+/** A color between two of the form `#rrggbb`. */
+export function mix(one: string, other: string, share: number): string {
+  const [from, to] = [parseInt(one.slice(1), 16), parseInt(other.slice(1), 16)];
+  let mixed = 0;
+  for (const shift of [16, 8, 0]) {
+    const [low, high] = [(from >> shift) & 255, (to >> shift) & 255];
+    mixed |= Math.round(low + (high - low) * share) << shift;
+  }
+  return `#${mixed.toString(16).padStart(6, "0")}`;
+}
+
+function read(): Theme {
+  const style = getComputedStyle(document.documentElement);
+  const color = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  const background = color("background");
+  const empty = color("cell");
+  const shades = (base: string) => [base, mix(base, background, 0.14), mix(base, background, 0.26)];
+  return {
+    text: color("text"),
+    muted: color("muted"),
+    background,
+    line: color("line"),
+    accent: color("accent"),
+    lit: color("lit"),
+    hatch: color("hatch"),
+    boxText: color("box-text"),
+    marker: color("marker"),
+    origins: Object.fromEntries(ORIGINS.map((it) => [it, shades(color(it))])) as Record<Origin, string[]>,
+    states: Object.fromEntries(STATES.map((it) => [it, color(`state-${it}`)])),
+    heat: ramp(empty, color("heat")),
+    litHeat: ramp(mix(empty, color("lit"), 0.35), color("lit")),
+    dimHeat: ramp(empty, mix(empty, color("heat"), 0.4)),
+  };
+}
+
+function ramp(from: string, to: string): string[] {
+  return Array.from({ length: STEPS }, (_, step) => mix(from, to, step / (STEPS - 1)));
+}
+
+/** The color of a part of the most, 0 to 1. Its root is taken, so that little activity can be seen. */
+export function onRamp(colors: readonly string[], part: number): string {
+  return colors[Math.min(colors.length - 1, Math.ceil(Math.sqrt(part) * (colors.length - 1)))]!;
+}

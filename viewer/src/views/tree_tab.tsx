@@ -1,0 +1,173 @@
+// The call tree, opened where one wants to see more.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Stacks } from "../model/model";
+import type { Tree } from "../model/tree";
+import { amount, percent } from "../model/units";
+import { useApp } from "./context";
+import { useScroll, useSize } from "./hooks";
+import { useTakeout } from "./takeout";
+import { heaviestFirst, treeLine } from "./texts";
+import { ROW } from "./top_table";
+
+const HOT = 0.5; // the share of its caller from which on a callee is opened by itself
+
+interface Line {
+  readonly node: number;
+  readonly depth: number;
+  /** Its place among the callees of its caller, and their number. */
+  readonly place: number;
+  readonly of: number;
+  readonly hasMore: boolean;
+}
+
+export function TreeTab() {
+  const app = useApp();
+  const { model, sums, state } = app;
+  const stacks = sums.stacks(state.selection);
+  const [opened, setOpened] = useState<{ tree: Tree; nodes: ReadonlySet<number> } | null>(null);
+  const open = useMemo(() => (opened?.tree === stacks.tree ? opened.nodes : hotPath(stacks)), [opened, stacks.tree]);
+  const lines = useMemo(() => linesOf(stacks, open), [stacks, open]);
+  const [current, setCurrent] = useState(0); // a node
+  const at = Math.max(0, lines.findIndex((it) => it.node === current));
+  const scroller = useRef<HTMLDivElement>(null);
+  const top = useScroll(scroller);
+  const size = useSize(scroller);
+  useTakeout(
+    () => `${lines.map((it) => treeLine(app, stacks, it.node, it.depth)).join("\n")}\n`,
+    () => null,
+  );
+  useLayoutEffect(() => reveal(at), [at]);
+
+  const turn = (nodes: readonly number[], wide: boolean) => {
+    const next = new Set(open);
+    for (const node of nodes) wide ? next.add(node) : next.delete(node);
+    setOpened({ tree: stacks.tree, nodes: next });
+  };
+  const reveal = (line: number) => {
+    const of = scroller.current!;
+    const head = of.querySelector<HTMLElement>(".table-head")!.offsetHeight;
+    if (line * ROW < of.scrollTop) of.scrollTop = line * ROW;
+    else if ((line + 1) * ROW + head > of.scrollTop + of.clientHeight) of.scrollTop = (line + 1) * ROW + head - of.clientHeight;
+  };
+  const go = (line: number) => setCurrent(lines[Math.max(0, Math.min(lines.length - 1, line))]?.node ?? 0);
+  const menu = (node: number, x: number, y: number) => {
+    const stack = stacks.tree.path(node).map((it) => stacks.tree.functions[it]!);
+    if (node > 0) app.openMenu({ function: stacks.tree.functions[node]!, x, y, stack, zoom: () => app.store.show({ tab: "graph", shape: "icicle", zoom: stack }) });
+  };
+  const keyed = (event: KeyboardEvent) => {
+    const line = lines[at];
+    if (!line || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isOpen = open.has(line.node);
+    const page = Math.max(1, Math.floor(size.height / ROW) - 2);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -lines.length, End: lines.length };
+    if (event.key in steps) go(at + steps[event.key]!);
+    else if (event.key === "ArrowRight") line.hasMore && !isOpen ? turn([line.node], true) : go(at + Number(line.hasMore));
+    else if (event.key === "ArrowLeft") isOpen && line.hasMore ? turn([line.node], false) : line.node > 0 && setCurrent(stacks.tree.parent[line.node]!);
+    else if (event.key === "Enter") turn([line.node], !isOpen);
+    else if (event.key === "*") turn(below(stacks, line.node), true);
+    else if (event.key === "m" || event.key === "ContextMenu") {
+      const box = scroller.current!.getBoundingClientRect();
+      menu(line.node, box.left + 40, box.top + (at + 2) * ROW - scroller.current!.scrollTop);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const first = Math.max(0, Math.floor(top / ROW) - 4);
+  const last = Math.min(lines.length, Math.ceil((top + size.height) / ROW) + 4);
+  const all = sums.total(state.selection);
+  const type = model.type(state.selection);
+  return (
+    <div
+      class="scroller table tree"
+      ref={scroller}
+      tabIndex={0}
+      role="treegrid"
+      aria-label="Call tree"
+      aria-rowcount={lines.length + 1}
+      aria-activedescendant={lines.length > 0 ? `tree-${at}` : undefined}
+      onKeyDown={keyed}
+    >
+      <div class="table-head" role="row" aria-rowindex={1}>
+        <div role="columnheader" class="cell-total">Total</div>
+        <div role="columnheader" class="cell-self">Self</div>
+        <div role="columnheader" class="cell-name">Function</div>
+      </div>
+      <div class="table-body" style={{ height: `${lines.length * ROW}px` }} role="rowgroup">
+        {lines.slice(first, last).map((line, offset) => {
+          const { node, depth } = line;
+          const function_ = stacks.tree.functions[node]!;
+          const lit = stacks.matched?.[node] === 1;
+          return (
+            <div
+              key={node}
+              id={`tree-${first + offset}`}
+              class={["table-row", lit && "lit", node === lines[at]?.node && "active"].filter(Boolean).join(" ")}
+              role="row"
+              aria-level={depth + 1}
+              aria-posinset={line.place}
+              aria-setsize={line.of}
+              aria-expanded={line.hasMore ? open.has(node) : undefined}
+              aria-selected={node === lines[at]?.node}
+              aria-rowindex={first + offset + 2}
+              style={{ transform: `translateY(${(first + offset) * ROW}px)` }}
+              onClick={() => (setCurrent(node), line.hasMore && turn([node], !open.has(node)))}
+              onContextMenu={(event) => (event.preventDefault(), setCurrent(node), menu(node, event.clientX, event.clientY))}
+            >
+              <div role="gridcell" class="cell-total">
+                <i class="weight-bar of-total" style={{ width: `${all > 0 ? (100 * stacks.total[node]!) / all : 0}%` }} />
+                <span>{amount(type, stacks.total[node]!)}</span>
+                <small>{percent(stacks.total[node]!, all)}</small>
+              </div>
+              <div role="gridcell" class="cell-self">
+                <i class="weight-bar of-self" style={{ width: `${all > 0 ? (100 * stacks.self[node]!) / all : 0}%` }} />
+                <span>{amount(type, stacks.self[node]!)}</span>
+                <small>{percent(stacks.self[node]!, all)}</small>
+              </div>
+              <div role="gridcell" class="cell-name" style={{ paddingLeft: `${6 + Math.min(depth, 60) * 14}px` }}>
+                <span class="twist" aria-hidden="true">
+                  {line.hasMore ? (open.has(node) ? "▾" : "▸") : ""}
+                </span>
+                <i class={model.names.isLeaf(function_) ? "dot hatched" : `dot origin-${model.names.origin(function_)}`} />
+                {node === 0 ? "all" : model.names.name(function_)}
+                <span class="tree-place">{model.names.place(function_)}</span>
+              </div>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** The lines of the open part of the tree. */
+function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
+  const lines: Line[] = [];
+  if (stacks.total[0]! <= 0) return lines;
+  const next: Omit<Line, "hasMore">[] = [{ node: 0, depth: 0, place: 1, of: 1 }];
+  for (let it = next.pop(); it; it = next.pop()) {
+    const callees = heaviestFirst(stacks, it.node);
+    lines.push({ ...it, hasMore: callees.length > 0 });
+    if (!open.has(it.node)) continue;
+    for (let at = callees.length - 1; at >= 0; at--) next.push({ node: callees[at]!, depth: it.depth + 1, place: at + 1, of: callees.length });
+  }
+  return lines;
+}
+
+/** The nodes from the root on, as long as one callee has most of its caller's weight. */
+function hotPath(stacks: Stacks): Set<number> {
+  const path = new Set<number>();
+  for (let node = 0; ; ) {
+    path.add(node);
+    const hottest = heaviestFirst(stacks, node)[0];
+    if (hottest === undefined || stacks.total[hottest]! < stacks.total[node]! * HOT) return path;
+    node = hottest;
+  }
+}
+
+/** A node and some of what is under it: the hottest path. */
+function below(stacks: Stacks, from: number): number[] {
+  const found = [];
+  for (let node: number | undefined = from; node !== undefined; node = heaviestFirst(stacks, node)[0]) found.push(node);
+  return found;
+}

@@ -1,0 +1,62 @@
+// Words on screen for what a profile calls by a short word.
+
+import type { Origin } from "../model/facts";
+import type { Model } from "../model/model";
+import type { Profile } from "../model/profile";
+import type { Transform } from "../model/selection";
+
+const STATE_WORDS: Readonly<Record<string, string>> = {
+  running: "running",
+  waiting: "waiting",
+  gvl: "waiting for the GVL",
+  runnable: "no CPU",
+  gc: "collecting garbage",
+};
+
+export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
+  app: "app",
+  rails: "Rails",
+  gem: "gem",
+  ruby: "Ruby",
+  cfunc: "in C",
+  synthetic: "other",
+};
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  cpu: "CPU time",
+  wall: "wall clock time",
+  samples: "samples",
+  gvl_wait: "waits for the GVL",
+  gvl_blame: "held the GVL while others waited",
+  gc: "garbage collection",
+};
+
+export function stateWord(state: string): string {
+  return STATE_WORDS[state] ?? state;
+}
+
+export function typeWord(name: string): string {
+  return TYPE_WORDS[name] ?? name.replaceAll("_", " ");
+}
+
+export function threadName(profile: Profile, thread: number): string {
+  const { name, nativeId } = profile.threads[thread]!;
+  return name === "" ? `thread ${nativeId}` : name;
+}
+
+export function transformWord(transform: Transform, model: Model): string {
+  switch (transform.kind) {
+    case "focus":
+      return `focus ${model.names.name(transform.function)}`;
+    case "drop":
+      return `without ${model.names.name(transform.function)}`;
+    case "merge":
+      return `merged ${model.names.name(transform.function)}`;
+    case "recursion":
+      return "recursion collapsed";
+    case "gems":
+      return "gems collapsed";
+    case "app":
+      return "app only";
+  }
+}
