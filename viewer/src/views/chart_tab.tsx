@@ -113,38 +113,39 @@ function Chart() {
         <Legend />
       </div>
       <div class="scroller chart" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame chart" aria-label="Flame chart: plus and minus zoom, arrow keys move" onKeyDown={keyed}>
-        <div class="spacer" style={{ height: `${picture.height}px` }} />
-        <canvas
-          ref={canvas}
-          aria-hidden="true"
-          onWheel={(event) => {
-            event.preventDefault();
-            if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan((event.deltaX || event.deltaY) / Math.max(1, view.width));
-            else zoom(Math.exp(Math.max(-100, Math.min(100, event.deltaY)) * 0.004), picture.timeAt(place(event).x));
-          }}
-          onPointerDown={(event) => {
-            if (event.button !== 0) return;
-            drag.current = { x: event.clientX, y: event.clientY, range, top, moved: false };
-            (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
-          }}
-          onPointerMove={moved}
-          onPointerUp={() => (drag.current = null)}
-          onPointerCancel={() => (drag.current = null)}
-          onPointerLeave={() => (setTip(null), setBox(null))}
-          onDblClick={(event) => {
-            const found = hit(event);
-            if (found) show({ from: found.call.from, to: found.call.to });
-          }}
-          onContextMenu={(event) => {
-            const found = hit(event);
-            if (!found) return;
-            event.preventDefault();
-            setTip(null);
-            const stack = tree.path(found.call.node).map((it) => tree.functions[it]!);
-            const { from, to } = found.call;
-            openMenu({ function: tree.functions[found.call.node]!, x: event.clientX, y: event.clientY, stack, zoom: () => show({ from, to }) });
-          }}
-        />
+        <div class="spacer" style={{ height: `${picture.height}px` }}>
+          <canvas
+            ref={canvas}
+            aria-hidden="true"
+            onWheel={(event) => {
+              event.preventDefault();
+              if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan((event.deltaX || event.deltaY) / Math.max(1, view.width));
+              else zoom(Math.exp(Math.max(-100, Math.min(100, event.deltaY)) * 0.004), picture.timeAt(place(event).x));
+            }}
+            onPointerDown={(event) => {
+              if (event.button !== 0) return;
+              drag.current = { x: event.clientX, y: event.clientY, range, top, moved: false };
+              (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+            }}
+            onPointerMove={moved}
+            onPointerUp={() => (drag.current = null)}
+            onPointerCancel={() => (drag.current = null)}
+            onPointerLeave={() => (setTip(null), setBox(null))}
+            onDblClick={(event) => {
+              const found = hit(event);
+              if (found) show({ from: found.call.from, to: found.call.to });
+            }}
+            onContextMenu={(event) => {
+              const found = hit(event);
+              if (!found) return;
+              event.preventDefault();
+              setTip(null);
+              const stack = tree.path(found.call.node).map((it) => tree.functions[it]!);
+              const { from, to } = found.call;
+              openMenu({ function: tree.functions[found.call.node]!, x: event.clientX, y: event.clientY, stack, zoom: () => show({ from, to }) });
+            }}
+          />
+        </div>
         {box && <div class="outline hovered" style={{ left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${BOX}px` }} />}
         <Tip tip={tip} />
       </div>

@@ -11,7 +11,7 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
   waiting: ["waiting"],
   gvl: ["gvl"],
   gc: ["gc"],
-  no_cpu: ["runnable", "gvl"],
+  no_cpu: ["runnable"],
 };
 
 /** The selection of a finding; `null` for one that is about the whole profile. */

@@ -86,21 +86,22 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
   const empty = stacks.total[root]! <= 0;
   return (
     <div class="scroller flame" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame graph" aria-label={label} onKeyDown={keyed}>
-      <div class="spacer" style={{ height: `${empty ? 0 : picture.height}px` }} />
-      <canvas
-        ref={canvas}
-        aria-hidden="true"
-        onPointerMove={move}
-        onPointerLeave={() => (setHovered(-1), setTip(null))}
-        onClick={(event) => {
-          const box = boxAt(event);
-          if (box >= 0) zoomTo(picture.boxes.node[box]!);
-        }}
-        onContextMenu={(event) => {
-          const box = boxAt(event);
-          if (box >= 0 && picture.boxes.node[box]! > 0) (event.preventDefault(), setTip(null), menu(box, event.clientX, event.clientY));
-        }}
-      />
+      <div class="spacer" style={{ height: `${empty ? 0 : picture.height}px` }}>
+        <canvas
+          ref={canvas}
+          aria-hidden="true"
+          onPointerMove={move}
+          onPointerLeave={() => (setHovered(-1), setTip(null))}
+          onClick={(event) => {
+            const box = boxAt(event);
+            if (box >= 0) zoomTo(picture.boxes.node[box]!);
+          }}
+          onContextMenu={(event) => {
+            const box = boxAt(event);
+            if (box >= 0 && picture.boxes.node[box]! > 0) (event.preventDefault(), setTip(null), menu(box, event.clientX, event.clientY));
+          }}
+        />
+      </div>
       {empty && <p class="empty">Nothing is selected here.</p>}
       <Outline picture={picture} box={hovered} lift={lift} kind="hovered" />
       <Outline picture={picture} box={walk.box} lift={lift} kind="current" />

@@ -1,6 +1,7 @@
 // What is known of a box or a row: its weights, how sure they are, and where it is.
 
 import type { Direction, Stacks } from "../model/model";
+import { interval } from "../model/share";
 import { amount, count, percent } from "../model/units";
 import type { App } from "./context";
 import { theme } from "./theme";
@@ -9,7 +10,8 @@ import { ORIGIN_WORDS, stateWord } from "./words";
 
 /** The interval of a share in words: `11.2% to 13.9%`. */
 export function sureness(app: App, part: number): string {
-  const [low, high] = app.model.interval(app.state.selection, part);
+  const { selection } = app.state;
+  const [low, high] = interval(part, app.sums.total(selection), app.sums.samples(selection));
   return `${percent(low, 1)} to ${percent(high, 1)}`;
 }
 

@@ -37,7 +37,7 @@ export function GraphTab() {
         up={shape === "flame"}
         zoom={zoom}
         onZoom={(path) => store.show({ zoom: path })}
-        onPicture={(it) => (picture.current = it)}
+        onPicture={(it) => void (picture.current = it)}
       />
     </>
   );

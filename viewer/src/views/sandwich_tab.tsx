@@ -51,7 +51,7 @@ export function SandwichTab() {
             bare
             zoom={own.callers}
             onZoom={(path) => setZoom({ ...own, callers: path })}
-            onPicture={(it) => (pictures.current.callers = it)}
+            onPicture={(it) => void (pictures.current.callers = it)}
           />
           <h3 class="part">Callees</h3>
           <FlameGraph
@@ -62,7 +62,7 @@ export function SandwichTab() {
             bare
             zoom={own.callees}
             onZoom={(path) => setZoom({ ...own, callees: path })}
-            onPicture={(it) => (pictures.current.callees = it)}
+            onPicture={(it) => void (pictures.current.callees = it)}
           />
         </div>
       )}

@@ -3,13 +3,11 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { expression, matches } from "../model/search";
 import type { TopOrder, TopRow } from "../model/top";
-import { amount, percent } from "../model/units";
 import { useApp } from "./context";
-import { useScroll, useSize } from "./hooks";
 import { sureness } from "./frame_facts";
+import { useScroll, useSize } from "./hooks";
+import { nextPlace, reveal, ROW, WeightCell } from "./table_parts";
 import { ORIGIN_WORDS } from "./words";
-
-export const ROW = 24; // px, as in the style sheet
 
 const ORDERS: readonly (readonly [order: TopOrder, name: string])[] = [
   ["self", "Self"],
@@ -25,11 +23,16 @@ export interface TopTableProps {
   readonly onOpen: (of: number) => void;
 }
 
-export function TopTable({ current, narrow = false, onOpen }: TopTableProps) {
+export function TopTable(props: TopTableProps) {
+  const { sums, state } = useApp();
+  const rows = sums.top(state.selection, state.view.order);
+  return rows.length === 0 ? <p class="empty">Nothing is selected here.</p> : <Table {...props} rows={rows} />;
+}
+
+function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows: readonly TopRow[] }) {
   const app = useApp();
-  const { model, sums, store, state } = app;
+  const { model, store, state } = app;
   const { selection, view } = state;
-  const rows = sums.top(selection, view.order);
   const matched = useMemo(() => {
     const search = expression(selection.search);
     return search && matches(search, model.names);
@@ -43,19 +46,14 @@ export function TopTable({ current, narrow = false, onOpen }: TopTableProps) {
   useLayoutEffect(() => setAt(Math.max(0, rows.findIndex((it) => it.function === current))), [rows, current]);
 
   const go = (to: number) => {
-    const next = Math.max(0, Math.min(rows.length - 1, to));
-    setAt(next);
-    const of = scroller.current!;
-    const head = of.querySelector<HTMLElement>(".table-head")!.offsetHeight;
-    if (next * ROW < of.scrollTop) of.scrollTop = next * ROW;
-    else if ((next + 1) * ROW + head > of.scrollTop + of.clientHeight) of.scrollTop = (next + 1) * ROW + head - of.clientHeight;
+    setAt(to);
+    reveal(scroller.current!, to);
   };
-  const page = Math.max(1, Math.floor(size.height / ROW) - 2);
   const keyed = (event: KeyboardEvent) => {
     if (event.target !== scroller.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length };
+    const next = nextPlace(event.key, at, rows.length, size.height);
     const row = rows[at];
-    if (event.key in steps) go(at + steps[event.key]!);
+    if (next !== null) go(next);
     else if (event.key === "n" || event.key === "N") go(nextMatch(rows, matched, at, event.key === "n" ? 1 : -1));
     else if (event.key === "Enter" && row) onOpen(row.function);
     else if ((event.key === "m" || event.key === "ContextMenu") && row) {
@@ -76,7 +74,7 @@ export function TopTable({ current, narrow = false, onOpen }: TopTableProps) {
       role="grid"
       aria-label="Functions"
       aria-rowcount={rows.length + 1}
-      aria-activedescendant={rows.length > 0 ? `top-${at}` : undefined}
+      aria-activedescendant={at >= first && at < last ? `top-${at}` : undefined}
       onKeyDown={keyed}
     >
       <div class="table-head" role="row" aria-rowindex={1}>
@@ -109,7 +107,6 @@ export function TopTable({ current, narrow = false, onOpen }: TopTableProps) {
           );
         })}
       </div>
-      {rows.length === 0 && <p class="empty">Nothing is selected here.</p>}
     </div>
   );
 }
@@ -144,8 +141,8 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
       onClick={onOpen}
       onContextMenu={onMenu}
     >
-      <Weight kind="self" text={amount(type, row.self)} weight={row.self} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.self)}`} />
-      <Weight kind="total" text={amount(type, row.total)} weight={row.total} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.total)}`} />
+      <WeightCell kind="self" type={type} weight={row.self} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.self)}`} />
+      <WeightCell kind="total" type={type} weight={row.total} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.total)}`} />
       <div role="gridcell" class="cell-name" title={`${names.name(row.function)} (${ORIGIN_WORDS[origin]})`}>
         <i class={`dot origin-${origin}`} />
         {names.name(row.function)}
@@ -155,17 +152,6 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
           {names.place(row.function)}
         </div>
       )}
-    </div>
-  );
-}
-
-/** A weight with its share, over a bar as long as the share. */
-function Weight({ kind, text, weight, all, title }: { kind: string; text: string; weight: number; all: number; title: string }) {
-  return (
-    <div role="gridcell" class={`cell-${kind}`} title={title}>
-      <i class={`weight-bar of-${kind}`} style={{ width: `${all > 0 ? (100 * weight) / all : 0}%` }} />
-      <span>{text}</span>
-      <small>{percent(weight, all)}</small>
     </div>
   );
 }

@@ -3,12 +3,11 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
-import { amount, percent } from "../model/units";
 import { useApp } from "./context";
 import { useScroll, useSize } from "./hooks";
 import { useTakeout } from "./takeout";
 import { heaviestFirst, treeLine } from "./texts";
-import { ROW } from "./top_table";
+import { nextPlace, reveal, ROW, WeightCell } from "./table_parts";
 
 const HOT = 0.5; // the share of its caller from which on a callee is opened by itself
 
@@ -22,9 +21,14 @@ interface Line {
 }
 
 export function TreeTab() {
+  const { sums, state } = useApp();
+  const stacks = sums.stacks(state.selection);
+  return stacks.total[0]! <= 0 ? <p class="empty">Nothing is selected here.</p> : <CallTree stacks={stacks} />;
+}
+
+function CallTree({ stacks }: { stacks: Stacks }) {
   const app = useApp();
   const { model, sums, state } = app;
-  const stacks = sums.stacks(state.selection);
   const [opened, setOpened] = useState<{ tree: Tree; nodes: ReadonlySet<number> } | null>(null);
   const open = useMemo(() => (opened?.tree === stacks.tree ? opened.nodes : hotPath(stacks)), [opened, stacks.tree]);
   const lines = useMemo(() => linesOf(stacks, open), [stacks, open]);
@@ -37,20 +41,14 @@ export function TreeTab() {
     () => `${lines.map((it) => treeLine(app, stacks, it.node, it.depth)).join("\n")}\n`,
     () => null,
   );
-  useLayoutEffect(() => reveal(at), [at]);
+  useLayoutEffect(() => reveal(scroller.current!, at), [at]);
 
   const turn = (nodes: readonly number[], wide: boolean) => {
     const next = new Set(open);
     for (const node of nodes) wide ? next.add(node) : next.delete(node);
     setOpened({ tree: stacks.tree, nodes: next });
   };
-  const reveal = (line: number) => {
-    const of = scroller.current!;
-    const head = of.querySelector<HTMLElement>(".table-head")!.offsetHeight;
-    if (line * ROW < of.scrollTop) of.scrollTop = line * ROW;
-    else if ((line + 1) * ROW + head > of.scrollTop + of.clientHeight) of.scrollTop = (line + 1) * ROW + head - of.clientHeight;
-  };
-  const go = (line: number) => setCurrent(lines[Math.max(0, Math.min(lines.length - 1, line))]?.node ?? 0);
+  const go = (line: number) => setCurrent(lines[Math.min(lines.length - 1, line)]?.node ?? 0);
   const menu = (node: number, x: number, y: number) => {
     const stack = stacks.tree.path(node).map((it) => stacks.tree.functions[it]!);
     if (node > 0) app.openMenu({ function: stacks.tree.functions[node]!, x, y, stack, zoom: () => app.store.show({ tab: "graph", shape: "icicle", zoom: stack }) });
@@ -59,9 +57,8 @@ export function TreeTab() {
     const line = lines[at];
     if (!line || event.ctrlKey || event.metaKey || event.altKey) return;
     const isOpen = open.has(line.node);
-    const page = Math.max(1, Math.floor(size.height / ROW) - 2);
-    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -lines.length, End: lines.length };
-    if (event.key in steps) go(at + steps[event.key]!);
+    const next = nextPlace(event.key, at, lines.length, size.height);
+    if (next !== null) go(next);
     else if (event.key === "ArrowRight") line.hasMore && !isOpen ? turn([line.node], true) : go(at + Number(line.hasMore));
     else if (event.key === "ArrowLeft") isOpen && line.hasMore ? turn([line.node], false) : line.node > 0 && setCurrent(stacks.tree.parent[line.node]!);
     else if (event.key === "Enter") turn([line.node], !isOpen);
@@ -85,7 +82,7 @@ export function TreeTab() {
       role="treegrid"
       aria-label="Call tree"
       aria-rowcount={lines.length + 1}
-      aria-activedescendant={lines.length > 0 ? `tree-${at}` : undefined}
+      aria-activedescendant={at >= first && at < last ? `tree-${at}` : undefined}
       onKeyDown={keyed}
     >
       <div class="table-head" role="row" aria-rowindex={1}>
@@ -114,16 +111,8 @@ export function TreeTab() {
               onClick={() => (setCurrent(node), line.hasMore && turn([node], !open.has(node)))}
               onContextMenu={(event) => (event.preventDefault(), setCurrent(node), menu(node, event.clientX, event.clientY))}
             >
-              <div role="gridcell" class="cell-total">
-                <i class="weight-bar of-total" style={{ width: `${all > 0 ? (100 * stacks.total[node]!) / all : 0}%` }} />
-                <span>{amount(type, stacks.total[node]!)}</span>
-                <small>{percent(stacks.total[node]!, all)}</small>
-              </div>
-              <div role="gridcell" class="cell-self">
-                <i class="weight-bar of-self" style={{ width: `${all > 0 ? (100 * stacks.self[node]!) / all : 0}%` }} />
-                <span>{amount(type, stacks.self[node]!)}</span>
-                <small>{percent(stacks.self[node]!, all)}</small>
-              </div>
+              <WeightCell kind="total" type={type} weight={stacks.total[node]!} all={all} />
+              <WeightCell kind="self" type={type} weight={stacks.self[node]!} all={all} />
               <div role="gridcell" class="cell-name" style={{ paddingLeft: `${6 + Math.min(depth, 60) * 14}px` }}>
                 <span class="twist" aria-hidden="true">
                   {line.hasMore ? (open.has(node) ? "▾" : "▸") : ""}
@@ -143,7 +132,6 @@ export function TreeTab() {
 /** The lines of the open part of the tree. */
 function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
   const lines: Line[] = [];
-  if (stacks.total[0]! <= 0) return lines;
   const next: Omit<Line, "hasMore">[] = [{ node: 0, depth: 0, place: 1, of: 1 }];
   for (let it = next.pop(); it; it = next.pop()) {
     const callees = heaviestFirst(stacks, it.node);
