@@ -39,7 +39,7 @@ async function start(app: HTMLElement): Promise<void> {
     const facts = factsOf(block("facts"));
     const file = bytesOf(block("profile"));
     const model = new Model(await load(file), facts);
-    document.title = facts.title;
+    document.title = `${facts.title} - profiler`;
     render(<Page model={model} file={file} />, app);
   } catch (error) {
     const text = error instanceof FormatError ? `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.` : `This page failed: ${String(error)}`;

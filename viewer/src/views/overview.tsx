@@ -8,6 +8,7 @@ import { moment, paintAxis, rangeText } from "./axis";
 import { Brush, type Drag } from "./brush";
 import { useApp, type App } from "./context";
 import { usePaint, useScroll, useSize } from "./hooks";
+import { StateLegend } from "./legend";
 import { Tip, type TipPlace } from "./tip";
 import { CELL, fullColumn, paintHeat, paintMarkers, paintTrack, TRACK } from "./track_picture";
 import { theme } from "./theme";
@@ -53,8 +54,8 @@ function TimeOverview() {
   return (
     <section class="overview" aria-label="Time">
       <div class="heat-line">
-        <div class="track-label heat-label" aria-hidden="true">
-          {selection.search ? "activity, and matches" : "activity"}
+        <div class="heat-label">
+          <StateLegend />
         </div>
         <div
           class="strip"
@@ -90,7 +91,7 @@ type Handlers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPo
 
 /** The handlers of a strip on which a range is drawn. */
 function useDrag({ store, state }: App, brush: Brush, strip: { current: HTMLElement | null }): Handlers {
-  const drag = useRef<{ drag: Drag; x: number } | null>(null);
+  const drag = useRef<{ drag: Drag; x: number; of: string } | null>(null);
   const { range } = state.selection;
   const place = (event: PointerEvent) => event.clientX - strip.current!.getBoundingClientRect().left;
   const end = () => (drag.current = null);
@@ -98,14 +99,14 @@ function useDrag({ store, state }: App, brush: Brush, strip: { current: HTMLElem
     onPointerDown(event) {
       if (event.button !== 0) return;
       const x = place(event);
-      drag.current = { drag: brush.begin(x, range, event.shiftKey), x };
+      drag.current = { drag: brush.begin(x, range, event.shiftKey), x, of: `range ${event.timeStamp}` };
       (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     },
     onPointerMove(event) {
       const x = place(event);
       const own = event.currentTarget as HTMLElement;
       if (!drag.current) own.classList.toggle("on-edge", brush.isEdge(x, range));
-      else if (Math.abs(x - drag.current.x) > 2) store.select({ range: brush.drag(drag.current.drag, x) ?? range }, "range");
+      else if (Math.abs(x - drag.current.x) > 2) store.select({ range: brush.drag(drag.current.drag, x) ?? range }, drag.current.of);
     },
     onPointerUp: end,
     onPointerCancel: end,

@@ -5,7 +5,6 @@ import type { Finding } from "../model/facts";
 import { percent } from "../model/units";
 import { useApp } from "./context";
 import { isShown, selectionOf } from "./findings";
-import { StateLegend } from "./legend";
 
 export function Sidebar() {
   const { facts } = useApp().model;
@@ -26,8 +25,6 @@ export function Sidebar() {
           <li key={it}>{it}</li>
         ))}
       </ul>
-      <h2>States</h2>
-      <StateLegend />
       <p class="muted version">profiler {facts.version}</p>
     </aside>
   );
@@ -50,7 +47,7 @@ function FindingButton({ finding }: { finding: Finding }) {
   if (!selection) return <div class="finding">{inside}</div>;
   const choose = () => store.put({ selection: shown ? { ...everything(model.profile), type: selection.type } : selection, view: { ...state.view, zoom: [] } }, "");
   return (
-    <button class="finding" aria-pressed={shown} onClick={choose}>
+    <button class="finding" aria-pressed={shown} title={finding.command} onClick={choose}>
       {inside}
     </button>
   );

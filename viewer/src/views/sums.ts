@@ -7,9 +7,12 @@ import type { TopOrder, TopRow } from "../model/top";
 
 const IDLE_SHARE = 0.95; // of its wall clock time, from which on a thread is idle
 
-/** Results for as long as their selection, or the rows that it selects, is in use. */
+const MOST_KEPT = 6; // selections, as the sums of one can take many megabytes
+
+/** The sums of the last few selections. */
 export class Sums {
-  private readonly bySelection = new WeakMap<object, Map<string, unknown>>();
+  /** By selection, or by what rows it selects. */
+  private readonly known = new Map<object, Map<string, unknown>>();
   private readonly wholes = new Map<number, number>();
   private idle: ReadonlySet<number> | null = null;
 
@@ -119,8 +122,11 @@ export class Sums {
   }
 
   private kept<Value>(of: object, name: string, compute: () => Value): Value {
-    let known = this.bySelection.get(of);
-    if (!known) this.bySelection.set(of, (known = new Map()));
+    const known = this.known.get(of) ?? new Map<string, unknown>();
+    // What was used last stands last; what was not used for longest is forgotten.
+    this.known.delete(of);
+    this.known.set(of, known);
+    if (this.known.size > MOST_KEPT) this.known.delete(this.known.keys().next().value!);
     if (!known.has(name)) known.set(name, compute());
     return known.get(name) as Value;
   }
