@@ -118,17 +118,19 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
   const { sums, model, state } = useApp();
   const { selection } = state;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const heat = sums.heat(selection, Math.max(20, Math.floor(width / COLUMN)));
+  const most = Math.max(20, Math.floor(width / COLUMN));
+  const heat = sums.heat(selection, most);
+  const lit = sums.lit(selection, most);
   const cells = (heat?.rows ?? 0) * CELL;
   const size = { width, height: cells + AXIS };
   usePaint(
     canvas,
     size,
     (surface, colors) => {
-      if (heat) paintHeat(surface, colors, heat, span, width, selection.search !== "");
+      if (heat) paintHeat(surface, colors, heat, lit, span, width);
       paintAxis(surface, colors, { from: 0, to: span }, width, cells, AXIS);
     },
-    [heat, span],
+    [heat, lit, span],
   );
   const hover = (event: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
@@ -138,8 +140,8 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
     const column = Math.min(heat.columns - 1, Math.floor(time / heat.columnNs));
     const cell = column * heat.rows + row;
     const from = column * heat.columnNs + (row * heat.columnNs) / heat.rows;
-    const rows: [string, string, string?][] = [["activity", amount(model.type(selection), heat.cells[cell]!)]];
-    if (selection.search) rows.push(["matches", percent(heat.lit[cell]!, heat.cells[cell]!), theme().lit]);
+    const rows: [string, string, string?][] = [[heat.awake ? "not waiting" : "activity", amount(model.type(selection), heat.cells[cell]!)]];
+    if (lit) rows.push(["matches", amount(model.type(selection), lit.cells[cell]!), theme().lit]);
     rows.push(["clock", new Date(model.profile.startMs + from / 1e6).toLocaleTimeString()]);
     setTip({ x: event.clientX, y: event.clientY, title: `${moment(from, heat.columnNs / heat.rows)}, for ${duration(heat.columnNs / heat.rows)}`, rows });
   };

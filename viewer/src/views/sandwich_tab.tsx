@@ -42,7 +42,7 @@ export function SandwichTab() {
             )}
             <Legend />
           </div>
-          <h3 class="part">Callers</h3>
+          <p class="part">Callers</p>
           <FlameGraph
             key={`callers ${of}`}
             label="Callers"
@@ -53,7 +53,7 @@ export function SandwichTab() {
             onZoom={(path) => setZoom({ ...own, callers: path })}
             onPicture={(it) => void (pictures.current.callers = it)}
           />
-          <h3 class="part">Callees</h3>
+          <p class="part">Callees</p>
           <FlameGraph
             key={`callees ${of}`}
             label="Callees"

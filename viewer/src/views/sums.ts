@@ -9,6 +9,17 @@ const IDLE_SHARE = 0.95; // of its wall clock time, from which on a thread is id
 
 const MOST_KEPT = 6; // selections, as the sums of one can take many megabytes
 
+/** Activity by time, and whether it leaves waiting out. */
+export interface Activity extends Heat {
+  readonly awake: boolean;
+}
+
+/** The weight of what is searched for, by cell of time. */
+export interface Lit {
+  readonly cells: Float64Array;
+  readonly largest: number;
+}
+
 /** The sums of the last few selections. */
 export class Sums {
   /** By selection, or by what rows it selects. */
@@ -46,9 +57,32 @@ export class Sums {
     return this.kept(selection, `top ${order}`, () => this.model.top(selection, order));
   }
 
-  /** The activity over all time. A change of the range alone leaves it as it is. */
-  heat(selection: Selection, most: number): Heat | null {
-    return this.kept(this.model.rows(selection), `heat ${most} ${selection.search}`, () => this.model.heat(selection, most));
+  /** What was done over all time, without waiting where there is more than that. A change of the range alone leaves it as it is. */
+  heat(selection: Selection, most: number): Activity | null {
+    const chosen = { ...selection, search: "" };
+    const awake = { ...chosen, states: this.awake(selection) };
+    return this.kept(this.model.rows(awake), `heat ${most}`, () => {
+      const heat = this.model.heat(awake, most);
+      if (heat && heat.largest > 0) return { ...heat, awake: awake.states !== selection.states };
+      const all = this.model.heat(chosen, most);
+      return all && { ...all, awake: false };
+    });
+  }
+
+  /** The cells of time that a search lights up, of the same form; `null` without a search. */
+  lit(selection: Selection, most: number): Lit | null {
+    if (selection.search === "") return null;
+    return this.kept(this.model.rows(selection), `lit ${most} ${selection.search}`, () => {
+      const cells = this.model.heat(selection, most)?.lit;
+      return cells ? { cells, largest: cells.reduce((one, other) => Math.max(one, other), 0) } : null;
+    });
+  }
+
+  /** The states but waiting, where wall clock time of all states is selected. */
+  private awake(selection: Selection): ReadonlySet<number> | null {
+    const { states } = this.model.profile;
+    if (selection.states || this.model.type(selection).name !== "wall") return selection.states;
+    return new Set(states.map((_, state) => state).filter((it) => states[it] !== "waiting"));
   }
 
   /** All threads over time in the sample type that says most of their states, the chosen threads or not. */

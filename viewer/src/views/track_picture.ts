@@ -2,6 +2,7 @@
 
 import type { Profile } from "../model/profile";
 import type { Heat, Track } from "../model/time";
+import type { Lit } from "./sums";
 import type { Surface } from "./surface";
 import { mix, onRamp, STATES, type Theme } from "./theme";
 
@@ -11,8 +12,8 @@ const GAP = 3; // px, that room
 const MARKER = 3; // px
 
 /** Paints the cells of time; `ns` is the time over the width. */
-export function paintHeat(surface: Surface, theme: Theme, heat: Heat, ns: number, width: number, searching: boolean): void {
-  const { columnNs, rows, cells, lit } = heat;
+export function paintHeat(surface: Surface, theme: Theme, heat: Heat, lit: Lit | null, ns: number, width: number): void {
+  const { columnNs, rows, cells } = heat;
   const largest = heat.largest || 1;
   for (let column = 0; column < heat.columns; column++) {
     const left = Math.round(((column * columnNs) / ns) * width);
@@ -20,9 +21,8 @@ export function paintHeat(surface: Surface, theme: Theme, heat: Heat, ns: number
     const across = right - left > 3 ? right - left - 1 : right - left;
     for (let row = 0; row < rows; row++) {
       const cell = column * rows + row;
-      const found = lit[cell]!;
-      const part = cells[cell]! / largest;
-      const color = !searching ? onRamp(theme.heat, part) : found > 0 ? onRamp(theme.litHeat, found / largest) : onRamp(theme.dimHeat, part);
+      const found = lit?.cells[cell] ?? 0;
+      const color = found > 0 ? onRamp(theme.litHeat, found / lit!.largest) : onRamp(lit ? theme.dimHeat : theme.heat, cells[cell]! / largest);
       surface.rect(left, row * CELL, across, CELL, color);
     }
   }
