@@ -25,6 +25,8 @@ export interface Facts {
   /** Of the profiler that wrote the page. */
   readonly version: string;
   readonly title: string;
+  /** The name of the sample type to begin with. */
+  readonly type: string;
   readonly findings: readonly Finding[];
   /** Sentences: how the profile was taken, what was lost, and what it cost. */
   readonly header: readonly string[];

@@ -129,10 +129,23 @@ export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: numb
   return calls;
 }
 
+/** The events of a thread one after the other: those that end together, as the parts of one record do, stand in their order. */
 function* spans(profile: Profile, timeline: Timeline, column: Float64Array, rows: Uint8Array, thread: number, range: Range): Generator<{ row: number; from: number; to: number }> {
-  for (let event = firstAfter(timeline.time, range.from); event < timeline.count; event++) {
-    const [row, to, weight] = [timeline.row[event]!, timeline.time[event]!, column[event]!];
-    const from = to - weight;
-    if (weight > 0 && profile.rows.thread[row] === thread && rows[row] && from < range.to) yield { row, from, to };
+  let [last, event] = [-Infinity, firstAfter(timeline.time, range.from)];
+  const ours = (at: number) => profile.rows.thread[timeline.row[at]!] === thread;
+  while (event < timeline.count) {
+    const end = timeline.time[event]!;
+    const first = event;
+    let together = 0;
+    for (; event < timeline.count && timeline.time[event] === end; event++) if (ours(event)) together += column[event]!;
+    let from = end - together;
+    if (together > 0 && from >= range.to) return;
+    for (let at = first; at < event; at++) {
+      if (!ours(at) || column[at] === 0) continue;
+      const to = from + column[at]!;
+      const begin = Math.max(from, last);
+      if (to > begin && rows[timeline.row[at]!]) yield { row: timeline.row[at]!, from: begin, to };
+      [from, last] = [to, Math.max(last, to)];
+    }
   }
 }
