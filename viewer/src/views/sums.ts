@@ -1,9 +1,10 @@
 // What several views need of the model for the same selection, computed once.
 
 import type { Direction, Model, Stacks } from "../model/model";
-import { everything, type Selection } from "../model/selection";
-import type { Heat, Track } from "../model/time";
+import { everything, type Range, type Selection, type Transform } from "../model/selection";
+import { chart, type Call, type Heat, type Track } from "../model/time";
 import type { TopOrder, TopRow } from "../model/top";
+import { Lanes } from "./lanes";
 
 const IDLE_SHARE = 0.95; // of its wall clock time, from which on a thread is idle
 
@@ -27,7 +28,11 @@ export class Sums {
   private readonly wholes = new Map<number, number>();
   private idle: ReadonlySet<number> | null = null;
 
-  constructor(private readonly model: Model) {}
+  private readonly lanes: Lanes;
+
+  constructor(private readonly model: Model) {
+    this.lanes = new Lanes(model.profile);
+  }
 
   stacks(selection: Selection, direction: Direction = "down"): Stacks {
     return this.kept(selection, `stacks ${JSON.stringify(direction)}`, () => this.model.stacks(selection, direction));
@@ -59,7 +64,7 @@ export class Sums {
 
   /** What was done over all time, without waiting where there is more than that. A change of the range alone leaves it as it is. */
   heat(selection: Selection, most: number): Activity | null {
-    const chosen = { ...selection, search: "" };
+    const chosen = { ...selection, search: "", transforms: leavingOut(selection.transforms) };
     const awake = { ...chosen, states: this.awake(selection) };
     return this.kept(this.model.rows(awake), `heat ${most}`, () => {
       const heat = this.model.heat(awake, most);
@@ -87,8 +92,16 @@ export class Sums {
 
   /** All threads over time in the sample type that says most of their states, the chosen threads or not. */
   tracks(selection: Selection, columns: number): Track[] {
-    const all = { ...selection, threads: null, idle: true, type: this.clock(selection) };
+    const all = { ...selection, threads: null, idle: true, type: this.clock(selection), transforms: leavingOut(selection.transforms) };
     return this.kept(this.model.rows(all), `tracks ${columns}`, () => this.model.tracks(all, columns));
+  }
+
+  /** The calls of a thread in the order of time, for a picture of so many columns. */
+  calls(selection: Selection, thread: number, range: Range, columns: number): Call[] {
+    const { tree } = this.stacks(selection);
+    const least = (range.to - range.from) / columns;
+    const profile = this.lanes.part(thread, selection.type, range);
+    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least / 2, least);
   }
 
   /** The sample type of tracks: wall clock time in place of CPU time, if there is such. */
@@ -164,4 +177,9 @@ export class Sums {
     if (!known.has(name)) known.set(name, compute());
     return known.get(name) as Value;
   }
+}
+
+/** The transforms up to the last one that leaves stacks out: those after it select the same rows. */
+function leavingOut(transforms: readonly Transform[]): readonly Transform[] {
+  return transforms.slice(0, transforms.findLastIndex((it) => it.kind === "focus" || it.kind === "drop") + 1);
 }

@@ -1,0 +1,60 @@
+// The events of single threads, so that a chart of one does not look through those of all.
+
+import type { Profile, Timeline } from "../model/profile";
+import { firstAfter, type Range } from "../model/selection";
+
+const MOST_KEPT = 20;
+
+interface Lane {
+  readonly time: Float64Array;
+  readonly row: Uint32Array;
+  readonly weights: Float64Array;
+  /** The largest weight of an event. */
+  readonly longest: number;
+}
+
+export class Lanes {
+  private readonly known = new Map<string, Lane>();
+
+  constructor(private readonly profile: Profile) {}
+
+  /** The profile with the events alone that a thread has in a range; some that begin after it are among them. */
+  part(thread: number, type: number, range: Range): Profile {
+    const { timeline, types } = this.profile;
+    if (!timeline?.weights[type]) return this.profile;
+    const { time, row, weights, longest } = this.lane(timeline, thread, type);
+    const [begin, end] = [firstAfter(time, range.from), firstAfter(time, range.to + longest)];
+    const columns = types.map((_, index) => (index === type ? weights.subarray(begin, end) : null));
+    const part = { count: end - begin, dropped: timeline.dropped, time: time.subarray(begin, end), row: row.subarray(begin, end), weights: columns };
+    return { ...this.profile, timeline: part };
+  }
+
+  private lane(timeline: Timeline, thread: number, type: number): Lane {
+    const key = `${thread} ${type}`;
+    const lane = this.known.get(key) ?? laneOf(this.profile, timeline, thread, type);
+    this.known.delete(key);
+    this.known.set(key, lane);
+    if (this.known.size > MOST_KEPT) this.known.delete(this.known.keys().next().value!);
+    return lane;
+  }
+}
+
+function laneOf(profile: Profile, { count, time, row, weights }: Timeline, thread: number, type: number): Lane {
+  const column = weights[type]!;
+  const own = profile.rows.thread;
+  const events = new Uint32Array(count);
+  let found = 0;
+  let longest = 0;
+  for (let event = 0; event < count; event++) {
+    if (own[row[event]!] !== thread || column[event]! <= 0) continue;
+    events[found++] = event;
+    longest = Math.max(longest, column[event]!);
+  }
+  const chosen = events.subarray(0, found);
+  return {
+    time: Float64Array.from(chosen, (event) => time[event]!),
+    row: Uint32Array.from(chosen, (event) => row[event]!),
+    weights: Float64Array.from(chosen, (event) => column[event]!),
+    longest,
+  };
+}
