@@ -15,6 +15,7 @@ import { theme } from "./theme";
 import { stateWord, threadName } from "./words";
 
 const AXIS = 20; // px
+const FOLD = -1; // the line of idle threads, among those of threads
 const COLUMN = 4; // px, the least that a column of cells has
 
 export function Overview() {
@@ -160,10 +161,12 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
   const columns = Math.max(1, Math.floor(width));
   const tracks = sums.tracks(selection, columns);
   const idle = sums.idleThreads();
-  const busy = tracks.filter((it) => !idle.has(it.thread));
-  const folded = tracks.filter((it) => idle.has(it.thread));
+  const threads = sums.threads(selection);
+  const folded = threads.filter((it) => idle.has(it));
+  const busy = threads.filter((it) => !idle.has(it));
   // The line of idle threads stands after the others; it has no track of its own.
-  const lines: (Track | null)[] = folded.length === 0 ? busy : [...busy, null, ...(open ? folded : [])];
+  const lines = folded.length === 0 ? busy : [...busy, FOLD, ...(open ? folded : [])];
+  const byThread = useMemo(() => new Map(tracks.map((it) => [it.thread, it])), [tracks]);
   const full = fullColumn(tracks, profile.types[sums.clock(selection)]!.unit === "nanoseconds", span, columns);
   const size = { width, height: Math.min(view.height, lines.length * TRACK) };
   usePaint(
@@ -172,18 +175,18 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
     (surface, colors) => {
       const last = Math.min(lines.length, Math.ceil((top + size.height) / TRACK));
       for (let line = Math.floor(top / TRACK); line < last; line++) {
-        const track = lines[line];
-        if (!track) continue;
-        const dim = selection.threads !== null && !selection.threads.has(track.thread);
-        paintTrack(surface, colors, profile.states, track, full, columns, line * TRACK - top, dim);
-        paintMarkers(surface, colors, profile, track.thread, span, width, line * TRACK - top);
+        const thread = lines[line]!;
+        const track = byThread.get(thread);
+        const dim = selection.threads !== null && !selection.threads.has(thread);
+        if (track) paintTrack(surface, colors, profile.states, track, full, columns, line * TRACK - top, dim);
+        paintMarkers(surface, colors, profile, thread, span, width, line * TRACK - top);
       }
     },
     [tracks, lines.length, open, top, span, selection.threads],
   );
   const hover = (event: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
-    const track = lines[Math.floor((event.clientY - box.top + top) / TRACK)];
+    const track = byThread.get(lines[Math.floor((event.clientY - box.top + top) / TRACK)] ?? FOLD);
     setTip(track ? trackTip(app, track, Math.floor(event.clientX - box.left), columns, span, event) : null);
   };
   const weights = sums.byThread(selection);
@@ -191,9 +194,9 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
   return (
     <div class="tracks" ref={scroller} tabIndex={0} role="group" aria-label="Threads">
       <div class="track-labels">
-        {lines.map((track) =>
-          track ? (
-            <TrackLabel key={track.thread} thread={track.thread} share={percent(weights[track.thread]!, all)} />
+        {lines.map((thread) =>
+          thread !== FOLD ? (
+            <TrackLabel key={thread} thread={thread} share={percent(weights[thread]!, all)} />
           ) : (
             <button key="idle" class="track-label fold" aria-expanded={open} onClick={() => setOpen(!open)}>
               {folded.length} idle {folded.length === 1 ? "thread" : "threads"}

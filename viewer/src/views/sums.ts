@@ -111,6 +111,17 @@ export class Sums {
     return wall >= 0 && types[selection.type]!.unit === "nanoseconds" ? wall : selection.type;
   }
 
+  /** The threads with any weight, the heaviest first, whatever is selected of them. */
+  threads(selection: Selection): number[] {
+    const type = this.clock(selection);
+    return this.kept(this, `order ${type}`, () => {
+      const { rows, threads } = this.model.profile;
+      const weights = new Float64Array(threads.length);
+      rows.weights[type]!.forEach((weight, row) => (weights[rows.thread[row]!]! += weight));
+      return [...weights.keys()].filter((it) => weights[it]! > 0).sort((one, other) => weights[other]! - weights[one]! || one - other);
+    });
+  }
+
   /** The weight of each thread under the selection; those of threads that are not chosen as well. */
   byThread(selection: Selection): Float64Array {
     return this.kept(selection, "threads", () => {
