@@ -48,7 +48,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
     if (scroller.current) scroller.current.scrollTop = up ? scroller.current.scrollHeight : 0;
     setHovered(-1);
     setTip(null);
-  }, [up, root, picture.height > view.height]);
+  }, [up, root, up ? picture.height : 0, up ? view.height : 0]);
   // A flame that is lower than its place stands on the ground of it.
   const lift = up ? Math.max(0, view.height - picture.height) : 0;
   usePaint(canvas, view, (surface) => picture.paint(surface, top - lift, top - lift + view.height), [picture, top, lift]);

@@ -6,7 +6,7 @@ import { amount, count, percent } from "../model/units";
 import type { App } from "./context";
 import { theme } from "./theme";
 import type { TipText } from "./tip";
-import { ORIGIN_WORDS, stateWord } from "./words";
+import { ORIGIN_WORDS, brief, stateWord } from "./words";
 
 /** The interval of a share in words: `11.2% to 13.9%`. */
 export function sureness(app: App, part: number): string {
@@ -32,7 +32,7 @@ export function nodeTip(app: App, stacks: Stacks, direction: Direction, node: nu
     rows.push(["code", ORIGIN_WORDS[origin], theme().origins[origin][0]!]);
   }
   const state_ = model.names.stateOf(of);
-  const title = node === 0 ? "all" : model.names.name(of);
-  const place = state_ >= 0 ? `state: ${stateWord(model.profile.states[state_]!)}` : node === 0 ? "" : model.names.place(of);
+  const title = node === 0 ? "all" : brief(model.names.name(of));
+  const place = state_ >= 0 ? `state: ${stateWord(model.profile.states[state_]!)}` : node === 0 ? "" : brief(model.names.place(of));
   return place === "" ? { title, rows } : { title, place, rows };
 }

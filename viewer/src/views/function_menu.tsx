@@ -7,6 +7,7 @@ import { toggled } from "./chips";
 import { step } from "./popover";
 import { copy } from "./takeout";
 import { stackText } from "./texts";
+import { brief } from "./words";
 
 type Item = readonly [text: string, run: () => void] | null;
 
@@ -41,8 +42,8 @@ export function FunctionMenu({ target, close }: { target: MenuTarget; close: () 
     event.stopPropagation();
   };
   return (
-    <div class="function-menu" ref={own} role="menu" aria-label={app.model.names.name(target.function)} onKeyDown={keyed} onContextMenu={(event) => event.preventDefault()}>
-      <p aria-hidden="true">{app.model.names.name(target.function)}</p>
+    <div class="function-menu" ref={own} role="menu" aria-label={brief(app.model.names.name(target.function))} onKeyDown={keyed} onContextMenu={(event) => event.preventDefault()}>
+      <p aria-hidden="true">{brief(app.model.names.name(target.function))}</p>
       {itemsOf(app, target).map((it, at) =>
         it ? (
           <button

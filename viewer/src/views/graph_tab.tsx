@@ -8,6 +8,7 @@ import type { Picture } from "./surface";
 import { useTakeout } from "./takeout";
 import { treeText } from "./texts";
 import { SHAPES, type Shape } from "./view";
+import { brief } from "./words";
 
 const SHAPE_NAMES: Readonly<Record<Shape, string>> = { icicle: "Icicle", flame: "Flame", inverted: "Inverted" };
 
@@ -53,7 +54,7 @@ function Crumbs() {
   const crumb = (length: number) => (
     <li key={length}>
       <button class="link" aria-current={length === zoom.length ? "true" : undefined} onClick={() => store.show({ zoom: zoom.slice(0, length) })}>
-        {length === 0 ? "all" : model.names.name(zoom[length - 1]!)}
+        {length === 0 ? "all" : brief(model.names.name(zoom[length - 1]!))}
       </button>
     </li>
   );

@@ -10,6 +10,7 @@ import type { Picture, Surface } from "./surface";
 import { useTakeout } from "./takeout";
 import { treeText } from "./texts";
 import { TopTable } from "./top_table";
+import { brief } from "./words";
 
 export function SandwichTab() {
   const app = useApp();
@@ -34,7 +35,7 @@ export function SandwichTab() {
       ) : (
         <div class="sandwich-graphs">
           <div class="bar">
-            <strong class="grow clip">{model.names.name(of)}</strong>
+            <strong class="grow clip">{brief(model.names.name(of))}</strong>
             {row && (
               <span class="muted">
                 total {amount(type, row.total)} ({percent(row.total, all)}), self {amount(type, row.self)}

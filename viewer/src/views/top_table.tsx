@@ -7,7 +7,7 @@ import { useApp } from "./context";
 import { sureness } from "./frame_facts";
 import { useScroll, useSize } from "./hooks";
 import { nextPlace, reveal, ROW, WeightCell } from "./table_parts";
-import { ORIGIN_WORDS } from "./words";
+import { ORIGIN_WORDS, brief } from "./words";
 
 const ORDERS: readonly (readonly [order: TopOrder, name: string])[] = [
   ["self", "Self"],
@@ -143,13 +143,13 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
     >
       <WeightCell kind="self" type={type} weight={row.self} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.self)}`} />
       <WeightCell kind="total" type={type} weight={row.total} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.total)}`} />
-      <div role="gridcell" class="cell-name" title={`${names.name(row.function)} (${ORIGIN_WORDS[origin]})`}>
+      <div role="gridcell" class="cell-name" title={`${brief(names.name(row.function))} (${ORIGIN_WORDS[origin]})`}>
         <i class={`dot origin-${origin}`} />
-        {names.name(row.function)}
+        {brief(names.name(row.function))}
       </div>
       {!narrow && (
-        <div role="gridcell" class="cell-place" title={names.place(row.function)}>
-          {names.place(row.function)}
+        <div role="gridcell" class="cell-place" title={brief(names.place(row.function))}>
+          {brief(names.place(row.function))}
         </div>
       )}
     </div>

@@ -8,6 +8,7 @@ import { useScroll, useSize } from "./hooks";
 import { useTakeout } from "./takeout";
 import { heaviestFirst, treeLine } from "./texts";
 import { nextPlace, reveal, ROW, WeightCell } from "./table_parts";
+import { brief } from "./words";
 
 const HOT = 0.5; // the share of its caller from which on a callee is opened by itself
 
@@ -118,8 +119,8 @@ function CallTree({ stacks }: { stacks: Stacks }) {
                   {line.hasMore ? (open.has(node) ? "▾" : "▸") : ""}
                 </span>
                 <i class={model.names.isLeaf(function_) ? "dot hatched" : `dot origin-${model.names.origin(function_)}`} />
-                {node === 0 ? "all" : model.names.name(function_)}
-                <span class="tree-place">{model.names.place(function_)}</span>
+                {node === 0 ? "all" : brief(model.names.name(function_))}
+                <span class="tree-place">{brief(model.names.place(function_))}</span>
               </div>
             </div>
           );

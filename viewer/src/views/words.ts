@@ -2,8 +2,11 @@
 
 import type { Origin } from "../model/facts";
 import type { Model } from "../model/model";
+import { clean } from "../model/names";
 import type { Profile } from "../model/profile";
 import type { Transform } from "../model/selection";
+
+const MOST_LETTERS = 300;
 
 const STATE_WORDS: Readonly<Record<string, string>> = {
   running: "running",
@@ -31,6 +34,11 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   gc: "garbage collection",
 };
 
+/** As much of a text as can be read on screen: names can have a million letters. */
+export function brief(text: string): string {
+  return text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS)}…`;
+}
+
 export function stateWord(state: string): string {
   return STATE_WORDS[state] ?? state;
 }
@@ -41,17 +49,17 @@ export function typeWord(name: string): string {
 
 export function threadName(profile: Profile, thread: number): string {
   const { name, nativeId } = profile.threads[thread]!;
-  return name === "" ? `thread ${nativeId}` : name;
+  return name === "" ? `thread ${nativeId}` : brief(clean(name));
 }
 
 export function transformWord(transform: Transform, model: Model): string {
   switch (transform.kind) {
     case "focus":
-      return `focus ${model.names.name(transform.function)}`;
+      return `focus ${brief(model.names.name(transform.function))}`;
     case "drop":
-      return `without ${model.names.name(transform.function)}`;
+      return `without ${brief(model.names.name(transform.function))}`;
     case "merge":
-      return `merged ${model.names.name(transform.function)}`;
+      return `merged ${brief(model.names.name(transform.function))}`;
     case "recursion":
       return "recursion collapsed";
     case "gems":
