@@ -124,11 +124,7 @@ describe("sums", () => {
     for (const name of ["wall", "cpu", "alloc_space"]) {
       const whole = select({ type: typeOf(name), idle: true });
       const close = (sum: number) => assert.ok(Math.abs(sum / model.total(whole) - 1) < 1e-9, `${name}: ${sum}`);
-      const all = new Set(model.profile.states.keys());
-      close(model.heat({ ...whole, states: all }, 200)!.cells.reduce((one, other) => one + other));
-      const waiting = model.total({ ...whole, states: new Set([model.profile.states.indexOf("waiting")]) });
-      const active = model.heat(whole, 200)!.cells.reduce((one, other) => one + other);
-      assert.ok(Math.abs(active + waiting - model.total(whole)) < 1_000, `${name}: ${active} and ${waiting}`);
+      close(model.heat(whole, 200)!.cells.reduce((one, other) => one + other));
       close(model.tracks(whole, 300).reduce((sum, it) => sum + it.total, 0));
     }
   });

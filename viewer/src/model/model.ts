@@ -90,15 +90,10 @@ export class Model {
     return boxes(stacks.tree, stacks.total, root, least);
   }
 
-  /**
-   * The activity of the selection over all time; a search lights up its cells. Waiting is no activity, unless states are selected:
-   * with it, wall clock time would be the same at all times. `null` without a timeline.
-   */
+  /** The weight of the selection over all time, and of what is searched for in it. `null` without a timeline. */
   heat(selection: Selection, most: number): Heat | null {
     if (!this.profile.timeline) return null;
-    const waiting = selection.states ? -1 : this.profile.states.indexOf("waiting");
-    const rows = this.rows(selection).map((it, row) => (this.profile.rows.state[row] === waiting ? 0 : it));
-    return heat(this.profile, selection.type, rows, this.lit(selection), most);
+    return heat(this.profile, selection.type, this.rows(selection), this.lit(selection), most);
   }
 
   tracks(selection: Selection, columns: number): Track[] {
