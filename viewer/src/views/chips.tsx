@@ -1,10 +1,11 @@
 // What is selected, as chips that can be taken away, and the sum of it.
 
+import { clean } from "../model/names";
 import type { Transform } from "../model/selection";
 import { amount, count, percent } from "../model/units";
 import { rangeText } from "./axis";
 import { useApp } from "./context";
-import { stateWord, threadName, transformWord, typeWord } from "./words";
+import { brief, stateWord, threadName, transformWord, typeWord } from "./words";
 
 interface Chip {
   readonly text: string;
@@ -78,7 +79,7 @@ function useChips(): Chip[] {
   if (states) chips.push({ text: several([...states].map((it) => stateWord(profile.states[it]!)), "states"), remove: () => store.select({ states: null }) });
   for (const [name, values] of labels) {
     const remove = () => store.select({ labels: new Map([...labels].filter(([it]) => it !== name)) });
-    chips.push({ text: `${name}: ${several([...values].map((it) => it || "(none)"), "values")}`, remove });
+    chips.push({ text: `${brief(clean(name))}: ${several([...values].map((it) => brief(clean(it)) || "(none)"), "values")}`, remove });
   }
   if (idle) chips.push({ text: "with idle threads", remove: () => store.select({ idle: false }) });
   else if (facts.idle.rows.length > 0 && model.type(state.selection).name === "wall") {

@@ -1,21 +1,23 @@
 // The bar at the top: what is measured, the search, the filters, and what can be taken from the page.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { clean } from "../model/names";
 import { amount, percent } from "../model/units";
 import { Checks } from "./checks";
 import { useApp, type App } from "./context";
 import { Popover } from "./popover";
 import { copy, fileName, pngOf, save, svgOf } from "./takeout";
-import { stateWord, threadName, typeWord } from "./words";
+import { brief, stateWord, threadName, typeWord } from "./words";
 
 const SEARCH_MS = 120; // after the last key
 
 export function Header({ onHelp }: { onHelp: () => void }) {
   const { model, store, state } = useApp();
   const { types } = model.profile;
+  const title = brief(clean(model.facts.title));
   return (
     <header class="header">
-      <h1 title={model.facts.title}>{model.facts.title}</h1>
+      <h1 title={title}>{title}</h1>
       <select aria-label="Sample type" value={state.selection.type} onChange={(event) => store.select({ type: Number(event.currentTarget.value) })}>
         {types.map((it, index) => (
           <option key={it.name} value={index}>
@@ -109,9 +111,9 @@ function Filters() {
       {labelNames.map((name) => (
         <Checks
           key={name}
-          label={name}
-          name={`Label ${name}`}
-          choices={() => sums.byLabel(selection, name).map(([value, weight]) => ({ key: value, text: value === "" ? "(none)" : value, weight }))}
+          label={brief(clean(name))}
+          name={`Label ${brief(clean(name))}`}
+          choices={() => sums.byLabel(selection, name).map(([value, weight]) => ({ key: value, text: value === "" ? "(none)" : brief(clean(value)), weight }))}
           chosen={selection.labels.get(name) ?? null}
           onChange={(keys) => {
             const labels = new Map(selection.labels);

@@ -1,6 +1,7 @@
 // All of the time: how active the program was, and what each thread did. A range of it is selected here.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { clean } from "../model/names";
 import { sum } from "../model/selection";
 import { spanOf, type Track } from "../model/time";
 import { amount, duration, percent } from "../model/units";
@@ -12,9 +13,10 @@ import { StateLegend } from "./legend";
 import { Tip, type TipPlace } from "./tip";
 import { CELL, fullColumn, paintHeat, paintMarkers, paintTrack, TRACK } from "./track_picture";
 import { theme } from "./theme";
-import { stateWord, threadName } from "./words";
+import { brief, stateWord, threadName } from "./words";
 
 const AXIS = 20; // px
+const NO_THREAD = -1; // of markers whose thread has no sample
 const FOLD = -1; // the line of idle threads, among those of threads
 const COLUMN = 4; // px, the least that a column of cells has
 
@@ -130,6 +132,7 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
     (surface, colors) => {
       if (heat) paintHeat(surface, colors, heat, lit, span, width);
       paintAxis(surface, colors, { from: 0, to: span }, width, cells, AXIS);
+      paintMarkers(surface, colors, model.profile, NO_THREAD, span, width, cells + 1);
     },
     [heat, lit, span],
   );
@@ -179,7 +182,7 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
         const track = byThread.get(thread);
         const dim = selection.threads !== null && !selection.threads.has(thread);
         if (track) paintTrack(surface, colors, profile.states, track, full, columns, line * TRACK - top, dim);
-        paintMarkers(surface, colors, profile, thread, span, width, line * TRACK - top);
+        if (thread !== FOLD) paintMarkers(surface, colors, profile, thread, span, width, line * TRACK - top);
       }
     },
     [tracks, lines.length, open, top, span, selection.threads],
@@ -242,7 +245,7 @@ function trackTip({ model, sums, state }: App, track: Track, column: number, col
     if (weight > 0) rows.push([stateWord(word), value, theme().states[word]]);
   });
   for (const it of profile.markers) {
-    if (it.thread === track.thread && it.start <= to && it.start + it.duration >= from && rows.length < 12) rows.push([it.name, it.duration > 0 ? duration(it.duration) : "a moment", theme().marker]);
+    if (it.thread === track.thread && it.start <= to && it.start + it.duration >= from && rows.length < 12) rows.push([brief(clean(it.name)), it.duration > 0 ? duration(it.duration) : "a moment", theme().marker]);
   }
   return { x: event.clientX, y: event.clientY, title: threadName(profile, track.thread), place: `at ${moment(from, span / columns)}`, rows };
 }

@@ -2,9 +2,11 @@
 
 import { everything } from "../model/selection";
 import type { Finding } from "../model/facts";
+import { clean } from "../model/names";
 import { percent } from "../model/units";
 import { useApp } from "./context";
 import { isShown, selectionOf } from "./findings";
+import { brief } from "./words";
 
 export function Sidebar() {
   const { facts } = useApp().model;
@@ -39,8 +41,8 @@ function FindingButton({ finding }: { finding: Finding }) {
     <>
       <b class={`share kind-${finding.kind}`}>{finding.share === null ? "" : percent(finding.share, 1)}</b>
       <span>
-        {finding.text}
-        {place !== "" && <small>{place}</small>}
+        {brief(clean(finding.text))}
+        {place !== "" && <small>{brief(clean(place))}</small>}
       </span>
     </>
   );

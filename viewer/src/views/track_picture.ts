@@ -75,7 +75,7 @@ export function paintTrack(surface: Surface, theme: Theme, states: readonly stri
   endRun(columns);
 }
 
-/** Paints the markers of a thread above its track. */
+/** Paints the markers of a thread, such as above its track. */
 export function paintMarkers(surface: Surface, theme: Theme, profile: Profile, thread: number, ns: number, width: number, top: number): void {
   for (const { thread: own, start, duration } of profile.markers) {
     if (own === thread) surface.rect((start / ns) * width, top, Math.max(2, (duration / ns) * width), MARKER, theme.marker);
