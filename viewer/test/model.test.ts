@@ -5,6 +5,7 @@ import { before, describe, it } from "node:test";
 
 import { fromFragment, toFragment } from "../src/model/fragment";
 import { everything, type Selection } from "../src/model/selection";
+import { chart } from "../src/model/time";
 import { recorded, report, type Page } from "./page";
 
 let page: Page;
@@ -151,7 +152,9 @@ describe("a flame chart", () => {
     const { model } = page;
     const thread = model.profile.threads.findIndex((it) => it.name === "worker 1");
     const range = { from: model.profile.duration * 0.2, to: model.profile.duration * 0.7 };
-    const calls = model.chart(select({ type: typeOf("wall"), idle: true }), thread, range, 10_000);
+    const selection = select({ type: typeOf("wall"), idle: true });
+    const least = (range.to - range.from) / 10_000;
+    const calls = chart(model.profile, model.stacks(selection).tree, model.rows(selection), selection.type, thread, range, least / 2, least);
     assert.ok(calls.length > 20, `${calls.length}`);
     for (let depth = 0; depth < 4; depth++) {
       const row = calls.filter((it) => it.depth === depth);

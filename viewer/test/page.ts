@@ -16,6 +16,7 @@ export interface Page {
   /** The path of the same profile as a `.pb.gz`. */
   readonly file: string;
   readonly html: string;
+  readonly htmlPath: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly facts: Facts;
   readonly model: Model;
@@ -40,7 +41,7 @@ async function read(file: string, html: string): Promise<Page> {
   const text = readFileSync(html, "utf8");
   const facts = JSON.parse(block(text, "facts")) as Facts;
   const bytes = new Uint8Array(Buffer.from(block(text, "profile"), "base64"));
-  return { file, html: text, bytes, facts, model: new Model(await load(bytes), facts) };
+  return { file, html: text, htmlPath: html, bytes, facts, model: new Model(await load(bytes), facts) };
 }
 
 function block(html: string, id: string): string {

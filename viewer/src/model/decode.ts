@@ -276,10 +276,14 @@ function pair(reader: Reader, one: number, other: number): [number, number] {
 }
 
 function places(what: string, ids: Numbers, count: number, first: number): Uint32Array {
-  return Uint32Array.from(ids.view(), (id) => {
+  const from = ids.view();
+  const found = new Uint32Array(from.length);
+  for (let at = 0; at < from.length; at++) {
+    const id = from[at]!;
     if (!(id >= first && id < count + first)) throw new FormatError(`${what} ${id} of ${count}`);
-    return id - first;
-  });
+    found[at] = id - first;
+  }
+  return found;
 }
 
 function toLine(line: number): number {

@@ -6,10 +6,10 @@ import { boxes, type Boxes } from "./flame";
 import { Names } from "./names";
 import type { Profile, SampleType } from "./profile";
 import { expression, matches, under } from "./search";
-import { selectedRows, sum, weigh, type Range, type Selection, type Transform } from "./selection";
+import { selectedRows, sum, weigh, type Selection, type Transform } from "./selection";
 import { interval } from "./share";
 import { allStacks, inverted, sandwich, transformed } from "./stacks";
-import { chart, heat, tracks, type Call, type Heat, type Track } from "./time";
+import { heat, tracks, type Heat, type Track } from "./time";
 import { top, type TopOrder, type TopRow } from "./top";
 import type { Tree, Weighed } from "./tree";
 
@@ -22,6 +22,12 @@ export interface Stacks extends Weighed {
   readonly found: number;
 }
 
+/** What a search matches, by node: its own function, and its own or one of its callers'. */
+interface Matched {
+  readonly own: Uint8Array;
+  readonly inside: Uint8Array;
+}
+
 /** Which tree: from the root, from the leaves, or what one function calls and who calls it. */
 export type Direction = "down" | "up" | { readonly callees: number } | { readonly callers: number };
 
@@ -30,6 +36,7 @@ export class Model {
   private readonly trees = new Memory<Tree>(12);
   private readonly weights = new Memory<Float64Array>(4);
   private readonly selected = new Memory<Uint8Array>(16);
+  private readonly searched = new Memory<Matched>(4);
 
   readonly profile: Profile;
 
@@ -71,14 +78,11 @@ export class Model {
   stacks(selection: Selection, direction: Direction = "down"): Stacks {
     const tree = this.tree(selection.transforms, direction);
     const weighed = tree.weigh(this.rowWeights(selection));
-    const search = expression(selection.search);
-    if (!search) return { tree, ...weighed, matched: null, found: 0 };
-    const functions = matches(search, this.names);
-    const matched = tree.functions.map((of) => (of < 0 ? 0 : functions[of]!));
-    const inside = under(tree, functions);
+    const matched = this.matched(selection.search, tree);
+    if (!matched) return { tree, ...weighed, matched: null, found: 0 };
     let found = 0;
-    for (let node = 1; node < tree.count; node++) if (inside[node]) found += weighed.self[node]!;
-    return { tree, ...weighed, matched: Uint8Array.from(matched), found };
+    for (let node = 1; node < tree.count; node++) if (matched.inside[node]) found += weighed.self[node]!;
+    return { tree, ...weighed, matched: matched.own, found };
   }
 
   top(selection: Selection, order: TopOrder): TopRow[] {
@@ -98,12 +102,6 @@ export class Model {
 
   tracks(selection: Selection, columns: number): Track[] {
     return tracks(this.profile, selection.type, this.rows(selection), columns);
-  }
-
-  /** A thread's calls in the order of time, for a picture of so many columns. */
-  chart(selection: Selection, thread: number, range: Range, columns: number): Call[] {
-    const least = (range.to - range.from) / columns;
-    return chart(this.profile, this.tree(selection.transforms), this.rows(selection), selection.type, thread, range, least / 2, least);
   }
 
   /** The 95 % interval of the share of `part` in what is selected. */
@@ -138,11 +136,20 @@ export class Model {
 
   /** By row, whether its stack has a function that is searched for. */
   private lit(selection: Selection): Uint8Array | null {
-    const search = expression(selection.search);
-    if (!search) return null;
     const tree = this.tree(selection.transforms);
-    const inside = under(tree, matches(search, this.names));
-    return Uint8Array.from(tree.rowNode, (node) => (node < 0 ? 0 : inside[node]!));
+    const matched = this.matched(selection.search, tree);
+    return matched && Uint8Array.from(tree.rowNode, (node) => (node < 0 ? 0 : matched.inside[node]!));
+  }
+
+  private matched(text: string, tree: Tree): Matched | null {
+    const search = expression(text);
+    if (!search) return null;
+    return this.searched.of(text, () => {
+      const functions = matches(search, this.names);
+      const own = new Uint8Array(tree.count);
+      for (let node = 1; node < tree.count; node++) own[node] = functions[tree.functions[node]!]!;
+      return { own, inside: under(tree, own) };
+    }, tree);
   }
 }
 

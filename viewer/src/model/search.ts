@@ -18,9 +18,9 @@ export function matches(search: RegExp, names: Names): Uint8Array {
   return Uint8Array.from({ length: names.count }, (_, of) => Number(search.test(names.name(of)) || search.test(names.place(of))));
 }
 
-/** By node, whether it or one of its callers matches. */
+/** By node, whether it or one of its callers is `matched`. */
 export function under(tree: Tree, matched: Uint8Array): Uint8Array {
   const found = new Uint8Array(tree.count);
-  for (let node = 1; node < tree.count; node++) found[node] = found[tree.parent[node]!]! | matched[tree.functions[node]!]!;
+  for (let node = 1; node < tree.count; node++) found[node] = found[tree.parent[node]!]! | matched[node]!;
   return found;
 }

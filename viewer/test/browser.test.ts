@@ -1,0 +1,229 @@
+// The page in Chromium: what it shows is what the report says, nothing leaves it, and it can be used by keys and by readers.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, it } from "node:test";
+
+import type { Browser } from "playwright-core";
+
+import type { SampleType } from "../src/model/profile";
+import { amount, percent } from "../src/model/units";
+import { launch, Opened } from "./browser";
+import { converted, recorded, report, type Page } from "./page";
+
+const TALL = { viewport: { width: 1280, height: 12_000 } }; // all rows are on screen
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser: Browser;
+let page: Page;
+before(async () => {
+  page = await recorded();
+  browser = await launch();
+});
+after(() => browser.close());
+
+const typeOf = (name: string) => page.model.profile.types.find((it) => it.name === name)!;
+
+/** Self, total and name of each row, as the report has them. */
+function reported(type: SampleType, ...options: string[]): string[] {
+  const { top } = report(page.file, "--type", type.name, ...options);
+  const all = top.reduce((sum, it) => sum + it.self, 0);
+  const weight = (it: number) => `${amount(type, it)} ${percent(it, all)}`;
+  return top.filter((it) => it.total > 0).map((it) => `${weight(it.self)} | ${weight(it.total)} | ${it.name}`).sort();
+}
+
+async function shown(opened: Opened): Promise<string[]> {
+  return (await opened.table("Functions")).map(([self, total, name]) => `${self} | ${total} | ${name}`).sort();
+}
+
+/** Opens the page, and closes it if nothing went wrong in it. */
+async function open(use: (opened: Opened) => Promise<void>, html = page.htmlPath, fragment = "", options = {}): Promise<void> {
+  const opened = await Opened.at(browser, html, fragment, options);
+  await use(opened);
+  assert.deepEqual(opened.wrong, []);
+  await opened.close();
+}
+
+describe("the table of functions", () => {
+  it("has the rows of the report, for every sample type", async () => {
+    await open(async (opened) => {
+      await opened.show("Top");
+      for (const [index, type] of page.model.profile.types.entries()) {
+        await opened.tab.getByLabel("Sample type").selectOption(String(index));
+        const expected = reported(type);
+        if (expected.length > 0) assert.deepEqual(await shown(opened), expected, type.name);
+      }
+    }, page.htmlPath, "", TALL);
+  });
+
+  it("has them for a thread, with idle threads, for the app only, and for a state", async () => {
+    const wall = typeOf("wall");
+    await open(async (opened) => {
+      await opened.show("Top");
+      await opened.tab.getByLabel("Sample type").selectOption({ label: "wall clock time" });
+      await opened.tab.getByRole("button", { name: "App only" }).click();
+      assert.deepEqual(await shown(opened), reported(wall, "--app-only"));
+      await opened.tab.keyboard.press("u");
+      assert.deepEqual(await shown(opened), reported(wall));
+      await opened.tab.getByRole("button", { name: "Remove without idle waits" }).click();
+      assert.deepEqual(await shown(opened), reported(wall, "--idle"));
+      await opened.tab.locator(".track-label", { hasText: "worker 1" }).click();
+      assert.deepEqual(await shown(opened), reported(wall, "--idle", "--thread", "^worker 1$"));
+    }, page.htmlPath, "", TALL);
+  });
+
+  it("is sorted by the column that is pressed", async () => {
+    await open(async (opened) => {
+      await opened.show("Top");
+      await opened.tab.getByRole("button", { name: "Total", exact: true }).click();
+      const { top } = report(page.file, "--sort-total");
+      assert.equal((await opened.table("Functions"))[0]![2], top[0]!.name);
+      assert.equal(await opened.tab.locator("[role=columnheader].cell-total").getAttribute("aria-sort"), "descending");
+    });
+  });
+});
+
+describe("the other views", () => {
+  it("have the function's numbers in the sandwich and in the call tree", async () => {
+    const wall = typeOf("wall");
+    const { top } = report(page.file, "--type", "wall");
+    const all = top.reduce((sum, it) => sum + it.self, 0);
+    const row = top.find((it) => it.name === "Order#parse")!;
+    await open(async (opened) => {
+      await opened.tab.getByLabel("Sample type").selectOption({ label: "wall clock time" });
+      await opened.show("Sandwich");
+      await opened.tab.locator("[aria-label=Functions] .table-row", { hasText: /Order#parse$/ }).click();
+      await opened.settle();
+      assert.equal(await opened.tab.locator(".sandwich-graphs .bar .muted").textContent(), `total ${amount(wall, row.total)} (${percent(row.total, all)}), self ${amount(wall, row.self)}`);
+      await opened.show("Call tree");
+      assert.deepEqual((await opened.table("Call tree"))[0]!.slice(0, 2), [`${amount(wall, all)} 100.0%`, "0 0.0%"]);
+    }, page.htmlPath, "", TALL);
+  });
+
+  it("show a picture of the flame graph and of the flame chart", async () => {
+    await open(async (opened) => {
+      for (const name of ["Flame graph", "Flame chart", "Sandwich"]) {
+        await opened.show(name);
+        const colors = await opened.tab.locator("[role=tabpanel] canvas").first().evaluate((canvas: HTMLCanvasElement) => {
+          const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        });
+        assert.ok(colors > 4, `${name} has ${colors} colours`);
+      }
+    });
+  });
+});
+
+describe("a selection", () => {
+  it("is a range that is drawn, is in the address, and goes with Escape", async () => {
+    await open(async (opened) => {
+      const whole = await opened.total();
+      const strip = (await opened.tab.getByRole("slider", { name: "Range of time" }).boundingBox())!;
+      await opened.tab.mouse.move(strip.x + strip.width * 0.2, strip.y + 20);
+      await opened.tab.mouse.down();
+      await opened.tab.mouse.move(strip.x + strip.width * 0.5, strip.y + 20, { steps: 8 });
+      await opened.tab.mouse.up();
+      const part = await opened.total();
+      assert.notEqual(part, whole);
+      const range = new URLSearchParams(new URL(opened.tab.url()).hash.slice(1));
+      assert.ok(Number(range.get("from")) > 0 && Number(range.get("to")) > Number(range.get("from")));
+      const selection = { type: page.model.profile.defaultType, range: { from: Number(range.get("from")), to: Number(range.get("to")) } };
+      const { everything } = await import("../src/model/selection");
+      assert.equal(part, amount(page.model.profile.types[selection.type]!, page.model.total({ ...everything(page.model.profile), ...selection })));
+
+      await opened.tab.reload();
+      await opened.tab.waitForSelector("[role=tablist]");
+      assert.equal(await opened.total(), part);
+      await opened.tab.keyboard.press("Escape");
+      assert.equal(await opened.total(), whole);
+    });
+  });
+
+  it("is made by each finding", async () => {
+    await open(async (opened) => {
+      const findings = opened.tab.locator("button.finding");
+      const count = await findings.count();
+      assert.ok(count > 0);
+      for (let at = 0; at < count; at++) {
+        await findings.nth(at).click();
+        await opened.settle();
+        assert.equal(await findings.nth(at).getAttribute("aria-pressed"), "true");
+        assert.notEqual(await opened.total(), "0");
+        await findings.nth(at).click();
+      }
+    });
+  });
+
+  it("lights up what a search finds, and says its sum", async () => {
+    const expected = report(page.file, "--type", "wall", "--focus", "^Order#(parse|total)$").top.reduce((sum, it) => sum + it.self, 0);
+    await open(async (opened) => {
+      await opened.tab.getByLabel("Sample type").selectOption({ label: "wall clock time" });
+      await opened.tab.keyboard.press("/");
+      await opened.tab.keyboard.type("^Order#(parse|total)$");
+      await opened.tab.waitForFunction(() => document.querySelector(".search output")!.textContent !== "");
+      // The report counts idle threads under a focus; none of them is in these functions.
+      assert.match((await opened.tab.locator(".search output").textContent())!, new RegExp(`, ${amount(typeOf("wall"), expected).replace(".", "\\.")}$`));
+    });
+  });
+});
+
+describe("the page", () => {
+  it("has no serious fault for readers, in each view, light and dark", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await open(async (opened) => {
+        for (const name of ["Flame graph", "Flame chart", "Top", "Call tree", "Sandwich"]) {
+          await opened.show(name);
+          await opened.tab.evaluate(AXE);
+          const { violations } = await opened.tab.evaluate(() => (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe.run());
+          const serious = violations.filter((it) => ["serious", "critical"].includes(it.impact));
+          assert.deepEqual(serious.map((it) => `${it.id}: ${it.nodes[0]!.html}`), [], `${name}, ${colorScheme}`);
+        }
+      }, page.htmlPath, "", { colorScheme });
+    }
+  });
+
+  it("fits a phone and twice the size of text", async () => {
+    for (const viewport of [{ width: 390, height: 844 }, { width: 640, height: 400 }]) {
+      await open(async (opened) => {
+        for (const name of ["Flame graph", "Top", "Call tree", "Sandwich"]) {
+          await opened.show(name);
+          assert.ok(await opened.tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than ${viewport.width}`);
+        }
+      }, page.htmlPath, "", { viewport });
+    }
+  });
+
+  it("lists its keys, and saves the profile that it holds", async () => {
+    await open(async (opened) => {
+      await opened.tab.keyboard.press("?");
+      assert.ok(await opened.tab.locator("dialog[open]").isVisible());
+      await opened.tab.keyboard.press("Escape");
+      await opened.tab.getByRole("button", { name: "Save" }).click();
+      const [download] = await Promise.all([opened.tab.waitForEvent("download"), opened.tab.getByText("Save profile as .pb.gz").click()]);
+      assert.deepEqual(new Uint8Array(readFileSync((await download.path())!)), page.bytes);
+    });
+  });
+
+  it("shows hostile names as text", async () => {
+    const folded = `${page.file}.folded`;
+    const names = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "a\u202eb", "<!-- x -->", `${"long".repeat(250_000)}`, "&amp;\u0000"];
+    writeFileSync(folded, names.map((it) => `main;${it} 1000000`).join("\n"));
+    const hostile = await converted(folded);
+    await open(async (opened) => {
+      for (const name of ["Top", "Call tree", "Sandwich", "Flame graph"]) await opened.show(name);
+      await opened.show("Top");
+      const rows = (await opened.table("Functions")).map((it) => it[2]!);
+      assert.ok(rows.includes("<img src=x onerror=alert(1)>") && rows.includes("</script><script>alert(2)</script>"), rows.map((it) => it.slice(0, 60)).join("\n"));
+      assert.equal(await opened.tab.locator("img, main script").count(), 0);
+    }, hostile.htmlPath);
+  });
+
+  it("says what is wrong with damaged data", async () => {
+    const damaged = `${page.file}.damaged.html`;
+    writeFileSync(damaged, page.html.replace(/(id="profile">.{2000})[^<]*/, "$1"));
+    await open(async (opened) => {
+      assert.match((await opened.tab.getByRole("alert").textContent())!, /damaged/);
+    }, damaged);
+  });
+});
