@@ -37,6 +37,19 @@ const RAILS: [&str; 12] = [
 ];
 
 impl Origin {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Rails => "rails",
+            Self::Gem => "gem",
+            Self::Ruby => "ruby",
+            Self::Cfunc => "cfunc",
+            Self::Synthetic => "synthetic",
+        }
+    }
+
     /// The origin of `function`, from its path. That may be short, see [`trim_paths`].
     #[must_use]
     pub fn of(function: &Function) -> Self {

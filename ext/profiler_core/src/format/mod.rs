@@ -11,6 +11,7 @@ mod display;
 pub mod firefox;
 mod flame_chart;
 pub mod folded;
+pub mod html;
 pub mod json;
 mod json_out;
 mod length;
@@ -61,6 +62,7 @@ pub fn write_with(
     match format {
         Format::Pprof => pprof::write(profile, out),
         Format::Folded => folded::write(profile, options, out),
+        Format::Html => html::write(profile, options, out),
         Format::Svg => svg::write(profile, options, out),
         Format::Speedscope => speedscope::write(profile, options, out),
         Format::Firefox => firefox::write(profile, options, out),

@@ -11,6 +11,8 @@ pub enum Format {
     Pprof,
     /// A line for each stack: [`super::folded`].
     Folded,
+    /// A page for a browser: [`super::html`].
+    Html,
     /// A picture: [`super::svg`].
     Svg,
     /// For speedscope.app: [`super::speedscope`].
@@ -32,9 +34,10 @@ pub enum Format {
 }
 
 /// Format, name, and how its files' names end.
-const FORMATS: [(Format, &str, &str); 11] = [
+const FORMATS: [(Format, &str, &str); 12] = [
     (Format::Pprof, "pprof", ".pb.gz"),
     (Format::Folded, "folded", ".folded"),
+    (Format::Html, "html", ".html"),
     (Format::Svg, "svg", ".svg"),
     (Format::Speedscope, "speedscope", ".speedscope.json"),
     (Format::Firefox, "firefox", ".firefox.json"),
@@ -132,7 +135,7 @@ mod tests {
         }
         assert_eq!(
             of("a.png").unwrap_err().to_string(),
-            "cannot infer a format from \"a.png\" (known extensions: .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, \
+            "cannot infer a format from \"a.png\" (known extensions: .pb.gz, .folded, .html, .svg, .speedscope.json, .firefox.json, \
              .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"
         );
         assert!(of("folder.svg/..").is_err());
@@ -145,7 +148,7 @@ mod tests {
         Format::all().for_each(|it| assert_eq!(Format::from_name(it.name()).unwrap(), it));
         assert_eq!(
             Format::from_name("png").unwrap_err().to_string(),
-            "unknown format \"png\" (allowed: pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, \
+            "unknown format \"png\" (allowed: pprof, folded, html, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, \
              markdown, json, text)"
         );
     }

@@ -1,0 +1,164 @@
+//! The page: one file for a browser, without a network, in which a person selects by time, thread, state and label.
+//!
+//! `viewer/` is its source and `viewer/page.html` what that builds to. The data are two blocks that no browser runs: the bytes of
+//! the native file, and what the profiler says of it, so that page and report say the same.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
+use serde::Serialize;
+
+use super::text::facts;
+use super::{pprof, read, Options};
+use crate::analysis::code_origin::Origin;
+use crate::analysis::findings::{findings, Finding};
+use crate::analysis::idle::idle;
+use crate::analysis::trim_paths;
+use crate::error::Error;
+use crate::profile::{Profile, SampleType};
+
+const PAGE: &str = include_str!("../../../../viewer/page.html");
+/// Stands in the page where its data belong.
+const PLACE: &str = "<!-- PROFILE -->";
+
+/// Writes the page.
+///
+/// # Errors
+/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let of = options.sample_type_of(profile)?;
+    let title = options.title_or(profile, of);
+    let mut file = Vec::new();
+    pprof::write(profile, &mut file)?;
+    // Indices are those of the file: it leaves out what weighs nothing.
+    let shown = read(&file)?;
+    let facts = serde_json::to_string(&Facts::of(&shown, of, title)).map_err(std::io::Error::from)?;
+    let (before, after) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
+    // No name can end the block.
+    let facts = facts.replace('<', "\\u003c");
+    write!(out, r#"{before}<script type="application/json" id="facts">{facts}</script>"#)?;
+    write!(out, "\n<script type=\"text/plain\" id=\"profile\">")?;
+    let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
+    encoder.write_all(&file)?;
+    encoder.finish()?;
+    drop(encoder);
+    Ok(write!(out, "</script>{after}")?)
+}
+
+/// What the page says beside its pictures; `viewer/src/model/facts.ts` describes it.
+#[derive(Serialize)]
+struct Facts<'profile> {
+    version: &'static str,
+    title: String,
+    #[serde(rename = "type")]
+    of: &'static str,
+    findings: Vec<Found<'profile>>,
+    header: Vec<String>,
+    idle: IdleRows,
+    origins: Vec<&'static str>,
+    paths: BTreeMap<&'profile str, String>,
+}
+
+#[derive(Serialize)]
+struct Found<'profile> {
+    kind: &'static str,
+    text: String,
+    #[serde(rename = "type")]
+    of: &'static str,
+    weight: u64,
+    share: Option<f64>,
+    name: Option<&'profile str>,
+    path: Option<&'profile str>,
+    line: Option<u32>,
+    command: String,
+}
+
+#[derive(Serialize)]
+struct IdleRows {
+    threads: u64,
+    wall_ns: u64,
+    rows: Vec<usize>,
+}
+
+impl<'profile> Facts<'profile> {
+    fn of(profile: &'profile Profile, of: SampleType, title: String) -> Self {
+        let idle = idle(profile);
+        let functions = &profile.functions;
+        let short = |path: &'profile str| {
+            Some((path, trim_paths::path(path, &[]))).filter(|(path, short)| path != short)
+        };
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            title,
+            of: of.name_and_unit().0,
+            findings: findings(profile).into_iter().map(|it| Found::of(profile, it)).collect(),
+            header: facts(profile).into_iter().map(|(label, fact)| format!("{label}: {fact}")).collect(),
+            idle: IdleRows {
+                threads: idle.threads,
+                wall_ns: idle.wall_ns,
+                rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
+            },
+            origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
+            paths: functions.iter().filter_map(|it| short(&it.path)).collect(),
+        }
+    }
+}
+
+impl<'profile> Found<'profile> {
+    fn of(profile: &'profile Profile, finding: Finding) -> Self {
+        let function = finding.place.and_then(|it| profile.function(it.function));
+        Self {
+            kind: finding.kind.name(),
+            text: finding.text,
+            of: finding.of.name_and_unit().0,
+            weight: finding.weight,
+            share: finding.share,
+            name: function.map(|it| it.name.as_str()),
+            path: function.map(|it| it.path.as_str()),
+            line: finding.place.map(|it| it.line).filter(|it| *it > 0),
+            command: finding.command,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use base64::Engine;
+
+    use super::*;
+
+    fn page(stack: &str) -> String {
+        let profile = read(format!("{stack} 1000\n").as_bytes()).unwrap();
+        let mut out = Vec::new();
+        write(&profile, &Options::default(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn block<'page>(page: &'page str, id: &str) -> &'page str {
+        let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap();
+        rest.split_once("</script>").unwrap().0
+    }
+
+    #[test]
+    fn a_page_holds_the_file_and_what_is_said_of_it() {
+        let page = page("main;A#b;Array#each");
+        assert!(!page.contains(PLACE));
+        let file = STANDARD.decode(block(&page, "profile")).unwrap();
+        let profile = read(&file).unwrap();
+        let facts: serde_json::Value = serde_json::from_str(block(&page, "facts")).unwrap();
+        let text = facts["findings"][0]["text"].as_str().unwrap();
+        assert!(text.contains("Array#each"), "{text}");
+        assert_eq!(facts["origins"].as_array().unwrap().len(), profile.functions.len());
+    }
+
+    #[test]
+    fn no_name_is_markup() {
+        let hostile = "main;</script><script>alert(1)</script><!--";
+        let blocks = |page: &str| page.matches("<script").count();
+        let page = page(hostile);
+        assert_eq!(blocks(&page), blocks(&self::page("main")));
+        assert!(!page.contains("alert(1)</script>"));
+    }
+}
