@@ -138,7 +138,7 @@ module Profiler
     # @param question [OnDemand::Question, nil] from further out
     def answer(options_text, env, app, begun, question = nil)
       named = Shown.name?(options_text) && env["REQUEST_METHOD"] == "GET"
-      # A picture is not the app's work, and waits while any request is profiled.
+      # A page is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
       shown, recording, refused = attempt(options_text, named, begun)
       return shown if shown
@@ -151,7 +151,7 @@ module Profiler
       [status, with(headers, REFUSED, refused), body]
     end
 
-    # Starts a recording or finds a picture. The app is not called here, where an error could still be current.
+    # Starts a recording or finds a page. The app is not called here, where an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
     def attempt(options_text, named, begun)

@@ -2,12 +2,12 @@
 
 module Profiler
   class Middleware
-    # Responds to +?profile=ID+ and +?profile=last+ with the flame graph of an existing profile, in place of the app's response.
+    # Responds to +?profile=ID+ and +?profile=last+ with the page of an existing profile, in place of the app's response.
     class Shown
       LAST = "last"
-      # The picture's script may run, but cannot reach the app: its origin is opaque.
-      POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts"
-      HEADERS = { "content-type" => "image/svg+xml", "content-security-policy" => POLICY, "cache-control" => "no-store",
+      # The page's script may run, but cannot reach the app: its origin is opaque. What it saves is a download.
+      POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; sandbox allow-scripts allow-downloads"
+      HEADERS = { "content-type" => "text/html; charset=utf-8", "content-security-policy" => POLICY, "cache-control" => "no-store",
                   "x-content-type-options" => "nosniff" }.freeze
       private_constant :POLICY, :HEADERS
 
@@ -28,8 +28,8 @@ module Profiler
         profile = @policy.fetch(name == LAST ? nil : name)
         raise Recording::Refused, "no such profile" unless profile
 
-        picture = profile.dump("svg")
-        [200, HEADERS.merge("content-length" => picture.bytesize.to_s), [picture]]
+        page = profile.dump("html")
+        [200, HEADERS.merge("content-length" => page.bytesize.to_s), [page]]
       rescue FormatError
         raise Recording::Refused, "profiles in this format cannot be shown"
       end

@@ -33,7 +33,7 @@ RSpec.describe "config.profiler.permit" do
       print_json(pages: pages, last: [headers["content-type"], text.include?("Work.burn")], refused: refused, broken: [status, labels(broken)], named: named,
                  stored: [before, stored.size], running: open_sessions)
     RUBY
-    expect(seen).to eq(pages: [[200, "page", true], [200, "part\n" * 3, true]], last: ["image/svg+xml", true],
+    expect(seen).to eq(pages: [[200, "page", true], [200, "part\n" * 3, true]], last: ["text/html; charset=utf-8", true],
                        refused: "interval: 1 is not an Integer from 50 to 1000000 microseconds", broken: [500, [%w[500 pages#broken]]],
                        named: [true, false, false], stored: [3, 6], running: 0)
   end
