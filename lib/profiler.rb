@@ -10,12 +10,13 @@ require_relative "profiler/store/output"
 # Measures where a Ruby program spends its time and memory.
 #
 #   profile = Profiler.run(mode: :cpu) { work }
-#   profile.save("cpu.svg")
+#   profile.save("cpu.html")
 #
 # Nothing runs until a session starts: requiring this file installs no thread, timer, hook or handler.
 module Profiler
   # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
+  autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
@@ -83,6 +84,7 @@ module Profiler
       if out
         ensure_supported
         output = Output.new(out, format: format)
+        options = { timeline: true, **options } if output.page? && !options.key?(:raw)
       end
       session = nil
       begin_session(options, bound: true) { |begun| session = begun } # so that no exception can come in between
@@ -103,6 +105,19 @@ module Profiler
       @unwritten.delete(session) if output
     end
     alias profile run
+
+    # Profiles the block with a timeline and shows the page in a browser; where there is none, prints the page's path.
+    #
+    #   Profiler.view { work }
+    #
+    # @param options [Hash] as for {run}; +mode+ is CPU time and, from Ruby 3.3 on, wall clock time
+    # @return [Profile, nil] as {run}
+    # @raise [ArgumentError, SystemCallError, Unsupported] as {run}
+    def view(**options, &block)
+      profile = run(mode: Platform::TIME_MODES, timeline: true, **options, &block)
+      profile&.view
+      profile
+    end
 
     # Starts a session and leaves it running. The options are those of {run}, except +out+ and +format+.
     #

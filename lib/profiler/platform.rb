@@ -4,6 +4,8 @@ module Profiler
   # Decides whether this platform is supported, before the extension is loaded.
   module Platform
     MINIMUM_RUBY = [3, 1].freeze
+    # The modes of time that disturb nothing: before Ruby 3.3, +:wall+ ends system calls that wait.
+    TIME_MODES = (RUBY_VERSION < "3.3" ? %i[cpu] : %i[cpu wall]).freeze
 
     # @return [String, nil] the reason why this process cannot be profiled
     def self.unsupported_reason

@@ -73,7 +73,7 @@ module Profiler
     # Writes the profile, readable by its owner alone. An existing file is replaced atomically. Other threads run meanwhile. An
     # interrupt (Ctrl-C, Timeout, Thread#kill) leaves the existing file unchanged.
     #
-    # @param path [String] its extension selects the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json,
+    # @param path [String] its extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json,
     #   .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt; with .gz appended, the file is compressed
     # @param format [Symbol, String, nil] selects the format in place of the extension
     # @param options [Hash] as for {#dump}
@@ -85,9 +85,18 @@ module Profiler
       Output.new(path, format: format, **options).write(self)
     end
 
+    # Shows the profile in a browser, as one page without a network. Where there is no browser, the path of the page is printed.
+    #
+    # @param title [String, nil]
+    # @return [String] the path of the page
+    # @raise [SystemCallError] if it cannot be written
+    def view(title: nil)
+      Browser.show(self, title: title)
+    end
+
     # Encodes the profile as the bytes of a file.
     #
-    # @param format [Symbol, String] pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json,
+    # @param format [Symbol, String] pprof, folded, html, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json,
     #   text
     # @param type [String, Symbol, nil] the sample type, where only one can be shown
     # @param style [Symbol, String, nil] of svg: +icicle+, +flame+, +reverse+ (callers of the heaviest) or +flamechart+ (in the

@@ -37,7 +37,7 @@ RSpec.describe "profiler convert" do
     written = { format: "folded", bytes: dump("folded").bytesize, samples: 211, totals: { samples: 211, cpu: 847_000_000 } }
     expect(parse[convert("shop.pb.gz", "it.folded", "--json")]).to eq({ file: "it.folded", **written })
     viewed = parse[profiler_child("view", "shop.pb.gz", "--print", "--json", chdir: box)]
-    expect(viewed).to include(format: "svg", bytes: File.size(viewed[:file]))
+    expect(viewed).to include(format: "html", bytes: File.size(viewed[:file]))
     merged = parse[profiler_child("merge", "shop.pb.gz", "shop.pb.gz", "--json", chdir: box)]
     expect(merged).to include(file: /\Amerged-.*\.pb\.gz\z/, format: "pprof", bytes: File.size(in_box(merged[:file])))
     expect(merged[:totals]).to include(cpu: 2 * 847_000_000)
@@ -80,7 +80,7 @@ RSpec.describe "profiler convert" do
       %w[none.pb.gz new.svg] => [1, "cannot read none.pb.gz: No such file"],
       %w[shop.pb.gz none/new.svg] => [1, "cannot write none/new.svg: No such file"],
       %w[shop.pb.gz . --format svg] => [1, "cannot write .: Is a directory"],
-      %w[shop.pb.gz new.jpeg] => [2, "/new.jpeg\" (known extensions: .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"],
+      %w[shop.pb.gz new.jpeg] => [2, "/new.jpeg\" (known extensions: .pb.gz, .folded, .html, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"],
       %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (allowed: pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text)"],
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
       %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is an input, and its data would be lost as svg"],

@@ -39,7 +39,7 @@ RSpec.describe "Commands that show a profile" do
     expect(refusal("report", shop, "--thread", "x")).to match [1, /no thread matches .* \(there are "main" \(4711\), /]
     expect(refusal("report", shop, "--md", "--method", "x")).to match [2, /--method and --md exclude each other/]
     expect(refusal("tree", shop, "--min", "many")).to eq [2, "profiler: --min \"many\" is not a share like 5%\n"]
-    expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is not a viewer \(allowed: svg, speedscope, firefox\)/]
+    expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is not a viewer \(allowed: page, svg, speedscope, firefox\)/]
   end
 
   it "show a method with its callers, callees and source" do
@@ -145,7 +145,7 @@ RSpec.describe "Commands that show a profile" do
     ensure
       FileUtils.rm_rf(File.dirname(path))
     end
-    expect(order[]).to eq %w[one other one]
+    expect(order["--in", "svg"]).to eq %w[one other one]
     expect(order["--style", "icicle"].size).to eq 2
   end
 

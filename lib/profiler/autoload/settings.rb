@@ -107,7 +107,7 @@ module Profiler
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), max_overhead: float(MAX_OVERHEAD), every: number(value(EVERY)),
           every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
-          trim_path: trim_path, timeline: flag?(TIMELINE) || nil, fibers: flag?(FIBERS) || nil
+          trim_path: trim_path, timeline: flag?(TIMELINE) || page? || nil, fibers: flag?(FIBERS) || nil
         }.compact
       end
 
@@ -180,6 +180,11 @@ module Profiler
       # Paths are bytes: split would refuse those that are no text in the locale's encoding.
       def pieces(paths, separator)
         paths.b.split(separator).map { |path| path.force_encoding(paths.encoding) }
+      end
+
+      # Whether a page is written, which shows time only with a timeline.
+      def page?
+        format ? format == "html" : paths.any? { |path| path.end_with?(".html") }
       end
 
       def trim_path

@@ -12,7 +12,7 @@ module Profiler
       SUMMARY = "Writes a recorded profile in another format."
       USAGE = "convert IN OUT [--format FORMAT]"
       EXAMPLES = <<~TEXT
-        profiler convert profile.pb.gz profile.svg
+        profiler convert profile.pb.gz profile.html
         profiler convert profile.pb.gz profile.firefox.json.gz
         profiler convert profile.pb.gz callers.svg --style reverse --app-only
         profiler convert stackprof.json profile.speedscope.json
@@ -20,7 +20,7 @@ module Profiler
         profiler convert profile.pb.gz - --format folded | grep Order
 
         IN is a .pb.gz, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
-        OUT's extension selects the format: .pb.gz, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
+        OUT's extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
         .stackprof.json, .md, .json or .txt; with .gz appended, it is compressed.
       TEXT
 
@@ -28,7 +28,7 @@ module Profiler
 
       def define(parser)
         filter_options(parser)
-        parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, svg, folded,",
+        parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, html, svg, folded,",
                   "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
         parser.on("--style STYLE", "of a picture: icicle, flame, reverse (callers of the heaviest) or flamechart (in the",
                   "order of time; needs a timeline)") { |style| options[:style] = style }

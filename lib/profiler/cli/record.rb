@@ -2,6 +2,7 @@
 
 require "tmpdir"
 
+require_relative "../platform"
 require_relative "../autoload/claim"
 require_relative "../autoload/settings"
 require_relative "answer"
@@ -25,7 +26,7 @@ module Profiler
       EXAMPLES = <<~TEXT
         profiler record -- ruby app.rb
         profiler ruby app.rb
-        profiler record --out cpu.pb.gz --out cpu.svg -- bundle exec rspec
+        profiler record --out cpu.pb.gz --out cpu.html -- bundle exec rspec
         profiler record --frequency 200 --quiet -- bin/rails runner Report.new.call
 
         The first Ruby process writes the file, others that the command starts write beside it, with their
@@ -33,8 +34,8 @@ module Profiler
         status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
-      # The modes, where none is given: the answer can be that a program waited. Before Ruby 3.3 that interrupts system calls.
-      MODES = RUBY_VERSION < "3.3" ? "cpu" : "cpu,wall"
+      # The modes, where none is given: the answer can be that a program waited.
+      MODES = Platform::TIME_MODES.join(",")
 
       # Options that become variables for the program, with their help.
       VARIABLES = {
@@ -78,7 +79,7 @@ module Profiler
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
                   "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
         parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep timeline events: about 10 bytes each in .pb.gz, the last million") do
+        parser.on("--timeline", "keep timeline events: about 10 bytes each, the last million (default with .html)") do
           @env[Settings::TIMELINE] = "1"
         end
         parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
@@ -92,7 +93,10 @@ module Profiler
         parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
                   "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
         parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @env[Settings::FORMAT] = non_empty("--format", format) }
-        parser.on("--open", "open the picture in a browser at the end") { @open = true }
+        parser.on("--open", "open the page in a browser at the end; implies --timeline") do
+          @open = true
+          @env[Settings::TIMELINE] = "1"
+        end
       end
 
       # Refuses empty values: an empty variable counts as none, so the option would be ignored.
@@ -194,7 +198,7 @@ module Profiler
         )
       end
 
-      # Prints the answer, and opens the picture. Errors here leave the status as it is, which is the command's.
+      # Prints the answer, and opens the page. Errors here leave the status as it is, which is the command's.
       def end_with(took, written, used, program, status)
         return nothing_written(program, status) if written.empty?
 

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require "rbconfig"
-require "tmpdir"
+require_relative "../browser"
 require_relative "options"
 require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler view FILE+: opens the flame graph in a browser, or writes a file for another viewer.
+    # +profiler view FILE+: opens the page in a browser, or writes a file for another viewer.
     class View < Command
       include Options
 
-      SUMMARY = "Opens a recorded profile as a flame graph, or in a viewer."
+      SUMMARY = "Opens a recorded profile in a browser, or in another viewer."
       USAGE = "view [FILE] [options]"
       EXAMPLES = <<~TEXT
         profiler view profile.pb.gz
@@ -20,23 +20,22 @@ module Profiler
         BROWSER=firefox profiler view profile.pb.gz
         profiler view profile.pb.gz --print
 
-        The flame graph needs no network. With a timeline it runs from left to right in the order of time, thread by thread. --in speedscope or firefox writes a file and opens the page on which to drop it.
-        Both keep it in the browser; nothing is sent. The program that opens is $BROWSER, else xdg-open or open.
+        The page is one file and needs no network: it can be kept, sent, or attached to a CI run. --style draws a picture instead,
+        which does not change. --in speedscope or firefox writes a file and opens the page on which to drop it. Both keep it in
+        the browser; nothing is sent. The program that opens is $BROWSER, else xdg-open or open. Over ssh, the file is only named.
       TEXT
 
       PAGES = { "speedscope" => "https://www.speedscope.app/", "firefox" => "https://profiler.firefox.com/" }.freeze
-      EXTENSIONS = { "svg" => ".svg", "speedscope" => ".speedscope.json", "firefox" => ".firefox.json.gz" }.freeze
+      EXTENSIONS = { "page" => ".html", "svg" => ".svg", "speedscope" => ".speedscope.json", "firefox" => ".firefox.json.gz" }.freeze
 
-      def initialize
-        super
-        @viewer = "svg"
-      end
-
-      # Opens the picture of a file in a browser.
+      # Opens the page of a file in a browser.
       #
       # @param path [String]
       def show(path)
-        open_in_browser(written(path))
+        @viewer = "page"
+        @idle = true
+        page = written(path)
+        Browser.far? ? CLI.complain("the page is #{page}") : open_in_browser(page)
       end
 
       private
@@ -44,21 +43,22 @@ module Profiler
       def define(parser)
         filter_options(parser)
         idle_option(parser)
-        parser.on("--in VIEWER", "svg (default), speedscope or firefox") { |viewer| @viewer = viewer }
-        parser.on("--style STYLE", "of the flame graph: icicle (default), flame, reverse or flamechart",
-                  "(in the order of time; the default with a timeline)") { |style| @style = style }
+        parser.on("--in VIEWER", "page (default), svg, speedscope or firefox") { |viewer| @viewer = viewer }
+        parser.on("--style STYLE", "of a picture (svg): icicle (default), flame, reverse or flamechart",
+                  "(in the order of time; the default with --in svg and a timeline)") { |style| @style = style }
         parser.on("--print", "print the file's name and open nothing") { @print = true }
         json_option(parser)
       end
 
       def call(arguments)
         path = one_file(arguments)
+        @viewer ||= @style ? "svg" : "page"
         raise UsageError, "--in #{@viewer} is not a viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless EXTENSIONS.key?(@viewer)
 
-        @idle ||= @viewer != "svg" # others show one thread after the other
+        @idle ||= @viewer != "svg" # the page leaves them out by itself, and others show one thread after the other
         file = written(path)
         puts file unless @json
-        open_in_browser(PAGES.fetch(@viewer, file)) unless @print
+        open_in_browser(PAGES.fetch(@viewer, file)) unless @print || Browser.far?
         0
       end
 
@@ -74,19 +74,10 @@ module Profiler
         file
       end
 
-      def open_in_browser(what)
-        program = [ENV["BROWSER"], "xdg-open", "open"].compact.reject(&:empty?).find { |it| on_path?(it) }
-        raise Failure, "no program to open it with: set BROWSER, or open #{what} yourself" unless program
-
-        Process.detach(Process.spawn(program, what, in: File::NULL, out: File::NULL, err: File::NULL, pgroup: true))
+      def open_in_browser(target)
+        Browser.open(target) || raise(Failure, "no program to open it with: set BROWSER, or open #{target} yourself")
       rescue SystemCallError => e
-        raise Failure, "cannot run #{program}: #{CLI.reason(e)}"
-      end
-
-      def on_path?(program)
-        return File.executable?(program) if program.include?("/")
-
-        ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).any? { |it| File.executable?(File.join(it, program)) }
+        raise Failure, "cannot run a browser: #{CLI.reason(e)}"
       end
     end
   end

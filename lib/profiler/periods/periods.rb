@@ -15,9 +15,8 @@ module Profiler
   #
   # The end of the process is the work of the thread that ends it, as it has the GVL: another thread may not get its turn in time.
   class Periods
-    # Options of the session, where they are not given. Before Ruby 3.3 +:wall+ interrupts system calls that wait, so it has to be
-    # requested there.
-    MODES = (RUBY_VERSION < "3.3" ? %i[cpu] : %i[cpu wall]).freeze
+    # Options of the session, where they are not given.
+    MODES = Platform::TIME_MODES
     FREQUENCY = 100
     MAX_OVERHEAD = 0.01
 

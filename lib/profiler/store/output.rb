@@ -28,6 +28,11 @@ module Profiler
       raise e.class, path.to_s
     end
 
+    # Whether it is a page, which shows time only with a timeline.
+    def page?
+      @format == "html"
+    end
+
     # Writes the profile and moves the file into place. A forked child writes a file with its own pid in the name, as this one
     # is the parent's.
     #

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+
+module Profiler
+  # Shows files in the user's browser: in $BROWSER, else with xdg-open or open.
+  module Browser
+    # @param profile [Profile]
+    # @param title [String, nil]
+    # @return [String] the page. It is not removed, as the browser reads it later. Its path is printed where nothing can show it.
+    def self.show(profile, title: nil)
+      page = File.join(Dir.mktmpdir("profiler-"), "profile.html")
+      profile.save(page, title: title)
+      warn "[profiler] the page is #{page}" if far? || !open(page)
+      page
+    end
+
+    # Whether the user sits at another machine, whose browser is not ours to open.
+    def self.far?
+      ENV.key?("SSH_CONNECTION") && %w[BROWSER DISPLAY WAYLAND_DISPLAY].all? { |name| ENV.fetch(name, "").empty? }
+    end
+
+    # @param target [String] a path or an address
+    # @return [Boolean] false if there is no program that could open it
+    # @raise [SystemCallError] if it cannot be run
+    def self.open(target)
+      program = [ENV["BROWSER"], "xdg-open", "open"].compact.reject(&:empty?).find { |it| on_path?(it) }
+      return false unless program
+
+      Process.detach(Process.spawn(program, target, in: File::NULL, out: File::NULL, err: File::NULL, pgroup: true))
+      true
+    end
+
+    def self.on_path?(program)
+      return File.executable?(program) if program.include?("/")
+
+      ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).any? { |it| File.executable?(File.join(it, program)) }
+    end
+    private_class_method :on_path?
+  end
+end
