@@ -14,7 +14,7 @@ pub fn trim_paths(profile: &Profile, roots: &[String]) -> Profile {
     sum.with_header_of(profile)
 }
 
-/// One path, as [`trim_paths`] has it.
+/// The path of one file, as [`trim_paths`] has it.
 pub(crate) fn path(of: &str, roots: &[String]) -> String {
     // Ruby 3.3 says where code was evaluated: "(eval at /app/job.rb:12)".
     if let Some(site) = of.strip_prefix("(eval at ") {

@@ -47,7 +47,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(write!(out, "</script>{after}")?)
 }
 
-/// What the page says beside its pictures; `viewer/src/model/facts.ts` describes it.
+/// The facts beside the pictures; `viewer/src/model/facts.ts` describes it.
 #[derive(Serialize)]
 struct Facts<'profile> {
     version: &'static str,
