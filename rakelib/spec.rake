@@ -11,9 +11,9 @@ def specs(**options)
   SpecRun.new(ruby: RUBY, root: ROOT, **options).run || abort("spec: failed")
 end
 
-# The jobs beside the specs: the Rust tests, the linters, and a command of the caller's. Of each that passes, these lines are shown.
+# The jobs beside the specs: the Rust tests, the linters, the page, and a command of the caller's. Of each that passes, these lines are shown.
 def checks
-  jobs = { "test:rust" => /\Atest result: /, "lint" => /\A(ruby -wc|prose|lint): / }.map do |task, summary|
+  jobs = { "test:rust" => /\Atest result: /, "lint" => /\A(ruby -wc|prose|lint): /, "viewer:test" => /\A# (pass|fail) / }.map do |task, summary|
     Job.new(name: "rake #{task}", command: [RUBY, "-S", "rake", task], seconds: 200, summary: summary)
   end
   beside = ENV["BESIDE_SPECS"] or return jobs
