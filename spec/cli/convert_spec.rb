@@ -81,7 +81,7 @@ RSpec.describe "profiler convert" do
       %w[shop.pb.gz none/new.svg] => [1, "cannot write none/new.svg: No such file"],
       %w[shop.pb.gz . --format svg] => [1, "cannot write .: Is a directory"],
       %w[shop.pb.gz new.jpeg] => [2, "/new.jpeg\" (known extensions: .pb.gz, .folded, .html, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"],
-      %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (allowed: pprof, folded, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text)"],
+      %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (allowed: pprof, folded, html, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text)"],
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
       %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is an input, and its data would be lost as svg"],
       %w[shop.pb.gz -] => [2, "which format? (profiler convert IN - --format FORMAT)"],

@@ -186,7 +186,7 @@ RSpec.describe "Profiler::Middleware" do
       "duration: 0" => "duration: 0 is not a number from 0.01 on",
       "keep: 0" => "keep: 0 is not an Integer from 1 on",
       "mode: :nothing" => "mode: :nothing is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
-      'format: "png"' => 'cannot infer a format from "x.png" (known extensions: .pb.gz, .folded, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)',
+      'format: "png"' => 'cannot infer a format from "x.png" (known extensions: .pb.gz, .folded, .html, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)',
       "route: 1" => "route: 1 does not respond to call"
     }
     output = run_json("print_json([#{refused.keys.map { |it| "error { Profiler::Middleware.new(APP, #{it}) }" }.join(", ")}])")

@@ -30,7 +30,7 @@ RSpec.describe "config.profiler.permit" do
       status, broken, = admin.get("/broken?profile=cpu")
       before = stored.size
       named = [admin, member, Browser.new].map { |it| it.get("/slow")[1].key?("x-profiler-result") }
-      print_json(pages: pages, last: [headers["content-type"], text.include?("Work.burn")], refused: refused, broken: [status, labels(broken)], named: named,
+      print_json(pages: pages, last: [headers["content-type"], text.include?("<main id=")], refused: refused, broken: [status, labels(broken)], named: named,
                  stored: [before, stored.size], running: open_sessions)
     RUBY
     expect(seen).to eq(pages: [[200, "page", true], [200, "part\n" * 3, true]], last: ["text/html; charset=utf-8", true],
