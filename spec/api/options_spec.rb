@@ -73,7 +73,7 @@ RSpec.describe "Options of Profiler.run" do
       end
       print_json([named, profile.meta[:metadata], profile.merge(profile).meta[:metadata]])
     RUBY
-    expect(named).to eq(%w[pprof svg speedscope firefox callgrind stackprof markdown json text])
+    expect(named).to eq(%w[pprof html svg speedscope firefox callgrind stackprof markdown json text])
     expect(metadata).to eq([{ name: "nightly import" }] * 2)
   end
 
