@@ -31,7 +31,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         (Some(place), None) => {
             let most = allocated_in(profile, sites, place.function);
             let class = most.map(|it| format!(" (mostly {it})")).unwrap_or_default();
-            format!(", caused by objects of {}{class}", sites.name(place))
+            format!(" for objects of {}{class}", sites.name(place))
         }
     };
     Some(Finding {

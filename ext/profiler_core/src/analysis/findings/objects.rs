@@ -87,5 +87,5 @@ fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
     if (gone as f64) < at.weight as f64 * DEAD {
         return String::new();
     }
-    format!(", {} of it dead at the end", percent(gone, at.weight))
+    format!(", {} died", percent(gone, at.weight))
 }

@@ -117,7 +117,7 @@ fn garbage_has_its_cause() {
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Running, 400, "<main> /app.rb:3");
     it.wall(MAIN, State::Gc, 600, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
-    let expected = finding(Kind::Gc, "collecting garbage, caused by objects of Report#rows", "/app.rb:8", 60);
+    let expected = finding(Kind::Gc, "collecting garbage for objects of Report#rows", "/app.rb:8", 60);
     assert_eq!(found(&it.profile())[0], expected);
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Gc, 500, "<main> /app.rb:3; GC.start <internal:gc>:30; (garbage collection)");
@@ -203,7 +203,7 @@ fn objects_have_their_place_and_class() {
         finding(Kind::Live, "live at the end: 20.0 MiB of Array in Cache#add", "/app.rb:9", 95),
         finding(
             Kind::Allocations,
-            "allocated: 80.0 MiB of String in Row#name, 98.8% of it dead at the end",
+            "allocated: 80.0 MiB of String in Row#name, 98.8% died",
             "/app.rb:8",
             80,
         ),

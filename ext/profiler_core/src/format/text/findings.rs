@@ -42,7 +42,9 @@ fn line(profile: &Profile, finding: &Finding, width: Option<usize>, paint: Paint
     };
     let columns = |text: &str| text.chars().count();
     let fact_alone = available.saturating_sub(columns(&fact) + GAP.len());
-    let place = shorten(&place, fact_alone.max(PLACE_COLUMNS).min(available));
+    // Where the whole path would cost words, the file's name has to do.
+    let name = place.rsplit('/').next().filter(|_| columns(&place) > fact_alone).unwrap_or(&place);
+    let place = shorten(name, fact_alone.max(PLACE_COLUMNS).min(available));
     let taken = if place.is_empty() { 0 } else { columns(&place) + GAP.len() };
     let fact = shorten_names(&fact, available.saturating_sub(taken));
     with_place(&format!("{share}{GAP}{fact}"), &place, paint)
@@ -90,7 +92,7 @@ mod tests {
         let found = findings(&profile);
         let text = lines(&profile, &found, Some(80), Paint { on: false });
         assert!(text.lines().all(|it| it.chars().count() <= 80), "{text}");
-        assert!(text.starts_with("100.0%  running Deep::") && text.ends_with("/x.rb\n"), "{text}");
+        assert!(text.starts_with("100.0%  running Deep::") && text.ends_with("  x.rb\n"), "{text}");
     }
 
     #[test]
@@ -100,6 +102,17 @@ mod tests {
         assert_eq!(shorten_names(text, 56), "running CSV::Pars...umn_value, called from Report#totals");
         assert_eq!(shorten_names(text, 20), "running ...rt#totals");
         assert_eq!(shorten_names("", 5), "");
+    }
+
+    #[test]
+    fn a_long_path_is_its_files_name_before_words_are_lost() {
+        let mut profile = read(b"main;App::Importer#import_everything_at_once;Array#sort_by 1000\n").unwrap();
+        profile.functions.iter_mut().for_each(|it| it.path = "/srv/app/lib/importer/rows.rb".into());
+        let found = findings(&profile);
+        let text = |width| lines(&profile, &found, Some(width), Paint { on: false });
+        assert!(text(140).contains("  /srv/app/lib/importer/rows.rb"), "{}", text(140));
+        let narrow = text(50);
+        assert!(narrow.contains("running Array#sort_by  rows.rb\n"), "{narrow}");
     }
 
     #[test]
