@@ -20,6 +20,10 @@ static GC_REPORTED: AtomicBool = AtomicBool::new(false);
 /// Whether [`RENEW`] ran where it could do nothing: on a thread of another Ractor.
 static OWED: AtomicBool = AtomicBool::new(false);
 
+/// Whether [`RENEW`] is running. It allocates, and a collection within it must not request it again: where each allocation
+/// collects (`GC.stress`), the VM would run nothing but that job for ever.
+static RENEWING: AtomicBool = AtomicBool::new(false);
+
 /// Notes that the hook on garbage collection was called.
 #[inline]
 pub(super) fn note_gc() {
@@ -33,7 +37,8 @@ pub(super) fn note_gc() {
 pub(crate) fn check() {
     let gc_is_silent =
         !GC_REPORTED.swap(false, Ordering::Relaxed) && CAPTURE.gc_hooked.load(Ordering::Relaxed);
-    if allocation::is_silent() || gc_is_silent || OWED.load(Ordering::Relaxed) {
+    let is_lost = allocation::is_silent() || gc_is_silent || OWED.load(Ordering::Relaxed);
+    if is_lost && !RENEWING.load(Ordering::Relaxed) {
         // SAFETY: it was registered before the mark function; the VM is there, as it marks.
         unsafe { RENEW.trigger() };
     }
@@ -45,7 +50,9 @@ unsafe extern "C" fn renew(_data: *mut c_void) {
     let on_main = vm::process::on_main_ractor();
     OWED.store(!on_main, Ordering::Relaxed);
     if on_main {
+        RENEWING.store(true, Ordering::Relaxed);
         // SAFETY: the GVL is held, and jobs do not run in a hook.
         unsafe { vm::allocations::renew_hooks() };
+        RENEWING.store(false, Ordering::Relaxed);
     }
 }

@@ -201,12 +201,7 @@ fn objects_have_their_place_and_class() {
     );
     let expected = [
         finding(Kind::Live, "live at the end: 20.0 MiB of Array in Cache#add", "/app.rb:9", 95),
-        finding(
-            Kind::Allocations,
-            "allocated: 80.0 MiB of String in Row#name, 98.8% died",
-            "/app.rb:8",
-            80,
-        ),
+        finding(Kind::Allocations, "allocated: 80.0 MiB of String in Row#name, 98.8% died", "/app.rb:8", 80),
     ];
     assert_eq!(found(&it.profile())[..2], expected);
 }
