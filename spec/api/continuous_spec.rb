@@ -6,7 +6,7 @@ RSpec.describe "Profiler.continuous" do
 
   KILLED = "[profiler] continuous: nothing is recorded any more, as the thread was killed\n" # rubocop:disable Lint/ConstantDefinitionInBlock
 
-  it "delivers every period, and loses and repeats nothing" do
+  it "delivers every period, and loses and repeats nothing", :timed do
     result = run_json(<<~RUBY)
       around, elapsed = cpu_now, now
       session = continue(frequency: 1_000)
