@@ -99,9 +99,9 @@ module Profiler
 
       # The commands take the newest profile by themselves.
       def next_step(width)
-        step = "#{INDENT}profiler view opens the picture, profiler report shows the table"
+        step = "#{INDENT}profiler view opens the page, profiler report shows the table"
         command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", "")
-        longer = "#{INDENT}profiler view: the picture; #{command}" if command && command == Native.clean(command)
+        longer = "#{INDENT}profiler view: the page; #{command}" if command && command == Native.clean(command)
         longer && longer.size <= width ? longer : step
       end
 

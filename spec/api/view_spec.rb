@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+RSpec.describe "Profiler.view" do
+  include_context "with a program"
+  include_context "with a box"
+
+  after { FileUtils.rm_rf(@page && File.dirname(@page)) }
+
+  it "shows the block's page with a timeline in the browser, readable by its owner alone" do
+    browser = script("#!/bin/sh\necho \"$1\" > #{in_box("opened")}\n", name: "browser")
+    File.chmod(0o755, browser)
+    kept = run_json("print_json(Profiler.view { 200_000.times { |it| it.to_s } }.timeline.size)", env: { "BROWSER" => browser })
+    wait_until { File.size?(in_box("opened")) }
+    @page = File.read(in_box("opened")).chomp
+    expect(File.read(@page, 15)).to eq "<!DOCTYPE html>"
+    expect([kept.positive?, File.stat(@page).mode & 0o777, File.stat(File.dirname(@page)).mode & 0o777]).to eq [true, 0o600, 0o700]
+  end
+
+  it "only names the page over ssh, and where there is no browser" do
+    [{ "SSH_CONNECTION" => "a", "BROWSER" => "", "DISPLAY" => "", "WAYLAND_DISPLAY" => "" }, { "PATH" => box, "BROWSER" => "" }].each do |env|
+      result = ruby_child("-e", "require 'profiler'; puts Profiler.run { 9_000.times { |it| it.to_s } }.view", env: env)
+      @page = result.out.chomp
+      expect(result.err).to eq "[profiler] the page is #{@page}\n"
+      FileUtils.rm_rf(File.dirname(@page))
+    end
+  end
+end
