@@ -10,7 +10,9 @@ module Profiler
     LINES = 20
     # Characters of an error's message that are said, as some inspect all that they know.
     LONGEST_REASON = 500
-    private_constant :LINES, :LONGEST_REASON
+    # What writing a line raises by itself. Where others raise something like it on this thread, it is deferred until then.
+    OF_WRITING = [SystemCallError, IOError, EncodingError].freeze
+    private_constant :LINES, :LONGEST_REASON, :OF_WRITING
 
     attr_reader :count
 
@@ -20,16 +22,28 @@ module Profiler
     class << self
       # Prints to the real stderr, whatever $stderr is, even with -W0.
       def say(line)
-        STDERR.puts("[profiler] #{line}")
-      rescue StandardError
-        nil # closed, or nobody reads it: there is no other place to complain
+        own(OF_WRITING, ->(_error) {}) { STDERR.puts("[profiler] #{line}") } # closed, or nobody reads it: there is no other place to complain
       end
 
-      # The first line of its message, if that is not too long.
+      # The first line of its message, if that is not too long. An app's own error can raise here again.
       def reason(error)
-        error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON]
-      rescue StandardError
-        error.class.to_s # an app's own error can raise here again
+        own([StandardError], ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
+      end
+
+      # Runs the block, and if it raises one of these errors, the other one with that. Such errors from other threads, as of a
+      # time-out, are raised after it.
+      #
+      # @param kinds [Array<Class>]
+      # @param otherwise [#call]
+      # @api private
+      def own(kinds, otherwise)
+        Thread.handle_interrupt(Hash[kinds.map { |it| [it, :never] }]) do
+          begin
+            yield
+          rescue *kinds => e
+            otherwise.call(e)
+          end
+        end
       end
     end
 
