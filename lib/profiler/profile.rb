@@ -10,8 +10,8 @@ module Profiler
     # The return value of the block given to {Profiler.run}.
     attr_reader :value
 
-    # Reads a file: the +.pb.gz+ of {#save}, any other pprof, JSON of speedscope or stackprof, or folded stacks, each gzipped or
-    # not. A note in the header says what the format does not contain.
+    # Reads a file: the +.pb.gz+ or +.html+ of {#save}, any other pprof, JSON of speedscope or stackprof, or folded stacks, each
+    # gzipped or not. A note in the header says what the format does not contain.
     #
     # @param path [String]
     # @return [Profile]

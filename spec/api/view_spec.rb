@@ -6,7 +6,7 @@ RSpec.describe "Profiler.view" do
   include_context "with a program"
   include_context "with a box"
 
-  after { FileUtils.rm_rf(@page && File.dirname(@page)) }
+  after { FileUtils.rm_rf(File.dirname(@page)) if @page }
 
   it "shows the block's page with a timeline in the browser, readable by its owner alone" do
     browser = script("#!/bin/sh\necho \"$1\" > #{in_box("opened")}\n", name: "browser")
@@ -16,6 +16,18 @@ RSpec.describe "Profiler.view" do
     @page = File.read(in_box("opened")).chomp
     expect(File.read(@page, 15)).to eq "<!DOCTYPE html>"
     expect([kept.positive?, File.stat(@page).mode & 0o777, File.stat(File.dirname(@page)).mode & 0o777]).to eq [true, 0o600, 0o700]
+  end
+
+  it "is a file that is read as any other profile" do
+    page = in_box("it.html")
+    same = run_json(<<~RUBY)
+      profile = Profiler.run(out: #{page.inspect}) { Profiler.label(a: "</script>") { 200_000.times { |it| it.to_s } } }
+      print_json([profile, Profiler::Profile.load(#{page.inspect})].map { |it| [it.report, it.by(:a).size, it.timeline.size] }.uniq.size)
+    RUBY
+    expect(same).to eq 1
+    expect(profiler_child("report", page).out).to include "SELF"
+    File.write(page, File.read(page)[/.*id="profile">.{40}/m])
+    expect(profiler_child("report", page).err).to match(/\Aprofiler: #{page}: a profile that was cut short/)
   end
 
   it "only names the page over ssh, and where there is no browser" do

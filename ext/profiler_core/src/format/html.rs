@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use serde::Serialize;
 
+use super::read::page::FILE;
 use super::text::facts;
 use super::{pprof, read, Options};
 use crate::analysis::code_origin::Origin;
@@ -39,12 +40,12 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     // No name can end the block.
     let facts = facts.replace('<', "\\u003c");
     write!(out, r#"{before}<script type="application/json" id="facts">{facts}</script>"#)?;
-    write!(out, "\n<script type=\"text/plain\" id=\"profile\">")?;
+    write!(out, "\n{}", FILE[0])?;
     let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
     encoder.write_all(&file)?;
     encoder.finish()?;
     drop(encoder);
-    Ok(write!(out, "</script>{after}")?)
+    Ok(write!(out, "{}{after}", FILE[1])?)
 }
 
 /// The facts beside the pictures; `viewer/src/model/facts.ts` describes it.
@@ -128,6 +129,7 @@ mod tests {
     use base64::Engine;
 
     use super::*;
+    use crate::format::read::page::file_in;
 
     fn page(stack: &str) -> String {
         let profile = read(format!("{stack} 1000\n").as_bytes()).unwrap();
@@ -151,6 +153,23 @@ mod tests {
         let text = facts["findings"][0]["text"].as_str().unwrap();
         assert!(text.contains("Array#each"), "{text}");
         assert_eq!(facts["origins"].as_array().unwrap().len(), profile.functions.len());
+    }
+
+    #[test]
+    fn a_page_is_read_back() {
+        let page = page("main;A#b;Array#each");
+        let profile = read(page.as_bytes()).unwrap();
+        let mut again = Vec::new();
+        pprof::write(&profile, &mut again).unwrap();
+        assert_eq!(file_in(&page).unwrap().unwrap(), again);
+        let start = page.find(FILE[0]).unwrap() + FILE[0].len();
+        assert!(matches!(read(&page.as_bytes()[..start + 40]), Err(Error::Truncated)));
+        let damaged = page.replacen(FILE[0], &format!("{}!", FILE[0]), 1);
+        assert!(matches!(read(damaged.as_bytes()), Err(Error::Malformed { .. })));
+        assert!(matches!(read(PAGE.as_bytes()), Err(Error::NotAProfile)));
+        // A page in a page is no profile either, however deep.
+        let nested = format!("<!doctype html>{}{}{}", FILE[0], STANDARD.encode(&page), FILE[1]);
+        assert!(read(nested.as_bytes()).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod folded;
 mod json;
+pub(super) mod page;
 mod speedscope;
 mod stackprof;
 
@@ -24,8 +25,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The version of Ruby's Marshal, by which a dump begins.
 const MARSHAL_MAGIC: [u8; 2] = [4, 8];
 
-/// Reads a profile, packed by gzip or not. It is our own file or any other pprof, a file of speedscope, the JSON of
-/// stackprof, or folded stacks.
+/// Reads a profile, packed by gzip or not. It is our own file or any other pprof, our own page, a file of speedscope, the JSON
+/// of stackprof, or folded stacks.
 ///
 /// # Errors
 /// Each way in which the bytes are not a profile that we can read has its own [`Error`].
@@ -39,7 +40,11 @@ pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
     } else {
         bytes
     };
-    match text(bytes) {
+    let text = text(bytes);
+    if let Some(file) = text.map(page::file_in).transpose()?.flatten() {
+        return pprof::read_unpacked(&unpack(&file, LIMIT_BYTES)?);
+    }
+    match text {
         None if bytes.starts_with(&MARSHAL_MAGIC) => Err(Error::StackprofDump),
         None => pprof::read_unpacked(bytes),
         Some(text) if is_json(text) => json::read(text),
