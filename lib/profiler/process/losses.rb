@@ -10,7 +10,7 @@ module Profiler
     LINES = 20
     # Characters of an error's message that are said, as some inspect all that they know.
     LONGEST_REASON = 500
-    # What writing a line raises by itself. Where others raise something like it on this thread, it is deferred until then.
+    # The errors of writing a line. Where another thread raises one of these here, it is deferred until then.
     OF_WRITING = [SystemCallError, IOError, EncodingError].freeze
     private_constant :LINES, :LONGEST_REASON, :OF_WRITING
 
