@@ -43,7 +43,9 @@ RSpec.describe "Tests of a suite" do
     need "rspec"
     result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box, env: { "PROFILER_EXAMPLES" => "1" })
     expect(profiles.size).to eq(4)
-    expect(result.out).to match(/^\[profiler\] 4 profiled, the slowest:$/)
+    expect(result.out).to match(/^\[profiler\] 4 profiled, the slowest:$/).and include("profiler view FILE shows one as a page")
+    timelines = run_json('print_json(Dir["tmp/profiler/*"].map { |it| Profiler::Profile.load(it).timeline.any? })', chdir: box)
+    expect(timelines).to eq([true] * 4)
   end
 
   it "in minitest are profiled where the class includes Profiled", :timed do

@@ -7,7 +7,7 @@ module Profiler
     # Profiles single examples of a test suite, and lists the slowest.
     class Examples
       # Options of the policy. Nothing is refused for its rate, as tests run one by one.
-      DEFAULTS = { mode: :cpu, keep: 1_000, rate: 1_000_000, duration: 3_600 }.freeze
+      DEFAULTS = { mode: :cpu, timeline: true, keep: 1_000, rate: 1_000_000, duration: 3_600 }.freeze
       SLOWEST = 10
       private_constant :DEFAULTS, :SLOWEST
 
@@ -45,7 +45,8 @@ module Profiler
         return if @rows.empty?
 
         rows = @rows.sort_by { |it| -it.seconds }.first(SLOWEST)
-        ["[profiler] #{@rows.size} profiled, the slowest:", *rows.map { |it| format("  %8.3f s  %s  %s", it.seconds, it.name, it.location) }].join("\n")
+        lines = rows.map { |it| format("  %8.3f s  %s  %s", it.seconds, it.name, it.location) }
+        ["[profiler] #{@rows.size} profiled, the slowest:", *lines, "           profiler view FILE shows one as a page"].join("\n")
       end
     end
   end
