@@ -13,7 +13,6 @@ import { amount, percent } from "../src/model/units";
 import { launch, Opened } from "./browser";
 import { converted, recorded, report, type Page } from "./page";
 
-const TALL = { viewport: { width: 1280, height: 12_000 } }; // all rows are on screen
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let browser: Browser;
@@ -55,7 +54,7 @@ describe("the table of functions", () => {
         const expected = reported(type);
         if (expected.length > 0) assert.deepEqual(await shown(opened), expected, type.name);
       }
-    }, page.htmlPath, "", TALL);
+    });
   });
 
   it("has them for a thread, with idle threads, for the app only, and for a state", async () => {
@@ -71,7 +70,7 @@ describe("the table of functions", () => {
       assert.deepEqual(await shown(opened), reported(wall, "--idle"));
       await opened.tab.locator(".track-label", { hasText: "worker 1" }).click();
       assert.deepEqual(await shown(opened), reported(wall, "--idle", "--thread", "^worker 1$"));
-    }, page.htmlPath, "", TALL);
+    });
   });
 
   it("is sorted by the column that is pressed", async () => {
@@ -94,12 +93,11 @@ describe("the other views", () => {
     await open(async (opened) => {
       await opened.tab.getByLabel("Sample type").selectOption({ label: "wall clock time" });
       await opened.show("Sandwich");
-      await opened.tab.locator("[aria-label=Functions] .table-row", { hasText: /Order#parse$/ }).click();
-      await opened.settle();
+      await opened.choose("Order#parse");
       assert.equal(await opened.tab.locator(".sandwich-graphs .bar .muted").textContent(), `total ${amount(wall, row.total)} (${percent(row.total, all)}), self ${amount(wall, row.self)}`);
       await opened.show("Call tree");
       assert.deepEqual((await opened.table("Call tree"))[0]!.slice(0, 2), [`${amount(wall, all)} 100.0%`, "0 0.0%"]);
-    }, page.htmlPath, "", TALL);
+    });
   });
 
   it("show a picture of the flame graph and of the flame chart", async () => {

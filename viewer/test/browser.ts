@@ -46,14 +46,43 @@ export class Opened {
     await this.tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
 
-  /** The cells of a table, row by row, as many as are on screen. */
+  /** The rows of a table from its first to its last, as they are on screen while one scrolls through it. */
+  async rows(name: string): Promise<Row[]> {
+    const grid = this.tab.locator(`[aria-label="${name}"]`);
+    const rows = new Map<number, Row>();
+    await grid.evaluate((it) => it.scrollTo(0, 0));
+    for (let more = true; more; ) {
+      await this.settle();
+      for (const row of await grid.locator(".table-row").evaluateAll(cellsOf)) rows.set(row.place, row);
+      more = await grid.evaluate(scrolled);
+    }
+    return [...rows.values()].sort((one, other) => one.place - other.place);
+  }
+
+  /** The cells of these rows. */
   async table(name: string): Promise<string[][]> {
+    return (await this.rows(name)).map((it) => it.cells);
+  }
+
+  /** Clicks the row of a function in the table of functions, wherever it stands. */
+  async choose(name: string): Promise<void> {
+    const grid = this.tab.locator('[aria-label="Functions"]');
+    const row = grid.locator(".table-row", { has: this.tab.getByText(name, { exact: true }) }).first();
+    await grid.evaluate((it) => it.scrollTo(0, 0));
     await this.settle();
-    return this.tab.locator(`[aria-label="${name}"] .table-row`).evaluateAll((rows) =>
-      rows
-        .sort((one, other) => Number(one.getAttribute("aria-rowindex")) - Number(other.getAttribute("aria-rowindex")))
-        .map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => [...cell.querySelectorAll("span:not(.twist):not(.tree-place), small")].map((it) => it.textContent).join(" ") || cell.textContent!.trim())),
-    );
+    for (let more = true; more && (await row.count()) === 0; await this.settle()) more = await grid.evaluate(scrolled);
+    await row.click();
+    await this.settle();
+  }
+
+  /** What the page says of the box at a point of a flame graph, in pixels from its corner: its name and its total. */
+  async tip(graph: string, x: number, y: number): Promise<{ name: string; total: string }> {
+    const canvas = (await this.tab.locator(`[role=application][aria-label^="${graph}"] canvas`).boundingBox())!;
+    await this.tab.mouse.move(0, 0);
+    await this.tab.mouse.move(canvas.x + x, canvas.y + y);
+    const tip = this.tab.locator(".tip");
+    const total = tip.locator("dl > div", { has: this.tab.getByText("total", { exact: true }) }).locator("dd");
+    return { name: (await tip.locator("strong").textContent())!, total: (await total.textContent())! };
   }
 
   /** The sum of the selection: `1.23 s`. */
@@ -64,5 +93,34 @@ export class Opened {
 
   async close(): Promise<void> {
     await this.tab.context().close();
+  }
+}
+
+/** A row of a table: its place, from 1 on with the heading; its depth in a tree; and its cells. */
+export interface Row {
+  readonly place: number;
+  readonly level: number;
+  readonly cells: string[];
+}
+
+/** Runs in the page: scrolls an element down by less than its height. False at its end. */
+function scrolled(it: Element): boolean {
+  const before = it.scrollTop;
+  it.scrollBy(0, it.clientHeight - 100);
+  return it.scrollTop > before;
+}
+
+/** Runs in the page. */
+function cellsOf(rows: Element[]): Row[] {
+  return rows.map((row) => ({
+    place: Number(row.getAttribute("aria-rowindex")),
+    level: Number(row.getAttribute("aria-level") ?? 0),
+    cells: [...row.querySelectorAll("[role=gridcell]")].map((cell) => [...cell.querySelectorAll("span:not(.twist):not(.tree-place), small")].map((it) => it.textContent).join(" ") || nameOf(cell)),
+  }));
+
+  function nameOf(cell: Element): string {
+    const name = cell.cloneNode(true) as Element;
+    for (const it of name.querySelectorAll(".twist, .tree-place")) it.remove();
+    return name.textContent!.trim();
   }
 }

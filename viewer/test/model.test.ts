@@ -179,6 +179,7 @@ describe("a fragment", () => {
     const text = toFragment(profile, names, selection, { view: "top" });
     assert.deepEqual(fromFragment(profile, names, text), { selection, view: { view: "top" } });
     assert.equal(toFragment(profile, names, everything(profile), {}), "");
+    assert.equal(toFragment(profile, names, select({ labels: new Map([["a", new Set(["long".repeat(250_000)])]]) }), { view: "x".repeat(30_000) }), "");
     assert.deepEqual(fromFragment(profile, names, "type=x&from=9&to=1&thread=no&do=focus nobody&do=x").selection, everything(profile));
   });
 });

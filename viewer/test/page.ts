@@ -22,11 +22,11 @@ export interface Page {
   readonly model: Model;
 }
 
-/** Runs `test/program.rb`, and reads the page that it wrote. */
-export async function recorded(): Promise<Page> {
+/** Runs a program of `test/programs`, and reads the page that it wrote. */
+export async function recorded(program = "small.rb", ...args: string[]): Promise<Page> {
   const directory = mkdtempSync(join(tmpdir(), "viewer-"));
   const [file, html] = [join(directory, "it.pb.gz"), join(directory, "it.html")];
-  ruby(join(ROOT, "viewer/test/program.rb"), file, html);
+  ruby(join(ROOT, "viewer/test/programs", program), ...args, file, html);
   return read(file, html);
 }
 
@@ -62,6 +62,20 @@ export interface ReportRow {
 /** `profiler report FILE --json` with all rows. */
 export function report(file: string, ...options: string[]): { top: ReportRow[] } {
   return JSON.parse(ruby(join(ROOT, "exe/profiler"), "report", file, "--json", "--limit", "0", ...options)) as { top: ReportRow[] };
+}
+
+/** A call of `profiler tree`. */
+export interface Call {
+  readonly name: string;
+  readonly self: number;
+  readonly total: number;
+  readonly children: readonly Call[];
+}
+
+/** `profiler tree FILE --json` with all calls, as one that calls the others. */
+export function tree(file: string, ...options: string[]): Call {
+  const { total, tree: children } = JSON.parse(ruby(join(ROOT, "exe/profiler"), "tree", file, "--json", "--all", "--min", "0", ...options)) as { total: number; tree: Call[] };
+  return { name: "all", self: 0, total, children };
 }
 
 function ruby(...args: string[]): string {
