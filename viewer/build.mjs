@@ -29,6 +29,10 @@ async function page() {
     "form-action 'none'",
   ];
   return `<!DOCTYPE html>
+<!-- In this page is Preact, under its own licence:
+
+${licence()}
+-->
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -63,6 +67,13 @@ async function bundled(entry, options) {
     ...options,
   });
   return result.outputFiles?.[0].text.trim();
+}
+
+/** What the licence of Preact wants to stand in each copy. */
+function licence() {
+  const text = readFileSync(here("node_modules/preact/LICENSE"), "utf8").trim();
+  if (text.includes("--")) throw new Error("the licence of Preact would end its comment early");
+  return text;
 }
 
 function hash(text) {

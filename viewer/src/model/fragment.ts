@@ -8,21 +8,25 @@ import { everything, type Selection, type Transform } from "./selection";
 const SIMPLE = ["recursion", "gems", "app"] as const;
 const OF_FUNCTION = ["focus", "drop", "merge"] as const;
 
+/** Letters of a name in an address: what is longer is left out. */
+export const MOST_LETTERS = 20_000;
+
 /** `#type=wall&from=100&to=200&thread=main&...`, without the `#`. What is as in a new page is left out. */
 export function toFragment(profile: Profile, names: Names, selection: Selection, view: Readonly<Record<string, string>>): string {
   const text = new URLSearchParams();
-  for (const [name, value] of Object.entries(view)) text.append(name, value);
-  if (selection.type !== profile.defaultType) text.append("type", profile.types[selection.type]!.name);
+  const add = (name: string, value: string) => value.length <= MOST_LETTERS && text.append(name, value);
+  for (const [name, value] of Object.entries(view)) add(name, value);
+  if (selection.type !== profile.defaultType) add("type", profile.types[selection.type]!.name);
   if (selection.range) {
-    text.append("from", String(Math.round(selection.range.from)));
-    text.append("to", String(Math.round(selection.range.to)));
+    add("from", String(Math.round(selection.range.from)));
+    add("to", String(Math.round(selection.range.to)));
   }
-  for (const it of selection.threads ?? []) text.append("thread", `${profile.threads[it]!.nativeId} ${profile.threads[it]!.name}`);
-  for (const it of selection.states ?? []) text.append("state", profile.states[it]!);
-  for (const [name, values] of selection.labels) for (const value of values) text.append(`label.${name}`, value);
-  if (selection.idle) text.append("idle", "1");
-  if (selection.search) text.append("search", selection.search);
-  for (const it of selection.transforms) text.append("do", "function" in it ? `${it.kind} ${names.name(it.function)}` : it.kind);
+  for (const it of selection.threads ?? []) add("thread", `${profile.threads[it]!.nativeId} ${profile.threads[it]!.name}`);
+  for (const it of selection.states ?? []) add("state", profile.states[it]!);
+  for (const [name, values] of selection.labels) for (const value of values) add(`label.${name}`, value);
+  if (selection.idle) add("idle", "1");
+  if (selection.search) add("search", selection.search);
+  for (const it of selection.transforms) add("do", "function" in it ? `${it.kind} ${names.name(it.function)}` : it.kind);
   return text.toString();
 }
 

@@ -155,7 +155,7 @@ function Chart() {
 
 /** The threads of the chart: those that were chosen for it, else those of the selection, else the busiest. */
 function lanesOf({ sums, state }: App): number[] {
-  const weights = sums.byThread(state.selection);
+  const weights = sums.by(state.selection, "thread");
   const chosen = state.view.lanes ?? state.selection.threads;
   const order = Array.from(weights.keys()).sort((one, other) => weights[other]! - weights[one]! || one - other);
   return chosen ? order.filter((it) => chosen.has(it)).slice(0, MOST_LANES) : order.slice(0, 1);
@@ -163,7 +163,7 @@ function lanesOf({ sums, state }: App): number[] {
 
 function LaneMenu({ lanes }: { lanes: readonly number[] }) {
   const { model, sums, store, state } = useApp();
-  const weights = sums.byThread(state.selection);
+  const weights = sums.by(state.selection, "thread");
   const order = Array.from(weights.keys()).filter((it) => weights[it]! > 0).sort((one, other) => weights[other]! - weights[one]!);
   return (
     <Checks

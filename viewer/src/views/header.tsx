@@ -88,7 +88,7 @@ function Filters() {
       <Checks
         label="Threads"
         name="Threads"
-        choices={() => weighed(sums.byThread(selection)).map((it) => ({ key: String(it), text: threadName(profile, it), weight: sums.byThread(selection)[it]! }))}
+        choices={() => weighed(sums.by(selection, "thread")).map((it) => ({ key: String(it), text: threadName(profile, it), weight: sums.by(selection, "thread")[it]! }))}
         chosen={asKeys(selection.threads)}
         onChange={(keys) => store.select({ threads: asIndices(keys) })}
       />
@@ -97,10 +97,10 @@ function Filters() {
           label="States"
           name="States"
           choices={() =>
-            weighed(sums.byState(selection)).map((it) => ({
+            weighed(sums.by(selection, "state")).map((it) => ({
               key: String(it),
               text: stateWord(profile.states[it]!),
-              weight: sums.byState(selection)[it]!,
+              weight: sums.by(selection, "state")[it]!,
               dot: `state-${profile.states[it]!}`,
             }))
           }

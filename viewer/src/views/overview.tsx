@@ -192,7 +192,7 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
     const track = byThread.get(lines[Math.floor((event.clientY - box.top + top) / TRACK)] ?? FOLD);
     setTip(track ? trackTip(app, track, Math.floor(event.clientX - box.left), columns, span, event) : null);
   };
-  const weights = sums.byThread(selection);
+  const weights = sums.by(selection, "thread");
   const all = sum(weights);
   return (
     <div class="tracks" ref={scroller} tabIndex={0} role="group" aria-label="Threads">

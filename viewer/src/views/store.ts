@@ -65,17 +65,18 @@ export class Store {
   }
 
   undo(): void {
-    const state = this.past.pop();
-    if (!state) return;
-    this.future.push(this.state);
-    this.last.of = "";
-    this.turnTo(state);
+    this.step(this.past, this.future);
   }
 
   redo(): void {
-    const state = this.future.pop();
+    this.step(this.future, this.past);
+  }
+
+  /** Takes the last state of one list, and leaves the present one in the other. */
+  private step(from: State[], to: State[]): void {
+    const state = from.pop();
     if (!state) return;
-    this.past.push(this.state);
+    to.push(this.state);
     this.last.of = "";
     this.turnTo(state);
   }

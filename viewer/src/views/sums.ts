@@ -122,24 +122,13 @@ export class Sums {
     });
   }
 
-  /** The weight of each thread under the selection; those of threads that are not chosen as well. */
-  byThread(selection: Selection): Float64Array {
-    return this.kept(selection, "threads", () => {
-      const { profile } = this.model;
-      const rows = this.model.rowWeights({ ...selection, threads: null });
-      const weights = new Float64Array(profile.threads.length);
-      for (let row = 0; row < rows.length; row++) weights[profile.rows.thread[row]!]! += rows[row]!;
-      return weights;
-    });
-  }
-
-  /** The weight of each state under the selection; those of states that are not chosen as well. */
-  byState(selection: Selection): Float64Array {
-    return this.kept(selection, "states", () => {
-      const { profile } = this.model;
-      const rows = this.model.rowWeights({ ...selection, states: null });
-      const weights = new Float64Array(profile.states.length);
-      for (let row = 0; row < rows.length; row++) weights[profile.rows.state[row]!]! += rows[row]!;
+  /** The weight of each thread or state under the selection; those that are not chosen as well. */
+  by(selection: Selection, what: "thread" | "state"): Float64Array {
+    return this.kept(selection, what, () => {
+      const { rows, threads, states } = this.model.profile;
+      const all = this.model.rowWeights({ ...selection, ...(what === "thread" ? { threads: null } : { states: null }) });
+      const weights = new Float64Array((what === "thread" ? threads : states).length);
+      for (let row = 0; row < all.length; row++) weights[rows[what][row]!]! += all[row]!;
       return weights;
     });
   }

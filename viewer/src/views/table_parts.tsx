@@ -1,9 +1,24 @@
 // What the tables have in common.
 
+import { useRef } from "preact/hooks";
 import type { SampleType } from "../model/profile";
 import { amount, percent } from "../model/units";
+import { useScroll, useSize } from "./hooks";
 
-export const ROW = 24; // px, as in the style sheet
+const ROW = 24; // px, as in the style sheet
+const AROUND = 4; // rows that are there beside those on screen
+
+/** The element of a table that scrolls, its height in px, and which of its rows are to be elements: `first` and all before `end`. */
+export function useRows(count: number) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const top = useScroll(scroller);
+  const { height } = useSize(scroller);
+  const first = Math.max(0, Math.floor(top / ROW) - AROUND);
+  return { scroller, height, first, end: Math.min(count, Math.ceil((top + height) / ROW) + AROUND) };
+}
+
+/** How far from the top of the table the top of a row is, px. */
+export const topOf = (row: number) => row * ROW;
 
 /** A weight with its share, over a bar as long as the share. */
 export function WeightCell({ kind, type, weight, all, title = "" }: { kind: "self" | "total"; type: SampleType; weight: number; all: number; title?: string }) {
@@ -27,6 +42,12 @@ export function nextPlace(key: string, at: number, rows: number, height: number)
 /** Scrolls a table so that a row is on screen. */
 export function reveal(scroller: HTMLElement, row: number): void {
   const head = scroller.querySelector<HTMLElement>(".table-head")?.offsetHeight ?? 0;
-  if (row * ROW < scroller.scrollTop) scroller.scrollTop = row * ROW;
-  else if ((row + 1) * ROW + head > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = (row + 1) * ROW + head - scroller.clientHeight;
+  if (topOf(row) < scroller.scrollTop) scroller.scrollTop = topOf(row);
+  else if (topOf(row + 1) + head > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = topOf(row + 1) + head - scroller.clientHeight;
+}
+
+/** Where the menu of a row opens when a key asks for it: in the window, px. */
+export function menuPlace(scroller: HTMLElement, row: number): [x: number, y: number] {
+  const box = scroller.getBoundingClientRect();
+  return [box.left + 40, box.top + topOf(row + 2) - scroller.scrollTop];
 }

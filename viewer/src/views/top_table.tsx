@@ -1,12 +1,11 @@
 // A table of functions, sorted, of which only the rows on screen are elements.
 
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { expression, matches } from "../model/search";
 import type { TopOrder, TopRow } from "../model/top";
 import { useApp } from "./context";
 import { sureness } from "./frame_facts";
-import { useScroll, useSize } from "./hooks";
-import { nextPlace, reveal, ROW, WeightCell } from "./table_parts";
+import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./table_parts";
 import { ORIGIN_WORDS, brief } from "./words";
 
 const ORDERS: readonly (readonly [order: TopOrder, name: string])[] = [
@@ -37,12 +36,8 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
     const search = expression(selection.search);
     return search && matches(search, model.names);
   }, [selection.search]);
-  const scroller = useRef<HTMLDivElement>(null);
-  const top = useScroll(scroller);
-  const size = useSize(scroller);
+  const { scroller, height, first, end } = useRows(rows.length);
   const [at, setAt] = useState(0);
-  const first = Math.max(0, Math.floor(top / ROW) - 4);
-  const last = Math.min(rows.length, Math.ceil((top + size.height) / ROW) + 4);
   useLayoutEffect(() => setAt(Math.max(0, rows.findIndex((it) => it.function === current))), [rows, current]);
 
   const go = (to: number) => {
@@ -51,15 +46,13 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
   };
   const keyed = (event: KeyboardEvent) => {
     if (event.target !== scroller.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    const next = nextPlace(event.key, at, rows.length, size.height);
+    const next = nextPlace(event.key, at, rows.length, height);
     const row = rows[at];
     if (next !== null) go(next);
     else if (event.key === "n" || event.key === "N") go(nextMatch(rows, matched, at, event.key === "n" ? 1 : -1));
     else if (event.key === "Enter" && row) onOpen(row.function);
-    else if ((event.key === "m" || event.key === "ContextMenu") && row) {
-      const box = scroller.current!.getBoundingClientRect();
-      menu(row, box.left + 40, box.top + (at + 2) * ROW - scroller.current!.scrollTop);
-    } else return;
+    else if ((event.key === "m" || event.key === "ContextMenu") && row) menu(row, ...menuPlace(scroller.current!, at));
+    else return;
     event.preventDefault();
     event.stopPropagation();
   };
@@ -74,7 +67,7 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
       role="grid"
       aria-label="Functions"
       aria-rowcount={rows.length + 1}
-      aria-activedescendant={at >= first && at < last ? `top-${at}` : undefined}
+      aria-activedescendant={at >= first && at < end ? `top-${at}` : undefined}
       onKeyDown={keyed}
     >
       <div class="table-head" role="row" aria-rowindex={1}>
@@ -89,8 +82,8 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
           </div>
         )}
       </div>
-      <div class="table-body" style={{ height: `${rows.length * ROW}px` }} role="rowgroup">
-        {rows.slice(first, last).map((row, offset) => {
+      <div class="table-body" style={{ height: `${topOf(rows.length)}px` }} role="rowgroup">
+        {rows.slice(first, end).map((row, offset) => {
           const place = first + offset;
           return (
             <Row
@@ -137,7 +130,7 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
       role="row"
       aria-rowindex={place + 2}
       aria-selected={active}
-      style={{ transform: `translateY(${place * ROW}px)` }}
+      style={{ transform: `translateY(${topOf(place)}px)` }}
       onClick={onOpen}
       onContextMenu={onMenu}
     >

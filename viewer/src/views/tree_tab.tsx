@@ -1,13 +1,12 @@
 // The call tree, opened where one wants to see more.
 
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
 import { useApp } from "./context";
-import { useScroll, useSize } from "./hooks";
 import { useTakeout } from "./takeout";
 import { heaviestFirst, treeLine } from "./texts";
-import { nextPlace, reveal, ROW, WeightCell } from "./table_parts";
+import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./table_parts";
 import { brief } from "./words";
 
 const HOT = 0.5; // the share of its caller from which on a callee is opened by itself
@@ -35,9 +34,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
   const lines = useMemo(() => linesOf(stacks, open), [stacks, open]);
   const [current, setCurrent] = useState(0); // a node
   const at = Math.max(0, lines.findIndex((it) => it.node === current));
-  const scroller = useRef<HTMLDivElement>(null);
-  const top = useScroll(scroller);
-  const size = useSize(scroller);
+  const { scroller, height, first, end } = useRows(lines.length);
   useTakeout(
     () => `${lines.map((it) => treeLine(app, stacks, it.node, it.depth)).join("\n")}\n`,
     () => null,
@@ -58,21 +55,17 @@ function CallTree({ stacks }: { stacks: Stacks }) {
     const line = lines[at];
     if (!line || event.ctrlKey || event.metaKey || event.altKey) return;
     const isOpen = open.has(line.node);
-    const next = nextPlace(event.key, at, lines.length, size.height);
+    const next = nextPlace(event.key, at, lines.length, height);
     if (next !== null) go(next);
     else if (event.key === "ArrowRight") line.hasMore && !isOpen ? turn([line.node], true) : go(at + Number(line.hasMore));
     else if (event.key === "ArrowLeft") isOpen && line.hasMore ? turn([line.node], false) : line.node > 0 && setCurrent(stacks.tree.parent[line.node]!);
     else if (event.key === "Enter") turn([line.node], !isOpen);
     else if (event.key === "*") turn(below(stacks, line.node), true);
-    else if (event.key === "m" || event.key === "ContextMenu") {
-      const box = scroller.current!.getBoundingClientRect();
-      menu(line.node, box.left + 40, box.top + (at + 2) * ROW - scroller.current!.scrollTop);
-    } else return;
+    else if (event.key === "m" || event.key === "ContextMenu") menu(line.node, ...menuPlace(scroller.current!, at));
+    else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const first = Math.max(0, Math.floor(top / ROW) - 4);
-  const last = Math.min(lines.length, Math.ceil((top + size.height) / ROW) + 4);
   const all = sums.total(state.selection);
   const type = model.type(state.selection);
   return (
@@ -83,7 +76,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
       role="treegrid"
       aria-label="Call tree"
       aria-rowcount={lines.length + 1}
-      aria-activedescendant={at >= first && at < last ? `tree-${at}` : undefined}
+      aria-activedescendant={at >= first && at < end ? `tree-${at}` : undefined}
       onKeyDown={keyed}
     >
       <div class="table-head" role="row" aria-rowindex={1}>
@@ -91,8 +84,8 @@ function CallTree({ stacks }: { stacks: Stacks }) {
         <div role="columnheader" class="cell-self">Self</div>
         <div role="columnheader" class="cell-name">Function</div>
       </div>
-      <div class="table-body" style={{ height: `${lines.length * ROW}px` }} role="rowgroup">
-        {lines.slice(first, last).map((line, offset) => {
+      <div class="table-body" style={{ height: `${topOf(lines.length)}px` }} role="rowgroup">
+        {lines.slice(first, end).map((line, offset) => {
           const { node, depth } = line;
           const function_ = stacks.tree.functions[node]!;
           const lit = stacks.matched?.[node] === 1;
@@ -108,7 +101,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
               aria-expanded={line.hasMore ? open.has(node) : undefined}
               aria-selected={node === lines[at]?.node}
               aria-rowindex={first + offset + 2}
-              style={{ transform: `translateY(${(first + offset) * ROW}px)` }}
+              style={{ transform: `translateY(${topOf(first + offset)}px)` }}
               onClick={() => (setCurrent(node), line.hasMore && turn([node], !open.has(node)))}
               onContextMenu={(event) => (event.preventDefault(), setCurrent(node), menu(node, event.clientX, event.clientY))}
             >

@@ -39,8 +39,6 @@ export interface State {
   readonly view: View;
 }
 
-const MOST_LETTERS = 20_000; // of names in an address
-
 export const FIRST_VIEW: View = { tab: "graph", shape: "icicle", zoom: [], of: -1, order: "self", window: null, lanes: null };
 
 /** The view for the fragment of the address; what is as in a new page is left out. */
@@ -49,10 +47,8 @@ export function toWords(view: View, profile: Profile, names: Names): Record<stri
   if (view.tab !== FIRST_VIEW.tab) words["view"] = view.tab;
   if (view.shape !== FIRST_VIEW.shape) words["viewShape"] = view.shape;
   if (view.order !== FIRST_VIEW.order) words["viewOrder"] = view.order;
-  const of = view.of >= 0 ? names.name(view.of) : "";
-  if (of !== "" && of.length <= MOST_LETTERS) words["viewOf"] = of;
-  const zoom = view.zoom.map((of) => names.name(of)).join("\n");
-  if (zoom !== "" && zoom.length <= MOST_LETTERS) words["viewZoom"] = zoom;
+  if (view.of >= 0) words["viewOf"] = names.name(view.of);
+  if (view.zoom.length > 0) words["viewZoom"] = view.zoom.map((of) => names.name(of)).join("\n");
   if (view.window) words["viewWindow"] = `${Math.round(view.window.from)} ${Math.round(view.window.to)}`;
   if (view.lanes) words["viewThreads"] = [...view.lanes].map((it) => profile.threads[it]!.nativeId).join(" ");
   return words;
