@@ -32,6 +32,12 @@ end
 Dir.mktmpdir("screenshots") do |directory|
   browser = Browser.new(directory)
 
+  page = profile.save(File.join(directory, "shop.html"), title: "A shop on Puma")
+  {
+    "page" => "", "page-finding" => "state=gvl", "page-sandwich" => "view=sandwich&viewOf=Indexer%23rebuild",
+    "page-time" => "view=chart&from=700000000&to=1100000000"
+  }.each { |name, fragment| picture(name) { |png| browser.shoot("file://#{page}##{fragment}", png, **SIZE) } }
+
   picture("svg") do |png|
     # What the threads of the server did, without those that wait for work.
     part = profile.filter(focus: /Shop#call/)
