@@ -30,6 +30,9 @@ export async function recorded(program = "small.rb", ...args: string[]): Promise
   return read(file, html);
 }
 
+/** The page of a profile in `test/programs`. */
+export const kept = (name: string): Promise<Page> => converted(join(ROOT, "viewer/test/programs", name));
+
 /** The page of a file. */
 export async function converted(file: string): Promise<Page> {
   const html = join(mkdtempSync(join(tmpdir(), "viewer-")), "it.html");

@@ -6,12 +6,13 @@ import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 
 import { clean } from "../src/model/names";
+import { everything } from "../src/model/selection";
 import type { SampleType } from "../src/model/profile";
 import { amount, percent } from "../src/model/units";
 import { BOX } from "../src/views/flame_picture";
 import { brief, typeWord } from "../src/views/words";
 import { launch, Opened } from "./browser";
-import { recorded, report, tree, type Call, type Page, type ReportRow } from "./page";
+import { kept, recorded, report, tree, type Call, type Page, type ReportRow } from "./page";
 
 const TALL = { viewport: { width: 1280, height: 4_000 } }; // most rows are on screen at once
 const MOST_FUNCTIONS = 3; // of a program, in the sandwich
@@ -105,3 +106,28 @@ for (const program of ["rdoc", "rails", "sidekiq"]) {
     });
   });
 }
+
+// As docs/screenshots/shop.rb recorded it on Ruby 3.3: before that Ruby does not say who held the GVL.
+describe("the page of a shop with a hog of the GVL and a slow query", () => {
+  it("names both without a click, and shows what each finding says with one", async () => {
+    const page = await kept("shop.pb.gz");
+    const opened = await Opened.at(browser, page.htmlPath);
+    const findings = opened.tab.locator("button.finding");
+    const shows = async (text: string, total: string, found: number) => {
+      const finding = findings.filter({ hasText: text });
+      await finding.click();
+      assert.equal(await opened.total(), total);
+      assert.match((await opened.tab.locator(".search output").textContent())!, new RegExp(`, ${amount({ name: "", unit: "nanoseconds" }, found)}$`));
+      assert.equal(await finding.getAttribute("aria-pressed"), "true");
+      await finding.click();
+    };
+    const held = report(page.file, "--type", "gvl_blame").top.reduce((sum, it) => sum + it.self, 0);
+    const byIndexer = report(page.file, "--type", "gvl_blame", "--focus", "^Indexer#rebuild$").top.reduce((sum, it) => sum + it.self, 0);
+    await shows("waiting for the GVL, held by Indexer#rebuild", amount({ name: "", unit: "nanoseconds" }, held), byIndexer);
+    const query = page.facts.findings.find((it) => it.text.endsWith("called from Database#query"))!;
+    const waiting = page.model.total({ ...everything(page.model.profile), states: new Set([page.model.profile.states.indexOf("waiting")]) });
+    await shows(query.text, amount({ name: "", unit: "nanoseconds" }, waiting), query.weight);
+    assert.deepEqual(opened.wrong, []);
+    await opened.close();
+  });
+});

@@ -25,8 +25,11 @@ export function selectionOf(finding: Finding, model: Model, sums: Sums): Selecti
     return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
   }
   if (finding.kind === "trust") return null;
-  const states = (STATES[finding.kind] ?? []).map((it) => profile.states.indexOf(it)).filter((it) => it >= 0);
   const search = finding.name === null ? "" : `^${escaped(clean(finding.name))}$`;
+  const blame = profile.types.findIndex((it) => it.name === "gvl_blame");
+  // It names who held the GVL. That is not on the stacks of those that waited, but has their time as its own weight.
+  if (finding.kind === "gvl" && finding.name !== null && blame >= 0) return { ...whole, type: blame, search };
+  const states = (STATES[finding.kind] ?? []).map((it) => profile.states.indexOf(it)).filter((it) => it >= 0);
   return { ...selection, states: states.length > 0 ? new Set(states) : null, search };
 }
 

@@ -47,7 +47,7 @@ function FindingButton({ finding }: { finding: Finding }) {
     </>
   );
   if (!selection) return <div class="finding">{inside}</div>;
-  const choose = () => store.put({ selection: shown ? { ...everything(model.profile), type: selection.type } : selection, view: { ...state.view, zoom: [] } }, "");
+  const choose = () => store.put({ selection: shown ? everything(model.profile) : selection, view: { ...state.view, zoom: [] } }, "");
   return (
     <button class="finding" aria-pressed={shown} title={finding.command} onClick={choose}>
       {inside}
