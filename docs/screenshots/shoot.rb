@@ -34,9 +34,9 @@ Dir.mktmpdir("screenshots") do |directory|
 
   page = profile.save(File.join(directory, "shop.html"), title: "A shop on Puma")
   {
-    "page" => "", "page-finding" => "state=gvl", "page-sandwich" => "view=sandwich&viewOf=Indexer%23rebuild",
+    "page" => "", "page-finding" => "type=gvl_blame&search=%5EIndexer%23rebuild%24", "page-sandwich" => "view=sandwich&viewOf=Database%23query",
     "page-time" => "view=chart&from=700000000&to=1100000000"
-  }.each { |name, fragment| picture(name) { |png| browser.shoot("file://#{page}##{fragment}", png, **SIZE) } }
+  }.each { |name, fragment| picture(name) { |png| browser.shoot("file://#{page}##{fragment}", png, width: 1280, height: 800) } }
 
   picture("svg") do |png|
     # What the threads of the server did, without those that wait for work.

@@ -35,6 +35,8 @@ class Catalog
     @products = Array.new(1_500) { |it| { name: "product #{it * 7_919 % 1_500}", price: it * 31 % 997 } }
   end
 
+  def names = @products.map { |it| it[:name] }
+
   def search(text)
     @products.select { |it| it[:name].include?(text) }.sort_by { |it| [it[:price], it[:name]] }
   end
@@ -56,7 +58,7 @@ class Indexer
 
   def run = loop { rebuild && sleep(0.4) }
 
-  def rebuild = Array.new(150) { |it| @catalog.search(it.to_s) }.uniq.size
+  def rebuild = Array.new(40) { @catalog.names.join(" ").scan(/\w+/).tally }.last
 end
 
 class Shop
@@ -111,7 +113,7 @@ Thread.new { Indexer.new(shop.catalog).run }.name = "indexer"
 visitors = customers(port)
 sleep 0.5
 $PROGRAM_NAME = "puma shop"
-profile = Profiler.run(mode: %i[cpu wall], timeline: true, trim_path: true) { sleep SECONDS }
+profile = Profiler.run(mode: %i[cpu wall], timeline: true, trim_path: true) { Queue.new.pop(timeout: SECONDS) }
 Process.kill(:KILL, visitors)
 database.stop
 ARGV[0] == "-" ? $stdout.binmode.write(profile.to_pprof) : profile.save(ARGV.fetch(0))
