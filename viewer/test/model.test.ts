@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { fromFragment, toFragment } from "../src/model/fragment";
-import { everything, type Selection } from "../src/model/selection";
+import { everything, weigh, type Selection } from "../src/model/selection";
 import { chart } from "../src/model/time";
 import { recorded, report, type Page } from "./page";
 
@@ -89,6 +89,23 @@ describe("sums", () => {
       const cuts = [-1, span / 7, span / 3, span / 2, span];
       const parts = cuts.slice(1).map((to, index) => page.model.total({ ...whole, range: { from: cuts[index]!, to } }));
       assert.equal(parts.reduce((one, other) => one + other), down.total[0], name);
+    }
+  });
+
+  it("of a range that is drawn are those of the range alone", () => {
+    const { model } = page;
+    const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+    let state = seed;
+    const random = () => (state = (state * 48_271 + 11) % 2_147_483_647) / 2_147_483_647;
+    for (const name of ["wall", "cpu", "alloc_objects"]) {
+      let range = { from: 0, to: model.profile.duration / 2 };
+      for (let step = 0; step < 100; step++) {
+        const selection = select({ type: typeOf(name), range });
+        assert.deepEqual(model.rowWeights(selection), weigh(model.profile, model.rows(selection), selection.type, range), `seed ${seed}, step ${step}`);
+        const jump = random() < 0.1 ? 1 : 0.03;
+        const [one, other] = [range.from, range.to].map((it) => Math.min(model.profile.duration, Math.max(0, it + (random() - 0.5) * jump * model.profile.duration)));
+        range = { from: Math.min(one!, other!), to: Math.max(one!, other!) + 1 };
+      }
     }
   });
 

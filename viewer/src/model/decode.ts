@@ -11,30 +11,77 @@ const OURS = new Set([STATE, "thread id", "thread name"]);
 
 /** Unpacks gzip and decodes what is in it. */
 export async function load(packed: Uint8Array<ArrayBuffer>): Promise<Profile> {
-  let unpacked: ArrayBuffer;
+  let unpacked: Uint8Array;
   try {
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    unpacked = await new Response(stream).arrayBuffer();
+    unpacked = await gunzipped(packed);
   } catch {
     throw new FormatError("the profile is damaged: it is not whole gzip");
   }
-  return decode(new Uint8Array(unpacked));
+  return decode(unpacked);
+}
+
+/** What is packed with gzip. To write it at once and read it here takes half as long as a stream of a blob, and a response. */
+async function gunzipped(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const { readable, writable } = new DecompressionStream("gzip");
+  const writer = writable.getWriter();
+  const written = Promise.all([writer.write(packed), writer.close()]);
+  written.catch(() => {}); // the reader fails as well
+  const parts: Uint8Array[] = [];
+  const reader = readable.getReader();
+  for (let it = await reader.read(); !it.done; it = await reader.read()) parts.push(it.value);
+  await written;
+  const whole = new Uint8Array(parts.reduce((length, it) => length + it.length, 0));
+  let at = 0;
+  for (const it of parts) {
+    whole.set(it, at);
+    at += it.length;
+  }
+  return whole;
 }
 
 /** @throws FormatError */
 export function decode(bytes: Uint8Array): Profile {
-  const raw = new Raw();
+  const raw = new Raw(bytes.length);
   raw.read(new Reader(bytes));
   if (raw.version === 0) throw new FormatError("this is not a profile of ours");
   if (raw.version > VERSION) throw new FormatError(`the profile has version ${raw.version}; this page reads up to ${VERSION}`);
   return raw.profile();
 }
 
+const MOST_EXPECTED = 4_000_000; // places in stacks, before they are counted
+const NO_LABELS = 0;
+/** The sets of labels of samples, as indices of strings. Samples share few, so each is kept once. */
+class LabelSets {
+  /** By set, the set with one label less, and that label. */
+  private readonly all: (readonly [before: number, name: number, value: number])[] = [[NO_LABELS, 0, 0]];
+  /** By set, name and value, the set with that label more. */
+  private readonly longer: Map<number, Map<number, number>>[] = [new Map()];
+
+  with(set: number, name: number, value: number): number {
+    const byName = this.longer[set]!;
+    let byValue = byName.get(name);
+    if (!byValue) byName.set(name, (byValue = new Map()));
+    const known = byValue.get(value);
+    if (known !== undefined) return known;
+    byValue.set(value, this.all.length);
+    this.longer.push(new Map());
+    return this.all.push([set, name, value]) - 1;
+  }
+
+  /** The labels of a set, in their order. */
+  of(set: number): [name: number, value: number][] {
+    const labels: [number, number][] = [];
+    for (let it = set; it !== NO_LABELS; it = this.all[it]![0]) labels.push([this.all[it]![1], this.all[it]![2]]);
+    return labels.reverse();
+  }
+}
+
 /** The fields of the outermost message, before they are checked. */
 class Raw {
   version = 0;
   private readonly types: [number, number][] = [];
-  private readonly strings: string[] = [];
+  private strings: string[] = [];
+  private readonly stringPlaces = new Numbers();
   private defaultType = 0;
   private timeNs = 0;
   private durationNs = 0;
@@ -45,28 +92,33 @@ class Raw {
   private readonly functions = { name: new Numbers(), path: new Numbers(), line: new Numbers() };
   private readonly frames = { function: new Numbers(), line: new Numbers() };
   private readonly starts = new Numbers();
-  private readonly locations = new Numbers();
+  private readonly locations: Numbers;
   private readonly values = new Numbers();
-  private readonly labelKeys: string[] = [];
+  private readonly labels = new LabelSets();
+  private readonly labelsOf = new Numbers();
+
+  constructor(bytes: number) {
+    this.locations = new Numbers(Math.min(bytes, MOST_EXPECTED));
+  }
 
   read(reader: Reader): void {
-    reader.fields((field) => {
-      if (field === 1) this.types.push(pair(reader.message(), 1, 2));
-      else if (field === 2) this.sample(reader.message());
-      else if (field === 4) this.location(reader.message());
-      else if (field === 5) this.function(reader.message());
-      else if (field === 6) this.strings.push(reader.text());
+    for (let field = reader.next(); field >= 0; field = reader.next()) {
+      if (field === 1) this.types.push(pair(reader, 1, 2));
+      else if (field === 2) this.sample(reader);
+      else if (field === 4) this.location(reader);
+      else if (field === 5) this.function(reader);
+      else if (field === 6) reader.place(this.stringPlaces);
       else if (field === 9) this.timeNs = reader.number();
       else if (field === 10) this.durationNs = reader.number();
       else if (field === 14) this.defaultType = reader.number();
       else if (field === 5201) this.version = reader.number();
-      else if (field === 5206) this.threads.push(pair(reader.message(), 1, 2));
+      else if (field === 5206) this.threads.push(pair(reader, 1, 2));
       else if (field === 5207) this.markers = reader.text();
       else if (field === 5208) reader.numbers(this.sampleThread);
       else if (field === 5209) this.timeline = reader.message();
-      else return false;
-      return true;
-    });
+      else reader.skip();
+    }
+    this.strings = reader.texts(this.stringPlaces);
   }
 
   profile(): Profile {
@@ -94,41 +146,63 @@ class Raw {
   }
 
   private sample(reader: Reader): void {
-    this.starts.push(this.locations.length);
+    const start = this.locations.length;
+    this.starts.push(start);
     const values = this.values.length;
-    const labels: [number, number][] = [];
-    reader.fields((field) => {
+    let labels = NO_LABELS;
+    const outer = reader.enter();
+    for (let field = reader.next(); field >= 0; field = reader.next()) {
       if (field === 1) reader.numbers(this.locations);
       else if (field === 2) reader.numbers(this.values);
-      else if (field === 3) labels.push(pair(reader.message(), 1, 2));
-      else return false;
-      return true;
-    });
-    const depth = this.locations.length - this.starts.view().at(-1)!;
+      else if (field === 3) labels = this.label(reader, labels);
+      else reader.skip();
+    }
+    reader.leave(outer);
+    const depth = this.locations.length - start;
     if (depth === 0) throw new FormatError("a sample has no stack");
     if (depth > MOST_FRAMES) throw new FormatError(`a stack has more than ${MOST_FRAMES} frames`);
     if (this.starts.length > 1 && this.values.length - values !== values / (this.starts.length - 1)) {
       throw new FormatError("a sample has not one value for each sample type");
     }
-    this.labelKeys.push(labels.join(" "));
+    this.labelsOf.push(labels);
+  }
+
+  /** The set of labels with the one that is read. */
+  private label(reader: Reader, labels: number): number {
+    let name = 0;
+    let value = 0;
+    const outer = reader.enter();
+    for (let field = reader.next(); field >= 0; field = reader.next()) {
+      if (field === 1) name = reader.number();
+      else if (field === 2) value = reader.number();
+      else reader.skip();
+    }
+    reader.leave(outer);
+    return this.labels.with(labels, name, value);
   }
 
   private location(reader: Reader): void {
     let line: [number, number] = [0, 0];
-    reader.fields((field) => field === 4 && ((line = pair(reader.message(), 1, 2)), true));
+    const outer = reader.enter();
+    for (let field = reader.next(); field >= 0; field = reader.next()) {
+      if (field === 4) line = pair(reader, 1, 2);
+      else reader.skip();
+    }
+    reader.leave(outer);
     this.frames.function.push(line[0]);
     this.frames.line.push(line[1]);
   }
 
   private function(reader: Reader): void {
     let [name, path, line] = [0, 0, 0];
-    reader.fields((field) => {
+    const outer = reader.enter();
+    for (let field = reader.next(); field >= 0; field = reader.next()) {
       if (field === 2) name = reader.number();
       else if (field === 4) path = reader.number();
       else if (field === 5) line = reader.number();
-      else return false;
-      return true;
-    });
+      else reader.skip();
+    }
+    reader.leave(outer);
     this.functions.name.push(name);
     this.functions.path.push(path);
     this.functions.line.push(line);
@@ -169,7 +243,7 @@ class Raw {
     });
     const rows = {
       count,
-      start: Uint32Array.from(this.starts.view()),
+      start: new Uint32Array(this.starts.view()),
       frames: places("location", this.locations, frames, 1),
       thread: places("thread", this.sampleThread, threads, 0),
       state: labels.state,
@@ -179,17 +253,18 @@ class Raw {
     return { rows, states: labels.states, labelSets: labels.sets };
   }
 
-  /** Samples share few sets of labels, so each is read once. */
+  /** Each set of labels is read once. */
   private checkedLabels(): { state: Uint8Array; set: Uint32Array; states: string[]; sets: LabelSet[] } {
-    const read = new Map<string, { state: number; set: number }>();
+    const read: { state: number; set: number }[] = [];
     const states = new Map<string, number>();
     const sets = new Map<string, { at: number; labels: LabelSet }>();
-    const state = new Uint8Array(this.labelKeys.length);
-    const set = new Uint32Array(this.labelKeys.length);
-    this.labelKeys.forEach((key, row) => {
-      let known = read.get(key);
+    const of = this.labelsOf.view();
+    const state = new Uint8Array(of.length);
+    const set = new Uint32Array(of.length);
+    for (let row = 0; row < of.length; row++) {
+      let known = read[of[row]!];
       if (!known) {
-        const all = key === "" ? [] : key.split(" ").map((it) => it.split(",").map((index) => this.string(Number(index)))) as [string, string][];
+        const all = this.labels.of(of[row]!).map(([name, value]) => [this.string(name), this.string(value)] as const);
         const word = all.find(([name]) => name === STATE)?.[1];
         if (word === undefined) throw new FormatError("a sample has no state");
         const labels = all.filter(([name]) => !OURS.has(name)).map(([name, value]) => [unescaped(name), value] as const);
@@ -198,11 +273,11 @@ class Raw {
         if (!sets.has(setKey)) sets.set(setKey, { at: sets.size, labels });
         known = { state: states.get(word)!, set: sets.get(setKey)!.at };
         if (known.state > 255) throw new FormatError("the samples have more than 256 states");
-        read.set(key, known);
+        read[of[row]!] = known;
       }
       state[row] = known.state;
       set[row] = known.set;
-    });
+    }
     return { state, set, states: [...states.keys()], sets: Array.from(sets.values(), (it) => it.labels) };
   }
 
@@ -230,14 +305,13 @@ function checkedTimeline(reader: Reader, types: number, rows: number): Timeline 
   const places = new Numbers();
   const columns: Numbers[] = [];
   let dropped = 0;
-  reader.fields((field) => {
+  for (let field = reader.next(); field >= 0; field = reader.next()) {
     if (field === 1) dropped = reader.number();
     else if (field === 2) reader.numbers(times);
     else if (field === 3) reader.numbers(places, true);
-    else if (field === 4) columns.push(column(reader.message()));
-    else return false;
-    return true;
-  });
+    else if (field === 4) columns.push(column(reader));
+    else reader.skip();
+  }
   const count = times.length;
   if (count > MOST_EVENTS) throw new FormatError(`the timeline has ${count} events; this page reads up to ${MOST_EVENTS}`);
   if (columns.length !== types || places.length !== count || columns.some((it) => it.length !== 0 && it.length !== count)) {
@@ -259,19 +333,25 @@ function checkedTimeline(reader: Reader, types: number, rows: number): Timeline 
 
 function column(reader: Reader): Numbers {
   const numbers = new Numbers();
-  reader.fields((field) => field === 1 && (reader.numbers(numbers), true));
+  const outer = reader.enter();
+  for (let field = reader.next(); field >= 0; field = reader.next()) {
+    if (field === 1) reader.numbers(numbers);
+    else reader.skip();
+  }
+  reader.leave(outer);
   return numbers;
 }
 
 /** The numbers of two fields of a small message. */
 function pair(reader: Reader, one: number, other: number): [number, number] {
   const found: [number, number] = [0, 0];
-  reader.fields((field) => {
+  const outer = reader.enter();
+  for (let field = reader.next(); field >= 0; field = reader.next()) {
     if (field === one) found[0] = reader.number();
     else if (field === other) found[1] = reader.number();
-    else return false;
-    return true;
-  });
+    else reader.skip();
+  }
+  reader.leave(outer);
   return found;
 }
 

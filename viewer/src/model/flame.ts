@@ -18,7 +18,9 @@ export interface Boxes {
 /** The boxes of `root` and all that it calls, as far as they have `least` of its width. */
 export function boxes(tree: Tree, total: Float64Array, root: number, least: number): Boxes {
   const found = { node: [] as number[], depth: [] as number[], left: [] as number[], width: [] as number[] };
+  const { firstChild, nextSibling } = tree;
   const whole = total[root]!;
+  const narrow = least * whole;
   let depths = 0;
   // Nodes that are still to be placed, with their left edges.
   const open: [node: number, left: number, depth: number][] = whole > 0 ? [[root, 0, 0]] : [];
@@ -30,11 +32,12 @@ export function boxes(tree: Tree, total: Float64Array, root: number, least: numb
     found.width.push(total[node]! / whole);
     depths = Math.max(depths, depth + 1);
     let at = left;
-    tree.children(node, (child) => {
-      const width = total[child]! / whole;
-      if (width >= least) open.push([child, at, depth + 1]);
-      at += width;
-    });
+    for (let child = firstChild[node]!; child !== 0; child = nextSibling[child]!) {
+      const weight = total[child]!;
+      if (weight === 0) continue;
+      if (weight >= narrow) open.push([child, at, depth + 1]);
+      at += weight / whole;
+    }
   }
   return {
     count: found.node.length,

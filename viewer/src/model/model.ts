@@ -6,12 +6,13 @@ import { boxes, type Boxes } from "./flame";
 import { Names } from "./names";
 import type { Profile, SampleType } from "./profile";
 import { expression, matches, under } from "./search";
-import { selectedRows, sum, weigh, type Selection, type Transform } from "./selection";
+import { selectedRows, sum, type Selection, type Transform } from "./selection";
 import { interval } from "./share";
 import { allStacks, inverted, sandwich, transformed } from "./stacks";
 import { heat, tracks, type Heat, type Track } from "./time";
 import { top, type TopOrder, type TopRow } from "./top";
 import type { Tree, Weighed } from "./tree";
+import { Weights } from "./weights";
 
 /** A tree with its weights, and what a search lights up in it. */
 export interface Stacks extends Weighed {
@@ -34,7 +35,7 @@ export type Direction = "down" | "up" | { readonly callees: number } | { readonl
 export class Model {
   readonly names: Names;
   private readonly trees = new Memory<Tree>(12);
-  private readonly weights = new Memory<Float64Array>(4);
+  private readonly weights: Weights;
   private readonly selected = new Memory<Uint8Array>(16);
   private readonly searched = new Memory<Matched>(4);
 
@@ -47,6 +48,7 @@ export class Model {
     const type = profile.types.findIndex((it) => it.name === facts.type);
     this.profile = type < 0 ? profile : { ...profile, defaultType: type };
     this.names = new Names(this.profile, facts);
+    this.weights = new Weights(this.profile);
   }
 
   type(selection: Selection): SampleType {
@@ -66,9 +68,7 @@ export class Model {
 
   /** The weight of each row under the selection. */
   rowWeights(selection: Selection): Float64Array {
-    const rows = this.rows(selection);
-    const { type, range } = selection;
-    return this.weights.of(JSON.stringify([type, range]), () => weigh(this.profile, rows, type, range), rows);
+    return this.weights.of(this.rows(selection), selection.type, selection.range);
   }
 
   total(selection: Selection): number {
@@ -112,14 +112,14 @@ export class Model {
   /** The number of samples that were taken of what is selected. */
   samples(selection: Selection): number {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
-    return type < 0 ? 0 : sum(weigh(this.profile, this.rows(selection), type, selection.range));
+    return type < 0 ? 0 : sum(this.weights.of(this.rows(selection), type, selection.range));
   }
 
   /** By node of the tree of `stacks`, the number of samples in it; `null` if the profile does not count them. */
   counts(selection: Selection, direction: Direction = "down"): Float64Array | null {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
     if (type < 0) return null;
-    return this.tree(selection.transforms, direction).weigh(weigh(this.profile, this.rows(selection), type, selection.range)).total;
+    return this.tree(selection.transforms, direction).weigh(this.weights.of(this.rows(selection), type, selection.range)).total;
   }
 
   private tree(transforms: readonly Transform[], direction: Direction = "down"): Tree {

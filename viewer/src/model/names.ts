@@ -12,7 +12,12 @@ export class Names {
   readonly count: number;
   /** By function, its place in the order of names. */
   readonly rank: Uint32Array;
+  /** The functions in the order of names. */
+  readonly ordered: Uint32Array;
+  /** The leaf of the first state: those before it are functions. */
+  readonly firstLeaf: number;
   private readonly all: string[];
+  private readonly marks: Int32Array; // -1 is not known yet
 
   constructor(
     private readonly profile: Profile,
@@ -20,14 +25,23 @@ export class Names {
   ) {
     this.all = [...profile.functions.name.map(clean), ...profile.states.map((it) => LEAVES[it] ?? "")];
     this.count = this.all.length;
+    this.marks = new Int32Array(this.count).fill(-1);
     this.rank = new Uint32Array(this.count);
     const order = Array.from(this.all.keys()).sort((one, other) => compare(this.all[one]!, this.all[other]!) || one - other);
     order.forEach((of, place) => (this.rank[of] = place));
+    this.ordered = Uint32Array.from(order);
+    this.firstLeaf = profile.functions.count;
   }
 
   /** On one line, and harmless to a page. The root of a tree, -1, holds what transforms took all functions of. */
   name(of: number): string {
     return of < 0 ? HIDDEN : this.all[of] || "(no name)";
+  }
+
+  /** A number that is the same for the same name. */
+  mark(of: number): number {
+    const known = this.marks[of]!;
+    return known >= 0 ? known : (this.marks[of] = markOf(this.name(of)));
   }
 
   /** The function of the leaf of a state; -1 where a thread runs in it. */
@@ -41,7 +55,7 @@ export class Names {
   }
 
   isLeaf(of: number): boolean {
-    return of >= this.profile.functions.count;
+    return of >= this.firstLeaf;
   }
 
   /** Short where that is known, with the first line of the function; empty for what has no place. */
@@ -62,11 +76,20 @@ export class Names {
   }
 }
 
+const PLAIN = /^(?:[!-~](?:[ -~]*[!-~])?)?$/; // visible ASCII
+
 /** A text on one line. What is no visible character, or turns the direction of writing, becomes a blank. */
 export function clean(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text.replace(/[\p{Cc}\u2028\u2029\uFEFF\uFFFE\uFFFF\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu, " ").trim();
 }
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function markOf(name: string): number {
+  let hash = 7;
+  for (let at = 0; at < Math.min(name.length, 60); at++) hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
+  return (hash >>> 8) & 0xffff;
 }

@@ -8,23 +8,41 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
+const MOST_BYTES = 10; // of a number
+
+const MOST_AT_ONCE = 2 ** 26; // bytes of texts
+
 const utf8 = new TextDecoder("utf-8");
+const latin1 = new TextDecoder("latin1");
 
 /** A place in a message, which moves on with each field that is read. */
 export class Reader {
   constructor(
     private readonly bytes: Uint8Array,
     private at = 0,
-    private readonly end = bytes.length,
+    private end = bytes.length,
   ) {}
 
-  /** Calls `visit` with the number of each field; it has to read the field, or return false to leave it out. */
-  fields(visit: (field: number) => boolean): void {
-    while (this.at < this.end) {
-      const key = this.number();
-      this.wire = key % 8;
-      if (!visit(Math.floor(key / 8))) this.skip();
-    }
+  /** The number of the next field, which has to be read or skipped before the one after it; -1 at the end of the message. */
+  next(): number {
+    if (this.at >= this.end) return -1;
+    const key = this.number();
+    this.wire = key % 8;
+    return Math.floor(key / 8);
+  }
+
+  /** Goes into the message inside this field; returns what `leave` needs to go on after it. */
+  enter(): number {
+    const outer = this.end;
+    const { start, end } = this.span();
+    this.at = start;
+    this.end = end;
+    return outer;
+  }
+
+  leave(outer: number): void {
+    this.at = this.end;
+    this.end = outer;
   }
 
   /** A number without a sign. Beyond 2 ** 53 it is rounded. */
@@ -33,7 +51,7 @@ export class Reader {
     let at = this.at;
     let number = 0;
     let factor = 1;
-    for (let read = 0; read < 10; read++) {
+    for (let read = 0; read < MOST_BYTES; read++) {
       if (at >= end) throw new FormatError("the profile ends in the middle of a number");
       const byte = bytes[at++]!;
       number += (byte & 0x7f) * factor;
@@ -48,14 +66,38 @@ export class Reader {
 
   /** A number with a sign, in zigzag order. */
   signed(): number {
-    const number = this.number();
-    return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
+    return unzigzag(this.number());
   }
 
   /** A text. Bytes that are not UTF-8 become U+FFFD. */
   text(): string {
     const { start, end } = this.span();
     return utf8.decode(this.bytes.subarray(start, end));
+  }
+
+  /** Where the text of this field is, to decode it later with others. */
+  place(to: Numbers): void {
+    const { start, end } = this.span();
+    to.push(start);
+    to.push(end);
+  }
+
+  /** The texts at these places. Decoding each by itself takes longer than all else that is done with it. */
+  texts(places: Numbers): string[] {
+    const at = places.view();
+    const [first, last] = [at[0] ?? 0, at.at(-1) ?? 0];
+    // In it, a place of the bytes is the same place of the text.
+    const all = last - first <= MOST_AT_ONCE ? latin1.decode(this.bytes.subarray(first, last)) : null;
+    return Array.from({ length: at.length / 2 }, (_, index) => {
+      const [start, end] = [at[2 * index]!, at[2 * index + 1]!];
+      return all !== null && this.isAscii(start, end) ? all.slice(start - first, end - first) : utf8.decode(this.bytes.subarray(start, end));
+    });
+  }
+
+  private isAscii(start: number, end: number): boolean {
+    let bits = 0;
+    for (let at = start; at < end; at++) bits |= this.bytes[at]!;
+    return bits < 0x80;
   }
 
   /** The message inside this field. */
@@ -70,8 +112,30 @@ export class Reader {
       to.push(signed ? this.signed() : this.number());
       return;
     }
-    const inner = this.message();
-    while (inner.at < inner.end) to.push(signed ? inner.signed() : inner.number());
+    const { start, end } = this.span();
+    const { bytes } = this;
+    if (end > start && bytes[end - 1]! >= 0x80) throw new FormatError("the profile ends in the middle of a number");
+    // The last byte of a number is the only one below 128. So none of them goes on after the end.
+    let count = 0;
+    for (let at = start; at < end; at++) count += 1 - (bytes[at]! >> 7);
+    const { all, from } = to.room(count);
+    let into = from;
+    for (let at = start; at < end; ) {
+      let byte = bytes[at++]!;
+      let number = byte & 0x7f;
+      if (byte >= 0x80) {
+        number |= ((byte = bytes[at++]!) & 0x7f) << 7;
+        if (byte >= 0x80) number |= ((byte = bytes[at++]!) & 0x7f) << 14;
+        if (byte >= 0x80) number |= ((byte = bytes[at++]!) & 0x7f) << 21;
+        let factor = 2 ** 28;
+        for (let read = 4; byte >= 0x80; read++) {
+          if (read === MOST_BYTES) throw new FormatError("a number in the profile has more than 64 bits");
+          number += ((byte = bytes[at++]!) & 0x7f) * factor;
+          factor *= 128;
+        }
+      }
+      all[into++] = signed ? unzigzag(number) : number;
+    }
   }
 
   private wire = VARINT;
@@ -85,7 +149,7 @@ export class Reader {
     return { start, end: this.at };
   }
 
-  private skip(): void {
+  skip(): void {
     if (this.wire === VARINT) this.number();
     else if (this.wire === BYTES) this.span();
     else if (this.wire === FIXED64 || this.wire === FIXED32) {
@@ -95,10 +159,19 @@ export class Reader {
   }
 }
 
+function unzigzag(number: number): number {
+  return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
+}
+
 /** Numbers that grow in number: 8 bytes each, without a copy for each one. */
 export class Numbers {
-  private all = new Float64Array(64);
+  private all: Float64Array<ArrayBuffer>;
   length = 0;
+
+  /** @param expected how many there will be, more or less; what is not used costs nothing */
+  constructor(expected = 64) {
+    this.all = new Float64Array(Math.max(64, expected));
+  }
 
   push(number: number): void {
     if (this.length === this.all.length) {
@@ -107,6 +180,18 @@ export class Numbers {
       this.all = more;
     }
     this.all[this.length++] = number;
+  }
+
+  /** Room for so many more numbers, which the caller puts there: `all[from]` and on. */
+  room(count: number): { all: Float64Array; from: number } {
+    const [from, needed] = [this.length, this.length + count];
+    if (needed > this.all.length) {
+      const more = new Float64Array(from === 0 ? needed : Math.max(needed, this.all.length * 2));
+      more.set(this.all.subarray(0, from));
+      this.all = more;
+    }
+    this.length = needed;
+    return { all: this.all, from };
   }
 
   /** The numbers so far. Valid until the next `push`. */

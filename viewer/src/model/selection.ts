@@ -1,7 +1,7 @@
 // The one selection of the page, which each view shows, and the weights of rows under it.
 
 import type { Facts } from "./facts";
-import type { Profile } from "./profile";
+import type { Profile, Timeline } from "./profile";
 
 /** A change to all stacks. Functions are indices into `Profile.functions`. */
 export type Transform =
@@ -70,22 +70,57 @@ export function selectedRows(profile: Profile, facts: Facts, selection: Selectio
 
 /** By row, its weight: of `selectedRows`, and in the range of time. */
 export function weigh(profile: Profile, selected: Uint8Array, type: number, range: Range | null): Float64Array {
-  const weights = new Float64Array(profile.rows.count);
   const { timeline } = profile;
   if (range === null || timeline === null) {
+    const weights = new Float64Array(profile.rows.count);
     const column = profile.rows.weights[type]!;
     for (let row = 0; row < weights.length; row++) weights[row] = selected[row] ? column[row]! : 0;
     return weights;
   }
+  return weighed(timeline, selected, type, eventsIn(timeline, range), null);
+}
+
+/** The events of a range: `first` and all before `end`. */
+export interface Events {
+  readonly first: number;
+  readonly end: number;
+}
+
+export function eventsIn({ time }: Timeline, range: Range): Events {
+  const first = firstAfter(time, range.from);
+  return { first, end: Math.max(first, firstAfter(time, range.to)) };
+}
+
+/**
+ * By row, the weight of its events among these; from what it is among others on, if that is known. Then only the events of one
+ * range alone are added or taken away, which is exact as long as all weights together are a whole number without a rest.
+ */
+export function weighed(timeline: Timeline, selected: Uint8Array, type: number, events: Events, before: { readonly events: Events; readonly weights: Float64Array } | null): Float64Array {
   const column = timeline.weights[type];
+  const weights = before?.weights.slice() ?? new Float64Array(selected.length);
   if (!column) return weights;
-  const { row, time } = timeline;
-  const end = firstAfter(time, range.to);
-  for (let event = firstAfter(time, range.from); event < end; event++) {
-    const of = row[event]!;
-    if (selected[of]) weights[of]! += column[event]!;
+  const { row } = timeline;
+  const add = (first: number, end: number) => {
+    for (let event = first; event < end; event++) if (selected[row[event]!]) weights[row[event]!]! += column[event]!;
+  };
+  const take = (first: number, end: number) => {
+    for (let event = first; event < end; event++) if (selected[row[event]!]) weights[row[event]!]! -= column[event]!;
+  };
+  if (!before) add(events.first, events.end);
+  else {
+    const { first, end } = before.events;
+    add(events.first, Math.min(events.end, first));
+    add(Math.max(events.first, end), events.end);
+    take(first, Math.min(end, events.first));
+    take(Math.max(first, events.end), end);
   }
   return weights;
+}
+
+/** How many events are in one of two ranges alone. */
+export function apart(one: Events, other: Events): number {
+  const both = Math.max(0, Math.min(one.end, other.end) - Math.max(one.first, other.first));
+  return one.end - one.first + other.end - other.first - 2 * both;
 }
 
 /** The index of the first number that is greater. `times` never falls. */
@@ -101,6 +136,6 @@ export function firstAfter(times: Float64Array, than: number): number {
 
 export function sum(weights: Float64Array): number {
   let all = 0;
-  for (const it of weights) all += it;
+  for (let at = 0; at < weights.length; at++) all += weights[at]!;
   return all;
 }

@@ -11,13 +11,26 @@ const OUT = -1;
 /** The tree of all rows. A row that does not run ends in the leaf of its state. */
 export function allStacks(profile: Profile, names: Names): Tree {
   const { rows, frames } = profile;
-  const builder = new TreeBuilder();
+  const builder = new TreeBuilder(rows.count * 2);
   const rowNode = new Int32Array(rows.count);
   const leaves = Int32Array.from(profile.states, (_, state) => names.leaf(state));
+  // The stack of the row before and its nodes, from the root on: neighbours have most of it in common.
+  const functions: number[] = [];
+  const nodes: number[] = [];
   for (let row = 0; row < rows.count; row++) {
+    const start = rows.start[row]!;
+    const end = rows.start[row + 1]!;
+    const known = Math.min(functions.length, end - start);
     let node = 0;
-    const root = rows.start[row + 1]! - 1;
-    for (let at = root; at >= rows.start[row]!; at--) node = builder.call(node, frames.function[rows.frames[at]!]!);
+    let depth = 0;
+    for (; depth < known && functions[depth] === frames.function[rows.frames[end - 1 - depth]!]!; depth++) node = nodes[depth]!;
+    functions.length = nodes.length = depth;
+    for (let at = end - 1 - depth; at >= start; at--) {
+      const of = frames.function[rows.frames[at]!]!;
+      node = builder.call(node, of);
+      functions.push(of);
+      nodes.push(node);
+    }
     const leaf = leaves[rows.state[row]!]!;
     rowNode[row] = leaf < 0 ? node : builder.call(node, leaf);
   }

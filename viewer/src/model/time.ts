@@ -1,6 +1,6 @@
 // The timeline in pictures: activity as cells of time, threads as tracks, and one thread's stacks in their order.
 
-import type { Profile, Timeline } from "./profile";
+import type { Profile } from "./profile";
 import type { Range } from "./selection";
 import { firstAfter } from "./selection";
 import type { Tree } from "./tree";
@@ -29,8 +29,7 @@ export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint
   const columns = Math.max(1, Math.ceil(span / columnNs));
   const cells = new Float64Array(columns * CELLS);
   const litCells = new Float64Array(columns * CELLS);
-  spread(profile, type, columnNs / CELLS, cells.length, (row, cell, weight) => {
-    if (!rows[row]) return;
+  spread(profile, type, rows, columnNs / CELLS, cells.length, (row, cell, weight) => {
     cells[cell]! += weight;
     if (lit?.[row]) litCells[cell]! += weight;
   });
@@ -49,8 +48,7 @@ export function tracks(profile: Profile, type: number, rows: Uint8Array, columns
   const { thread, state } = profile.rows;
   const size = profile.states.length * columns;
   const all = profile.threads.map(() => null as Float64Array | null);
-  spread(profile, type, spanOf(profile) / columns, columns, (row, column, weight) => {
-    if (!rows[row]) return;
+  spread(profile, type, rows, spanOf(profile) / columns, columns, (row, column, weight) => {
     const of = (all[thread[row]!] ??= new Float64Array(size));
     of[state[row]! * columns + column]! += weight;
   });
@@ -64,28 +62,30 @@ export function spanOf(profile: Profile): number {
   return Math.max(profile.duration, time?.[time.length - 1] ?? 0, 1);
 }
 
-/** Spreads each event over the time that it weighs, in cells of `cellNs`. Weights that are no time stay where they end. */
-function spread(profile: Profile, type: number, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void): void {
+/** Spreads each event of `rows` over the time that it weighs, in cells of `cellNs`. Weights that are no time stay where they end. */
+function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void): void {
   const { timeline } = profile;
   const column = timeline?.weights[type];
   if (!timeline || !column) return;
   const isTime = profile.types[type]!.unit === "nanoseconds";
   const last = cells - 1;
-  for (let event = 0; event < timeline.count; event++) {
+  const { count, row, time } = timeline;
+  for (let event = 0; event < count; event++) {
     const weight = column[event]!;
-    if (weight === 0) continue;
-    const end = timeline.time[event]!;
+    const of = row[event]!;
+    if (weight === 0 || !rows[of]) continue;
+    const end = time[event]!;
     const to = Math.min(last, Math.max(0, Math.ceil(end / cellNs) - 1));
     const start = isTime ? Math.max(0, end - weight) : end;
     const from = Math.min(to, Math.floor(start / cellNs));
     if (from === to) {
-      add(timeline.row[event]!, to, weight);
+      add(of, to, weight);
       continue;
     }
     const each = weight / (end - start); // more than 1 where it began before the profile
     for (let cell = from; cell <= to; cell++) {
       const part = Math.min(end, cell === to ? end : (cell + 1) * cellNs) - Math.max(start, cell * cellNs);
-      if (part > 0) add(timeline.row[event]!, cell, part * each);
+      if (part > 0) add(of, cell, part * each);
     }
   }
 }
@@ -106,46 +106,73 @@ export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: numb
   const timeline = profile.timeline;
   const column = timeline?.weights[type];
   if (!timeline || !column) return [];
+  const { time, row, count } = timeline;
+  const { rowNode, parent, depth: depths } = tree;
   const calls: Call[] = [];
   const open: Call[] = []; // by depth, the last call
-  let drawn = -Infinity;
-  for (const { row, from, to } of spans(profile, timeline, column, rows, thread, range)) {
-    if (to - drawn < least) continue; // narrower than what can be drawn
-    drawn = to;
-    const path = tree.path(tree.rowNode[row]!);
+  const path: number[] = [];
+  const draw = (node: number, from: number, to: number) => {
+    const length = path.length = depths[node]!;
+    for (let it = node, depth = length - 1; it > 0; it = parent[it]!, depth--) path[depth] = it;
     let same = true;
-    path.forEach((node, depth) => {
+    for (let depth = 0; depth < length; depth++) {
       const last = open[depth];
-      same &&= last !== undefined && last.node === node && from - last.to <= gap;
+      same &&= last !== undefined && last.node === path[depth] && from - last.to <= gap;
       if (same) last!.to = to;
       else {
         open.length = depth;
-        open.push({ node, depth, from, to });
+        open.push({ node: path[depth]!, depth, from, to });
         calls.push(open[depth]!);
       }
-    });
-    open.length = path.length;
+    }
+    open.length = length;
+  };
+  // The events of the thread one after the other: those that end together, as the parts of one record do, stand in their order.
+  const ours = (event: number) => profile.rows.thread[row[event]!] === thread && column[event]! > 0;
+  let [drawn, last, event] = [-Infinity, -Infinity, firstAfter(time, range.from)];
+  while (event < count) {
+    // What ends before that is narrower than what can be drawn.
+    const next = firstFrom(time, drawn + least, event);
+    for (let at = next - 1; at >= event; at--) {
+      if (!ours(at)) continue;
+      last = Math.max(last, time[at]!);
+      break;
+    }
+    if (next >= count) break;
+    event = next;
+    const end = time[event]!;
+    const first = event;
+    let together = 0;
+    for (; event < count && time[event] === end; event++) if (ours(event)) together += column[event]!;
+    let from = end - together;
+    if (together > 0 && from >= range.to) break;
+    for (let at = first; at < event; at++) {
+      if (!ours(at)) continue;
+      const to = from + column[at]!;
+      const begin = Math.max(from, last);
+      if (to > begin && rows[row[at]!] && to - drawn >= least) {
+        drawn = to;
+        draw(rowNode[row[at]!]!, begin, to);
+      }
+      [from, last] = [to, Math.max(last, to)];
+    }
   }
   return calls;
 }
 
-/** The events of a thread one after the other: those that end together, as the parts of one record do, stand in their order. */
-function* spans(profile: Profile, timeline: Timeline, column: Float64Array, rows: Uint8Array, thread: number, range: Range): Generator<{ row: number; from: number; to: number }> {
-  let [last, event] = [-Infinity, firstAfter(timeline.time, range.from)];
-  const ours = (at: number) => profile.rows.thread[timeline.row[at]!] === thread;
-  while (event < timeline.count) {
-    const end = timeline.time[event]!;
-    const first = event;
-    let together = 0;
-    for (; event < timeline.count && timeline.time[event] === end; event++) if (ours(event)) together += column[event]!;
-    let from = end - together;
-    if (together > 0 && from >= range.to) return;
-    for (let at = first; at < event; at++) {
-      if (!ours(at) || column[at] === 0) continue;
-      const to = from + column[at]!;
-      const begin = Math.max(from, last);
-      if (to > begin && rows[timeline.row[at]!]) yield { row: timeline.row[at]!, from: begin, to };
-      [from, last] = [to, Math.max(last, to)];
-    }
+/** The index of the first number from `begin` on that is not less. `times` never falls. It is near more often than far. */
+function firstFrom(times: Float64Array, than: number, begin: number): number {
+  let step = 1;
+  let low = begin;
+  while (low + step <= times.length && times[low + step - 1]! < than) {
+    low += step;
+    step *= 2;
   }
+  let high = Math.min(times.length, low + step - 1);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (times[middle]! >= than) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

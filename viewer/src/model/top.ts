@@ -19,23 +19,26 @@ export function top(tree: Tree, weighed: Weighed, names: Names, order: TopOrder)
   const self = new Float64Array(names.count);
   const total = new Float64Array(names.count);
   let hidden = weighed.self[0]!;
+  const { functions, parent, outermost } = tree;
+  const [own, all] = [weighed.self, weighed.total];
+  const leaves = names.firstLeaf;
   for (let node = 1; node < tree.count; node++) {
-    const of = tree.functions[node]!;
-    if (names.isLeaf(of)) {
-      const waits = tree.functions[tree.parent[node]!]!;
-      if (waits < 0) hidden += weighed.self[node]!;
-      else self[waits]! += weighed.self[node]!;
+    if (all[node] === 0) continue;
+    const of = functions[node]!;
+    if (of >= leaves) {
+      const waits = functions[parent[node]!]!;
+      if (waits < 0) hidden += own[node]!;
+      else self[waits]! += own[node]!;
       continue;
     }
-    self[of]! += weighed.self[node]!;
-    if (tree.outermost[node]) total[of]! += weighed.total[node]!;
+    self[of]! += own[node]!;
+    if (outermost[node]) total[of]! += all[node]!;
   }
   const rows: TopRow[] = hidden > 0 ? [{ function: -1, self: hidden, total: hidden }] : [];
-  for (let of = 0; of < names.count; of++) {
+  // In the order of names; sorting leaves those that are equal as they are.
+  for (const of of names.ordered) {
     if (total[of]! > 0) rows.push({ function: of, self: self[of]!, total: total[of]! });
   }
-  const by = { self: (it: TopRow) => -it.self, total: (it: TopRow) => -it.total, name: () => 0 }[order];
-  const other = order === "total" ? (it: TopRow) => -it.self : (it: TopRow) => -it.total;
-  const rank = (it: TopRow) => (it.function < 0 ? -1 : names.rank[it.function]!);
-  return rows.sort((one, two) => by(one) - by(two) || (order === "name" ? 0 : other(one) - other(two)) || rank(one) - rank(two));
+  if (order === "name") return rows;
+  return rows.sort(order === "self" ? (one, two) => two.self - one.self || two.total - one.total : (one, two) => two.total - one.total || two.self - one.self);
 }

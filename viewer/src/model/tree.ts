@@ -4,12 +4,17 @@ const ROOT = 0;
 
 /** Builds a tree: calls are looked up by caller and function, in a table of numbers, as there can be millions. */
 export class TreeBuilder {
-  private parent = new Int32Array(1024);
-  private function = new Int32Array(1024);
-  private table = new Int32Array(4096); // places of nodes; 0 is free, as nobody calls the root
+  private parent: Int32Array<ArrayBuffer>;
+  private function: Int32Array<ArrayBuffer>;
+  private table: Int32Array<ArrayBuffer>; // places of nodes; 0 is free, as nobody calls the root
   count = 1;
 
-  constructor() {
+  /** @param expected how many nodes there will be, more or less */
+  constructor(expected = 1024) {
+    const size = 2 ** Math.ceil(Math.log2(Math.max(1024, expected)));
+    this.parent = new Int32Array(size);
+    this.function = new Int32Array(size);
+    this.table = new Int32Array(size * 4);
     this.parent[ROOT] = -1;
     this.function[ROOT] = -1;
   }
@@ -80,6 +85,11 @@ export interface Weighed {
 
 export class Tree {
   readonly count: number;
+  readonly parent: Int32Array;
+  /** The function of each node, -1 for the root. */
+  readonly functions: Int32Array;
+  /** The node of each row; -1 for a row that is not in the tree. */
+  readonly rowNode: Int32Array;
   readonly depth: Int32Array;
   /** Children in the order of their functions' ranks; 0 where there is none. */
   readonly firstChild: Int32Array;
@@ -88,38 +98,39 @@ export class Tree {
   readonly outermost: Uint8Array;
 
   /**
-   * @param functions the function of each node, -1 for the root
-   * @param rowNode the node of each row; -1 for a row that is not in the tree
+   * Puts the nodes into the order in which one walks through them, so that what belongs together stands together: sums over
+   * large trees are several times as fast.
+   *
+   * @param parent of each node in any order in which it stands after its parent; so do `functions` and `rowNode`
    * @param rank by function, its place in the order of names
    */
-  constructor(
-    readonly parent: Int32Array,
-    readonly functions: Int32Array,
-    readonly rowNode: Int32Array,
-    rank: Uint32Array,
-  ) {
+  constructor(parent: Int32Array, functions: Int32Array, rowNode: Int32Array, rank: Uint32Array) {
     this.count = parent.length;
+    const [first, next] = [new Int32Array(this.count), new Int32Array(this.count)];
+    for (const node of byRank(functions, rank)) {
+      next[node] = first[parent[node]!]!;
+      first[parent[node]!] = node;
+    }
+    this.parent = new Int32Array(this.count);
+    this.functions = new Int32Array(this.count);
     this.depth = new Int32Array(this.count);
     this.firstChild = new Int32Array(this.count);
     this.nextSibling = new Int32Array(this.count);
     this.outermost = new Uint8Array(this.count);
-    for (let node = 1; node < this.count; node++) this.depth[node] = this.depth[parent[node]!]! + 1;
-    for (const node of byRank(this.functions, rank)) {
-      this.nextSibling[node] = this.firstChild[parent[node]!]!;
-      this.firstChild[parent[node]!] = node;
-    }
-    this.findOutermost(rank.length);
+    this.parent[ROOT] = this.functions[ROOT] = -1;
+    const places = this.walk(first, next, parent, functions, rank.length);
+    this.rowNode = rowNode.map((node) => (node < 0 ? -1 : places[node]!));
   }
 
   weigh(rows: Float64Array): Weighed {
+    const { rowNode, parent } = this;
     const self = new Float64Array(this.count);
-    const total = new Float64Array(this.count);
     for (let row = 0; row < rows.length; row++) {
-      const node = this.rowNode[row]!;
+      const node = rowNode[row]!;
       if (node >= 0) self[node]! += rows[row]!;
     }
-    total.set(self);
-    for (let node = this.count - 1; node > 0; node--) total[this.parent[node]!]! += total[node]!;
+    const total = self.slice();
+    for (let node = this.count - 1; node > 0; node--) total[parent[node]!]! += total[node]!;
     return { self, total };
   }
 
@@ -135,26 +146,46 @@ export class Tree {
     return path.reverse();
   }
 
-  private findOutermost(functions: number): void {
-    const open = new Uint32Array(functions);
-    let node = this.firstChild[ROOT]!;
-    let entering = true;
+  /** Fills the columns, node after node; returns the place of each. */
+  private walk(first: Int32Array, next: Int32Array, parent: Int32Array, functions: Int32Array, names: number): Int32Array {
+    const places = new Int32Array(this.count);
+    const open = new Uint32Array(names); // by function, its nodes from the root to here
+    let place = 0;
+    let caller = ROOT; // in the new order
+    let depth = 1;
+    let node = first[ROOT]!;
     while (node > 0) {
-      const of = this.functions[node]!;
-      if (entering) {
-        this.outermost[node] = Number(open[of] === 0);
+      const of = functions[node]!;
+      place += 1;
+      places[node] = place;
+      this.parent[place] = caller;
+      this.functions[place] = of;
+      this.depth[place] = depth;
+      this.outermost[place] = Number(open[of] === 0);
+      if (place === caller + 1) this.firstChild[caller] = place;
+      const child = first[node]!;
+      if (child > 0) {
         open[of]! += 1;
-      }
-      const child = entering ? this.firstChild[node]! : 0;
-      if (child !== 0) {
+        caller = place;
+        depth += 1;
         node = child;
         continue;
       }
-      open[of]! -= 1;
-      const sibling = this.nextSibling[node]!;
-      entering = sibling !== 0;
-      node = entering ? sibling : this.parent[node]!;
+      let last = place; // the node that is done, with all that it calls
+      while (next[node] === 0 && node > 0) {
+        node = parent[node]!;
+        if (node === ROOT) break;
+        last = caller;
+        caller = this.parent[caller]!;
+        depth -= 1;
+        open[functions[node]!]! -= 1;
+      }
+      if (node > 0) {
+        this.nextSibling[last] = place + 1;
+        node = next[node]!;
+      }
     }
+    return places;
   }
 }
 

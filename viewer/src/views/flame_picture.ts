@@ -114,11 +114,5 @@ export function boxColor(colors: Theme, names: Names, of: number): string {
   if (of < 0) return colors.origins.synthetic[2]!;
   if (names.isLeaf(of)) return colors.origins.synthetic[2]!;
   const shades = colors.origins[names.origin(of)];
-  return shades[shadeOf(names.name(of)) % shades.length]!;
-}
-
-function shadeOf(name: string): number {
-  let hash = 7;
-  for (let at = 0; at < Math.min(name.length, 60); at++) hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
-  return (hash >>> 8) & 0xffff;
+  return shades[names.mark(of) % shades.length]!;
 }

@@ -50,11 +50,12 @@ function laneOf(profile: Profile, { count, time, row, weights }: Timeline, threa
     events[found++] = event;
     longest = Math.max(longest, column[event]!);
   }
-  const chosen = events.subarray(0, found);
-  return {
-    time: Float64Array.from(chosen, (event) => time[event]!),
-    row: Uint32Array.from(chosen, (event) => row[event]!),
-    weights: Float64Array.from(chosen, (event) => column[event]!),
-    longest,
-  };
+  const lane = { time: new Float64Array(found), row: new Uint32Array(found), weights: new Float64Array(found), longest };
+  for (let at = 0; at < found; at++) {
+    const event = events[at]!;
+    lane.time[at] = time[event]!;
+    lane.row[at] = row[event]!;
+    lane.weights[at] = column[event]!;
+  }
+  return lane;
 }

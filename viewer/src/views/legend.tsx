@@ -1,5 +1,6 @@
 // What the colours mean.
 
+import { useMemo } from "preact/hooks";
 import { useApp } from "./context";
 import { ORIGINS, STATES } from "./theme";
 import { ORIGIN_WORDS, stateWord } from "./words";
@@ -7,7 +8,7 @@ import { ORIGIN_WORDS, stateWord } from "./words";
 /** The origins of code that the profile has, with their colours. */
 export function Legend() {
   const { model } = useApp();
-  const found = new Set(model.facts.origins);
+  const found = useMemo(() => new Set(model.facts.origins), [model]);
   const waits = model.profile.states.some((it) => it === "waiting" || it === "gvl" || it === "runnable");
   return (
     <ul class="legend" aria-label="Colours">

@@ -19,6 +19,7 @@ const AXIS = 20; // px
 const NO_THREAD = -1; // of markers whose thread has no sample
 const FOLD = -1; // the line of idle threads, among those of threads
 const COLUMN = 4; // px, the least that a column of cells has
+const NO_TRACKS: readonly Track[] = [];
 
 export function Overview() {
   const app = useApp();
@@ -122,8 +123,9 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
   const { selection } = state;
   const canvas = useRef<HTMLCanvasElement>(null);
   const most = Math.max(20, Math.floor(width / COLUMN));
-  const heat = sums.heat(selection, most);
-  const lit = sums.lit(selection, most);
+  // Without a width there is nothing to paint yet.
+  const heat = width > 0 ? sums.heat(selection, most) : null;
+  const lit = width > 0 ? sums.lit(selection, most) : null;
   const cells = (heat?.rows ?? 0) * CELL;
   const size = { width, height: cells + AXIS };
   usePaint(
@@ -162,7 +164,7 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
   const top = useScroll(scroller);
   const view = useSize(scroller);
   const columns = Math.max(1, Math.floor(width));
-  const tracks = sums.tracks(selection, columns);
+  const tracks = width > 0 ? sums.tracks(selection, columns) : NO_TRACKS;
   const idle = sums.idleThreads();
   const threads = sums.threads(selection);
   const folded = threads.filter((it) => idle.has(it));

@@ -21,6 +21,7 @@ export interface Picture {
 
 export class CanvasSurface implements Surface {
   private readonly lines: CanvasPattern | null;
+  private color = ""; // what is filled with; setting the same again takes as long as a rectangle does
 
   constructor(private readonly context: CanvasRenderingContext2D) {
     context.font = FONT;
@@ -29,19 +30,26 @@ export class CanvasSurface implements Surface {
   }
 
   rect(x: number, y: number, width: number, height: number, color: string): void {
-    this.context.fillStyle = color;
+    this.fill(color);
     this.context.fillRect(x, y, width, height);
   }
 
   hatch(x: number, y: number, width: number, height: number): void {
     if (!this.lines) return;
+    this.color = "";
     this.context.fillStyle = this.lines;
     this.context.fillRect(x, y, width, height);
   }
 
   text(x: number, y: number, text: string, color: string): void {
-    this.context.fillStyle = color;
+    this.fill(color);
     this.context.fillText(text, x, y);
+  }
+
+  private fill(color: string): void {
+    if (color === this.color) return;
+    this.color = color;
+    this.context.fillStyle = color;
   }
 }
 

@@ -53,10 +53,14 @@ export function treeLine({ model, sums, state }: App, stacks: Stacks, node: numb
 /** The callees of a node that weigh something, the heaviest first. */
 export function heaviestFirst({ tree, total }: Stacks, node: number): number[] {
   const found: number[] = [];
-  tree.children(node, (child) => {
-    if (total[child]! > 0) found.push(child);
-  });
+  for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (total[child]! > 0) found.push(child);
   return found.sort((one, other) => total[other]! - total[one]! || one - other);
+}
+
+/** Whether a node has a callee that weighs something. */
+export function callsSomething({ tree, total }: Stacks, node: number): boolean {
+  for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (total[child]! > 0) return true;
+  return false;
 }
 
 function heading({ model, state }: App, all: number): string {

@@ -47,15 +47,17 @@ export function paintTrack(surface: Surface, theme: Theme, states: readonly stri
   const order = states.map((_, index) => index).sort((one, other) => STATES.indexOf(states[one]!) - STATES.indexOf(states[other]!));
   const height = TRACK - GAP;
   const bottom = top + TRACK;
-  const color = (state: number) => {
-    const own = theme.states[states[state]!] ?? theme.muted;
+  const colors = states.map((state) => {
+    const own = theme.states[state] ?? theme.muted;
     return dim ? mix(own, theme.background, 0.7) : own;
-  };
+  });
   let [runState, runFrom] = [-1, 0];
   const endRun = (to: number) => {
-    if (runState >= 0) surface.rect(runFrom, top + GAP, to - runFrom, height, color(runState));
+    if (runState >= 0) surface.rect(runFrom, top + GAP, to - runFrom, height, colors[runState]!);
     runState = -1;
   };
+  // State after state, as a change of the colour takes as long as a box.
+  const parts = states.map((): [column: number, top: number, height: number][] => []);
   for (let column = 0; column < columns; column++) {
     const whole = order.find((state) => track.weights[state * columns + column]! >= full * 0.98) ?? -1;
     if (whole !== runState || whole < 0) endRun(column);
@@ -69,10 +71,11 @@ export function paintTrack(surface: Surface, theme: Theme, states: readonly stri
       if (part <= 0) continue;
       const box = Math.min(Math.max(0.5, part), level - top - GAP);
       level -= box;
-      surface.rect(column, level, 1, box, color(state));
+      parts[state]!.push([column, level, box]);
     }
   }
   endRun(columns);
+  for (const state of order) for (const [column, level, box] of parts[state]!) surface.rect(column, level, 1, box, colors[state]!);
 }
 
 /** Paints the markers of a thread, such as above its track. */

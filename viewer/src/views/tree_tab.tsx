@@ -5,7 +5,7 @@ import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
 import { useApp } from "./context";
 import { useTakeout } from "./takeout";
-import { heaviestFirst, treeLine } from "./texts";
+import { callsSomething, heaviestFirst, treeLine } from "./texts";
 import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./table_parts";
 import { brief } from "./words";
 
@@ -128,9 +128,12 @@ function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
   const lines: Line[] = [];
   const next: Omit<Line, "hasMore">[] = [{ node: 0, depth: 0, place: 1, of: 1 }];
   for (let it = next.pop(); it; it = next.pop()) {
+    if (!open.has(it.node)) {
+      lines.push({ ...it, hasMore: callsSomething(stacks, it.node) });
+      continue;
+    }
     const callees = heaviestFirst(stacks, it.node);
     lines.push({ ...it, hasMore: callees.length > 0 });
-    if (!open.has(it.node)) continue;
     for (let at = callees.length - 1; at >= 0; at--) next.push({ node: callees[at]!, depth: it.depth + 1, place: at + 1, of: callees.length });
   }
   return lines;

@@ -1,0 +1,47 @@
+// The weights of rows under the last few selections. While a range is drawn, each is computed from the one before it.
+
+import type { Profile, Timeline } from "./profile";
+import { apart, eventsIn, sum, weigh, weighed, type Events, type Range } from "./selection";
+
+const MOST_KEPT = 6;
+
+interface Kept {
+  readonly rows: Uint8Array;
+  readonly type: number;
+  readonly range: Range | null;
+  readonly events: Events | null;
+  readonly weights: Float64Array;
+}
+
+export class Weights {
+  /** The one that was used last stands last. */
+  private kept: readonly Kept[] = [];
+  private readonly exact = new Map<number, boolean>();
+
+  constructor(private readonly profile: Profile) {}
+
+  /** By row, its weight: of the selected ones, and in the range. */
+  of(rows: Uint8Array, type: number, range: Range | null): Float64Array {
+    const same = (it: Kept) => it.rows === rows && it.type === type;
+    const known = this.kept.find((it) => same(it) && (it.range === range || (it.range?.from === range?.from && it.range?.to === range?.to)));
+    const found = known ?? this.compute(rows, type, range, this.kept.findLast((it) => same(it) && it.events !== null));
+    this.kept = [...this.kept.filter((it) => it !== known).slice(1 - MOST_KEPT), found];
+    return found.weights;
+  }
+
+  private compute(rows: Uint8Array, type: number, range: Range | null, last: Kept | undefined): Kept {
+    const { timeline } = this.profile;
+    if (range === null || timeline === null) return { rows, type, range, events: null, weights: weigh(this.profile, rows, type, range) };
+    const events = eventsIn(timeline, range);
+    const near = last?.events && apart(events, last.events) < events.end - events.first && this.isExact(timeline, type);
+    const before = near ? { events: last.events!, weights: last.weights } : null;
+    return { rows, type, range, events, weights: weighed(timeline, rows, type, events, before) };
+  }
+
+  /** Whether sums of these weights have no rest, in whatever order they are added. */
+  private isExact(timeline: Timeline, type: number): boolean {
+    const known = this.exact.get(type) ?? sum(timeline.weights[type] ?? new Float64Array()) <= Number.MAX_SAFE_INTEGER;
+    this.exact.set(type, known);
+    return known;
+  }
+}
