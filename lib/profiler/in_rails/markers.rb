@@ -33,7 +33,7 @@ module Profiler
 
         # Keeps errors of this module from the app, and no others: a time-out that arrives meanwhile is raised after it.
         def readable(name, &block)
-          Losses.own([StandardError], ->(error) { "#{name} (not read: #{error.class})" }, &block)
+          Losses.own(Losses::OF_APPS, ->(error) { "#{name} (not read: #{error.class})" }, &block)
         end
 
         def sql(payload)

@@ -11,7 +11,9 @@ module Profiler
     # Characters of an error's message that are said, as some inspect all that they know.
     LONGEST_REASON = 500
     # The errors of writing a line. Where another thread raises one of these here, it is deferred until then.
-    OF_WRITING = [SystemCallError, IOError, EncodingError].freeze
+    OF_WRITING = { SystemCallError => :never, IOError => :never, EncodingError => :never }.freeze
+    # The errors of an app's own code.
+    OF_APPS = { StandardError => :never }.freeze
     private_constant :LINES, :LONGEST_REASON, :OF_WRITING
 
     attr_reader :count
@@ -27,20 +29,20 @@ module Profiler
 
       # The first line of its message, if that is not too long. An app's own error can raise here again.
       def reason(error)
-        own([StandardError], ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
+        own(OF_APPS, ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
       end
 
       # Runs the block, and if it raises one of these errors, the other one with that. Such errors from other threads, as of a
       # time-out, are raised after it.
       #
-      # @param kinds [Array<Class>]
+      # @param kinds [Hash{Class => Symbol}] as of +Thread.handle_interrupt+
       # @param otherwise [#call]
       # @api private
       def own(kinds, otherwise)
-        Thread.handle_interrupt(Hash[kinds.map { |it| [it, :never] }]) do
+        Thread.handle_interrupt(kinds) do
           begin
             yield
-          rescue *kinds => e
+          rescue *kinds.keys => e
             otherwise.call(e)
           end
         end
