@@ -18,7 +18,7 @@ RSpec.describe "The middleware, after watched requests," do
     request_and_rest
   RUBY
 
-  it "leaves no timer behind" do
+  it "leaves no timer behind", :timed do
     left, session, later = run_json(<<~RUBY)
       left = [timers, Profiler.running?]
       burn
@@ -27,7 +27,7 @@ RSpec.describe "The middleware, after watched requests," do
       wait_for { Thread.list.size == 1 } # its thread is about to end
       print_json([left, profile.stats.values_at(:late, :captured), [timers, Thread.list.size]])
     RUBY
-    expect([left, session, later]).to match([[0, false], [be < 4, be > 3], [0, 1]])
+    expect([left, session, later]).to match([[0, false], [0, be > 3], [0, 1]])
   end
 
   it "does not disturb other sessions, whatever the engine", :timed do
