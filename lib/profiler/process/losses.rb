@@ -32,11 +32,11 @@ module Profiler
         own(OF_APPS, ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
       end
 
-      # Runs the block, and if it raises one of these errors, the other one with that. Such errors from other threads, as of a
-      # time-out, are raised after it.
+      # Runs the block, and rescues errors of these kinds that it raises itself. An error of such a kind that another thread
+      # raises here meanwhile, as Timeout does, is raised after the block.
       #
-      # @param kinds [Hash{Class => Symbol}] as of +Thread.handle_interrupt+
-      # @param otherwise [#call]
+      # @param kinds [Hash{Class => Symbol}] each is +:never+, as for +Thread.handle_interrupt+
+      # @param otherwise [#call] called with a rescued error, whose value is then returned
       # @api private
       def own(kinds, otherwise)
         Thread.handle_interrupt(kinds) do
