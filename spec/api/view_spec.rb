@@ -25,7 +25,9 @@ RSpec.describe "Profiler.view" do
       print_json([profile, Profiler::Profile.load(#{page.inspect})].map { |it| [it.report, it.by(:a).size, it.timeline.size] }.uniq.size)
     RUBY
     expect(same).to eq 1
-    expect(profiler_child("report", page).out).to include "SELF"
+    [["report", page], ["tree", page], ["diff", page, page], ["convert", page, in_box("it.pb.gz")], ["merge", page, page, "-o", in_box("both.pb.gz")]].each do |words|
+      expect([words.first, profiler_child(*words).err[/^profiler:.*/]]).to eq [words.first, nil]
+    end
     File.write(page, File.read(page)[/.*id="profile">.{40}/m])
     expect(profiler_child("report", page).err).to match(/\Aprofiler: #{page}: a profile that was cut short/)
   end

@@ -9,7 +9,7 @@ use crate::text::clean;
 
 /// The formats that are read.
 const READABLE: &str =
-    "pprof, our own page, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
+    "pprof, a .html that profiler wrote, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
 
 /// An error; its text is the end of a sentence.
 #[derive(Debug)]

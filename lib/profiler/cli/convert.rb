@@ -19,7 +19,7 @@ module Profiler
         profiler convert profile.pb.gz flames --format svg
         profiler convert profile.pb.gz - --format folded | grep Order
 
-        IN is a .pb.gz, a page of ours (.html), any other pprof, the JSON of speedscope or stackprof, or folded stacks.
+        IN is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
         OUT's extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
         .stackprof.json, .md, .json or .txt; with .gz appended, it is compressed.
       TEXT

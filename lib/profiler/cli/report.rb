@@ -25,7 +25,7 @@ module Profiler
         profiler report profile.pb.gz --color=always | less -R
         profiler report profile.pb.gz --json | jq -r '.top[] | "\\(.self) \\(.name)"'
 
-        FILE is a .pb.gz, a page of ours (.html), any other pprof, the JSON of speedscope or stackprof, or folded stacks.
+        FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
       TEXT
 
       def initialize

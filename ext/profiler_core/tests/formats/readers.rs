@@ -104,7 +104,7 @@ fn stackprof() {
 
 #[test]
 fn rejects_formats_that_are_write_only() {
-    let allowed = "pprof, our own page, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
+    let allowed = "pprof, a .html that profiler wrote, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
     for (text, message) in [
         (
             r#"{"meta":{},"threads":[]}"#,
