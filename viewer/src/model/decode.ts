@@ -50,6 +50,7 @@ export function decode(bytes: Uint8Array): Profile {
 
 const MOST_EXPECTED = 4_000_000; // places in stacks, before they are counted
 const NO_LABELS = 0;
+
 /** The sets of labels of samples, as indices of strings. Samples share few, so each is kept once. */
 class LabelSets {
   /** By set, the set with one label less, and that label. */
