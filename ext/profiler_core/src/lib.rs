@@ -4,6 +4,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`upload`] | a profile to the requests of profiling engines, within their limits |
 //! | [`format`] | a profile to bytes, and bytes to a profile: one file or folder a format |
 //! | [`store`] | files as a whole, and directories that keep the newest |
 //! | [`analysis`] | a profile to numbers: one question a file |
@@ -39,6 +40,7 @@ pub mod session;
 pub mod store;
 mod sync;
 pub mod text;
+pub mod upload;
 
 // The modules that run in signal handlers and hooks. Without the prelude of std they have `Vec`, `Box` and `format!`
 // only by an import that a reader sees. The attribute holds for the files of a module too.

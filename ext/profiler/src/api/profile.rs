@@ -29,6 +29,7 @@ mod options;
 mod query;
 mod samples;
 mod timeline;
+mod upload;
 mod work;
 
 /// See the module.
@@ -275,6 +276,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
     class.define_private_method("_write", method!(Profile::write, 2))?;
     class.define_private_method("_write_file", method!(Profile::write_file, 3))?;
+    class.define_private_method("_upload", method!(Profile::upload, 2))?;
     class.define_private_method("_report", method!(Profile::report, 1))?;
     class.define_private_method("_types", method!(Profile::types, 0))?;
     native.define_singleton_method("default_type", function!(Profile::default_type, 1))?;

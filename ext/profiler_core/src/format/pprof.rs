@@ -10,10 +10,12 @@
 //! fresh from a session is like that already, but for samples without weight.)
 
 mod budget;
+pub(crate) mod comments;
 mod decode;
 mod encode;
 mod foreign;
-mod messages;
+pub(crate) mod messages;
+pub(crate) mod tables;
 mod timeline;
 
 use std::io::Write;

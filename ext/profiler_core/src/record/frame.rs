@@ -51,7 +51,7 @@ impl RawFrame {
 }
 
 /// Frames that no VM knows. Their handles are small multiples of 8, which no VM object has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Synthetic {
     /// Frames left out of a stack that is too deep.

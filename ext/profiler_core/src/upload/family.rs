@@ -1,0 +1,96 @@
+//! Families of sample types: what engines store as one profile.
+
+use crate::profile::{Profile, SampleType};
+
+/// Sample types that belong together. The numbers of samples are in none: they are no measure of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// CPU time.
+    Cpu,
+    /// Wall clock time, and its parts.
+    Wall,
+    /// Allocated objects.
+    Allocations,
+    /// Live objects.
+    Heap,
+}
+
+impl Family {
+    /// All, in the order in which they are sent.
+    pub const ALL: [Self; 4] = [Self::Cpu, Self::Wall, Self::Allocations, Self::Heap];
+
+    /// The name, which is that of the mode.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Wall => "wall",
+            Self::Allocations => "allocations",
+            Self::Heap => "heap",
+        }
+    }
+
+    /// The family of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// The name that Pyroscope and Parca know, their label `__name__`.
+    pub(super) fn metric(self) -> &'static str {
+        match self {
+            Self::Cpu => "process_cpu",
+            Self::Wall => "wall",
+            Self::Allocations | Self::Heap => "memory",
+        }
+    }
+
+    /// The types of which the profile has some weight, in their order; empty if the family is not in the profile.
+    pub(super) fn types_in(self, profile: &Profile) -> Vec<SampleType> {
+        let mut types: Vec<_> =
+            self.types().iter().copied().filter(|it| profile.sample_types.contains(it)).collect();
+        let total = profile.total();
+        if types.iter().all(|it| total.get(*it) == 0) {
+            types.clear();
+        }
+        types
+    }
+
+    fn types(self) -> &'static [SampleType] {
+        match self {
+            Self::Cpu => &[SampleType::Cpu],
+            Self::Wall => &[SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame],
+            Self::Allocations => &[SampleType::AllocObjects, SampleType::AllocSpace],
+            Self::Heap => &[SampleType::InuseObjects, SampleType::InuseSpace],
+        }
+    }
+
+    /// The type by which samples are heavy or light, and which is shown first.
+    pub(super) fn main_type(self) -> SampleType {
+        match self {
+            Self::Cpu => SampleType::Cpu,
+            Self::Wall => SampleType::Wall,
+            Self::Allocations => SampleType::AllocSpace,
+            Self::Heap => SampleType::InuseSpace,
+        }
+    }
+
+    /// The name, unit and number of the period. Go's memory profiles have bytes, which is 0 where one of so many objects
+    /// was sampled.
+    pub(super) fn period(self, profile: &Profile) -> (&'static str, &'static str, u64) {
+        match self {
+            Self::Cpu => ("cpu", "nanoseconds", profile.meta.interval_ns),
+            Self::Wall => ("wall", "nanoseconds", profile.meta.interval_ns),
+            Self::Allocations | Self::Heap => ("space", "bytes", profile.meta.every_bytes),
+        }
+    }
+
+    /// Start and length, ns. Live objects are those at the end; an engine takes a profile that lasted for a rate.
+    pub(super) fn time_ns(self, profile: &Profile) -> (u64, u64) {
+        let meta = &profile.meta;
+        match self {
+            Self::Cpu | Self::Wall | Self::Allocations => (meta.started_at_ns, meta.duration_ns),
+            Self::Heap => (meta.started_at_ns.saturating_add(meta.duration_ns), 0),
+        }
+    }
+}

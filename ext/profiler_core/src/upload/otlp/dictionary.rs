@@ -1,0 +1,95 @@
+//! The dictionary of a request while it grows: what all of its profiles share.
+
+use super::messages::{self, AnyValue, Attribute, Function, Line, Link, Location, Mapping, ValueType};
+use crate::format::pprof::messages::{Function as PprofFunction, Location as PprofLocation};
+use crate::format::pprof::tables::Tables;
+use crate::ids::{Interner, LabelSetId, StackId};
+use crate::profile::Profile;
+use crate::upload::dimensions::Labels;
+use crate::upload::shaped::Stack;
+
+/// Functions, locations and texts are numbered as in pprof: from 1 on, with the empty text in front.
+pub(super) struct Dictionary<'a> {
+    tables: Tables<'a>,
+    stacks: Interner<Vec<i32>, StackId>,
+    /// The index of the key, and the value.
+    attributes: Interner<(i32, &'a str), LabelSetId>,
+}
+
+impl<'a> Dictionary<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Self {
+        let (mut stacks, mut attributes) = (Interner::default(), Interner::default());
+        stacks.intern(Vec::new());
+        attributes.intern((0, ""));
+        Self { tables: Tables::new(profile, false), stacks, attributes }
+    }
+
+    pub(super) fn value_type(&mut self, names: (&str, &str)) -> ValueType {
+        let it = self.tables.value_type(names);
+        ValueType { type_strindex: index(it.r#type), unit_strindex: index(it.unit) }
+    }
+
+    pub(super) fn stack(&mut self, stack: &Stack) -> i32 {
+        let mut locations: Vec<i32> =
+            stack.frames.iter().map(|it| index(self.tables.location(*it))).collect();
+        locations.extend(stack.root.map(|it| index(self.tables.synthetic(it))));
+        index(self.stacks.intern(locations).0)
+    }
+
+    pub(super) fn attributes(&mut self, labels: &Labels<'a>) -> Vec<i32> {
+        labels.iter().map(|(name, value)| self.attribute(name, value)).collect()
+    }
+
+    fn attribute(&mut self, name: &str, value: &'a str) -> i32 {
+        let key = index(self.tables.text(name));
+        index(self.attributes.intern((key, value)).0)
+    }
+
+    pub(super) fn into_message(mut self) -> messages::Dictionary {
+        let ruby = self.attribute("profile.frame.type", "ruby");
+        let attributes = self.attributes.into_rows();
+        let message = self.tables.into_message();
+        messages::Dictionary {
+            mapping_table: vec![Mapping::default()],
+            location_table: after_empty(message.location.iter().map(|it| location(it, ruby))),
+            function_table: after_empty(message.function.iter().map(function)),
+            link_table: vec![Link::default()],
+            string_table: message.string_table,
+            attribute_table: after_empty(attributes.iter().skip(1).map(attribute)),
+            stack_table: self.stacks.into_rows().into_iter().map(stack).collect(),
+        }
+    }
+}
+
+fn after_empty<T: Default>(rows: impl Iterator<Item = T>) -> Vec<T> {
+    std::iter::once(T::default()).chain(rows).collect()
+}
+
+fn location(it: &PprofLocation, frame_type: i32) -> Location {
+    let line = |it: &crate::format::pprof::messages::Line| Line {
+        function_index: index(it.function_id),
+        line: it.line,
+    };
+    Location { lines: it.line.iter().map(line).collect(), attribute_indices: vec![frame_type] }
+}
+
+fn function(it: &PprofFunction) -> Function {
+    Function {
+        name_strindex: index(it.name),
+        filename_strindex: index(it.filename),
+        start_line: it.start_line,
+    }
+}
+
+fn attribute((key, value): &(i32, &str)) -> Attribute {
+    Attribute { key_strindex: *key, value: AnyValue::text(value) }
+}
+
+fn stack(location_indices: Vec<i32>) -> messages::Stack {
+    messages::Stack { location_indices }
+}
+
+/// An index as the messages have it.
+fn index(place: impl TryInto<i32>) -> i32 {
+    place.try_into().unwrap_or(i32::MAX)
+}

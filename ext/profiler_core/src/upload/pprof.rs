@@ -1,0 +1,65 @@
+//! Plain pprof of one family: what a scraper gets, and what Pyroscope is sent.
+//!
+//! Neither threads nor states nor our private fields are in it, so the same program has the same tables in every process.
+
+use prost::Message;
+
+use super::family::Family;
+use super::gzip::gzip;
+use super::label_name::label_name;
+use super::shape::Shape;
+use super::shaped::Shaped;
+use crate::error::Error;
+use crate::format::pprof::comments::comments;
+use crate::format::pprof::messages;
+use crate::format::pprof::tables::{signed, Head, Tables};
+use crate::profile::Profile;
+
+/// Encodes a family, compressed by gzip. The shape's own labels are on each sample. `None` if the profile has nothing of it.
+///
+/// # Errors
+/// As [`gzip`].
+pub fn encode(profile: &Profile, family: Family, shape: &Shape) -> Result<Option<Vec<u8>>, Error> {
+    let Some(mut shaped) = Shaped::new(profile, family, shape) else { return Ok(None) };
+    packed(&mut shaped, &shape.labels, shape.bytes).map(Some)
+}
+
+/// The family in at most `bytes` before compression, with `labels` on each sample.
+pub(super) fn packed(
+    shaped: &mut Shaped<'_>,
+    labels: &[(String, String)],
+    bytes: usize,
+) -> Result<Vec<u8>, Error> {
+    loop {
+        let message = message(shaped, labels);
+        if !shaped.shorten(message.encoded_len(), bytes) {
+            return gzip(&message.encode_to_vec());
+        }
+    }
+}
+
+fn message(shaped: &Shaped<'_>, all: &[(String, String)]) -> messages::Profile {
+    let Shaped { profile, family, types, .. } = shaped;
+    let mut tables = Tables::new(profile, false);
+    let (started_at_ns, duration_ns) = family.time_ns(profile);
+    tables.head(&Head {
+        types,
+        default: family.main_type(),
+        period: Some(family.period(profile)),
+        started_at_ns,
+        duration_ns,
+        comments: &comments(profile),
+        binary: &profile.meta.ruby, // the name of a program can have its pid in it
+    });
+    for (stack, labels, weights) in shaped.samples() {
+        let mut location_id: Vec<u64> = stack.frames.iter().map(|it| tables.location(*it)).collect();
+        location_id.extend(stack.root.map(|it| tables.synthetic(it)));
+        let value = types.iter().map(|of| signed(weights.get(*of))).collect();
+        let all = all.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let label =
+            labels.iter().copied().chain(all).map(|(name, value)| tables.label(&label_name(name), value));
+        let label = label.collect();
+        tables.message().sample.push(messages::Sample { location_id, value, label });
+    }
+    tables.into_message()
+}

@@ -1,0 +1,138 @@
+//! The samples of one family in a shape.
+
+use std::cmp::Reverse;
+
+use hashbrown::{HashMap, HashSet};
+use rustc_hash::FxBuildHasher;
+
+use super::dimensions::{Dimensions, Labels};
+use super::family::Family;
+use super::shape::Shape;
+use crate::ids::{FrameId, Id, Interner, LabelSetId, StackId};
+use crate::profile::{Profile, Sample, SampleType, Weights};
+use crate::record::frame::Synthetic;
+
+/// A stack as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Stack {
+    /// Leaf first.
+    pub(super) frames: Vec<FrameId>,
+    /// A frame below these, in place of those that were left out.
+    pub(super) root: Option<Synthetic>,
+}
+
+/// A sample as it is sent. No other has the same stack and labels.
+#[derive(Clone, Copy)]
+struct Row {
+    stack: StackId,
+    labels: LabelSetId,
+    weights: Weights,
+}
+
+/// The samples of one family.
+pub(super) struct Shaped<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) family: Family,
+    pub(super) types: Vec<SampleType>,
+    dimensions: Dimensions<'a>,
+    stacks: Interner<Stack, StackId>,
+    labels: Interner<Labels<'a>, LabelSetId>,
+    rows: Vec<Row>,
+    /// Where each row is.
+    places: HashMap<(StackId, LabelSetId), usize, FxBuildHasher>,
+}
+
+impl<'a> Shaped<'a> {
+    /// The samples of a family; `None` if the profile has none.
+    pub(super) fn new(profile: &'a Profile, family: Family, shape: &'a Shape) -> Option<Self> {
+        let types = family.types_in(profile);
+        let weighs = |it: &&Sample| types.iter().any(|of| it.weights.get(*of) > 0);
+        let samples: Vec<&Sample> = profile.samples.iter().filter(weighs).collect();
+        if samples.is_empty() {
+            return None;
+        }
+        let mut shaped = Self {
+            profile,
+            family,
+            types,
+            dimensions: Dimensions::new(shape, &samples, family.main_type()),
+            stacks: Interner::default(),
+            labels: Interner::default(),
+            rows: Vec::new(),
+            places: HashMap::default(),
+        };
+        for sample in samples {
+            let stack = shaped.stacks.intern(stack(profile, sample.stack, shape.depth));
+            let labels = shaped.labels.intern(shaped.dimensions.labels(sample));
+            shaped.add(Row { stack, labels, weights: sample.weights });
+        }
+        shaped.limit(shape.samples);
+        Some(shaped)
+    }
+
+    /// Stack, labels and weights of each sample.
+    pub(super) fn samples(&self) -> impl Iterator<Item = (&Stack, &Labels<'a>, &Weights)> {
+        self.rows
+            .iter()
+            .filter_map(|row| Some((self.stacks.get(row.stack)?, self.labels.get(row.labels)?, &row.weights)))
+    }
+
+    /// Leaves fewer samples if a message of them is longer than allowed. Returns whether it did.
+    pub(super) fn shorten(&mut self, length: usize, allowed: usize) -> bool {
+        let samples = self.rows.len();
+        if length <= allowed || samples <= 1 {
+            return false;
+        }
+        let fitting = samples as f64 * allowed as f64 / length as f64;
+        // Names are shared, so they shrink less than samples do.
+        self.limit(((fitting * 0.9) as usize).min(samples - 1));
+        true
+    }
+
+    /// Leaves `most` samples at most, and one at least. The lightest become one of the stack `(other)` for each set of labels, or
+    /// for all of these if they are too many.
+    fn limit(&mut self, most: usize) {
+        let most = most.max(1);
+        if self.rows.len() <= most {
+            return;
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        self.places.clear();
+        rows.sort_by_key(|it| Reverse(it.weights.get(self.family.main_type())));
+
+        let mut sets: HashSet<LabelSetId, FxBuildHasher> = HashSet::default();
+        let fits = |(place, row): &(usize, &Row)| {
+            sets.insert(row.labels);
+            place + sets.len() <= most
+        };
+        let kept = rows.iter().enumerate().rev().find(fits).map(|it| it.0);
+        let labels = kept.is_none().then(|| self.labels.intern(self.dimensions.others()));
+        let stack = self.stacks.intern(Stack { frames: Vec::new(), root: Some(Synthetic::Other) });
+        let rest = rows.split_off(kept.unwrap_or(most - 1));
+        rows.into_iter().for_each(|it| self.add(it));
+        for row in rest {
+            self.add(Row { stack, labels: labels.unwrap_or(row.labels), weights: row.weights });
+        }
+    }
+
+    /// Adds a sample, or its weights to the one of the same stack and labels.
+    fn add(&mut self, row: Row) {
+        let place = *self.places.entry((row.stack, row.labels)).or_insert(self.rows.len());
+        match self.rows.get_mut(place) {
+            Some(known) => known.weights.add(&row.weights),
+            None => self.rows.push(row),
+        }
+    }
+}
+
+/// A stack of at most `depth` frames: the leaf is where the time goes.
+fn stack(profile: &Profile, id: StackId, depth: usize) -> Stack {
+    let node = |id: StackId| profile.stacks.get(id.index()).copied();
+    let mut nodes = std::iter::successors(node(id), |it| it.parent.and_then(node));
+    let mut frames: Vec<FrameId> = nodes.by_ref().take(depth).map(|it| it.frame).collect();
+    let cut = nodes.next().is_some();
+    if cut {
+        frames.pop();
+    }
+    Stack { frames, root: cut.then_some(Synthetic::Truncated) }
+}
