@@ -48,6 +48,7 @@ module Server
     ports = ENV["SPEC_PORTS"].to_i...(ENV["SPEC_PORTS"].to_i + 1_000)
     ports.to_a.shuffle.find { |port| TCPServer.open("127.0.0.1", port).close || true rescue false }
   end
+  module_function :free_port
 
   def answers?(port, path)
     ask(port, path, timeout: 30).is_a?(Net::HTTPSuccess)
