@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "base64"
+require "digest"
 require "json"
 
 # The programs of others that our files are opened with. `bin/setup --for-tests` puts those that no package of the system has
@@ -8,6 +9,9 @@ require "json"
 module Tools
   HOME = ENV["PROFILER_TOOLS"] || File.join(Dir.home, ".cache/profiler/tools")
   MODULES = File.join(HOME, "node_modules")
+  # The OpenTelemetry Collector has its sources in its name, so that another one is built when they change.
+  COLLECTOR_SOURCES = %w[main.go go.mod go.sum].map { |name| File.join(__dir__, "collector", name) }.freeze
+  COLLECTOR = File.join(HOME, "bin", "collector-#{Digest::SHA256.hexdigest(COLLECTOR_SOURCES.map { |file| File.read(file) }.join)[0, 12]}")
   FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
              --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader --allow-file-access-from-files
              --window-size=1200,4000].freeze # a table has the rows that are in the window
@@ -21,6 +25,17 @@ module Tools
     raise "#{tools.first} is missing: bin/setup --for-tests installs it" if ENV["PROFILER_REQUIRE_TOOLS"]
 
     skip "#{tools.first} is not installed"
+  end
+
+  # The OpenTelemetry Collector; Debian 12 and 13 have a Go that is too old for it.
+  #
+  # @return [String] its path
+  def need_collector
+    least = File.read(COLLECTOR_SOURCES[1])[/^go (\S+)/, 1]
+    go = IO.popen(%w[go env GOVERSION], err: File::NULL, &:read)[/\d[\d.]*/] rescue nil
+    skip "Go is older than #{least}, so there is no Collector" if go && Gem::Version.new(go) < Gem::Version.new(least) && !File.exist?(COLLECTOR)
+
+    need(COLLECTOR)
   end
 
   # The same of libraries.
