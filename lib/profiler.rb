@@ -26,8 +26,11 @@ module Profiler
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :Marker, "#{__dir__}/profiler/sample"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
+  autoload :Sinks, "#{__dir__}/profiler/sinks"
   autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
+  autoload :Otlp, "#{__dir__}/profiler/sinks/otlp"
   autoload :Periods, "#{__dir__}/profiler/periods/periods"
+  autoload :Pyroscope, "#{__dir__}/profiler/sinks/pyroscope"
   autoload :Requests, "#{__dir__}/profiler/requests"
   autoload :Sample, "#{__dir__}/profiler/sample"
 

@@ -9,23 +9,28 @@ module Profiler
     #
     #   Profiler.continuous(out: "tmp/profiles", period: 60)
     #
+    #   Profiler.continuous(to: Profiler::Pyroscope.new("http://pyroscope:4040", service: "shop"))
+    #
     # @param out [String, nil] a directory for the profiles; it is created with mode 0700
     # @param format [Symbol, String] the extension of its files
     # @param keep [Integer] newest files that stay there
-    # @param period [Numeric] seconds, 0.1 to 86,400; periods end at multiples of it
+    # @param to [Object, Array] engines: {Pyroscope}, {Otlp}, or their names, +"pyroscope"+ and +"otlp"+, with all else from the environment
+    # @param period [Numeric, nil] seconds, 0.1 to 86,400; periods end at multiples of it. By default 60, and 10 with engines
     # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, before Ruby 3.3 +:cpu+, and +frequency+ 100,
     #   with +max_overhead+ 0.01; with that, +:allocations+ are sampled in some periods only
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
     # @return [Continuous]
-    # @raise [ArgumentError] for a value that is not allowed, or with neither +out+ nor a block
+    # @raise [ArgumentError] for a value that is not allowed, or with neither +out+, +to+ nor a block
     # @raise [SystemCallError] if +out+ cannot be created
     # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
-    def continuous(out: nil, format: "pb.gz", keep: 1_000, period: 60, **options, &block)
+    def continuous(out: nil, format: "pb.gz", keep: 1_000, to: [], period: nil, **options, &block)
       ensure_supported
-      raise ArgumentError, "no block given, and no out:" unless out || block
-      raise ArgumentError, "out: and a block are given (allowed: one of them)" if out && block
+      sinks = Sinks.of(to)
+      sinks << Sinks::Plain.new(Directory.new(out, format: format, keep: keep).tap(&:prepare)) if out
+      sinks << Sinks::Plain.new(block) if block
+      raise ArgumentError, "no block given, and no out: or to:" if sinks.empty?
 
-      Continuous.start(block || Directory.new(out, format: format, keep: keep).tap(&:prepare), period, options)
+      Continuous.start(sinks, period, options)
     end
 
     # Keeps the last minutes of the process in memory, and writes them when something happens: {Flight#save}, a signal, a crash, a

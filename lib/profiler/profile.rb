@@ -115,6 +115,14 @@ module Profiler
       _write_file(path, format, { gzip: gzip, replace: replace, keep: keep, **format_options(**options) })
     end
 
+    # Encodes what an engine gets of the profile.
+    #
+    # @param kind [Symbol] +:pprof+, +:pyroscope+ or +:otlp+
+    # @return [String, nil] the body of a request; nil if there is nothing of it
+    # @raise [ArgumentError] for a value that is not allowed
+    # @api private
+    def upload(kind, **options) = _upload(kind.to_s, options)
+
     # Encodes the profile as +.pb.gz+.
     #
     # @return [String] binary

@@ -213,8 +213,7 @@ RSpec.describe "Profiler.continuous" do
 
   it "refuses what it cannot do, and leaves nothing running" do
     wrong = {
-      "" => "ArgumentError: no block given, and no out:",
-      "out: 'x', &:itself" => "ArgumentError: out: and a block are given (allowed: one of them)",
+      "" => "ArgumentError: no block given, and no out: or to:",
       "period: 0, &:itself" => "ArgumentError: period: 0 is not a number of seconds from 0.1 to 86400",
       "period: '1', &:itself" => 'ArgumentError: period: "1" is not a number of seconds from 0.1 to 86400',
       "out: 'x', keep: 0" => "ArgumentError: keep: 0 is not an Integer from 1 on",

@@ -31,6 +31,7 @@ module Profiler
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
       START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
       CONTINUOUS = "PROFILER_CONTINUOUS" # as QUIET: a profile for each period, in a directory, which OUT names
+      TO = "PROFILER_TO"               # engines that get these profiles, with commas between: pyroscope, otlp
       PERIOD = "PROFILER_PERIOD"       # seconds
       KEEP = "PROFILER_KEEP"           # files in the directory
       FLIGHT = "PROFILER_FLIGHT"       # as QUIET: the last minutes, written at a signal, a crash, SIGTERM
@@ -43,7 +44,7 @@ module Profiler
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, CONTINUOUS, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
+               START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
 
       # Seconds that PROFILER_DURATION can have: 31 years.
       LONGEST = 1_000_000_000
@@ -121,7 +122,8 @@ module Profiler
       # @raise [ArgumentError] for what a continuous session cannot do
       def continuous
         demand_no_recording(CONTINUOUS, *(SIGNAL unless flight?))
-        { out: value(OUT) || DIRECTORY, format: format, period: float(PERIOD), keep: number(value(KEEP)) }.compact.merge(session)
+        engines = value(TO) && value(TO).split(",").map(&:strip)
+        { out: value(OUT) || (DIRECTORY unless engines), to: engines, format: format, period: float(PERIOD), keep: number(value(KEEP)) }.compact.merge(session)
       end
 
       # Whether the process keeps its last minutes: see {Profiler.flight_recorder}.

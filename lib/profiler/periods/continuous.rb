@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../store/directory"
+require_relative "../sinks"
 require_relative "always"
 require_relative "periods"
 
@@ -14,6 +14,10 @@ module Profiler
     # Periods that are allowed, seconds.
     PERIODS = (0.1..86_400).freeze
 
+    # Seconds of a period where none is given: for files, and for engines.
+    PERIOD = 60
+    WINDOW = 10
+
     # Seconds that {stop} and {flush} wait for a profile to be delivered.
     PATIENCE = Ends::PATIENCE
 
@@ -23,67 +27,105 @@ module Profiler
       # @return [Continuous, nil]
       def current = Always.find(self)
 
-      # @param sink [#call, Directory]
+      # @param sinks [Array<Sinks::Plain, Sinks::Engine>]
       # @api private
       # @see Profiler.continuous
-      def start(sink, period, options)
+      def start(sinks, period, options)
+        period ||= sinks.any?(Sinks::Engine) ? WINDOW : PERIOD
         unless period.is_a?(Numeric) && PERIODS.cover?(period)
           raise ArgumentError, "period: #{period.inspect} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
         end
 
-        Always.claim(self) { new(sink, period, Periods.with_defaults(options)) }
+        Always.claim(self) { new(sinks, period, Periods.with_defaults(options)) }
       end
     end
 
-    # The number of profiles that were delivered in this process.
+    # Where the profiles go.
     #
-    # @return [Integer]
-    attr_reader :delivered
+    # @return [Array<Sinks::Plain, Sinks::Engine>]
+    # @api private
+    attr_reader :sinks
 
     # @api private
-    def initialize(sink, period, options)
-      @sink = sink
+    def initialize(sinks, period, options)
+      @sinks = sinks
       begin_account
       @periods = Periods.new(self, "continuous", period, options)
     end
 
-    # The number of profiles that were lost in this process, as the block or the disk failed, or another owner took SIGPROF.
+    # The number of profiles that were delivered in this process, to each place one.
     #
     # @return [Integer]
-    def lost = @losses.count
+    def delivered = @sinks.sum(&:delivered)
+
+    # The number of profiles that were lost in this process, as the block, the disk or the engine failed, or another owner took
+    # SIGPROF.
+    #
+    # @return [Integer]
+    def lost = @losses.count + @sinks.sum(&:lost)
+
+    # The last error of a place, or the reason why nothing is recorded.
+    #
+    # @return [Exception, nil]
+    def error = [@losses.error, *@sinks.map(&:error)].compact.last
 
     # Ends the session and delivers the last profile. It does nothing if the session is over.
     #
     # @return [Boolean] whether all profiles are delivered, or lost by an error; false if that took longer than {PATIENCE}
-    def stop = @periods.stop
+    def stop
+      till = Clock.now + PATIENCE
+      ended = @periods.stop(till)
+      send_all(till, last: true) && ended
+    end
 
     # Ends the period now, and delivers its profile.
     #
     # @return [Boolean] whether it was delivered, or lost by an error, within {PATIENCE}
-    def flush = @periods.flush
-
-    # @api private
-    def take(profile)
-      own_thread? ? @sink.call(profile) : @sink.write(profile)
-      @delivered += 1
+    def flush
+      till = Clock.now + PATIENCE
+      @periods.flush(till) && send_all(till)
     end
 
     # @api private
-    def own_thread? = !@sink.is_a?(Directory)
+    def take(profile)
+      @sinks.each do |it|
+        it.take(profile)
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the others get it all the same; a kill is none, and goes on
+        it.lose(e)
+      end
+    end
 
     # @api private
-    def process_ends(_error, till) = @periods.finish(till)
+    def own_thread? = @sinks.any?(&:own_thread?)
 
     # @api private
-    def forked(_same)
+    def process_ends(_error, till)
+      @periods.finish(till)
+      send_all(till, last: true)
+    end
+
+    # @api private
+    def end_period(till)
+      super
+      send_all(till, last: true)
+    end
+
+    # @api private
+    def forked(same)
       begin_account
+      @sinks.each { |it| it.forked(same) }
       @periods = @periods.in_child
     end
 
     private
 
+    # All engines are in a hurry at once: one that does not answer takes no time from the others.
+    def send_all(till, last: false)
+      @sinks.each { |it| it.hurry(last) }
+      @sinks.map { |it| it.wait(till) }.all?
+    end
+
     def begin_account
-      @delivered = 0
       @losses = Losses.new("a profile was lost")
     end
   end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Profiler
+  # Where the profiles of a continuous session go.
+  #
+  # A sink has these methods: +take(profile)+, +own_thread?+ (whether it can only be called on the thread of the periods), +lose(error)+,
+  # +hurry(last)+ and +wait(till)+ (sends what waits), +forked(same)+, +delivered+, +lost+, +error+, +counts+ and +name+.
+  module Sinks
+    autoload :Endpoint, "#{__dir__}/sinks/endpoint"
+    autoload :Engine, "#{__dir__}/sinks/engine"
+    autoload :Plain, "#{__dir__}/sinks/plain"
+    autoload :Sender, "#{__dir__}/sinks/sender"
+    autoload :Service, "#{__dir__}/sinks/service"
+
+    # The engines that can be named, with all else from the environment.
+    NAMED = { "pyroscope" => :Pyroscope, "otlp" => :Otlp }.freeze
+    private_constant :NAMED
+
+    class << self
+      # @param to [Object, Array] engines, their names, directories, and what responds to +call+
+      # @return [Array<Plain, Engine>]
+      # @raise [ArgumentError] for what is none of these
+      def of(to)
+        (to.is_a?(Array) ? to : [to]).map { |it| one(it) }
+      end
+
+      private
+
+      def one(it)
+        named = NAMED[it.to_s] if it.is_a?(String) || it.is_a?(Symbol)
+        return Profiler.const_get(named).new if named
+        return it if it.is_a?(Engine)
+        return Plain.new(it) if it.is_a?(Directory) || it.respond_to?(:call)
+
+        raise ArgumentError, "to: #{it.inspect} is no sink (allowed: #{NAMED.keys.join(", ")}, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what " \
+                             "responds to call)"
+      end
+    end
+  end
+end

@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+require_relative "../process/losses"
+require_relative "sender"
+
+module Profiler
+  module Sinks
+    # A sink that sends windows to an engine over HTTP. Subclasses say how a window is encoded and where it goes.
+    #
+    # A window is encoded where it is taken, without the GVL, and sent by the thread of a {Sender}.
+    class Engine
+      # Labels of samples that become dimensions of the engine, unless others are given.
+      DIMENSIONS = %w[endpoint job].freeze
+
+      # Options of the encoder: the most values of a dimension.
+      VALUES = 100
+
+      # @param service [String, nil] by default that of the environment, or else the program's name
+      # @param labels [Hash] of all samples
+      # @param dimensions [Array<String, Symbol>] labels of samples that the engine gets; each value can cost it a series
+      # @param values [Integer] of a dimension; the others become +(other)+
+      # @raise [ArgumentError] for a value that is not allowed
+      def initialize(endpoint, service: nil, labels: {}, dimensions: DIMENSIONS, values: VALUES)
+        raise ArgumentError, "values: #{values.inspect} is not an Integer from 1 on" unless values.is_a?(Integer) && values.positive?
+
+        @endpoint = endpoint
+        @service = (service || Service.name).to_s
+        raise ArgumentError, "service: it is empty" if @service.empty?
+
+        @labels = labels.to_h { |name, value| [name.to_s, value.to_s] }
+        @shape = { dimensions: dimensions.map(&:to_s), values: values }
+        begin_account
+      end
+
+      # Windows of this process that the engine has.
+      #
+      # @return [Integer]
+      def delivered = @sender.delivered
+
+      # Windows of this process that were lost.
+      #
+      # @return [Integer]
+      def lost = @losses.count
+
+      # @return [Exception, nil] the reason of the last loss
+      def error = @losses.error
+
+      # Sends a window soon.
+      #
+      # @param profile [Profile]
+      # @api private
+      def take(profile)
+        body = encode(profile)
+        @sender.add(body) if body
+      end
+
+      # @api private
+      def own_thread? = false
+
+      # Counts a window that could not be encoded.
+      #
+      # @api private
+      def lose(error) = @losses.add(error)
+
+      # @see Sender#hurry
+      # @api private
+      def hurry(last) = @sender.hurry(last)
+
+      # @see Sender#wait
+      # @api private
+      def wait(till) = @sender.wait(till)
+
+      # Begins anew in a forked child: what waits is the parent's.
+      #
+      # @api private
+      def forked(same)
+        begin_account unless same
+      end
+
+      # @return [Hash{Symbol => Integer}]
+      # @api private
+      def counts
+        { delivered: delivered, lost: lost, retried: @sender.retried, bytes: @sender.bytes, waiting: @sender.waiting, waiting_bytes: @sender.waiting_bytes }
+      end
+
+      # The name in metrics and of the thread.
+      #
+      # @api private
+      def name = self.class::NAME
+
+      def inspect = "#<#{self.class} #{@endpoint}>"
+
+      private
+
+      # The id stays that of the window when it is sent again.
+      def upload(profile, kind, **options)
+        profile.upload(kind, id: Random.urandom(16), gzip: true, **@shape, **options)
+      end
+
+      def begin_account
+        @losses = Losses.new("a window for #{name} was lost")
+        @sender = Sender.new("profiler #{name}", @endpoint, self.class::TYPE, @losses, jitter: self.class::JITTER)
+      end
+    end
+  end
+end

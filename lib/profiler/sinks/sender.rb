@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+require_relative "../process/ends"
+require_relative "endpoint"
+
+module Profiler
+  module Sinks
+    # Sends windows to an engine, one after another, on a thread of its own. What fails is tried again, later and later, until it is too
+    # old or too many newer ones wait; then it is lost, and counted.
+    class Sender
+      # The request of a window.
+      class Upload
+        attr_reader :body, :made_at
+
+        def initialize(body)
+          @body = body
+          @made_at = Clock.now
+        end
+      end
+
+      # Windows that wait at most, and their bytes. The oldest are dropped beyond either.
+      QUEUED = 32
+      QUEUED_BYTES = 16 << 20
+      # Seconds: engines refuse what is older.
+      OLDEST = 3_600
+      # Seconds before the second try; they double up to the longest pause.
+      FIRST_PAUSE = 0.5
+      LONGEST_PAUSE = 60
+      # The longest sleep, seconds: a hurry may begin meanwhile.
+      NAP = 0.25
+      private_constant :QUEUED, :QUEUED_BYTES, :OLDEST, :FIRST_PAUSE, :LONGEST_PAUSE, :NAP
+
+      # Windows of this process that were delivered.
+      attr_reader :delivered
+
+      # Tries that failed, and were not the last of their window.
+      attr_reader :retried
+
+      # Bytes of requests, as they were sent.
+      attr_reader :bytes
+
+      # @param name [String] of the thread
+      # @param type [String] the media type of the requests
+      # @param losses [Losses]
+      # @param jitter [Numeric] seconds: a window waits for a random part of that, as those of other processes end now too
+      def initialize(name, endpoint, type, losses, jitter: 0)
+        @name = name
+        @endpoint = endpoint
+        @type = type
+        @losses = losses
+        @delay = jitter * Random.rand
+        @waiting = [] # changed only by methods in C, which the GVL makes atomic: a trap may add to it
+        @bell = Thread::Queue.new
+        @delivered = @retried = @bytes = @failures = 0
+      end
+
+      # Has a window sent soon.
+      #
+      # @param body [String]
+      def add(body)
+        @waiting.push(Upload.new(body))
+        drop_oldest while @waiting.size > QUEUED || (@waiting.size > 2 && waiting_bytes > QUEUED_BYTES)
+        start unless @thread&.alive?
+        @bell << true
+      end
+
+      # Windows that wait, and their bytes.
+      def waiting = @waiting.size
+
+      def waiting_bytes = @waiting.sum { |it| it.body.bytesize }
+
+      # Sends what waits without pauses, until a try fails.
+      #
+      # @param last [Boolean] whether what fails then is lost: this process ends
+      def hurry(last)
+        return if @waiting.empty?
+
+        @hurry = last ? :last : :now
+        start unless @thread&.alive?
+        @bell << true
+      end
+
+      # Waits for the end of a {hurry}.
+      #
+      # @return [Boolean] whether nothing is left
+      def wait(till)
+        Clock.nap(0.005) while @hurry && @waiting.any? && @thread&.alive? && Clock.now < till
+        lose("the process ended before it was sent") while @hurry == :last && @waiting.shift
+        @hurry = nil
+        @waiting.empty?
+      end
+
+      private
+
+      # The thread inherits the mask, so that it begins even if it is killed at once.
+      def start
+        Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new(@name) { work } }
+      rescue ThreadError
+        nil # the app has all threads that it may have; the next window tries again
+      end
+
+      # A stray exception ends one try. A kill goes on, and the next window begins a new thread.
+      def work
+        Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
+      rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads
+        retry
+      end
+
+      def serve
+        loop do
+          upload = @waiting.first
+          next @bell.pop unless upload
+
+          pause(upload)
+          send_one(@sending = upload) if @waiting.first.equal?(upload) # it may have been dropped meanwhile
+        end
+      end
+
+      # Waits until it is time for the next try.
+      def pause(upload)
+        till = @next_try || (upload.made_at + @delay)
+        while !@hurry && (left = till - Clock.now).positive?
+          Clock.nap([left, NAP].min)
+        end
+      end
+
+      def send_one(upload)
+        @bytes += upload.body.bytesize
+        reply = @endpoint.post(upload.body, @type)
+        return failed(upload, reply, reply.wait) if reply.again?
+
+        return unless finish(upload) # it was counted as lost meanwhile
+
+        reply.delivered? ? @delivered += 1 : lose(reply)
+      rescue Exception => e # rubocop:disable Lint/RescueException -- what forbids connections in tests raises no StandardError
+        failed(upload, e)
+      end
+
+      def failed(upload, reason, wait = nil)
+        if @hurry == :last || Clock.now - upload.made_at > OLDEST
+          lose(reason) if finish(upload)
+          return
+        end
+        @hurry = nil
+        @retried += 1
+        pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + Random.rand)
+        @failures += 1 if pause < LONGEST_PAUSE
+        @next_try = Clock.now + [pause, wait.to_f].max
+      end
+
+      # @return [Upload, nil] nil if it is not here any more
+      def finish(upload)
+        @next_try = @sending = nil
+        @failures = 0
+        @waiting.delete(upload)
+      end
+
+      # The one that is being sent may arrive, so it stays.
+      def drop_oldest
+        lose("it waited for the engine, as did too many newer ones") if @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
+      end
+
+      def lose(reason)
+        @losses.add(reason.is_a?(Exception) ? reason : Error.new("#{@endpoint}: #{reason}"))
+      end
+    end
+  end
+end

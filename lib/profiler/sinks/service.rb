@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Profiler
+  module Sinks
+    # The name of this program among the services of a fleet, and what else the environment says of it.
+    module Service
+      class << self
+        # @return [String]
+        def name(env = ENV)
+          present(env["OTEL_SERVICE_NAME"]) || attributes(env)["service.name"] || File.basename($PROGRAM_NAME, ".rb")
+        end
+
+        # The attributes of +OTEL_RESOURCE_ATTRIBUTES+: names and values, with percent signs decoded. Pairs that are none are left out.
+        #
+        # @return [Hash{String => String}]
+        def attributes(env = ENV)
+          pairs(env["OTEL_RESOURCE_ATTRIBUTES"]).to_h { |name, value| [name, decoded(value)] }
+        end
+
+        # The pairs of +name=value,name=value+.
+        #
+        # @return [Array<Array(String, String)>]
+        def pairs(text)
+          text.to_s.split(",").filter_map do |pair|
+            name, value = pair.split("=", 2).map(&:strip)
+            [name, value] if value && !name.empty?
+          end
+        end
+
+        # @return [String]
+        def decoded(text) = text.gsub(/%(\h\h)/) { $1.hex.chr }.force_encoding(Encoding::UTF_8).scrub("?") # rubocop:disable Style/PerlBackrefs
+
+        # @return [String, nil]
+        def present(text) = text.to_s.empty? ? nil : text
+      end
+    end
+  end
+end

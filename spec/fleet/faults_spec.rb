@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require_relative "../support/pyroscope_server"
+
+# Nothing that an engine does reaches the app, and each window is delivered once, or counted as lost.
+RSpec.describe "Windows for an engine that fails" do
+  include_context "with a program"
+
+  let(:prelude) { <<~'RUBY' }
+    Profiler::Sinks::Sender.send(:remove_const, :FIRST_PAUSE)
+    Profiler::Sinks::Sender::FIRST_PAUSE = 0.02
+    class Profiler::Pyroscope
+      remove_const(:JITTER)
+      JITTER = 0.01
+    end
+    def send_to(url, **options) = Profiler.continuous(to: @sink = Profiler::Pyroscope.new(url, service: "shop", **options), period: 0.1)
+    def counts = @sink.counts
+    # So many windows, as far as it is up to this program.
+    def windows(number)
+      number.times { burn(20); Profiler::Continuous.current.instance_variable_get(:@periods).flush }
+    end
+  RUBY
+
+  def cpu_profiles(server) = server.profiles.select { |profile| profile.labels["__name__"] == "process_cpu" }
+
+  it "are sent again after errors that pass, once each" do
+    PyroscopeServer.open(rate: nil) do |server|
+      server.plan 503, 429, [429, { "Retry-After" => "0.1" }], 500, :cut_request, :cut_reply, 408, [:slow, 0.3], 502, nil
+      result = run_json(<<~RUBY)
+        session = send_to("#{server.url}")
+        windows(5)
+        wait_for { counts[:waiting].zero? }
+        windows(1)
+        print_json(stopped: session.stop, counts: counts)
+      RUBY
+      expect(result[:stopped]).to be(true)
+      expect(result[:counts]).to include(lost: 0, waiting: 0, retried: 8)
+      # What arrived although its reply did not has come twice, with one id.
+      expect(server.profiles.map(&:id).uniq.size).to eq(server.profiles.size - (server.requests.count { |it| it.fault == :cut_reply }))
+      expect(cpu_profiles(server).map(&:id).uniq.size).to eq(result[:counts][:delivered])
+    end
+  end
+
+  it "are lost where the engine refuses them for good" do
+    PyroscopeServer.open(rate: nil) do |server|
+      server.plan 413, 400, 422, 301
+      result = run_json(<<~RUBY, err: include("HTTP 413").and(include("HTTP 301")))
+        session = send_to("#{server.url}")
+        windows(4)
+        wait_for { counts[:waiting].zero? }
+        before = counts
+        windows(1)
+        session.stop
+        print_json(before: before, after: counts)
+      RUBY
+      expect(result[:before]).to include(lost: 4, delivered: 0, retried: 0)
+      expect(result[:after]).to include(lost: 4)
+      expect(cpu_profiles(server).size).to eq(result[:after][:delivered]).and be_positive
+    end
+  end
+
+  it "wait for a server that is away, in bounded memory, and the oldest are dropped" do
+    PyroscopeServer.open(rate: nil) do |server|
+      result = server.refusing do
+        run_json(<<~RUBY, err: include("a window for pyroscope was lost"))
+          session = send_to("#{server.url}")
+          windows(50)
+          kept = counts
+          took = now
+          session.stop
+          print_json(kept: kept, after: counts, took: (now - took) / 1e9)
+        RUBY
+      end
+      expect(result[:kept][:waiting]).to eq(32)
+      expect(result[:kept][:lost]).to be >= 8
+      expect(result[:after]).to include(waiting: 0, delivered: 0)
+      expect(result[:took]).to be < 3
+    end
+  end
+
+  it "do not delay the end of a process for longer than its patience" do
+    HttpServer.open do |server|
+      server.always = ->(_request) { :hang }
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      run("send_to('#{server.url}'); burn; exit", err: include("a window for pyroscope was lost"))
+      expect(Process.clock_gettime(Process::CLOCK_MONOTONIC) - began).to be_between(4.5, 9)
+    end
+  end
+
+  it "are those of one process: a child that is forked in the middle of an upload sends its own only" do
+    PyroscopeServer.open(rate: nil) do |server|
+      server.plan [:slow, 0.5], [:slow, 0.5], [:slow, 0.5]
+      result = run_json(<<~RUBY)
+        session = send_to("#{server.url}", labels: { pid: "parent" })
+        windows(3)
+        child = in_fork { burn; Profiler::Continuous.current.stop; counts }
+        session.stop
+        print_json(parent: counts, child: child)
+      RUBY
+      expect(result[:child]).to include(delivered: 1, lost: 0)
+      expect(cpu_profiles(server).map(&:id).uniq.size).to eq(result[:parent][:delivered] + 1)
+    end
+  end
+
+  it "go on where the thread that sends is killed or gets an exception" do
+    PyroscopeServer.open(rate: nil) do |server|
+      server.always = ->(_request) { [:slow, 0.05] }
+      result = run_json(<<~RUBY)
+        session = send_to("#{server.url}")
+        20.times do |number|
+          windows(1)
+          Thread.list.select { |it| it.name == "profiler pyroscope" }.each { |it| number.odd? ? it.kill : it.raise(ArgumentError, "stray") }
+        end
+        windows(1)
+        wait_for { counts[:waiting].zero? }
+        session.stop
+        print_json(counts)
+      RUBY
+      expect(result).to include(lost: 0, waiting: 0)
+      expect(cpu_profiles(server).map(&:id).uniq.size).to eq(result[:delivered])
+    end
+  end
+
+  it "reach the other sinks all the same, and a name that does not resolve is no error of the app" do
+    result = run_json(<<~'RUBY', err: include("a window for pyroscope was lost", "a profile was lost: RuntimeError: mine"))
+      seen = []
+      to = [->(_) { raise "mine" }, Profiler::Pyroscope.new("http://nowhere.invalid:4040", service: "shop"), ->(profile) { seen << profile }]
+      session = Profiler.continuous(to: to, period: 60)
+      burn
+      session.flush
+      burn
+      session.stop
+      print_json(seen: seen.size, lost: session.lost, each: session.sinks.map(&:delivered))
+    RUBY
+    expect(result).to eq(seen: 2, lost: 4, each: [0, 0, 2])
+  end
+end
