@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use flate2::read::GzDecoder;
 use prost::Message;
 
-use crate::format::pprof::messages::Profile as Pprof;
+use crate::format::pprof::messages;
 use crate::upload::label_name::label_name;
 use crate::upload::otlp::messages::ExportRequest;
 use crate::upload::pyroscope::messages::PushRequest;
 
-/// The samples of a message: stack leaf first, labels with their names as in pprof, and weights by the name of the type.
+/// A sample: its stack leaf first, labels with their names as in pprof, and weights by the name of the type.
+type Sample = (Vec<String>, BTreeMap<String, String>, BTreeMap<String, i64>);
+
+/// The samples of a message.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    pub(super) samples: Vec<(Vec<String>, BTreeMap<String, String>, BTreeMap<String, i64>)>,
+    pub(super) samples: Vec<Sample>,
+    /// The length before compression.
     pub(super) length: usize,
 }
 
@@ -49,7 +53,7 @@ impl Sent {
     pub(super) fn of_pprof(packed: &[u8]) -> Self {
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut GzDecoder::new(packed), &mut bytes).unwrap();
-        let it = Pprof::decode(&*bytes).unwrap();
+        let it = messages::Profile::decode(&*bytes).unwrap();
         let text = |place: i64| it.string_table[usize::try_from(place).unwrap()].clone();
         assert_eq!(text(0), "");
         assert!(it.location.iter().zip(1..).all(|(it, id)| it.id == id));
@@ -60,7 +64,7 @@ impl Sent {
             let line = it.location[*id as usize - 1].line[0];
             text(it.function[line.function_id as usize - 1].name)
         };
-        let sample = |sample: &crate::format::pprof::messages::Sample| {
+        let sample = |sample: &messages::Sample| {
             assert_eq!(sample.value.len(), types.len());
             let labels: BTreeMap<_, _> = sample.label.iter().map(|it| (text(it.key), text(it.str))).collect();
             assert_eq!(labels.len(), sample.label.len(), "a name of a label is there twice");
