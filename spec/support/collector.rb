@@ -28,7 +28,7 @@ class Collector
     collector&.stop(:KILL)
   end
 
-  # @param directory [String] for its files; it is made
+  # @param directory [String] for its files; created here
   # @param program [String] from {Tools#need_collector}
   def initialize(directory, program)
     FileUtils.mkdir_p(directory)
@@ -57,7 +57,7 @@ class Collector
     @pid = nil
   end
 
-  # What it says of itself.
+  # Its own messages.
   def log = File.read(file("log"))
 
   # @return [Array<Profile>] all that it has received, and written so far
