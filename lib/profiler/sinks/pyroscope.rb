@@ -18,6 +18,9 @@ module Profiler
     TYPE = "application/proto"
     JITTER = 5
     ADDRESS = "http://localhost:4040"
+    # Bytes of a family before compression. A server refuses a push of more than 2 MiB by its limit of the rate, however often it comes.
+    BYTES = 512 << 10
+    private_constant :BYTES
 
     # @param url [String, nil] of the server
     # @param user [String, nil] for basic authentication, with +password+; for Grafana Cloud the number of the instance and a token
@@ -54,7 +57,7 @@ module Profiler
     end
 
     def encode(profile)
-      upload(profile, :pyroscope, labels: { "service_name" => @service }.merge(@labels))
+      upload(profile, :pyroscope, bytes: BYTES, labels: { "service_name" => @service }.merge(@labels))
     end
   end
 end
