@@ -45,15 +45,9 @@ impl Family {
         }
     }
 
-    /// The types of which the profile has some weight, in their order; empty if the family is not in the profile.
+    /// Its types that the profile has, in their order.
     pub(super) fn types_in(self, profile: &Profile) -> Vec<SampleType> {
-        let mut types: Vec<_> =
-            self.types().iter().copied().filter(|it| profile.sample_types.contains(it)).collect();
-        let total = profile.total();
-        if types.iter().all(|it| total.get(*it) == 0) {
-            types.clear();
-        }
-        types
+        self.types().iter().copied().filter(|it| profile.sample_types.contains(it)).collect()
     }
 
     fn types(self) -> &'static [SampleType] {

@@ -43,7 +43,7 @@ pub(super) struct Shaped<'a> {
 }
 
 impl<'a> Shaped<'a> {
-    /// The samples of a family; `None` if the profile has none.
+    /// The samples of a family; `None` if no sample weighs anything there.
     pub(super) fn new(profile: &'a Profile, family: Family, shape: &'a Shape) -> Option<Self> {
         let types = family.types_in(profile);
         let weighs = |it: &&Sample| types.iter().any(|of| it.weights.get(*of) > 0);

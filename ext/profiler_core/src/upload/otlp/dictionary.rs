@@ -1,7 +1,7 @@
 //! The dictionary of a request while it grows: what all of its profiles share.
 
 use super::messages::{self, AnyValue, Attribute, Function, Line, Link, Location, Mapping, ValueType};
-use crate::format::pprof::messages::{Function as PprofFunction, Location as PprofLocation};
+use crate::format::pprof::messages as pprof;
 use crate::format::pprof::tables::Tables;
 use crate::ids::{Interner, LabelSetId, StackId};
 use crate::profile::Profile;
@@ -65,15 +65,12 @@ fn after_empty<T: Default>(rows: impl Iterator<Item = T>) -> Vec<T> {
     std::iter::once(T::default()).chain(rows).collect()
 }
 
-fn location(it: &PprofLocation, frame_type: i32) -> Location {
-    let line = |it: &crate::format::pprof::messages::Line| Line {
-        function_index: index(it.function_id),
-        line: it.line,
-    };
+fn location(it: &pprof::Location, frame_type: i32) -> Location {
+    let line = |it: &pprof::Line| Line { function_index: index(it.function_id), line: it.line };
     Location { lines: it.line.iter().map(line).collect(), attribute_indices: vec![frame_type] }
 }
 
-fn function(it: &PprofFunction) -> Function {
+fn function(it: &pprof::Function) -> Function {
     Function {
         name_strindex: index(it.name),
         filename_strindex: index(it.filename),
