@@ -28,7 +28,7 @@ class Collector
     collector&.stop(:KILL)
   end
 
-  # @param directory [String] for its files; created here
+  # @param directory [String] for its files, which need not exist
   # @param program [String] from {Tools#need_collector}
   def initialize(directory, program)
     FileUtils.mkdir_p(directory)
@@ -57,7 +57,7 @@ class Collector
     @pid = nil
   end
 
-  # Its own messages.
+  # @return [String] the lines that it prints
   def log = File.read(file("log"))
 
   # @return [Array<Profile>] all that it has received, and written so far

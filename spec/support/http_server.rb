@@ -17,6 +17,7 @@ require_relative "server"
 # +:cut_reply+:: the handler gets the request; the connection is closed within the first line of the reply
 # +[:slow, seconds]+:: the handler gets the request after that time
 # +:hang+:: there is no answer, until the client closes the connection
+# +[:refuse, seconds]+:: the connection is closed, and others are refused for that time
 # +nil+:: no fault
 class HttpServer
   # +status+ is what was answered, nil if nothing was. Names of +headers+ are in lower case.
@@ -101,9 +102,21 @@ class HttpServer
   end
 
   def close
+    stop_listening
+    @lock.synchronize { @sockets.values }.each(&:kill).each(&:join)
+    stop_listening # one of these threads may have begun anew
+  end
+
+  def stop_listening
     @listener.close
     @acceptor.join
-    @lock.synchronize { @sockets.values }.each(&:kill).each(&:join)
+  end
+
+  def refuse_for(seconds, socket)
+    stop_listening
+    socket.close
+    sleep(seconds)
+    listen
   end
 
   def serve(socket)
@@ -113,6 +126,7 @@ class HttpServer
       request.fault = next_fault(request)
       size = request.headers["content-length"].to_i
       size /= 2 if request.fault == :cut_request
+      size = 0 if request.fault.is_a?(Array) && request.fault.first == :refuse
       request.body = socket.read(size).to_s
       raise EOFError if request.body.bytesize < size
 
@@ -144,6 +158,7 @@ class HttpServer
     case request.fault
     in :cut_request then false
     in :hang then socket.read(1) && false
+    in [:refuse, seconds] then refuse_for(seconds, socket) && false
     in Integer | [Integer, *] then reply(socket, request, *request.fault)
     in :cut_reply then reply(socket, request, *handled(request), cut: true)
     in [:slow, seconds] then sleep(seconds) && reply(socket, request, *handled(request))
