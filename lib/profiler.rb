@@ -25,11 +25,14 @@ module Profiler
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :Marker, "#{__dir__}/profiler/sample"
+  autoload :Metrics, "#{__dir__}/profiler/metrics"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
   autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
   autoload :Otlp, "#{__dir__}/profiler/sinks/otlp"
   autoload :Periods, "#{__dir__}/profiler/periods/periods"
+  autoload :Permission, "#{__dir__}/profiler/permission"
+  autoload :Pprof, "#{__dir__}/profiler/pprof"
   autoload :Pyroscope, "#{__dir__}/profiler/sinks/pyroscope"
   autoload :Requests, "#{__dir__}/profiler/requests"
   autoload :Sample, "#{__dir__}/profiler/sample"
@@ -238,6 +241,18 @@ module Profiler
 
       ensure_supported
       Leaks.find(rounds, warm_up, every, &block)
+    end
+
+    # Counters of the profiler itself, by the names that Prometheus has: what it recorded in this process, what it delivered and
+    # lost, and what it cost. {Pprof} serves the same at +/metrics+.
+    #
+    #   Profiler.metrics[:profiler_samples_total]              # => 1200
+    #   Profiler.metrics[:profiler_windows_delivered_total]    # => {{sink: "pyroscope"} => 42}
+    #
+    # @return [Hash{Symbol => Numeric, Hash{Hash => Numeric}}] numbers; where a metric has labels, numbers by these
+    # @raise [Unsupported] in a Ractor other than the main one
+    def metrics
+      Metrics.read
     end
 
     # Whether a session runs in this process. It is always false in a Ractor other than the main one.

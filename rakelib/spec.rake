@@ -43,7 +43,7 @@ end
 # The folders of specs that a change of a path breaks first. The last line has those of all other code.
 SPECS_OF = {
   %r{\A(lib/profiler/cli|exe/)} => %w[cli],
-  %r{\Alib/profiler/(middleware|recording|in_rails|rails|sidekiq)} => %w[integrations],
+  %r{\Alib/profiler/(middleware|permission|pprof|recording|in_rails|rails|sidekiq)} => %w[integrations],
   %r{\Alib/profiler/(autoload|rspec|minitest)} => %w[integrations/autoload_spec.rb integrations/test_suites_spec.rb cli],
   %r{\Alib/profiler/(periods|process|store|always_on)} => %w[api/periods_spec.rb api/continuous_spec.rb api/continuous_processes_spec.rb api/flight_spec.rb],
   %r{\Aext/profiler_core/src/(format|text|upload)} => %w[formats cli],

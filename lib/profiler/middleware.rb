@@ -19,12 +19,9 @@ module Profiler
     autoload :RequestParser, "#{__dir__}/middleware/request_parser"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
-    autoload :Local, "#{__dir__}/middleware/local"
     autoload :OnDemand, "#{__dir__}/middleware/on_demand"
-    autoload :Permission, "#{__dir__}/middleware/permission"
     autoload :Route, "#{__dir__}/middleware/route"
     autoload :Shown, "#{__dir__}/middleware/shown"
-    autoload :Untraced, "#{__dir__}/middleware/untraced"
 
     RESULT = "x-profiler-result"
     REFUSED = "x-profiler-refused"

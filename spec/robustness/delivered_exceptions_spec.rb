@@ -154,13 +154,13 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
     # Ruby rescues all that is raised while it evaluates defined?(receiver.method). Each exception may wait for a time slice or two.
     expect(run_json(<<~RUBY, timeout: 300)).to eq(400)
       require "profiler/middleware"
-      Profiler::Middleware::Permission.development? # loads it: an exception within require is another matter
+      Profiler::Permission.development? # loads it: an exception within require is another matter
       raised = Array.new(400) do |number|
         entered = Queue.new
         thread = Thread.new do
           Thread.current.report_on_exception = false
           entered << true
-          loop { Profiler::Middleware::Permission.development? }
+          loop { Profiler::Permission.development? }
         end
         entered.pop
         sleep(rand * 0.001)

@@ -86,6 +86,17 @@ module Profiler
       @periods.flush(till) && send_all(till)
     end
 
+    # Whether its session tracks live objects.
+    #
+    # @api private
+    def tracks_live_objects? = @periods.tracks_live_objects?
+
+    # A profile with the live objects of now.
+    #
+    # @return [Profile, nil] nil if the session is over
+    # @api private
+    def live_objects = @periods.snapshot
+
     # @api private
     def take(profile)
       @sinks.each do |it|

@@ -98,6 +98,18 @@ module Profiler
       lose(e)
     end
 
+    # Whether the session tracks live objects.
+    def tracks_live_objects? = (Array(@options[:mode]) & %i[heap retained]).any?
+
+    # A profile of the session so far, since its last period.
+    #
+    # @return [Profile, nil] nil if it is over
+    def snapshot
+      @session.snapshot if @session&.running?
+    rescue NotRunning
+      nil
+    end
+
     # Ends the session without its last profile, when the thread has done what it is doing.
     def discard(till)
       wait_until(till) { !@busy }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../process/callback"
 require_relative "../recording"
 require_relative "deadlines"
 require_relative "limits"
@@ -20,9 +21,7 @@ module Profiler
       # Seconds to wait for a profile that is being written, with a pause between checks.
       PATIENCE = 1.0
       PAUSE = 0.01
-      # Errors of a callback, and when those that come from other threads arrive meanwhile. Others may be a time-out or the end.
-      CALLBACK_ERRORS = [StandardError, ScriptError, SecurityError, NoMemoryError, SystemStackError].to_h { |it| [it, :never] }.freeze
-      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE, :CALLBACK_ERRORS
+      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
 
       attr_reader :duration
       # The open recordings, and the places that they take.
@@ -166,26 +165,11 @@ module Profiler
         @losses.add(e)
       end
 
-      # Runs the app's own callbacks, which may raise or throw anything. {CALLBACK_ERRORS} from other threads are deferred until their
-      # end, so what is rescued is the callback's own. Everything else propagates, as it may have come from outside.
+      # Runs a callback of the app.
       #
       # @return [Object, nil] what the block returns; nil after an error or a throw
-      def calling
-        before = $! # rubocop:disable Style/SpecialGlobalVars -- English would have to be loaded
-        Thread.handle_interrupt(CALLBACK_ERRORS) do
-          result = yield
-          handled = true
-          result
-        rescue *CALLBACK_ERRORS.keys => e
-          handled = true
-          @losses.add(e)
-        ensure
-          # Without an exception on its way this is a throw to the app, or Thread#kill, which goes on.
-          unless handled || !$!.equal?(before) || Thread.current.status == "aborting" # rubocop:disable Style/SpecialGlobalVars
-            return @losses.add(Error.new("a callback threw to the app")) # rubocop:disable Lint/EnsureReturn
-          end
-        end
-      end
+      # @see Callback.call
+      def calling(&block) = Callback.call(@losses, &block)
 
       private
 

@@ -7,6 +7,7 @@ mod profile;
 mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
+mod totals;
 
 use crate::sys::{clock, sender, usage};
 use crate::vm::without_gvl;
@@ -50,6 +51,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     session::init(ruby, profiler, native)?;
     profile::init(ruby, profiler, native)?;
     doctor::init(profiler)?;
+    totals::init(native)?;
     #[cfg(feature = "testing")]
     testing::init(profiler)?;
     Ok(())

@@ -133,13 +133,23 @@ fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) -> Result<(), Error> {
 
 /// `Labels.to_h`: the labels that are current here.
 fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
+    pairs_of(ruby, current(ruby)?)
+}
+
+fn pairs_of(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<RHash, Error> {
     let hash = ruby.hash_new();
-    if let Some(labels) = current(ruby)? {
+    if let Some(labels) = labels {
         for (name, value) in labels.set.pairs() {
             hash.aset(ruby.to_symbol(name), value.as_str())?;
         }
     }
     Ok(hash)
+}
+
+/// `Labels.of(thread)`: the labels that the fiber on any thread is known to carry. A fiber that inherited its labels and never read
+/// them has none here.
+fn of(ruby: &Ruby, thread: magnus::Thread) -> Result<RHash, Error> {
+    pairs_of(ruby, stored(thread.as_raw()))
 }
 
 /// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
@@ -198,5 +208,6 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("new_scope", function!(new_scope, 0))?;
     class.define_singleton_method("leave", function!(leave, 1))?;
     class.define_singleton_method("to_h", function!(to_h, 0))?;
+    class.define_singleton_method("of", function!(of, 1))?;
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::sampler::markers::Markers;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
 use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
+use crate::sampler::totals::Inherited;
 use crate::sys::native_thread;
 
 impl Sampler {
@@ -36,6 +37,7 @@ impl Sampler {
     /// forked, if it profiled it in the parent, where its id was `before`. It profiles no other thread.
     pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
+        self.inherited = Inherited::now();
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         self.starting = 0;
         exec::forget();

@@ -28,6 +28,7 @@ mod state;
 mod tables;
 mod thread_hooks;
 pub(crate) mod timers;
+mod totals;
 
 pub(crate) use begin::{join, start};
 pub(crate) use exec::{disarm_for_exec, give_up_elsewhere, rearm_after_exec};
@@ -46,3 +47,4 @@ pub(crate) use slices::{begin_slice, end_unless_sliced};
 pub(crate) use spans::{count_request, mark};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
+pub(crate) use totals::{totals, Totals};

@@ -7,6 +7,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
 use crate::sampler::slice::Slice;
+use crate::sampler::totals::Inherited;
 use profiler_core::session::engine::Engine;
 use profiler_core::session::governor::Governor;
 
@@ -25,6 +26,8 @@ pub(crate) struct Sampler {
     pub(super) governor: Governor,
     /// The least share and the finest interval of these sessions, if there are any.
     pub(super) governed: Option<(f64, u64)>,
+    /// The part of the totals that is the parent's.
+    pub(super) inherited: Inherited,
 }
 
 static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
@@ -35,6 +38,7 @@ static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
     engine: Engine::ThreadTimer,
     governor: Governor::new(),
     governed: None,
+    inherited: Inherited::nothing(),
 });
 
 impl Sampler {

@@ -34,6 +34,12 @@ macro_rules! counters {
         }
 
         impl Counts {
+            /// All at zero.
+            #[must_use]
+            pub const fn nothing() -> Counts {
+                Counts { $($name: 0,)+ }
+            }
+
             /// The counts since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Counts) -> Counts {

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  class Middleware
+  class Permission
     # Lets code read the session and user of a request without a trace. Reading a session marks it as used, so that its cookie
     # is sent again, and Warden remembers the user: a denied client could detect the middleware. The code works on copies, which
     # are dropped.

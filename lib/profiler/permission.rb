@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "digest"
+
+module Profiler
+  # Decides which clients may request and see profiles. In development these are the programs on this machine; elsewhere
+  # +permit+ and the token decide, and if both are set, both must agree. By default nobody may.
+  class Permission
+    autoload :Local, "#{__dir__}/permission/local"
+    autoload :Untraced, "#{__dir__}/permission/untraced"
+
+    HEADER = "HTTP_X_PROFILER_TOKEN"
+    AUTHORIZATION = "HTTP_AUTHORIZATION"
+    LEAST = 16
+    # Puma and rackup set RACK_ENV to "development" by default, so it counts for little beside the others.
+    VARIABLES = %w[RAILS_ENV RACK_ENV APP_ENV HANAMI_ENV].freeze
+    BEARER = /\Abearer +/i.freeze
+    private_constant :AUTHORIZATION, :VARIABLES, :BEARER
+
+    # @param permit [#call, nil] called with the env
+    # @param token [String, nil]
+    # @param bearer [Boolean] whether the token may also come as <tt>Authorization: Bearer</tt>
+    # @raise [ArgumentError]
+    def initialize(permit, token, bearer: false)
+      raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
+      unless token.nil? || (token.is_a?(String) && token.bytesize >= LEAST)
+        raise ArgumentError, "token: it is not a String of #{LEAST} bytes or more" # which it is, the message does not tell
+      end
+
+      @permit = permit
+      @digest = token && Digest::SHA256.digest(token)
+      @bearer = bearer
+      [Local, Untraced] # loaded now: to load in a request is to be interrupted in the middle of it
+    end
+
+    # @param env [Hash]
+    def given?(env)
+      return self.class.development? && local?(env) unless @permit || @digest
+      return false if @digest && !token?(env)
+
+      @permit.nil? || Untraced.read(env) { @permit.call(env) } ? true : false
+    end
+
+    # Whether the request has the token. False if there is none.
+    def token?(env)
+      return false unless @digest
+
+      right?(env[HEADER]) || (@bearer && right?(bearer_of(env))) || false
+    end
+
+    # Whether a variable says development, and none says otherwise.
+    def self.development?
+      environments = ENV.values_at(*VARIABLES).compact
+      # Not defined?(::Rails.env), within which Ruby rescues what arrives from outside.
+      return false if defined?(::Rails) && ::Rails.respond_to?(:env) && !::Rails.env.development?
+
+      environments.any? && environments.all?("development")
+    end
+
+    private
+
+    def local?(env)
+      return true if Local.request?(env)
+
+      unless @warned
+        @warned = true
+        warn "[profiler] a request from #{env["REMOTE_ADDR"].to_s[0, 60].inspect} was refused a profile: without permit: and token: only " \
+             "development allows profiles, and only to direct requests from this machine"
+      end
+      false
+    end
+
+    def bearer_of(env)
+      text = env[AUTHORIZATION].to_s.b
+      BEARER.match?(text) ? text.sub(BEARER, "") : nil
+    end
+
+    # Compares digests, which have one length, in constant time.
+    def right?(token)
+      return false unless token
+
+      digest = Digest::SHA256.digest(token.to_s)
+      @digest.each_byte.zip(digest.each_byte).sum { |ours, theirs| ours ^ theirs }.zero?
+    end
+  end
+end

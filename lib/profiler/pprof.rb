@@ -1,0 +1,197 @@
+# frozen_string_literal: true
+
+require_relative "process/callback"
+
+module Profiler
+  # Profiles of this process for those who request them over HTTP: <tt>go tool pprof</tt>, Parca, Alloy, Prometheus. A Rack app
+  # (Rack 2 and 3) with the paths of Go's net/http/pprof.
+  #
+  #   map("/debug/pprof") { run Profiler::Pprof.new(token: ENV["PROFILER_TOKEN"]) }   # config.ru
+  #   mount Profiler::Pprof.new(permit: ->(env) { ... }) => "/debug/pprof"            # Rails
+  #   use Profiler::Pprof, token: ENV["PROFILER_TOKEN"]                               # as a middleware, at +/debug/pprof+
+  #
+  # <tt>/profile?seconds=N</tt>, <tt>/wall?seconds=N</tt> and <tt>/allocs?seconds=N</tt> are recorded while the client waits, each by a
+  # session of its own. +/heap+ is what a continuous session with that mode tracks. +/threads+ and +/metrics+ are text.
+  #
+  # Unauthorized clients get the 404 of Rack or Rails for an unknown path; from the middleware, what the app answers. Without +permit+
+  # and +token+, only requests from this machine are authorized, in development.
+  class Pprof
+    autoload :Answer, "#{__dir__}/pprof/answer"
+    autoload :Client, "#{__dir__}/pprof/client"
+    autoload :Connections, "#{__dir__}/pprof/connections"
+    autoload :Head, "#{__dir__}/pprof/head"
+    autoload :Index, "#{__dir__}/pprof/index"
+    autoload :Listener, "#{__dir__}/pprof/listener"
+    autoload :Query, "#{__dir__}/pprof/query"
+    autoload :Sessions, "#{__dir__}/pprof/sessions"
+    autoload :TcpAddress, "#{__dir__}/pprof/tcp_address"
+    autoload :Threads, "#{__dir__}/pprof/threads"
+    autoload :UnixAddress, "#{__dir__}/pprof/unix_address"
+
+    # The path of the middleware.
+    AT = "/debug/pprof"
+
+    # A profile that is recorded on request: its mode and family, and the seconds where none are requested.
+    Kind = Struct.new(:mode, :seconds, :family)
+    KINDS = { "/profile" => Kind.new(:cpu, 30, "cpu").freeze, "/wall" => Kind.new(:wall, 30, "wall").freeze,
+              "/allocs" => Kind.new(:allocations, 10, "allocations").freeze }.freeze
+    METHODS = %w[GET HEAD].freeze
+    NO_HEAP = "no continuous session tracks live objects in this process. Start one: Profiler.continuous(mode: %i[cpu heap], out: ...), or " \
+              "PROFILER_CONTINUOUS=1 PROFILER_MODE=cpu,heap"
+    private_constant :Kind, :KINDS, :METHODS, :NO_HEAP
+
+    class << self
+      # Answers the same requests without Rack, on a thread of its own: +/debug/pprof/+ and +/metrics+. A forked child does not
+      # listen, unless the path of a socket has +%p+, the pid.
+      #
+      #   Profiler::Pprof.listen("127.0.0.1:6060", token: ENV["PROFILER_TOKEN"])
+      #   Profiler::Pprof.listen("/run/app/pprof-%p.sock")
+      #
+      # @param address [String] +HOST:PORT+, where port 0 is any free one, or the path of a Unix socket, which gets mode 0600
+      # @param token [String, nil] required for other than loopback addresses
+      # @param permit [#call, nil] on TCP it or the token is required
+      # @param options [Hash] as for {initialize}
+      # @return [Listener]
+      # @raise [ArgumentError] for a value that is not allowed
+      # @raise [SystemCallError] if the address cannot be had
+      # @raise [Unsupported] if this process cannot be profiled
+      def listen(address, token: nil, permit: nil, **options)
+        reason = Platform.unsupported_reason
+        raise Unsupported, reason if reason
+
+        Platform.demand_main_ractor
+        Listener.start(address, token: token, permit: permit, **options)
+      end
+    end
+
+    # @param app [#call, nil] the app, where this is a middleware
+    # @param at [String] the path of the middleware
+    # @param permit [#call, nil] called with the env; decides who is authorized. Its changes to the session are undone
+    # @param token [String, nil] 16 bytes or more; authorizes requests with <tt>Authorization: Bearer</tt> or +X-Profiler-Token+
+    # @param concurrency [Integer] profiles that are recorded at once in a process
+    # @param frequency [Integer] samples a second of +/profile+ and +/wall+
+    # @param max_overhead [Float, nil] the largest share of the process's CPU time that these may take
+    # @param most_seconds [Integer] the longest profile that can be requested
+    # @raise [ArgumentError] for a value that is not allowed
+    def initialize(app = nil, at: AT, permit: nil, token: nil, concurrency: 4, frequency: 100, max_overhead: 0.01, most_seconds: 60)
+      positive("concurrency", concurrency)
+      positive("most_seconds", most_seconds)
+      raise ArgumentError, "at: #{at.inspect} is not a path (allowed: as /debug/pprof)" unless at.is_a?(String) && at.match?(%r{\A(?:/[^/]+)+\z})
+
+      @timed = { frequency: frequency, max_overhead: max_overhead }.compact
+      Session.check(mode: :cpu, **@timed) if defined?(Session)
+      @app = app
+      @at = at
+      @permission = Permission.new(permit, token, bearer: true)
+      @checks_origin = token.nil?
+      @most_seconds = most_seconds
+      @sessions = Sessions.new(concurrency)
+      @losses = Losses.new("a request for a profile failed")
+      # Loaded now: to load in a request is to be interrupted in the middle of it.
+      [Answer, Client, Index, Metrics, Query, Threads, (Continuous if defined?(Session))]
+    end
+
+    def call(env)
+      path = path_in(env)
+      return @app.call(env) if @app && (path.nil? || !permitted?(env))
+      return Answer.absent(env) unless @app || permitted?(env)
+
+      response = answer(env, path)
+      response[2] = [] if env["REQUEST_METHOD"] == "HEAD"
+      response
+    end
+
+    # Whether the request has the token, if there is one.
+    #
+    # @api private
+    def token?(env) = @checks_origin || @permission.token?(env)
+
+    private
+
+    # The path below that of this app; nil outside.
+    def path_in(env)
+      path = env["PATH_INFO"].to_s
+      return path unless @app
+
+      path.delete_prefix(@at) if path.start_with?(@at) && [nil, "/"].include?(path[@at.size])
+    end
+
+    def permitted?(env)
+      return refuse_foreign(env) if @checks_origin && Permission::Local.foreign?(env)
+
+      Callback.call(@losses) { @permission.given?(env) }
+    end
+
+    # @return [false]
+    def refuse_foreign(env)
+      unless @warned
+        @warned = true
+        Losses.say("a request for a profile was refused, as a page of another site may have caused it (Host: #{env["HTTP_HOST"].to_s.b[0, 60].inspect}); " \
+                   "with token: such requests are allowed")
+      end
+      false
+    end
+
+    def answer(env, path)
+      return Answer.text(405, "only GET and HEAD are allowed", "allow" => METHODS.join(", ")) unless METHODS.include?(env["REQUEST_METHOD"])
+
+      head = env["REQUEST_METHOD"] == "HEAD"
+      case path
+      when "", "/" then Answer.page(Index.html(env["SCRIPT_NAME"].to_s + (@app ? @at : ""), path))
+      when "/threads" then Answer.text(200, head ? "" : Threads.text)
+      when "/metrics" then Answer.metrics(head ? "" : Metrics.text)
+      when "/heap" then heap(env, head)
+      else
+        kind = KINDS[path]
+        kind ? record(env, path, kind, head) : Answer.text(404, "unknown path (allowed: #{Index::PATHS.keys.join(", ")})")
+      end
+    rescue ArgumentError => e
+      Answer.text(400, e.message)
+    rescue Sessions::Full => e
+      Answer.text(503, e.message, "retry-after" => e.seconds.to_s)
+    rescue *OWN_TROUBLE => e
+      Answer.text(503, e.message)
+    end
+
+    def record(env, path, kind, head)
+      query = Query.new(env["QUERY_STRING"])
+      seconds = query.seconds([kind.seconds, @most_seconds].min, @most_seconds)
+      query.demand_binary
+      demand_support
+      return Answer.file(path, "") if head
+
+      options = kind.mode == :allocations ? { mode: kind.mode } : { mode: kind.mode, **@timed }
+      client = Client.of(env)
+      profile = @sessions.record(options, seconds, client)
+      # Nobody reads what a client that has gone is answered.
+      profile ? Answer.file(path, encode(profile, kind.family)) : Answer.text(503, "the client has gone")
+    end
+
+    def heap(env, head)
+      query = Query.new(env["QUERY_STRING"])
+      query.demand_no_seconds("heap: it is a snapshot, and has no seconds")
+      query.demand_binary
+      demand_support
+      continuous = Continuous.current
+      return Answer.text(404, NO_HEAP) unless continuous&.tracks_live_objects?
+      return Answer.file("/heap", "") if head
+
+      profile = @sessions.hold { continuous.live_objects }
+      profile ? Answer.file("/heap", encode(profile, "heap")) : Answer.text(404, NO_HEAP)
+    end
+
+    def demand_support
+      reason = Platform.unsupported_reason
+      raise Unsupported, reason if reason
+    end
+
+    # The bytes of a family. Scrapers take an empty body for an error, so a profile without samples has all types.
+    def encode(profile, _family)
+      profile.to_pprof
+    end
+
+    def positive(name, value)
+      raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
+    end
+  end
+end

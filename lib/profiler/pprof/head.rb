@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Pprof
+    # The head of a request as it arrives: its first line and its headers.
+    class Head
+      # Bytes that it may have.
+      LONGEST = 8_192
+      # Seconds within which it has to arrive.
+      PATIENCE = 5
+      LINE = %r{\A(?<method>[A-Z]{1,20}) (?<path>/[!-~&&[^?#]]*)(?:\?(?<query>[!-~&&[^#]]*))? (?<protocol>HTTP/1\.[01])\z}n.freeze
+      HEADER = /\A(?<name>[A-Za-z0-9-]+):[ \t]*(?<value>[^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*\z/n.freeze
+      # Requests of other protocols, as of TLS, begin otherwise.
+      FIRST = /\A(?:[A-Z]|\r?\n)/n.freeze
+      END_OF_HEAD = /\r?\n\r?\n/n.freeze
+      private_constant :LINE, :HEADER, :FIRST, :END_OF_HEAD
+
+      # When it is too late, on {Clock.now}.
+      attr_reader :till
+
+      def initialize
+        @bytes = String.new(encoding: Encoding::BINARY)
+        @till = Clock.now + PATIENCE
+      end
+
+      # @param bytes [String]
+      # @return [Symbol] +:complete+, +:partial+, +:too_long+ or +:invalid+
+      def add(bytes)
+        @bytes << bytes
+        return :invalid unless FIRST.match?(@bytes)
+
+        length = @bytes.index(END_OF_HEAD)
+        return (length || @bytes.bytesize) > LONGEST ? :too_long : :partial if length.nil? || length > LONGEST
+
+        :complete
+      end
+
+      # The env of Rack, without that of the connection.
+      #
+      # @return [Hash, nil] nil if it is not valid
+      def env
+        first, *lines = @bytes[0, @bytes.index(END_OF_HEAD)].sub(/\A(?:\r?\n)+/n, "").split(/\r?\n/n)
+        request = LINE.match(first.to_s) or return
+        headers = headers_in(lines) or return
+        { "REQUEST_METHOD" => request[:method], "SCRIPT_NAME" => "", "PATH_INFO" => request[:path], "QUERY_STRING" => request[:query].to_s,
+          "SERVER_PROTOCOL" => request[:protocol], **headers }
+      end
+
+      private
+
+      # @return [Hash, nil]
+      def headers_in(lines)
+        lines.each_with_object({}) do |line, headers|
+          header = HEADER.match(line) or return nil
+          name = "HTTP_#{header[:name].upcase.tr("-", "_")}"
+          return nil if name == "HTTP_HOST" && headers.key?(name) # which of the two was checked?
+
+          headers[name] = [headers[name], header[:value]].compact.join(", ")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,173 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Pprof
+    # Answers requests for profiles over HTTP/1.1, for programs without Rack. {Pprof.listen} starts it. It ends with the process, or by
+    # {close}.
+    class Listener
+      # The path of its app, and that of Prometheus.
+      METRICS = "/metrics"
+      # Requests that are answered at once, besides those that record.
+      MORE = 4
+      # Seconds after a stray exception.
+      PAUSE = 0.1
+      # Those that listen. By identity, so that operations run no Ruby code.
+      OPEN = {}.compare_by_identity
+      # The app of all other paths.
+      UNKNOWN = ->(env) { Answer.absent("PATH_INFO" => env.fetch("profiler.path", env["PATH_INFO"])) }
+      private_constant :METRICS, :MORE, :PAUSE, :OPEN, :UNKNOWN
+
+      class << self
+        # @api private
+        # @see Pprof.listen
+        def start(address, token: nil, permit: nil, concurrency: 4, **options)
+          [Connections, Head] # loaded now, on this thread
+          place = place_of(address)
+          place.demand_permission(token, permit)
+          permit ||= ->(_env) { true } if place.is_a?(UnixAddress) && token.nil?
+          app = Pprof.new(UNKNOWN, token: token, permit: permit, concurrency: concurrency, **options)
+          Ends.listen(Listener)
+          new(place, app, concurrency + MORE).tap(&:start)
+        end
+
+        # @api private
+        def process_ends(_error) = OPEN.keys.each(&:leave)
+
+        # The program that replaces this one does not listen.
+        #
+        # @api private
+        def around_exec
+          hidden = OPEN.keys.each(&:leave)
+          yield
+        ensure
+          hidden&.each(&:restart)
+        end
+
+        # @api private
+        def forked(same) = OPEN.keys.each { |it| it.forked(same) }
+
+        private
+
+        def place_of(address)
+          text = address.respond_to?(:to_path) ? address.to_path : address
+          form = [UnixAddress, TcpAddress].find { |it| it.match?(text) } if text.is_a?(String)
+          form&.new(text) or raise ArgumentError, "address: #{address.inspect} is no address (allowed: as 127.0.0.1:6060 or /run/app/pprof-%p.sock)"
+        end
+      end
+
+      # @param place [TcpAddress, UnixAddress]
+      # @param app [Pprof]
+      # @param most [Integer] requests at once
+      def initialize(place, app, most)
+        @place = place
+        @app = app
+        @most = most
+        @losses = Losses.new("a request for a profile failed")
+      end
+
+      # Where it listens.
+      #
+      # @return [String] +HOST:PORT+, or a path
+      def address = @place.to_s
+
+      # Whether it listens in this process.
+      def running? = OPEN.key?(self) && @thread&.alive? ? true : false
+
+      # Ends it. Profiles that are being recorded for clients end without an answer.
+      #
+      # @return [nil]
+      def close
+        OPEN.delete(self)
+        @thread&.kill unless @thread.equal?(Thread.current)
+        @connections&.close
+        @place.leave
+        nil
+      end
+
+      # @api private
+      def start
+        server = @place.open
+        @connections = Connections.new(server, self, @most, @losses)
+        @leaving = false
+        OPEN[self] = true
+        begin_thread
+        started = true
+      ensure
+        unless started
+          OPEN.delete(self)
+          server&.close
+          @place.leave
+        end
+      end
+
+      # Removes the file of a socket, as the process ends.
+      #
+      # @api private
+      def leave
+        @leaving = true
+        @place.leave
+      end
+
+      # Listens again, where the process did not end.
+      #
+      # @api private
+      def restart
+        return unless @place.is_a?(UnixAddress)
+
+        close
+        start
+      rescue *OWN_TROUBLE => e
+        @losses.add(e)
+      end
+
+      # Begins anew in a forked child. Its threads are the parent's, and it has copies of all connections.
+      #
+      # @param same [Boolean] whether that child is this process, which became a daemon
+      # @api private
+      def forked(same)
+        return begin_thread if same
+
+        OPEN.delete(self)
+        @connections.close
+        @place = @place.in_child or return
+        start
+      rescue *OWN_TROUBLE => e
+        @losses.add(e)
+      end
+
+      # @param env [Hash]
+      # @return [Array] the response
+      # @api private
+      def call(env)
+        path = env["PATH_INFO"]
+        path == METRICS ? @app.call(env.merge("PATH_INFO" => AT + METRICS, "profiler.path" => path)) : @app.call(env)
+      end
+
+      # @api private
+      def token?(env) = @app.token?(env)
+
+      private
+
+      # The thread inherits the mask, so that it begins even if it is killed at once.
+      def begin_thread
+        Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler listener") { work } }
+      end
+
+      # A stray exception ends what is being done.
+      def work
+        begin
+          Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { @connections.serve } }
+        rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on
+          @losses.add(e)
+          Clock.nap(PAUSE)
+          retry if OPEN.key?(self)
+        end
+      ensure
+        if OPEN.key?(self) && !@leaving
+          Losses.say("nothing listens on #{address} any more, as the thread was killed")
+          close
+        end
+      end
+    end
+  end
+end

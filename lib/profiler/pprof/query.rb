@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Pprof
+    # The query of a request: +seconds+ and +debug+. Other parameters mean nothing.
+    class Query
+      LONGEST = 40
+      private_constant :LONGEST
+
+      # @param text [String, nil]
+      def initialize(text)
+        @pairs = text.to_s.b.split("&").map { |it| it.split("=", 2) }
+      end
+
+      # @param default [Integer] where it is not given
+      # @param most [Integer]
+      # @return [Integer]
+      # @raise [ArgumentError]
+      def seconds(default, most)
+        text = value("seconds") or return default
+        seconds = text.match?(/\A\d{1,9}\z/) ? text.to_i : 0
+        return seconds if seconds.between?(1, most)
+
+        raise ArgumentError, "seconds: #{text[0, LONGEST].inspect} is not an Integer from 1 to #{most}"
+      end
+
+      # @raise [ArgumentError] if there are seconds
+      def demand_no_seconds(message)
+        raise ArgumentError, message if value("seconds")
+      end
+
+      # Go has text, too.
+      #
+      # @raise [ArgumentError] if text is requested
+      def demand_binary
+        return if [nil, "", "0"].include?(value("debug"))
+
+        raise ArgumentError, "debug: there is no text, only pprof (allowed: 0). go tool pprof and profiler report show it"
+      end
+
+      private
+
+      # The first one counts, as in Go.
+      def value(name) = @pairs.assoc(name)&.then { |it| it[1].to_s }
+    end
+  end
+end

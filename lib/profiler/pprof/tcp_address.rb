@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Profiler
+  class Pprof
+    # An address of TCP that a {Listener} has: +HOST:PORT+.
+    class TcpAddress
+      BACKLOG = 64
+      # The last colon is before the port; an IPv6 address stands in brackets.
+      FORM = /\A(?:\[(?<six>[\w:.%]+)\]|(?<host>[^\[\]:\/]*)):(?<port>\d{1,5})\z/.freeze
+      private_constant :BACKLOG, :FORM
+
+      # @param text [String]
+      # @return [Boolean]
+      def self.match?(text) = FORM.match?(text)
+
+      # @param text [String]
+      # @raise [ArgumentError, SocketError]
+      def initialize(text)
+        parts = FORM.match(text)
+        host = parts[:six] || parts[:host]
+        raise ArgumentError, "address: #{text.inspect} has no host (allowed: as 127.0.0.1:6060)" if host.empty?
+
+        @info = Addrinfo.tcp(host, Integer(parts[:port], 10))
+      end
+
+      # @param token [String, nil]
+      # @param permit [#call, nil]
+      # @raise [ArgumentError] if others than the owner of this process could get profiles
+      def demand_permission(token, permit)
+        return if token
+        raise ArgumentError, "address: #{self} is no loopback address, and needs token:" unless @info.ipv4_loopback? || @info.ipv6_loopback?
+        raise ArgumentError, "address: #{self} needs token: or permit:, as every user of this machine can connect" unless permit
+      end
+
+      # @return [Socket] that listens
+      # @raise [SystemCallError]
+      def open
+        socket = Socket.new(@info.afamily, Socket::SOCK_STREAM)
+        socket.setsockopt(:SOCKET, :REUSEADDR, true)
+        socket.bind(@info)
+        socket.listen(BACKLOG)
+        @info = socket.local_address # with the port that it got
+        opened = socket
+      ensure
+        socket&.close unless opened
+      end
+
+      # There is nothing to remove.
+      def leave = nil
+
+      # A child cannot have the same.
+      def in_child = nil
+
+      def to_s = @info.inspect_sockaddr
+    end
+  end
+end
