@@ -53,7 +53,7 @@ module Profiler
       # @param options [Hash] as for {initialize}
       # @return [Listener]
       # @raise [ArgumentError] for a value that is not allowed
-      # @raise [SystemCallError] if the address cannot be had
+      # @raise [SystemCallError, SocketError] if the address cannot be had
       # @raise [Unsupported] if this process cannot be profiled
       def listen(address, token: nil, permit: nil, **options)
         reason = Platform.unsupported_reason

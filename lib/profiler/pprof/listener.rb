@@ -78,7 +78,8 @@ module Profiler
       # @return [nil]
       def close
         OPEN.delete(self)
-        @thread&.kill unless @thread.equal?(Thread.current)
+        thread, @thread = @thread, nil
+        thread&.kill unless thread.equal?(Thread.current)
         @connections&.close
         @place.leave
         nil
@@ -112,7 +113,7 @@ module Profiler
       #
       # @api private
       def restart
-        return unless @place.is_a?(UnixAddress)
+        return @leaving = false unless @place.is_a?(UnixAddress)
 
         close
         start
@@ -160,10 +161,10 @@ module Profiler
         rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on
           @losses.add(e)
           Clock.nap(PAUSE)
-          retry if OPEN.key?(self)
+          retry if @thread.equal?(Thread.current)
         end
       ensure
-        if OPEN.key?(self) && !@leaving
+        if @thread.equal?(Thread.current) && !@leaving
           Losses.say("nothing listens on #{address} any more, as the thread was killed")
           close
         end

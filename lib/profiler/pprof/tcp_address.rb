@@ -9,7 +9,8 @@ module Profiler
       BACKLOG = 64
       # The last colon is before the port; an IPv6 address stands in brackets.
       FORM = /\A(?:\[(?<six>[\w:.%]+)\]|(?<host>[^\[\]:\/]*)):(?<port>\d{1,5})\z/.freeze
-      private_constant :BACKLOG, :FORM
+      MOST_PORT = 65_535
+      private_constant :BACKLOG, :FORM, :MOST_PORT
 
       # @param text [String]
       # @return [Boolean]
@@ -20,9 +21,12 @@ module Profiler
       def initialize(text)
         parts = FORM.match(text)
         host = parts[:six] || parts[:host]
+        port = Integer(parts[:port], 10)
         raise ArgumentError, "address: #{text.inspect} has no host (allowed: as 127.0.0.1:6060)" if host.empty?
+        raise ArgumentError, "address: #{text.inspect} has no port from 0 to #{MOST_PORT}" if port > MOST_PORT
 
-        @info = Addrinfo.tcp(host, Integer(parts[:port], 10))
+        @info = Addrinfo.tcp(host, port)
+        @text = text
       end
 
       # @param token [String, nil]
@@ -41,7 +45,7 @@ module Profiler
         socket.setsockopt(:SOCKET, :REUSEADDR, true)
         socket.bind(@info)
         socket.listen(BACKLOG)
-        @info = socket.local_address # with the port that it got
+        @text = socket.local_address.inspect_sockaddr # with the port that it got
         opened = socket
       ensure
         socket&.close unless opened
@@ -53,7 +57,7 @@ module Profiler
       # A child cannot have the same.
       def in_child = nil
 
-      def to_s = @info.inspect_sockaddr
+      def to_s = @text
     end
   end
 end

@@ -17,9 +17,11 @@ module Profiler
       def self.match?(text) = text.include?("/") && !text.include?("\0")
 
       # @param text [String]
+      # @raise [ArgumentError] if the path is too long
       def initialize(text)
         @text = File.expand_path(text)
         @path = @text.gsub(PID, Process.pid.to_s)
+        Addrinfo.unix(@path) # or it would be found out by those who connect
       end
 
       # The mode of the file decides.
@@ -27,7 +29,6 @@ module Profiler
 
       # @return [Socket] that listens
       # @raise [SystemCallError]
-      # @raise [ArgumentError] if the path is too long
       def open
         demand_free
         # Under another name until it has its mode. Nobody can connect before it listens.

@@ -1,0 +1,228 @@
+# frozen_string_literal: true
+
+require_relative "../../support/tools"
+
+RSpec.describe "Profiler::Pprof" do
+  include_context "with a box"
+  include_context "with a program"
+  include Tools
+
+  let(:prelude) { <<~'RUBY' }
+    TOKEN = "a token that nobody guesses"
+    BEARER = { HTTP_AUTHORIZATION: "Bearer #{TOKEN}" }.freeze
+    ENVS = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/debug/pprof", "QUERY_STRING" => "", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost:3000" }.freeze
+    def pprof(*app, **options) = Profiler::Pprof.new(*app, **options)
+    def get(app, path, query = "", **env) = app.call(ENVS.merge("PATH_INFO" => path, "QUERY_STRING" => query).merge(env.transform_keys(&:to_s)))
+    def profile(response) = Profiler::Native.parse(response[2].join)
+    def open_now = [ObjectSpace.each_object(Profiler::Session).count(&:running?), Profiler.metrics[:profiler_sessions]]
+  RUBY
+
+  it "says what is allowed where a request is wrong, and records nothing" do
+    answers = run_json(<<~'RUBY')
+      app = pprof(token: TOKEN, most_seconds: 20)
+      queries = ["seconds=0", "seconds=21", "seconds=-1", "seconds=1.5", "seconds=", "seconds", "seconds=1e1", "seconds=0x10", "seconds= 1", "seconds=9" * 1_000,
+                 "seconds=\xff", "seconds=1%30", "seconds=99&seconds=1", "seconds=1&debug=1"]
+      bad = queries.map { |it| get(app, "/profile", it, **BEARER) }
+      bad += [get(app, "/heap", "seconds=1", **BEARER), get(app, "/heap", "debug=2", **BEARER)]
+      unknown = ["/goroutine", "/mutex", "/cmdline", "/profile/", "//profile", "/../profile", "/PROFILE", "/profile\0", "/\xff"].map { |it| get(app, it, **BEARER) }
+      methods = %w[POST PUT DELETE OPTIONS TRACE get] + [nil, "\xff"]
+      methods = methods.map { |it| get(app, "/profile", "seconds=1", **BEARER, REQUEST_METHOD: it) }
+      shown = ->(all) { all.map { |it| [it[0], it[1]["x-go-pprof"], it[1]["content-type"], it[2].join.encoding.to_s] }.uniq }
+      print_json(bad: shown[bad], unknown: shown[unknown], methods: shown[methods], allow: methods[0][1]["allow"],
+                 said: [bad[0], bad[13], bad[14], unknown[0]].map { |it| it[2].join }, open: open_now)
+    RUBY
+    text = ["1", "text/plain; charset=utf-8", "UTF-8"]
+    expect(answers).to eq(bad: [[400, *text]], unknown: [[404, *text]], methods: [[405, *text]], allow: "GET, HEAD", open: [0, 0], said: [
+      "seconds: \"0\" is not an Integer from 1 to 20\n", "debug: there is no text, only pprof (allowed: 0). go tool pprof and profiler report show it\n",
+      "heap: it is a snapshot, and has no seconds\n", "unknown path (allowed: /profile, /wall, /allocs, /heap, /threads, /metrics)\n"
+    ])
+  end
+
+  it "answers HEAD without a body, and records nothing for it" do
+    took, answers = run_json(<<~'RUBY')
+      app = pprof(token: TOKEN)
+      before = now
+      answers = %w[/ /profile /wall /allocs /heap /threads /metrics].map { |it| get(app, it, **BEARER, REQUEST_METHOD: "HEAD").then { |status, _headers, body| [status, body] } }
+      print_json([(now - before) / 1e9, answers])
+    RUBY
+    expect(took).to be < 5
+    expect(answers).to eq([[200, []]] * 4 + [[404, []]] + [[200, []]] * 2)
+  end
+
+  it "checks its options" do
+    expect(run_json(<<~'RUBY')).to all(start_with("ArgumentError: "))
+      wrong = [{ token: "short" }, { permit: 1 }, { concurrency: 0 }, { most_seconds: 1.5 }, { frequency: 0 }, { max_overhead: 2 }, { at: "pprof" }, { at: "/pprof/" }, { at: nil }]
+      print_json(wrong.map { |it| error { pprof(**it) } })
+    RUBY
+  end
+
+  it "authorizes by a token in either header, or by permit:, and in development on this machine" do
+    statuses = run_json(<<~'RUBY', env: { "RACK_ENV" => nil, "RAILS_ENV" => nil }, err: match(/\A(\[profiler\] a request (from|for a profile) .*\n)+\z/))
+      status = ->(app, **env) { get(app, "/metrics", **env)[0] }
+      token = pprof(token: TOKEN)
+      right = [{ HTTP_AUTHORIZATION: "Bearer #{TOKEN}" }, { HTTP_AUTHORIZATION: "bearer   #{TOKEN}" }, { HTTP_X_PROFILER_TOKEN: TOKEN },
+               { HTTP_AUTHORIZATION: "Basic x", HTTP_X_PROFILER_TOKEN: TOKEN }, { **BEARER, HTTP_HOST: "evil.example", HTTP_ORIGIN: "http://evil.example" }]
+      wrong = [{}, { HTTP_AUTHORIZATION: TOKEN }, { HTTP_AUTHORIZATION: "Bearer" }, { HTTP_AUTHORIZATION: "Bearer #{TOKEN}x" }, { HTTP_AUTHORIZATION: "Basic #{TOKEN}" },
+               { HTTP_AUTHORIZATION: "Bearer \xff" }, { HTTP_X_PROFILER_TOKEN: "" }, { QUERY_STRING: "token=#{TOKEN}" }]
+      both = pprof(token: TOKEN, permit: ->(env) { env["user"] == "admin" })
+      raising = [->(_env) { raise "in permit" }, ->(_env) { throw :halt }, ->(env) { env.fetch("nothing") }].map { |it| status[pprof(permit: it)] }
+      nobody = status[pprof]
+      ENV["RACK_ENV"] = "development"
+      development = [{}, { REMOTE_ADDR: "10.0.0.1" }, { HTTP_X_FORWARDED_FOR: "1.2.3.4" }, { HTTP_HOST: "evil.example" }].map { |it| status[pprof, **it] }
+      print_json(right: right.map { |it| status[token, **it] }, wrong: wrong.map { |it| status[token, **it] }, raising: raising, nobody: nobody, development: development,
+                 both: [status[both], status[both, **BEARER], status[both, user: "admin"], status[both, user: "admin", **BEARER]])
+    RUBY
+    expect(statuses).to eq(right: [200] * 5, wrong: [404] * 8, raising: [404] * 3, nobody: 404, development: [200, 404, 404, 404], both: [404, 404, 404, 200])
+  end
+
+  it "refuses, without a token, what a page of another site may have caused" do
+    said = match(/\A(\[profiler\] a request for a profile was refused, as a page of another site may have caused it \(Host: "\S+"\); with token: .*\n)+\z/)
+    statuses = run_json(<<~'RUBY', err: said)
+      allowed = [{}, { HTTP_HOST: "127.0.0.1:1" }, { HTTP_HOST: "[::1]:1" }, { HTTP_HOST: nil }, { HTTP_HOST: "shop.test" }, { HTTP_HOST: "shop.example", REMOTE_ADDR: "10.0.0.1" },
+                 { HTTP_HOST: "shop.example", HTTP_X_FORWARDED_FOR: "10.0.0.1" }, { HTTP_ORIGIN: "http://localhost:3000" }, { HTTP_SEC_FETCH_SITE: "same-origin" },
+                 { HTTP_SEC_FETCH_SITE: "none" }]
+      foreign = [{ HTTP_HOST: "evil.example" }, { HTTP_HOST: "localhost.evil.example" }, { HTTP_ORIGIN: "http://evil.example" }, { HTTP_ORIGIN: "null" },
+                 { HTTP_ORIGIN: "http://localhost:4000" }, { HTTP_SEC_FETCH_SITE: "cross-site" }, { HTTP_SEC_FETCH_SITE: "same-site" }]
+      statuses = [allowed, foreign].map { |them| them.map { |env| get(pprof(permit: ->(_env) { true }), "/metrics", **env)[0] } }
+      print_json(statuses)
+    RUBY
+    expect(statuses).to eq([[200] * 10, [404] * 7])
+  end
+
+  it "leaves everything to the app that it stands before, but the requests that are permitted" do
+    same = run_json(<<~'RUBY')
+      response = [200, {}.freeze, [].freeze]
+      app = pprof(->(_env) { response }, token: TOKEN)
+      paths = ["", "/", "/debug", "/debug/pprofs/profile", "/debug/pprof", "/debug/pprof/", "/debug/pprof/profile"].map { |it| get(app, it, SCRIPT_NAME: "").equal?(response) }
+      permitted = ["/debug/pprofs/profile", "/debug/pprof", "/debug/pprof/metrics"].map { |it| get(app, it, SCRIPT_NAME: "", **BEARER).equal?(response) }
+      print_json([paths, permitted, get(app, "/debug/pprof", SCRIPT_NAME: "/sub", **BEARER)[2].join[/href="[^"]*/]])
+    RUBY
+    expect(same).to eq([[true] * 7, [true, false, false], 'href="pprof/profile'])
+  end
+
+  it "is found in Rails by those alone who are permitted" do
+    need_library "rails", "sqlite3"
+    answers = run_json(<<~RUBY, env: { "BOX" => box, "RAILS_ENV" => "production", "RACK_ENV" => nil }, ruby_options: ["-W0"], err: be_a(String))
+      require "rack/mock"
+      require #{File.expand_path("../rails/apps/shop.rb", __dir__).inspect}
+      File.write(File.join(BOX = ENV.fetch("BOX"), "404.html"), "none")
+      FileUtils.mkdir_p(File.join(BOX, "public"))
+      File.write(File.join(BOX, "public/404.html"), "no such page")
+      ShopApp.routes.draw do
+        mount Profiler::Pprof.new(token: TOKEN) => "/debug/pprof"
+      end
+      ask = lambda do |path, env = {}|
+        status, headers, body = ShopApp.call(Rack::MockRequest.env_for("http://localhost\#{path}", { "REMOTE_ADDR" => "127.0.0.1" }.merge(env)))
+        text = +""
+        body.each { |part| text << part }
+        [status, headers.to_h.reject { |name, _value| name =~ /request-id|runtime/i }, text]
+      end
+      print_json([ask["/debug/pprof/profile"], ask["/debug/other/profile"], ask["/debug/pprof/metrics", { "HTTP_AUTHORIZATION" => "Bearer \#{TOKEN}" }]])
+    RUBY
+    expect(answers[0]).to eq(answers[1])
+    expect(answers[0]).to match([404, be_a(Hash), "no such page"])
+    expect(answers[2][2]).to include("profiler_sessions 0")
+  end
+
+  it "records a session that nobody else stops, whatever runs beside it", :timed do
+    result = run_json(<<~'RUBY')
+      app = pprof(token: TOKEN)
+      class Shop; def self.work(ms) = Array.new(ms) { 100.times { |it| it + 1 } }; end
+      thread = Thread.new { loop { Shop.work(20) } }
+      responses = %w[/profile /wall /allocs].map { |it| Thread.new { get(app, it, "seconds=1", **BEARER) } }
+      wait_for { open_now == [3, 3] }
+      stopped = error { Profiler.stop }
+      running = Profiler.running?
+      mine = Profiler.run(mode: :cpu) { burn(20) }
+      responses = responses.map(&:value)
+      thread.kill
+      cpu, wall, allocations = responses.map { |it| profile(it) }
+      print_json(stopped: stopped, running: running, mine: mine.stats[:cpu_ns], statuses: responses.map(&:first), seconds: cpu.stats[:duration_ns] / 1e9, left: open_now,
+                 modes: [cpu, wall, allocations].map { |it| it.meta[:modes] }, interval: cpu.stats[:interval_ns],
+                 found: [samples_in(cpu, "Shop.work").sum(&:cpu), samples_in(wall, "Shop.work").sum(&:wall), samples_in(allocations, "Shop.work").sum(&:alloc_objects)])
+    RUBY
+    expect(result).to match(stopped: start_with("Profiler::NotRunning"), running: true, mine: be_positive, statuses: [200] * 3, seconds: be_between(0.99, 5), left: [0, 0],
+                            modes: [%w[cpu], %w[wall], %w[allocations]], interval: 10_000_000, found: all(be_positive))
+  end
+
+  it "leaves nothing after a kill, a Timeout, an exception and a client that goes away in the middle" do
+    result = run_json(<<~'RUBY')
+      require "timeout"
+      require "socket"
+      app = pprof(token: TOKEN, concurrency: 1)
+      recording = -> { Thread.new { Thread.current.report_on_exception = false; get(app, "/profile", "seconds=60", **BEARER) }.tap { wait_for { open_now == [1, 1] } } }
+      ended = lambda do |thread|
+        thread.join(20)
+        "returned"
+      rescue Exception => e
+        e.class.name
+      end
+      thread = recording.call.tap(&:kill)
+      results = [[ended[thread], thread.status, open_now]]
+      thread = recording.call.tap { |it| it.raise(IOError, "now") }
+      results << [thread.value.first, open_now] # an IOError in the middle of it is a refusal
+      thread = recording.call.tap { |it| it.raise(Interrupt, "now") }
+      results << [ended[thread], open_now]
+      results << [(Timeout.timeout(0.3) { get(app, "/profile", "seconds=60", **BEARER) } rescue $!.class.name), open_now]
+      ours, theirs = UNIXSocket.pair
+      thread = Thread.new { get(app, "/profile", "seconds=60", **BEARER, "puma.socket": ours) }
+      wait_for { open_now == [1, 1] }
+      theirs.close
+      results << [thread.value.first, open_now]
+      # Exceptions at any instant.
+      places = 60.times.map do
+        thread = Thread.new { Thread.current.report_on_exception = false; loop { get(app, "/profile", "seconds=1", **BEARER) } }
+        sleep(rand * 0.03)
+        rand < 0.5 ? thread.kill : thread.raise(Interrupt, "now")
+        ended[thread]
+      end
+      wait_for { GC.start; open_now == [0, 0] }
+      print_json([results, open_now, places.uniq.sort, get(app, "/profile", "seconds=1", **BEARER)[0]])
+    RUBY
+    none = [0, 0]
+    expect(result[0]).to eq([["returned", false, none], [503, none], ["Interrupt", none], ["Timeout::Error", none], [503, none]])
+    expect(result.drop(1)).to eq([none, %w[Interrupt returned], 200])
+  end
+
+  it "answers with the live objects of a continuous session that tracks them" do
+    result = run_json(<<~'RUBY')
+      app = pprof(token: TOKEN)
+      class Shop; KEPT = []; def self.keep = KEPT.concat(Array.new(5_000) { |it| "kept #{it}" }); end
+      Profiler.continuous(mode: :heap, every: 10, period: 60) {}
+      Shop.keep
+      first, second = Array.new(2) { profile(get(app, "/heap", **BEARER)) }
+      live = [first, second].map { |it| samples_in(it, "Shop.keep").sum(&:inuse_objects) }
+      Profiler::Continuous.current.stop
+      after = get(app, "/heap", **BEARER)
+      Profiler.continuous(mode: :cpu, period: 60) {}
+      print_json(live: live, after: [after[0], after[2]], other: get(app, "/heap", **BEARER)[0])
+    RUBY
+    expect(result[:live]).to all(be_between(4_000, 6_000))
+    expect(result[:after]).to eq([404, ["no continuous session tracks live objects in this process. Start one: Profiler.continuous(mode: %i[cpu heap], out: ...), " \
+                                        "or PROFILER_CONTINUOUS=1 PROFILER_MODE=cpu,heap\n"]])
+    expect(result[:other]).to eq(404)
+  end
+
+  it "lists threads with names that break nothing, and what they carry" do
+    text = run(<<~'RUBY')
+      class Shop; def self.take_from(queue) = queue.pop; end
+      queue, ready = Queue.new, Queue.new
+      names = ["worker 1", "<b>\n[run]\e[31m", "\xff\xfe".dup.force_encoding("UTF-8"), "日本".encode("EUC-JP"), nil]
+      threads = names.map { |name| Thread.new { Profiler.label(endpoint: "orders#show", "a\nb": "c\nd") { ready << true; Shop.take_from(queue) } }.tap { |it| it.name = name } }
+      names.size.times { ready.pop }
+      sleep 0.05
+      Profiler.continuous(period: 60) {}
+      puts get(pprof(token: TOKEN), "/threads", **BEARER)[2].join
+    RUBY
+    heads = text.lines(chomp: true).grep(/\A\S/)
+    expect(text).to be_valid_encoding
+    expect(heads.first).to match(/\A7 threads, process \d+\z/)
+    expect(heads[1]).to eq("main [run]")
+    expect(heads.grep(/endpoint="orders#show"/).size).to eq(5)
+    expect(heads.grep(/\Aworker 1 \[sleep\] a b="c d" endpoint="orders#show"\z/).size).to eq(1)
+    expect(heads.grep(/\A日本 \[sleep/).size).to eq(1)
+    expect(heads.last).to start_with("profiler continuous (of the profiler) [sleep")
+    expect(text.scan(/^    .*Shop\.take_from|`take_from'/).size).to eq(5)
+    expect(text).not_to match(/[\0-\x09\x0b-\x1f\x7f]/)
+  end
+end
