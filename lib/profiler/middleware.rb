@@ -27,6 +27,8 @@ module Profiler
     REFUSED = "x-profiler-refused"
     # The key of the recording in the env, for work on other threads; see {Recording#inside}.
     RECORDING = "profiler.recording"
+    # The key of a mark, for a request that {Pprof} answers: it waits on purpose, and is not slow.
+    WAITS = "profiler.waits"
     # The key of the labels with which the request began.
     LABELS = "profiler.labels"
 
@@ -63,7 +65,7 @@ module Profiler
 
     def call(env)
       flight = Middleware.flight
-      flight ? flight.time { label(env) } : label(env)
+      flight ? flight.time(env) { label(env) } : label(env)
     end
 
     # Handles a request that {OnDemand} received.
@@ -169,6 +171,7 @@ module Profiler
       server = env["rack.hijack"]
       hijack = env["rack.hijack"] = Hijack.new(server, self, recording) if server
       response = recording.inside { app.call(env) }
+      recording.discard if env.key?(WAITS)
       returned = Array(response).size == 3
       # The server refuses anything else in its own words.
       returned ? respond(env, recording, hijack, *response) : response

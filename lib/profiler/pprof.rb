@@ -88,7 +88,7 @@ module Profiler
       @sessions = Sessions.new(concurrency)
       @losses = Losses.new("a request for a profile failed")
       # Loaded now: to load in a request is to be interrupted in the middle of it.
-      [Answer, Client, Index, Metrics, Query, Threads, (Continuous if defined?(Session))]
+      [Answer, Client, Index, Metrics, Middleware, Query, Threads, (Continuous if defined?(Session))]
     end
 
     def call(env)
@@ -97,8 +97,7 @@ module Profiler
       return Answer.absent(env) unless @app || permitted?(env)
 
       response = answer(env, path)
-      response[2] = [] if env["REQUEST_METHOD"] == "HEAD"
-      response
+      env["REQUEST_METHOD"] == "HEAD" ? Answer.head(response) : response
     end
 
     # Whether the request has the token, if there is one.
@@ -160,11 +159,18 @@ module Profiler
       demand_support
       return Answer.file(path, "") if head
 
+      wait_on_purpose(env)
       options = kind.mode == :allocations ? { mode: kind.mode } : { mode: kind.mode, **@timed }
       client = Client.of(env)
       profile = @sessions.record(options, seconds, client)
       # Nobody reads what a client that has gone is answered.
       profile ? Answer.file(path, encode(profile, kind.family)) : Answer.text(503, "the client has gone")
+    end
+
+    # Keeps the request out of what a {Middleware} further out has of slow or sampled ones.
+    def wait_on_purpose(env)
+      env[Middleware::WAITS] = true
+      env[Middleware::RECORDING]&.discard
     end
 
     def heap(env, head)

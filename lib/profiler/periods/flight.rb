@@ -93,15 +93,16 @@ module Profiler
 
     # Runs the block, a request, and has a file written if it took too long.
     #
+    # @param env [Hash] of the request
     # @return what the block returns
     # @api private
-    def time
+    def time(env)
       began = Clock.now
       begin
         yield
       ensure
         took = Clock.now - began
-        save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than && @parts.claim_save?
+        save_soon(format("a request took %.2f s", took)) if took > @triggers.slower_than && !env.key?(Middleware::WAITS) && @parts.claim_save?
       end
     end
 

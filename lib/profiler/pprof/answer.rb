@@ -28,6 +28,9 @@ module Profiler
 
         def metrics(text) = whole(200, METRICS, text)
 
+        # A response without its body, whose length is not known.
+        def head(response) = [response[0], response[1].except("content-length"), []]
+
         # The answer of Rack::URLMap to an unknown path, from which a router of Rails goes on to its own.
         #
         # @param env [Hash]

@@ -151,10 +151,10 @@ module Profiler
       def answer(io, env, response, patience = 0)
         status, headers, body = response
         lines = headers.map { |name, value| "#{name}: #{value}\r\n" }
-        lines << "content-length: #{body.sum(&:bytesize)}\r\n" unless headers.key?("content-length")
-        bytes = ["HTTP/1.1 #{status} #{REASONS.fetch(status, "Error")}\r\n", *lines, "connection: close\r\n\r\n"].map(&:b)
-        bytes.concat(body.map(&:b)) unless env["REQUEST_METHOD"] == "HEAD"
-        write(io, bytes.join, Clock.now + patience)
+        head = env["REQUEST_METHOD"] == "HEAD"
+        lines << "content-length: #{body.sum(&:bytesize)}\r\n" unless head || headers.key?("content-length")
+        bytes = ["HTTP/1.1 #{status} #{REASONS.fetch(status, "Error")}\r\n", *lines, "connection: close\r\n\r\n", *(head ? [] : body)]
+        write(io, bytes.map(&:b).join, Clock.now + patience)
       rescue SystemCallError, IOError
         nil # the client has gone
       end

@@ -145,6 +145,43 @@ RSpec.describe "Profiler::Pprof" do
                             modes: [%w[cpu], %w[wall], %w[allocations]], interval: 10_000_000, found: all(be_positive))
   end
 
+  it "is neither slow nor sampled for a middleware and a flight recorder around it" do
+    kept, saved, files = run_json(<<~RUBY, env: { "RACK_ENV" => "development" })
+      kept = []
+      flight = Profiler.flight_recorder(out: #{box.dump}, at: [], slower_than: 0.2)
+      app = ->(env) { env["PATH_INFO"] == "/slow" ? [200, {}, [burn(500).to_s]] : pprof(token: TOKEN).call(env) }
+      app = Profiler::Middleware.new(Profiler::Middleware.new(app, slower_than: 0.2, out: ->(it) { kept << it.reason }), sample_rate: 1, out: ->(it) { kept << it.reason })
+      statuses = [get(app, "/profile", "seconds=1", **BEARER)[0], get(app, "/wall", "seconds=1", **BEARER)[0]]
+      scraped = [statuses, kept.dup]
+      get(app, "/slow")
+      wait_for { flight.saved.positive? }
+      flight.stop
+      print_json([scraped, kept, flight.saved])
+    RUBY
+    expect([kept, saved, files]).to eq([[[200, 200], []], %w[slow sampled], 1])
+  end
+
+  it "answers as Rack demands" do
+    need_library "rack"
+    statuses = run_json(<<~'RUBY', ruby_options: ["-W0"], err: be_a(String))
+      require "rack"
+      require "rack/mock"
+      apps = [pprof(token: TOKEN), Rack::Deflater.new(pprof(token: TOKEN)), Rack::ContentLength.new(Rack::Head.new(pprof(token: TOKEN)))]
+      paths = ["/", "", "/profile?seconds=1", "/heap", "/threads", "/metrics", "/nothing", "/wall?seconds=0"]
+      asked = apps.product(paths, [["GET", true], ["GET", false], ["HEAD", true]]).map do |app, path, (method, permitted)| # Rack::URLMap, too, has a body for HEAD
+        env = Rack::MockRequest.env_for("http://localhost#{path}", method: method, "HTTP_ACCEPT_ENCODING" => "gzip", **(permitted ? { "HTTP_AUTHORIZATION" => "Bearer #{TOKEN}" } : {}))
+        status, headers, body = Rack::Lint.new(app).call(env)
+        bytes = +""
+        body.each { |part| bytes << part }
+        body.close
+        [path, status, headers.to_h.transform_keys(&:downcase)["content-encoding"], bytes.b.start_with?("\x1f\x8b".b)] if permitted && method == "GET"
+      end
+      print_json(asked.compact.uniq)
+    RUBY
+    expect(statuses).to eq([["/", 200, nil, false], ["", 200, nil, false], ["/profile?seconds=1", 200, nil, true], ["/heap", 404, nil, false], ["/threads", 200, nil, false],
+                            ["/metrics", 200, nil, false], ["/nothing", 404, nil, false], ["/wall?seconds=0", 400, nil, false]])
+  end
+
   it "leaves nothing after a kill, a Timeout, an exception and a client that goes away in the middle" do
     result = run_json(<<~'RUBY')
       require "timeout"
