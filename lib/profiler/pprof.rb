@@ -192,9 +192,7 @@ module Profiler
     end
 
     # The bytes of a family. Scrapers take an empty body for an error, so a profile without samples has all types.
-    def encode(profile, _family)
-      profile.to_pprof
-    end
+    def encode(profile, family) = profile.upload(:pprof, family: family) || profile.to_pprof
 
     def positive(name, value)
       raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
