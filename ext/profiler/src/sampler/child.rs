@@ -8,12 +8,12 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Requests;
 
 use crate::sampler::active::Active;
+use crate::sampler::cumulative::Cumulative;
 use crate::sampler::exec;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
 use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
-use crate::sampler::totals::Inherited;
 use crate::sys::native_thread;
 
 impl Sampler {
@@ -37,7 +37,7 @@ impl Sampler {
     /// forked, if it profiled it in the parent, where its id was `before`. It profiles no other thread.
     pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
-        self.inherited = Inherited::now();
+        self.inherited = Cumulative::now();
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         self.starting = 0;
         exec::forget();

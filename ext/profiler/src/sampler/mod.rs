@@ -8,6 +8,7 @@ mod active;
 mod begin;
 mod child;
 mod cpu_waits;
+mod cumulative;
 mod exec;
 pub(crate) mod fork;
 mod governor;

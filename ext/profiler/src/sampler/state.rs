@@ -6,8 +6,8 @@ use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::SessionId;
 
 use crate::sampler::active::Active;
+use crate::sampler::cumulative::Cumulative;
 use crate::sampler::slice::Slice;
-use crate::sampler::totals::Inherited;
 use profiler_core::session::engine::Engine;
 use profiler_core::session::governor::Governor;
 
@@ -27,7 +27,7 @@ pub(crate) struct Sampler {
     /// The least share and the finest interval of these sessions, if there are any.
     pub(super) governed: Option<(f64, u64)>,
     /// The part of the totals that is the parent's.
-    pub(super) inherited: Inherited,
+    pub(super) inherited: Cumulative,
 }
 
 static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
@@ -38,7 +38,7 @@ static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
     engine: Engine::ThreadTimer,
     governor: Governor::new(),
     governed: None,
-    inherited: Inherited::nothing(),
+    inherited: Cumulative::nothing(),
 });
 
 impl Sampler {

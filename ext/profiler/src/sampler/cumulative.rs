@@ -1,0 +1,49 @@
+//! The counters that go on in a forked child.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use profiler_core::record::counters::Counts;
+
+use crate::shared::CAPTURE;
+use crate::threads;
+
+/// Counters that go on in a forked child, where a part of them is the parent's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cumulative {
+    /// The fates of all ticks.
+    pub(super) counts: Counts,
+    /// Time spent in signal handlers, ns.
+    pub(super) handler_ns: u64,
+}
+
+impl Cumulative {
+    /// Nothing, which is the parent's part in a process that was not forked.
+    pub(super) const fn nothing() -> Self {
+        Self { counts: Counts::nothing(), handler_ns: 0 }
+    }
+
+    /// All up to now. Loads alone: a child that was just forked calls it.
+    pub(super) fn now() -> Self {
+        Self { counts: counts(), handler_ns: handler_ns() }
+    }
+
+    /// The part that came after `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            counts: self.counts.since(&before.counts),
+            handler_ns: self.handler_ns.saturating_sub(before.handler_ns),
+        }
+    }
+}
+
+fn counts() -> Counts {
+    CAPTURE.hub().map(|hub| hub.counters.read()).unwrap_or_default()
+}
+
+/// Time spent in signal handlers. A state that is freed meanwhile counts twice for an instant. So the highest reading holds until
+/// the others have come up to it: a counter that fell would be taken for one that began anew.
+fn handler_ns() -> u64 {
+    static HIGHEST: AtomicU64 = AtomicU64::new(0);
+    let now_ns = threads::handler_ns();
+    HIGHEST.fetch_max(now_ns, Ordering::Relaxed).max(now_ns)
+}
