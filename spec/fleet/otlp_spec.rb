@@ -40,14 +40,14 @@ RSpec.describe "Windows as OpenTelemetry profiles" do
     HttpServer.open do |server|
       env = { "OTEL_EXPORTER_OTLP_ENDPOINT" => "#{server.url}/base/", "OTEL_EXPORTER_OTLP_HEADERS" => "x-key=a%20b,x-other=2", "OTEL_SERVICE_NAME" => "shop",
               "OTEL_RESOURCE_ATTRIBUTES" => "service.version=1%2C2", "PROFILER_CONTINUOUS" => "1", "PROFILER_TO" => "otlp" }
-      result = ruby_child("-rprofiler/autoload", "-e", "200_000.times(&:to_s)", env: env)
+      result = ruby_child("-rprofiler/autoload", "-e", "1_000_000.times(&:to_s)", env: env)
       expect([result.code, result.err]).to eq([0, ""])
       request = server.requests.first
       expect([request.path, request.headers["x-key"], request.headers["content-type"]]).to eq(["/base/v1development/profiles", "a b", "application/x-protobuf"])
       expect(Zlib.gunzip(request.body)).to include("service.version", "1,2", "shop")
 
       whole = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" => "#{server.url}/all", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS" => "x-key=c" }
-      ruby_child("-rprofiler/autoload", "-e", "200_000.times(&:to_s)", env: env.merge(whole))
+      ruby_child("-rprofiler/autoload", "-e", "1_000_000.times(&:to_s)", env: env.merge(whole))
       expect(server.requests.last.then { |it| [it.path, it.headers["x-key"], it.headers["x-other"]] }).to eq(["/all", "c", nil])
     end
   end

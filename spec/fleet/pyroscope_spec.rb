@@ -47,7 +47,7 @@ RSpec.describe "Windows for Pyroscope" do
 
   it "need no more than a variable, and go on in forked children" do
     PyroscopeServer.open(rate: nil) do |server|
-      code = "pids = 2.times.map { fork { 200_000.times(&:to_s); exit!(0) if $0 == 'x' } }; 200_000.times(&:to_s); pids.each { |pid| Process.wait(pid) }"
+      code = "pids = 2.times.map { fork { 1_000_000.times(&:to_s); exit!(0) if $0 == 'x' } }; 1_000_000.times(&:to_s); pids.each { |pid| Process.wait(pid) }"
       env = { "PROFILER_CONTINUOUS" => "1", "PROFILER_TO" => "pyroscope", "PYROSCOPE_SERVER_ADDRESS" => server.url, "PYROSCOPE_APPLICATION_NAME" => "jobs",
               "PYROSCOPE_LABELS" => "env=test,region=eu" }
       result = ruby_child("-rprofiler/autoload", "-e", code, env: env)

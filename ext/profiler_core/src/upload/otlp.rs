@@ -1,6 +1,6 @@
 //! The body of an export of OTLP profiles in protobuf (`v1development`): a profile for each sample type, with a dictionary for all.
 //!
-//! The protocol is not stable. Its field numbers are those that `opentelemetry-proto` 1.45 and the Collector 0.155 decode.
+//! The protocol is not stable. The field numbers are those of `opentelemetry-proto` 1.45.
 
 mod dictionary;
 pub(super) mod messages;
