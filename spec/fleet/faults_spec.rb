@@ -13,7 +13,7 @@ RSpec.describe "Windows for an engine that fails" do
       remove_const(:JITTER)
       JITTER = 0.01
     end
-    def send_to(url, **options) = Profiler.continuous(to: @sink = Profiler::Pyroscope.new(url, service: "shop", **options), period: 0.1, mode: :cpu, frequency: 1_000)
+    def send_to(url, **options) = Profiler.continuous(to: @sink = Profiler::Pyroscope.new(url, service: "shop", **options), period: 60, mode: :cpu, frequency: 1_000)
     def counts = @sink.counts
     # So many windows, as far as it is up to this program.
     def windows(number)
