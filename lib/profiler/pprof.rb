@@ -72,8 +72,10 @@ module Profiler
     # @param frequency [Integer] samples a second of +/profile+ and +/wall+
     # @param max_overhead [Float, nil] the largest share of the process's CPU time that these may take
     # @param most_seconds [Integer] the longest profile that can be requested
+    # @param dimensions [Array<String, Symbol>] labels of samples that a profile has; in engines each value can be a series
     # @raise [ArgumentError] for a value that is not allowed
-    def initialize(app = nil, at: AT, permit: nil, token: nil, concurrency: 4, frequency: 100, max_overhead: 0.01, most_seconds: 60)
+    def initialize(app = nil, at: AT, permit: nil, token: nil, concurrency: 4, frequency: 100, max_overhead: 0.01, most_seconds: 60,
+                   dimensions: %w[endpoint job])
       positive("concurrency", concurrency)
       positive("most_seconds", most_seconds)
       raise ArgumentError, "at: #{at.inspect} is not a path (allowed: as /debug/pprof)" unless at.is_a?(String) && at.match?(%r{\A(?:/[^/]+)+\z})
@@ -85,6 +87,7 @@ module Profiler
       @permission = Permission.new(permit, token, bearer: true)
       @checks_origin = token.nil?
       @most_seconds = most_seconds
+      @dimensions = dimensions.map(&:to_s)
       @sessions = Sessions.new(concurrency)
       @losses = Losses.new("a request for a profile failed")
       # Loaded now: to load in a request is to be interrupted in the middle of it.
@@ -191,8 +194,10 @@ module Profiler
       raise Unsupported, reason if reason
     end
 
-    # The bytes of a family. Scrapers take an empty body for an error, so a profile without samples has all types.
-    def encode(profile, family) = profile.upload(:pprof, family: family) || profile.to_pprof
+    # Scrapers take an empty body for an error, so a profile without samples is sent whole.
+    def encode(profile, family)
+      profile.upload(:pprof, family: family, dimensions: @dimensions) || profile.to_pprof
+    end
 
     def positive(name, value)
       raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?

@@ -39,6 +39,12 @@ module Profiler
         end
       end
 
+      # Closes, in a daemon, the connections whose threads are its parent's.
+      def start_over
+        @busy.each_key { |io| drop(io) }
+        @busy.clear
+      end
+
       # Ends all threads of requests, and closes all connections.
       def close
         @busy.values.each { |it| it&.kill }

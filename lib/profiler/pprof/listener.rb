@@ -126,8 +126,10 @@ module Profiler
       # @param same [Boolean] whether that child is this process, which became a daemon
       # @api private
       def forked(same)
-        return begin_thread if same
-
+        if same
+          @connections.start_over
+          return begin_thread
+        end
         OPEN.delete(self)
         @connections.close
         @place = @place.in_child or return

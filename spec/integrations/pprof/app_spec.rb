@@ -138,11 +138,11 @@ RSpec.describe "Profiler::Pprof" do
       thread.kill
       cpu, wall, allocations = responses.map { |it| profile(it) }
       print_json(stopped: stopped, running: running, mine: mine.stats[:cpu_ns], statuses: responses.map(&:first), seconds: cpu.stats[:duration_ns] / 1e9, left: open_now,
-                 types: [cpu, wall, allocations].map { |it| it.totals.keys.first }, interval: cpu.stats[:interval_ns],
+                 types: [cpu, wall, allocations].map { |it| it.totals.keys & %w[cpu wall alloc_objects alloc_space inuse_space] }, interval: cpu.stats[:interval_ns],
                  found: [samples_in(cpu, "Shop.work").sum(&:cpu), samples_in(wall, "Shop.work").sum(&:wall), samples_in(allocations, "Shop.work").sum(&:alloc_objects)])
     RUBY
     expect(result).to match(stopped: start_with("Profiler::NotRunning"), running: true, mine: be_positive, statuses: [200] * 3, seconds: be_between(0.99, 5), left: [0, 0],
-                            types: %w[cpu wall alloc_objects], interval: 10_000_000, found: all(be_positive))
+                            types: [%w[cpu], %w[wall], %w[alloc_objects alloc_space]], interval: 10_000_000, found: all(be_positive))
   end
 
   it "is neither slow nor sampled for a middleware and a flight recorder around it" do

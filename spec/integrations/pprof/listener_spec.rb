@@ -234,15 +234,19 @@ RSpec.describe "Profiler::Pprof.listen" do
     path = in_box("daemon.sock")
     run(<<~RUBY)
       listen(#{path.dump}, token: nil)
+      client = connect(#{path.dump}).tap { |it| it.write(head("/debug/pprof/profile?seconds=60")) }
+      wait_for { sessions == 1 }
       Process.daemon(true)
-      sleep 5
+      # The threads that recorded for it were the parent's.
+      File.write(#{in_box("left").dump}, [client.read, sessions].inspect)
+      sleep 20
     RUBY
-    wait_until { File.socket?(path) }
+    expect(wait_until { files.include?("left") && File.read(in_box("left"))[/.+/] }).to eq('["", 0]')
     socket = UNIXSocket.new(path)
     socket.write("GET /debug/pprof/threads HTTP/1.1\r\nHost: a\r\n\r\n")
     text = socket.read
     expect(text).to start_with("HTTP/1.1 200 OK")
     Process.kill(:TERM, text[/process (\d+)/, 1].to_i)
-    wait_until { files.empty? }
+    wait_until { files == ["left"] }
   end
 end
