@@ -25,6 +25,9 @@ namespace :check do
     specs
   end
 
+  desc "Send 1,000 windows to an engine that fails in every way, while an app serves and forks (2 minutes; SEED repeats a run)"
+  task(uploads: :compile) { sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/uploads_under_faults.rb", verbose: false }
+
   desc "Profile requests of Redmine, as Debian has it, in Puma (2 minutes; SHOW=1 prints what it found)"
   task(redmine: :compile) do
     sh RUBY, "-S", "rspec", "#{ROOT}/spec/integrations/redmine/redmine_check.rb", verbose: false
