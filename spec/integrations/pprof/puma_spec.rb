@@ -58,6 +58,23 @@ RSpec.describe "Profiler::Pprof in Puma" do
     end
   end
 
+  it "answers go tool pprof that shows its pages" do
+    need "go"
+    puma(PERMIT: "1") do |port|
+      pages = free_port
+      command = ["go", "tool", "pprof", "-no_browser", "-http=127.0.0.1:#{pages}", "http://127.0.0.1:#{port}/debug/pprof/profile?seconds=1"]
+      pid = Process.spawn({ "PPROF_TMPDIR" => box }, *command, pgroup: true, %i[out err] => File::NULL)
+      begin
+        wait_until(60) { answers?(pages, "/ui/top") }
+        expect(ask(pages, "/ui/top").body).to include("Hog.burn")
+        expect(ask(pages, "/ui/flamegraph").body).to include("Hog.burn")
+      ensure
+        Process.kill(:KILL, -pid)
+        Process.wait(pid)
+      end
+    end
+  end
+
   it "answers about the wall clock and allocated objects", :timed do
     puma(TOKEN: token) do |port|
       wall, allocs = ["wall?seconds=1", "allocs?seconds=1"].map { |it| Thread.new { ask(port, "/debug/pprof/#{it}", bearer) } }.map(&:value)
