@@ -13,7 +13,7 @@ module Profiler
       profiler_interval_seconds: ["gauge", "The shortest interval between two samples of a thread, in effect now; none if no session takes samples of time."],
       profiler_samples_total: ["counter", "Samples of time."],
       profiler_samples_dropped_total: ["counter", "Samples of time that were dropped, by reason. The next one has their time."],
-      profiler_cpu_seconds_total: ["counter", "CPU time that the profiler used: in signal handlers, and on threads of its own."],
+      profiler_cpu_seconds_total: ["counter", "CPU time that the profiler used: in signal handlers and hooks, and on threads of its own."],
       profiler_windows_delivered_total: ["counter", "Windows of the continuous session that a sink received."],
       profiler_windows_lost_total: ["counter", "Windows of the continuous session that were lost; before any sink (none), or by one."],
       profiler_windows_retried_total: ["counter", "Attempts to send a window that failed and were repeated."],

@@ -98,8 +98,8 @@ RSpec.describe "Profiler.metrics" do
       child = in_fork { totals.call }
       readings = []
       stop = false
-      reader = Thread.new { readings << totals.call until stop }
-      300.times { Thread.new { spin(1) }.join }
+      reader = Thread.new { (readings << totals.call; sleep 0.0002) until stop }
+      200.times { Thread.new { spin(1) }.join }
       stop = true
       reader.join
       print_json(parent: parent, child: child, falls: readings.transpose.map { |it| it.each_cons(2).count { |before, after| after < before } }, readings: readings.size)
