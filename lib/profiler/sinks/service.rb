@@ -7,7 +7,7 @@ module Profiler
       class << self
         # @return [String]
         def name(env = ENV)
-          present(env["OTEL_SERVICE_NAME"]) || attributes(env)["service.name"] || File.basename($PROGRAM_NAME, ".rb")
+          present(env["OTEL_SERVICE_NAME"]) || attributes(env)["service.name"] || program
         end
 
         # The attributes of +OTEL_RESOURCE_ATTRIBUTES+: names and values, with percent signs decoded. Pairs that are none are left out.
@@ -25,6 +25,15 @@ module Profiler
             name, value = pair.split("=", 2).map(&:strip)
             [name, value] if value && !name.empty?
           end
+        end
+
+        # The name of the program. A server writes more into its title, as +puma: cluster worker 0: 4711+, which would be a service for
+        # each process.
+        #
+        # @return [String]
+        def program(title = $PROGRAM_NAME)
+          path = File.exist?(title) ? title : title[/\A[^\s:]+/].to_s
+          present(File.basename(path, ".rb")) || "ruby"
         end
 
         # @return [String]
