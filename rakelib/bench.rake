@@ -40,6 +40,11 @@ namespace :bench do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end
 
+  desc "Measure what a window for an engine takes: bytes, and CPU to encode, to send and to receive it (1 minute)"
+  task uploads: :compile do
+    sh RUBY, "#{ROOT}/bench/uploads.rb", verbose: false
+  end
+
   desc "Count how often profiler diff is right about the same program, and about a slower one (11 minutes)"
   task changes: :compile do
     sh RUBY, "#{ROOT}/bench/changes.rb", verbose: false
