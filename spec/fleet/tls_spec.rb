@@ -42,7 +42,10 @@ RSpec.describe "Windows over TLS" do
   def answer(server)
     socket = server.accept
     head = +""
-    head << socket.gets until head.end_with?("\r\n\r\n")
+    until head.end_with?("\r\n\r\n")
+      line = socket.gets or return # a client that sees another name ends here
+      head << line
+    end
     socket.read(head[/content-length: (\d+)/i, 1].to_i)
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
   rescue OpenSSL::SSL::SSLError, SystemCallError
