@@ -137,6 +137,10 @@ id! {
     /// The request or job that a record belongs to, so that trace ids need not be labels.
     ScopeId
 }
+id! {
+    /// A span among those that the rows of a session name; [`SpanIndex::NONE`] is none.
+    SpanIndex
+}
 
 impl LabelSetId {
     /// No labels.
@@ -146,6 +150,11 @@ impl LabelSetId {
 impl ScopeId {
     /// Outside every scope.
     pub const NONE: Self = Self(0);
+}
+
+impl SpanIndex {
+    /// Outside every span.
+    pub const NONE: Self = Self(u32::MAX);
 }
 
 #[cfg(all(test, not(loom)))]

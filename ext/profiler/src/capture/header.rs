@@ -27,6 +27,7 @@ pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cp
         state: doing,
         labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
         scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+        span: state.span.get(),
         cpu_ns,
         monotonic_ns,
         start_cpu_ns: state.start_cpu_ns.load(Ordering::Relaxed),

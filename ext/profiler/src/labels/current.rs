@@ -9,6 +9,7 @@ use profiler_core::record::{push_label_switch, Header, State};
 
 use super::fiber_ids;
 use super::object::{labels_of, Labels};
+use super::span;
 use crate::capture::header::header_at;
 use crate::sys::clock;
 use crate::threads::{Registry, ThreadState};
@@ -52,6 +53,7 @@ pub(super) fn stored(thread: u64) -> Option<Obj<Labels>> {
 /// Sets the labels of the calling thread from now on.
 pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    state.span.set(span::carried(labels));
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
     let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on()));
     if VIEWS.load(Ordering::Relaxed) == 0 {

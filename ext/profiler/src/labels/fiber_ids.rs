@@ -48,8 +48,9 @@ pub(super) fn numbered(
     let number = before.and_then(|it| it.number(ruby, running)).unwrap_or_else(new);
     // SAFETY: it runs, so it is alive.
     let fiber = Opaque::from(unsafe { Value::from_raw(running as _) });
-    let (set, scope) = labels.map_or((Default::default(), ScopeId::NONE), |it| (it.set.clone(), it.scope));
-    Some(Labels::wrap_for(ruby, set, scope, Some((fiber, number))))
+    let (set, scope, span) =
+        labels.map_or((Default::default(), ScopeId::NONE, None), |it| (it.set.clone(), it.scope, it.span));
+    Some(Labels::wrap_for(ruby, set, scope, span, Some((fiber, number))))
 }
 
 /// Adds its number to the labels of the running fiber too. Fibers that it creates inherit them, and get their own in turn.

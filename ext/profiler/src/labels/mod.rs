@@ -28,11 +28,13 @@ mod current;
 mod fiber_ids;
 mod object;
 mod parse;
+mod span;
 mod switch;
 use current::{current, publish, stored, RUNNING, USED, VIEWS};
 use object::{labels_of, Labels};
 use parse::pairs;
 pub(crate) use parse::set_from;
+pub(crate) use span::keep_apart as keep_spans_apart;
 pub(crate) use switch::RESYNC;
 
 /// Labels that a fiber can have at once.
@@ -61,6 +63,7 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     let labels = stored(thread.object);
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
+    state.span.set(span::carried(labels));
     state
         .labels
         .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on())).0, Ordering::Relaxed);
@@ -102,14 +105,14 @@ fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), 
         let message = format!("{} labels at once are too many (allowed: {MAX_LABELS})", set.pairs().len());
         return Err(argument_error(ruby, message));
     }
-    let scope = before.map_or(ScopeId::NONE, |it| it.scope);
-    make_current(ruby, Labels::wrap(ruby, set, scope))
+    let (scope, span) = before.map_or((ScopeId::NONE, None), |it| (it.scope, it.span));
+    make_current(ruby, Labels::wrap(ruby, set, scope, span))
 }
 
 /// `Labels.enter_scope(before, scope)`: makes that scope current and keeps the labels. As `Labels.enter`.
 fn enter_scope(ruby: &Ruby, before: Option<Obj<Labels>>, scope: u32) -> Result<(), Error> {
-    let set = before.map(|it| it.set.clone()).unwrap_or_default();
-    make_current(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
+    let (set, span) = before.map(|it| (it.set.clone(), it.span)).unwrap_or_default();
+    make_current(ruby, Labels::wrap(ruby, set, ScopeId(scope), span))
 }
 
 /// `Labels.new_scope`: a scope that no request of the last four billion had.
@@ -152,8 +155,14 @@ fn of(ruby: &Ruby, thread: magnus::Thread) -> Result<RHash, Error> {
     pairs_of(ruby, stored(thread.as_raw()))
 }
 
-/// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
+/// Has the running fiber carry `labels` from now on, in the span that it is in.
 fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
+    let span = stored(ruby.thread_current().as_raw()).and_then(|it| it.span);
+    store_current(ruby, span::in_span(ruby, labels, span))
+}
+
+/// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
+fn store_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
     let labels = if fiber_ids::is_on() { fiber_ids::numbered(ruby, labels, stored(thread)) } else { labels };
     let value = labels.map(|it| it.as_raw());
@@ -205,6 +214,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("current", function!(current, 0))?;
     class.define_singleton_method("enter", function!(enter, 2))?;
     class.define_singleton_method("enter_scope", function!(enter_scope, 2))?;
+    class.define_singleton_method("enter_span", function!(span::enter_span, 2))?;
+    class.define_singleton_method("leave_span", function!(span::leave_span, 0))?;
     class.define_singleton_method("new_scope", function!(new_scope, 0))?;
     class.define_singleton_method("leave", function!(leave, 1))?;
     class.define_singleton_method("to_h", function!(to_h, 0))?;

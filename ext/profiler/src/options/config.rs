@@ -72,6 +72,8 @@ pub(crate) struct Config {
     pub(crate) timeline: bool,
     /// Whether samples record their fiber.
     pub(crate) fibers: bool,
+    /// Whether samples record their span.
+    pub(crate) spans: bool,
     /// The place where garbage collection shows, if not under its cause.
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; `None` if paths stay as they are.
@@ -129,6 +131,7 @@ impl Config {
             trim_path: trim_path::roots(ruby, keywords.trim_path)?,
             timeline: timeline(ruby, keywords.timeline, keywords.raw)?,
             fibers: flag(ruby, "fibers", keywords.fibers)?,
+            spans: flag(ruby, "spans", keywords.spans)?,
             notes,
         })
     }

@@ -28,7 +28,7 @@ macro_rules! options {
 }
 
 options! {
-    mode interval frequency max_overhead every every_bytes threads labels static_labels depth engine gc ignore_gc timeline raw fibers
+    mode interval frequency max_overhead every every_bytes threads labels static_labels depth engine gc ignore_gc timeline raw fibers spans
     trim_path name metadata
 }
 

@@ -53,6 +53,9 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     if config.fibers {
         labels::number_fibers(true);
     }
+    if config.spans {
+        labels::keep_spans_apart();
+    }
     labels::sessions_begin();
     let prepared = seen.and_then(|()| labels::adopt_inherited(ruby)).and_then(|()| threads_for(ruby, config));
     // From here on nothing is asked of Ruby, so no other thread runs and no exception arrives.
@@ -156,6 +159,7 @@ pub(super) fn spec(config: &Config, threads: Option<Vec<ThreadId>>, scope: Optio
         labels: config.labels.clone(),
         scope,
         fibers: config.fibers,
+        spans: config.spans,
         timeline: config.timeline,
     }
 }

@@ -29,6 +29,7 @@ mod current;
 pub(crate) mod own;
 pub(crate) mod recent_exits;
 mod slab;
+mod span;
 mod state;
 mod tick_on_its_way;
 mod ticks;
@@ -93,6 +94,7 @@ pub(crate) fn register(
     state.fiber.store(0, Relaxed);
     state.labels_object.store(0, Relaxed);
     state.scope.store(0, Relaxed);
+    state.span.set(None);
     state.ticks_in_gc.store(0, Relaxed);
     state.sightings.store(0, Relaxed);
     state.reset_walls();
@@ -121,7 +123,7 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
         return None;
     };
     let (object, pthread) = (me.object(), me.pthread.load(Relaxed));
-    let (labels, scope) = (me.labels.load(Relaxed), me.scope.load(Relaxed));
+    let (labels, scope, span) = (me.labels.load(Relaxed), me.scope.load(Relaxed), me.span.get());
     let (fiber, labels_object) = (me.fiber.load(Relaxed), me.labels_object.load(Relaxed));
     clear();
     let state = register(object, native_thread::native_id(), pthread, 0)?;
@@ -129,6 +131,7 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
     state.fiber.store(fiber, Relaxed);
     state.labels_object.store(labels_object, Relaxed);
     state.scope.store(scope, Relaxed);
+    state.span.set(span);
     store_native(state);
     Some(state)
 }

@@ -14,6 +14,7 @@ use profiler_core::text::MAX_NAME_BYTES;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::threads::span::CurrentSpan;
 use crate::threads::tick_on_its_way::TickOnItsWay;
 
 // The phases of a life: see the registry.
@@ -93,6 +94,8 @@ pub(crate) struct ThreadState {
     pub(crate) labels_object: AtomicU64,
     /// Scope that the handler puts on records.
     pub(crate) scope: AtomicU32,
+    /// Span that the handler puts on records.
+    pub(crate) span: CurrentSpan,
     /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all
     /// states only grows.
     pub(super) handler_ns: AtomicU64,
@@ -151,6 +154,7 @@ impl ThreadState {
             fiber: AtomicU64::new(0),
             labels_object: AtomicU64::new(0),
             scope: AtomicU32::new(0),
+            span: CurrentSpan::new(),
             handler_ns: AtomicU64::new(0),
             retired_handler_ns: AtomicU64::new(0),
             ticks: AtomicU64::new(0),

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{StackId, ThreadId};
+use crate::ids::{SpanIndex, StackId, ThreadId};
 use crate::pipeline::ended_threads::EndedThreads;
 use crate::pipeline::generations::Generations;
 use crate::pipeline::named_sums::NamedSums;
@@ -199,6 +199,8 @@ fn gvl_tick(record: &RawRecord<'_>, stack: Option<StackId>) -> Option<GvlTick> {
         _ => return None,
     };
     let Header { thread, labels, .. } = *header;
-    let key = Key { stack, thread, labels, state: State::Running, detail: Detail::None };
+    // Who waits is in another span.
+    let (span, state, detail) = (SpanIndex::NONE, State::Running, Detail::None);
+    let key = Key { stack, thread, labels, span, state, detail };
     Some(GvlTick { at_ns: header.monotonic_ns.saturating_sub(since_tick_ns), key })
 }

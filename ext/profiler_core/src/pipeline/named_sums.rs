@@ -3,18 +3,20 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, StackId, ThreadId};
+use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, SpanIndex, StackId, ThreadId};
 use crate::pipeline::ended_threads::Folded;
 use crate::pipeline::name_cache::{synthetic, NameCache};
 use crate::pipeline::part::{distinct, Part};
 use crate::pipeline::stacks::MAX_NODES;
 use crate::profile::table_builder::{moved, TableBuilder};
-use crate::profile::{Frame, LabelSet, Meta, Node, Note, Profile, Sample, Thread};
+use crate::profile::{Frame, LabelSet, Meta, Node, Note, Profile, Sample, Thread, ROOT_SPAN, SPAN, TRACE};
 use crate::record::detail::Detail;
 use crate::record::frame::Synthetic;
 use crate::record::object_class::Class;
+use crate::record::Span;
 use crate::session::key::{Key, Weight};
 use crate::session::labels::{MAX_OTHERS, MAX_SETS};
+use crate::session::spans::Spans;
 use crate::session::spec::Measures;
 
 /// The sums. In a key here the stack and the set of labels are of these tables, and a class is the place of its name.
@@ -25,6 +27,7 @@ pub(crate) struct NamedSums {
     rows: Interner<Key, RowId>,
     weights: Vec<Weight>,
     labels: Interner<LabelSet, LabelSetId>,
+    spans: Spans,
     /// Records whose stacks were cut, as there were too many different ones.
     stacks_refused: u64,
     /// Sets of labels that became `(other)`, as there were too many.
@@ -48,6 +51,7 @@ impl NamedSums {
         let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
             part.labels.iter().map(|(id, set)| (*id, self.label_set(set))).collect();
         self.stacks_refused += part.stacks_refused;
+        self.spans.add_refused(part.spans.refused());
         let rows = part.rows.iter().map(|(stack, key, weight)| {
             let detail = match key.detail {
                 Detail::Allocated(class) => Detail::Allocated(self.class(class, names)),
@@ -55,7 +59,8 @@ impl NamedSums {
                 other @ (Detail::None | Detail::Gc(_) | Detail::Waiter(_)) => other,
             };
             let labels = labels.get(&key.labels).copied().unwrap_or(key.labels);
-            self.add(Key { stack: Some(moved(&stacks, *stack)), labels, detail, ..*key }, weight)
+            let span = part.spans.get(key.span).map_or(SpanIndex::NONE, |it| self.spans.intern(it));
+            self.add(Key { stack: Some(moved(&stacks, *stack)), labels, span, detail, ..*key }, weight)
         });
         rows.collect()
     }
@@ -117,12 +122,16 @@ impl NamedSums {
             stack: key.stack.unwrap_or_else(|| Id::from_index(0)),
             thread: thread_ids.binary_search(&key.thread).unwrap_or(0),
             state: key.state,
-            labels: with_detail(self.labels.get(key.labels), self.detail_labels(key.detail, info)),
+            labels: with_own(
+                self.labels.get(key.labels),
+                self.detail_labels(key.detail, info).into_iter().chain(self.span_labels(key.span)),
+            ),
             weights: measures.weights(key, weight),
         };
         let samples = self.rows.rows().iter().zip(&self.weights).map(sample).collect();
         let notes = [
             (self.labels_refused > 0).then_some(Note::LabelsRefused { times: self.labels_refused }),
+            (self.spans.refused() > 0).then_some(Note::SpansRefused { times: self.spans.refused() }),
             (self.stacks_refused > 0).then_some(Note::StacksRefused { times: self.stacks_refused }),
         ];
         Profile {
@@ -153,6 +162,14 @@ impl NamedSums {
     fn class_name(&self, class: Class) -> String {
         let place = class.handle().map(|it| FunctionId::from_index((it >> 1) as usize - 1));
         place.and_then(|it| self.classes.get(it)).cloned().unwrap_or_else(|| INTERNAL.into())
+    }
+
+    fn span_labels(&self, span: SpanIndex) -> impl Iterator<Item = (&'static str, String)> {
+        let labels = self.spans.get(span).map(|Span { trace_id, span_id, root_id }| {
+            let root = (root_id != span_id).then(|| (ROOT_SPAN, hex(&root_id)));
+            [Some((TRACE, hex(&trace_id))), Some((SPAN, hex(&span_id))), root]
+        });
+        labels.into_iter().flatten().flatten()
     }
 
     fn detail_labels(
@@ -186,6 +203,11 @@ impl NamedSums {
     }
 }
 
+/// Bytes in lower case, as ids of traces are written.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+}
+
 /// The number of distinct ids among the first `known` ones of their table.
 fn count_known<I: Id + Ord>(ids: &[I], known: usize) -> usize {
     distinct(ids.iter().copied().filter(|id| id.index() < known)).len()
@@ -195,9 +217,12 @@ fn count_known<I: Id + Ord>(ids: &[I], known: usize) -> usize {
 const INTERNAL: &str = "(internal to Ruby)";
 
 /// The app's labels and ours; where both have a name, the app's.
-fn with_detail(labels: Option<&LabelSet>, detail: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+fn with_own(
+    labels: Option<&LabelSet>,
+    own: impl Iterator<Item = (&'static str, String)>,
+) -> Vec<(String, String)> {
     let mut all = labels.map(|it| it.pairs().to_vec()).unwrap_or_default();
-    for (name, value) in detail {
+    for (name, value) in own {
         if let Err(place) = all.binary_search_by(|(other, _)| other.as_str().cmp(name)) {
             all.insert(place, (name.to_owned(), value));
         }

@@ -17,6 +17,7 @@ use crate::record::State;
 use crate::session::aggregate::Aggregate;
 use crate::session::key::{Key, Weight};
 use crate::session::labels::LabelSets;
+use crate::session::spans::Spans;
 use crate::session::Recorder;
 
 /// Frames that are copied before the lock is released in between: some 0.2 ms.
@@ -36,6 +37,8 @@ pub(crate) struct Part {
     pub(super) rows: Vec<(StackId, Key, Weight)>,
     /// The sets of labels of the rows, by id.
     pub(super) labels: Vec<(LabelSetId, LabelSet)>,
+    /// The spans of the rows.
+    pub(super) spans: Spans,
     pub(super) recorder: Option<Box<Recorder>>,
     /// Records of the generation whose stacks were cut, as there were too many different ones.
     pub(crate) stacks_refused: u64,
@@ -44,7 +47,7 @@ pub(crate) struct Part {
 impl Part {
     /// The sums of `aggregate`, which are of this generation. [`Part::copy_some`] copies their stacks.
     pub(crate) fn take(mut aggregate: Aggregate, generation: &mut Generation, sets: &LabelSets) -> Self {
-        let recorder = aggregate.recorder.take();
+        let (recorder, spans) = (aggregate.recorder.take(), aggregate.spans.take().unwrap_or_default());
         let uncopied = aggregate.into_weights();
         let labels = distinct(uncopied.iter().map(|(key, _)| key.labels));
         Self {
@@ -54,6 +57,7 @@ impl Part {
             uncopied,
             stacks: Stacks::default(),
             labels: labels.into_iter().map(|id| (id, sets.with_fiber(id))).collect(),
+            spans,
             recorder,
             stacks_refused: generation.stacks.refused(),
         }

@@ -5,6 +5,15 @@ use std::collections::BTreeMap;
 /// The value of every label of a set that came too late.
 pub const OTHER: &str = "(other)";
 
+/// The label of the trace that a sample was taken in: 32 digits, as in OpenTelemetry.
+pub const TRACE: &str = "trace_id";
+
+/// The label of the span: 16 digits.
+pub const SPAN: &str = "span_id";
+
+/// The label of the span with which the process entered the trace, where that is another one.
+pub const ROOT_SPAN: &str = "root_span_id";
+
 /// Labels and their values, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelSet(Vec<(String, String)>);

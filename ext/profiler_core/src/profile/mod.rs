@@ -18,7 +18,7 @@ mod tables;
 pub mod timeline;
 pub mod weights;
 
-pub use label_set::{LabelSet, OTHER};
+pub use label_set::{LabelSet, OTHER, ROOT_SPAN, SPAN, TRACE};
 pub use merged::Merged;
 pub use meta::{Marker, Meta, Stats, NAME};
 pub use note::Note;

@@ -37,6 +37,9 @@ pub enum Note {
     LabelsRefused {
         times: u64,
     },
+    SpansRefused {
+        times: u64,
+    },
     StacksRefused {
         times: u64,
     },
@@ -111,6 +114,9 @@ impl Note {
             }
             Self::LabelsRefused { times } => {
                 format!("too many different sets of labels: {times} times they became (other)")
+            }
+            Self::SpansRefused { times } => {
+                format!("too many different spans: {times} times one was left out")
             }
             Self::StacksRefused { times } => {
                 format!("too many different stacks: {times} times the rest of one became (other)")
@@ -188,6 +194,7 @@ impl Note {
             }
             (Self::LiveObjectsUntracked { objects: sum }, Self::LiveObjectsUntracked { objects: more })
             | (Self::LabelsRefused { times: sum }, Self::LabelsRefused { times: more })
+            | (Self::SpansRefused { times: sum }, Self::SpansRefused { times: more })
             | (Self::StacksRefused { times: sum }, Self::StacksRefused { times: more })
             | (Self::MarkersRefused { markers: sum }, Self::MarkersRefused { markers: more })
             | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more }) => add(sum, *more),

@@ -2,7 +2,7 @@
 
 use ::core::prelude::rust_2021::*;
 
-use super::State;
+use super::{Span, State};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 
 /// The wall clock time of a thread since somebody began to measure it, ns: four clocks that only go forward.
@@ -43,6 +43,8 @@ pub struct Header {
     pub labels: LabelSetId,
     /// Request or job current on the thread.
     pub scope: ScopeId,
+    /// Span of a trace that the thread is in.
+    pub span: Option<Span>,
     /// CPU clock of the thread, ns.
     pub cpu_ns: u64,
     /// Monotonic clock, ns.

@@ -8,7 +8,9 @@ mod kind;
 pub mod object_class;
 mod raw;
 pub mod ring;
+mod span;
 
 pub use header::{Header, WallTimes};
 pub use kind::{Allocation, Kind, ObjectId, State};
 pub use raw::{push, push_gvl_wait, push_label_switch, push_wait_extension, RawRecord, Walk};
+pub use span::Span;

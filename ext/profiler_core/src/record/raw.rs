@@ -5,23 +5,25 @@
 //! can read the same record.
 //!
 //! ```text
-//! word 0      thread (32 bits) | state (8) | kind (8) | number of frames (16)
+//! word 0      thread (32 bits) | state (7) | in a span (1) | kind (8) | number of frames (16)
 //! word 1      CPU clock of the thread, ns
 //! word 2      monotonic clock, ns
 //! word 3      CPU clock of the thread at its start, ns
 //! word 4      label set (32) | scope (32)
 //! word 5 - 8  its wall clocks: running, waiting, waiting for the GVL, collecting garbage, ns
-//! then        the words of the kind, and the frames, one a word
+//! then        the span's words if the thread is in one, those of the kind, and the frames, one a word
 //! ```
 
 use ::core::prelude::rust_2021::*;
 
 use super::frame::{RawFrame, Synthetic};
 use super::ring::{Full, Ring, Slot};
-use super::{Header, Kind, State, WallTimes};
+use super::{Header, Kind, Span, State, WallTimes};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 /// Words of the header.
 const HEADER_WORDS: usize = 9;
+/// The bit of word 0 that says whether a span follows the header.
+const HAS_SPAN: u64 = 1 << 39;
 
 /// A stack as the walk left it: handles and lines of equal length, leaf first. It also says whether the walk
 /// stopped for want of space (the root side is then missing).
@@ -62,7 +64,7 @@ pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usi
     };
     let frames = usize::from(synthetic.is_some()) + leaf + usize::from(cut) + root;
 
-    ring.try_push(words_before(kind) + frames, |slot| {
+    ring.try_push(words_before(kind, header) + frames, |slot| {
         write_header(slot, header, kind, frames);
         if let Some(synthetic) = synthetic {
             slot.write(synthetic.frame().word());
@@ -83,7 +85,7 @@ pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usi
 /// # Errors
 /// [`Full`], and nothing was written.
 pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
-    ring.try_push(HEADER_WORDS, |slot| write_header(slot, header, Kind::LabelSwitch, 0))
+    push_bare(ring, Kind::LabelSwitch, header)
 }
 
 /// Writes a record that extends the wait of the thread's last record up to `header`.
@@ -94,7 +96,7 @@ pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
 /// # Errors
 /// [`Full`], and nothing was written.
 pub fn push_wait_extension(ring: &Ring, header: &Header) -> Result<(), Full> {
-    ring.try_push(HEADER_WORDS, |slot| write_header(slot, header, Kind::WaitExtension, 0))
+    push_bare(ring, Kind::WaitExtension, header)
 }
 
 /// Writes a record of a wait for the GVL from `since_ns` on the monotonic clock to `header`, whose clocks have all of it.
@@ -105,27 +107,35 @@ pub fn push_wait_extension(ring: &Ring, header: &Header) -> Result<(), Full> {
 /// # Errors
 /// [`Full`], and nothing was written.
 pub fn push_gvl_wait(ring: &Ring, header: &Header, since_ns: u64) -> Result<(), Full> {
-    let kind = Kind::GvlWait { since_ns };
-    ring.try_push(words_before(kind), |slot| write_header(slot, header, kind, 0))
+    push_bare(ring, Kind::GvlWait { since_ns }, header)
+}
+
+/// Writes a record without frames.
+fn push_bare(ring: &Ring, kind: Kind, header: &Header) -> Result<(), Full> {
+    ring.try_push(words_before(kind, header), |slot| write_header(slot, header, kind, 0))
 }
 
 /// Words before the frames.
 #[inline]
-fn words_before(kind: Kind) -> usize {
-    HEADER_WORDS + kind.encode().1.words().len()
+fn words_before(kind: Kind, header: &Header) -> usize {
+    let span = if header.span.is_some() { Span::WORDS } else { 0 };
+    HEADER_WORDS + span + kind.encode().1.words().len()
 }
 
 #[inline]
 fn write_header(slot: &mut Slot<'_>, header: &Header, kind: Kind, frames: usize) {
     let (kind, more) = kind.encode();
     let what = u64::from(header.state as u8) | kind << 8;
-    slot.write(u64::from(header.thread.0) | what << 32 | (frames as u64) << 48);
+    let span = header.span.as_ref().map(Span::words);
+    let has_span = if span.is_some() { HAS_SPAN } else { 0 };
+    slot.write(u64::from(header.thread.0) | what << 32 | has_span | (frames as u64) << 48);
     slot.write(header.cpu_ns);
     slot.write(header.monotonic_ns);
     slot.write(header.start_cpu_ns);
     slot.write(u64::from(header.labels.0) | u64::from(header.scope.0) << 32);
     let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = header.walls;
     slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns].into_iter());
+    slot.extend(span.as_ref().map_or(&[][..], |it| it).iter().copied());
     slot.extend(more.words().iter().copied());
 }
 
@@ -148,15 +158,21 @@ impl<'scratch> RawRecord<'scratch> {
         else {
             return None;
         };
+        let mut span = None;
+        if head & HAS_SPAN != 0 {
+            let (first, rest) = words.split_first_chunk()?;
+            (span, words) = (Span::from_words(*first), rest);
+        }
         let kind = Kind::decode((head >> 40) as u8, &mut words)?;
         if words.len() != (head >> 48) as usize {
             return None;
         }
         let header = Header {
             thread: ThreadId(head as u32),
-            state: State::from_bits((head >> 32) as u8),
+            state: State::from_bits((head >> 32) as u8 & 0x7f),
             labels: LabelSetId(ids as u32),
             scope: ScopeId((ids >> 32) as u32),
+            span,
             cpu_ns,
             monotonic_ns,
             start_cpu_ns,

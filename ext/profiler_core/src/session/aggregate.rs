@@ -12,11 +12,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{StackId, ThreadId};
+use crate::ids::{SpanIndex, StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::{Header, Kind, State};
 use crate::session::key::{Key, Weight};
 use crate::session::recorder::Recorder;
+use crate::session::spans::Spans;
 use crate::session::spec::Measures;
 
 mod account;
@@ -41,6 +42,8 @@ pub struct Aggregate {
     /// Monotonic clock of what is counted now, ns.
     now_ns: u64,
     objects: Objects,
+    /// The spans that the rows name, if the session keeps them apart.
+    pub(crate) spans: Option<Spans>,
 }
 
 impl Aggregate {
@@ -54,9 +57,9 @@ impl Aggregate {
     ) -> Self {
         let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
-        let objects = Objects::default();
+        let (objects, spans) = (Objects::default(), None);
         let mut new =
-            Self { objects, measures, started_ns, starts_inside, weights, accounts, recorder, now_ns };
+            Self { objects, measures, started_ns, starts_inside, weights, accounts, recorder, now_ns, spans };
         new.resume(started_ns, threads);
         new
     }
@@ -111,7 +114,8 @@ impl Aggregate {
         }
         self.now_ns = header.monotonic_ns;
         let (thread, labels, starts_inside) = (header.thread, header.labels, self.starts_inside);
-        let key = |state| Key { stack, thread, labels, state, detail: Detail::None };
+        let span = self.span(header);
+        let key = |state| Key { stack, thread, labels, span, state, detail: Detail::None };
         let account = self.account(&Last::of(header));
         if runnable && matches!(header.state, State::Running | State::Gc) {
             // The record of a GC has only as much of it as it weighs.
@@ -202,7 +206,8 @@ impl Aggregate {
         let labels = account.labels;
         // The rest under these labels does not go to a stack with other labels.
         let fits = |key: &Key| starts_inside || key.labels == labels;
-        let nowhere = |state| Key { stack: None, thread, labels, state, detail: Detail::None };
+        let span = SpanIndex::NONE;
+        let nowhere = |state| Key { stack: None, thread, labels, span, state, detail: Detail::None };
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
@@ -237,6 +242,14 @@ impl Aggregate {
                 self.weigh(key, Weight { wall_ns, ..Weight::default() });
             }
             self.weigh(blamed, Weight { blame_ns, ..Weight::default() });
+        }
+    }
+
+    /// The span of a record.
+    fn span(&mut self, header: &Header) -> SpanIndex {
+        match (&mut self.spans, header.span) {
+            (Some(spans), Some(span)) => spans.intern(span),
+            _ => SpanIndex::NONE,
         }
     }
 

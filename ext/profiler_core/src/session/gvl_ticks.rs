@@ -84,7 +84,7 @@ impl GvlTicks {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::ids::{LabelSetId, StackId};
+    use crate::ids::{LabelSetId, SpanIndex, StackId};
     use crate::record::detail::Detail;
     use crate::record::State;
     use proptest::prelude::*;
@@ -92,7 +92,8 @@ mod tests {
     fn tick(at_ns: u64) -> GvlTick {
         let (thread, labels, state, detail) =
             (ThreadId(at_ns as u32 % 3), LabelSetId::NONE, State::Running, Detail::None);
-        GvlTick { at_ns, key: Key { stack: Some(StackId(1)), thread, labels, state, detail } }
+        let (stack, span) = (Some(StackId(1)), SpanIndex::NONE);
+        GvlTick { at_ns, key: Key { stack, thread, labels, span, state, detail } }
     }
 
     fn times<'a>(ticks: impl Iterator<Item = &'a GvlTick>) -> Vec<u64> {

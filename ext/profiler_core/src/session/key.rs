@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::ids::{LabelSetId, StackId, ThreadId};
+use crate::ids::{LabelSetId, SpanIndex, StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::State;
 
@@ -16,6 +16,8 @@ pub struct Key {
     pub thread: ThreadId,
     /// Its labels.
     pub labels: LabelSetId,
+    /// Its span.
+    pub span: SpanIndex,
     /// Its state.
     pub state: State,
     /// Details of some kinds of rows.

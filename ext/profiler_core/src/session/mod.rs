@@ -8,6 +8,7 @@ pub mod key;
 pub mod labels;
 pub mod plan;
 mod recorder;
+pub mod spans;
 pub mod spec;
 pub mod state;
 

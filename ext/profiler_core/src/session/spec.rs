@@ -106,6 +106,8 @@ pub struct SessionSpec {
     pub scope: Option<ScopeId>,
     /// Whether samples have a label with the number of their fiber.
     pub fibers: bool,
+    /// Whether samples have the span that they were taken in.
+    pub spans: bool,
     /// Whether to keep a timeline, see [`crate::profile::timeline`].
     pub timeline: bool,
 }

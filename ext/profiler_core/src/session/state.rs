@@ -11,6 +11,7 @@ use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::recorder::Recorder;
+use crate::session::spans::Spans;
 use crate::session::spec::SessionSpec;
 
 /// A thread when a session begins to profile it, with its labels.
@@ -214,5 +215,6 @@ impl SessionState {
 fn aggregate(spec: &SessionSpec, started_ns: u64) -> Aggregate {
     let mut aggregate = Aggregate::new(spec.measures, started_ns, spec.is_unrestricted(), []);
     aggregate.recorder = spec.timeline.then(|| Box::new(Recorder::new(spec.measures, started_ns)));
+    aggregate.spans = spec.spans.then(Spans::default);
     aggregate
 }

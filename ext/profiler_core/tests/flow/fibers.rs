@@ -21,6 +21,7 @@ fn only_requesting_sessions_distinguish_fibers() {
             state: State::Waiting,
             labels: of(fiber),
             scope: ScopeId::NONE,
+            span: None,
             cpu_ns: 0,
             monotonic_ns: at,
             start_cpu_ns: 0,

@@ -13,6 +13,7 @@ mod ended_threads;
 mod fibers;
 mod generations;
 mod rotation;
+mod spans;
 mod world;
 use world::*;
 
@@ -52,6 +53,7 @@ fn the_next_record_carries_dropped_time() {
         state: State::Running,
         labels: LabelSetId::NONE,
         scope: ScopeId::NONE,
+        span: None,
         cpu_ns,
         monotonic_ns: cpu_ns,
         start_cpu_ns: 0,
@@ -120,6 +122,7 @@ fn deep_stacks_keep_both_ends() {
         state: State::Running,
         labels: LabelSetId::NONE,
         scope: ScopeId::NONE,
+        span: None,
         cpu_ns: 5,
         monotonic_ns: 5,
         start_cpu_ns: 0,
@@ -177,6 +180,7 @@ fn a_session_with_labels_has_exactly_the_time_under_them() {
         state: State::Running,
         labels,
         scope: ScopeId::NONE,
+        span: None,
         cpu_ns,
         monotonic_ns: cpu_ns,
         start_cpu_ns: 0,
@@ -209,6 +213,7 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it() {
         state: State::Running,
         labels: LabelSetId::NONE,
         scope: ScopeId(scope),
+        span: None,
         cpu_ns,
         monotonic_ns: cpu_ns,
         start_cpu_ns: 0,

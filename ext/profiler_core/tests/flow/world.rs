@@ -71,6 +71,7 @@ pub(crate) fn record_labelled(
         state,
         labels,
         scope: ScopeId::NONE,
+        span: None,
         cpu_ns,
         monotonic_ns: cpu_ns,
         start_cpu_ns: 100,

@@ -101,6 +101,7 @@ impl World {
             state,
             labels: self.sets[it.labels],
             scope: ScopeId::NONE,
+            span: None,
             cpu_ns: it.cpu_ns,
             monotonic_ns: self.now_ns,
             start_cpu_ns: 0,

@@ -8,7 +8,7 @@ use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::object_class::Class;
-use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallTimes};
+use ::profiler_core::record::{push, Allocation, Header, Kind, Span, State, Walk, WallTimes};
 
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
@@ -34,6 +34,7 @@ pub(super) struct Site {
     pub(super) thread: ThreadId,
     pub(super) labels: LabelSetId,
     pub(super) scope: ScopeId,
+    pub(super) span: Option<Span>,
     pub(super) class: Class,
 }
 
@@ -48,12 +49,13 @@ impl Site {
             // SAFETY: the thread that runs, with the GVL.
             let own = unsafe { vm::own_threads::is_own(vm::state::current_thread()) };
             let (thread, labels, scope) = (if own { OWN } else { UNKNOWN }, LabelSetId::NONE, ScopeId::NONE);
-            return Self { thread, labels, scope, class };
+            return Self { thread, labels, scope, span: None, class };
         };
         Self {
             thread: state.id(),
             labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
             scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+            span: state.span.get(),
             class,
         }
     }
@@ -77,6 +79,7 @@ pub(super) fn send(
         state: State::Running,
         labels: site.labels,
         scope: site.scope,
+        span: site.span,
         cpu_ns: 0,
         monotonic_ns,
         start_cpu_ns: 0,

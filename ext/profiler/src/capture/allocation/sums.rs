@@ -39,8 +39,8 @@ const EMPTY: Allocation = Allocation { class: Class::NONE, samples: 0, objects: 
 
 impl Sums {
     pub(super) const fn new() -> Self {
-        let site =
-            Site { thread: ThreadId(0), labels: LabelSetId::NONE, scope: ScopeId::NONE, class: Class::NONE };
+        let (labels, scope) = (LabelSetId::NONE, ScopeId::NONE);
+        let site = Site { thread: ThreadId(0), labels, scope, span: None, class: Class::NONE };
         let slot = Slot { site, sum: EMPTY, frames: 0, handles: [0; FRAMES], lines: [0; FRAMES] };
         Self { slots: [slot; SLOTS], any: false }
     }

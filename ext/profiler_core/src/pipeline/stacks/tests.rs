@@ -12,6 +12,7 @@ fn record(frames: &[(u64, i32)]) -> Vec<u64> {
         state: State::Running,
         labels: LabelSetId::NONE,
         scope: ScopeId::NONE,
+        span: None,
         cpu_ns: 1,
         monotonic_ns: 1,
         start_cpu_ns: 0,

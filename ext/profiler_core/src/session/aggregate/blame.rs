@@ -6,7 +6,7 @@
 
 use super::account::{forward, Last};
 use super::Aggregate;
-use crate::ids::{LabelSetId, StackId};
+use crate::ids::{LabelSetId, SpanIndex, StackId};
 use crate::record::detail::Detail;
 use crate::record::{Header, State};
 use crate::session::gvl_ticks::GvlTick;
@@ -43,7 +43,7 @@ impl Aggregate {
         let blame_ns = forward(&mut account.blamed_ns, header.walls.gvl_ns);
         let Header { thread, .. } = *header;
         let (labels, state, detail) = (LabelSetId::NONE, State::Running, Detail::Waiter(thread));
-        let key = Key { stack, thread, labels, state, detail };
+        let key = Key { stack, thread, labels, span: SpanIndex::NONE, state, detail };
         account.last_blamed = Some((key, header.labels));
         self.weigh(key, Weight { blame_ns, ..Weight::default() });
     }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::Aggregate;
-use crate::ids::StackId;
+use crate::ids::{SpanIndex, StackId};
 use crate::record::detail::{Age, Detail};
 use crate::record::{Allocation, Header, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
@@ -45,10 +45,13 @@ impl Aggregate {
         }
         self.now_ns = header.monotonic_ns;
         let (thread, labels, detail) = (header.thread, header.labels, Detail::Allocated(allocation.class));
-        let key = Key { stack, thread, labels, state: State::Running, detail };
+        let span = self.span(header);
+        let key = Key { stack, thread, labels, span, state: State::Running, detail };
         let Allocation { samples, objects, bytes, .. } = *allocation;
         self.weigh(key, Weight { count: samples.into(), objects, bytes, ..Weight::default() });
         if let (true, Some(ObjectId { slot, generation })) = (self.measures.heap, allocation.object) {
+            // An object outlives the span in which it was made.
+            let key = Key { span: SpanIndex::NONE, ..key };
             self.objects.objects.insert(slot, (generation, key));
         }
     }
@@ -89,6 +92,7 @@ mod tests {
             state: State::Running,
             labels: LabelSetId::NONE,
             scope: ScopeId::NONE,
+            span: None,
             cpu_ns: 0,
             monotonic_ns: 0,
             start_cpu_ns: 0,

@@ -15,6 +15,7 @@ fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
         state: State::Running,
         labels: LabelSetId::NONE,
         scope: ScopeId::NONE,
+        span: None,
         cpu_ns,
         monotonic_ns,
         start_cpu_ns: 5,

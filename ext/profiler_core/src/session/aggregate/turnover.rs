@@ -5,8 +5,9 @@ use rustc_hash::FxBuildHasher;
 
 use super::account::Account;
 use super::Aggregate;
-use crate::ids::{LabelSetId, ThreadId};
+use crate::ids::{LabelSetId, SpanIndex, ThreadId};
 use crate::session::key::{Key, Weight};
+use crate::session::spans::Spans;
 
 impl Aggregate {
     /// Takes the sums so far, when all threads have been finished. What comes next begins at the same clocks, at `now_ns` on
@@ -23,6 +24,7 @@ impl Aggregate {
             recorder: self.recorder.as_mut().map(|it| Box::new(it.rotate(now_ns))),
             now_ns,
             objects: self.objects.rotate(),
+            spans: self.take_spans(),
         }
     }
 
@@ -45,8 +47,19 @@ impl Aggregate {
     #[must_use]
     pub fn take_sums(&mut self) -> Self {
         let Self { measures, started_ns, starts_inside, .. } = *self;
-        let weights = std::mem::take(&mut self.weights);
-        Self { weights, ..Self::new(measures, started_ns, starts_inside, []) }
+        let (weights, spans) = (std::mem::take(&mut self.weights), self.take_spans());
+        Self { weights, spans, ..Self::new(measures, started_ns, starts_inside, []) }
+    }
+
+    /// Takes the spans that the sums name. The last rows of the threads go on in a new table.
+    fn take_spans(&mut self) -> Option<Spans> {
+        let taken = std::mem::take(self.spans.as_mut()?);
+        let mut new = Spans::default();
+        for key in self.accounts.values_mut().flat_map(Account::keys_mut) {
+            key.span = taken.get(key.span).map_or(SpanIndex::NONE, |it| new.intern(it));
+        }
+        self.spans = Some(new);
+        Some(taken)
     }
 
     /// Whether there is no sum.

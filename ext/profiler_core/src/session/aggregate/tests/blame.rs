@@ -7,7 +7,8 @@ const NOBODY: Option<StackId> = Some(StackId(9));
 
 fn tick(at_ns: u64, thread: u32, stack: u32) -> GvlTick {
     let (thread, labels, state, detail) = (ThreadId(thread), LabelSetId::NONE, State::Running, Detail::None);
-    GvlTick { at_ns, key: Key { stack: Some(StackId(stack)), thread, labels, state, detail } }
+    let (stack, span) = (Some(StackId(stack)), SpanIndex::NONE);
+    GvlTick { at_ns, key: Key { stack, thread, labels, span, state, detail } }
 }
 
 /// A wait of thread 1 for the GVL that ends at `at_ns`, when it has waited for `gvl_ns` in all.
