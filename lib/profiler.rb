@@ -36,6 +36,7 @@ module Profiler
   autoload :Pyroscope, "#{__dir__}/profiler/sinks/pyroscope"
   autoload :Requests, "#{__dir__}/profiler/requests"
   autoload :Sample, "#{__dir__}/profiler/sample"
+  autoload :Traces, "#{__dir__}/profiler/traces"
 
   # The start of a marker without a block: after its end, so its duration is 0.
   INSTANT = (2**63) - 1
@@ -75,6 +76,8 @@ module Profiler
     #   <tt>ignore_gc: true</tt>) leaves it out, see {Profile#gc}
     # @param timeline [Boolean] keep also when each sample was taken, see {Profile#timeline}; +raw+ is an alias
     # @param fibers [Boolean] label samples with their +fiber+, a number in the order in which fibers first ran
+    # @param spans [Boolean] label samples with the +trace_id+ and +span_id+ of OpenTelemetry, where they were taken in a sampled span,
+    #   and with its +root_span_id+ if the process entered the trace with another one; 10,000 spans are kept apart
     # @param trim_path [Boolean, String, Array<String>] shorten paths, see {Profile#trim_path}; true: below the working
     #   directory
     # @param name [String, Symbol, nil] the title of the profile, kept in its metadata as +name+

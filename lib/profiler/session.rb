@@ -33,6 +33,7 @@ module Profiler
       def begin(options, starter: nil, bound: false, scope: nil, slices: false, windows: false)
         Platform.demand_main_ractor
         Interop.watch
+        Traces.follow if options[:spans]
         prepare(options)
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new

@@ -36,6 +36,27 @@ RSpec.describe "Windows as OpenTelemetry profiles" do
     end
   end
 
+  it "link their samples to the spans in which these were taken" do
+    Collector.open(in_box("collector"), need_collector) do |collector|
+      result = run_json(<<~RUBY)
+        require "#{File.expand_path("../support/open_telemetry", __dir__)}"
+        seen = []
+        session = Profiler.continuous(to: [Profiler::Otlp.new("#{collector.url}"), ->(profile) { seen << profile }], period: 0.3, mode: :cpu)
+        links = []
+        6.times { OpenTelemetry.in_span { burn(30); OpenTelemetry.in_span { |it| links << [it.context.hex_trace_id, it.context.hex_span_id]; burn(60) } } }
+        session.stop
+        ours = seen.flat_map(&:samples).group_by { |row| row.labels.values_at("trace_id", "span_id").compact }.transform_values { |rows| rows.sum(&:cpu) }
+        print_json(ours: ours.to_a, links: links)
+      RUBY
+      collector.stop
+      got = collector.profiles.select { |profile| profile.sample_type.first == "cpu" }.flat_map(&:samples)
+      expect(got.flat_map { |sample| sample.attributes.keys }).to eq([]), "no label is made of a span"
+      weights = got.group_by(&:link).transform_values { |samples| samples.sum(&:value) }
+      expect(weights).to eq(result[:ours].to_h.reject { |_link, sum| sum.zero? })
+      expect(weights.keys).to include(*result[:links])
+    end
+  end
+
   it "read the variables of OpenTelemetry" do
     HttpServer.open do |server|
       env = { "OTEL_EXPORTER_OTLP_ENDPOINT" => "#{server.url}/base/", "OTEL_EXPORTER_OTLP_HEADERS" => "x-key=a%20b,x-other=2", "OTEL_SERVICE_NAME" => "shop",

@@ -45,6 +45,24 @@ RSpec.describe "Windows for Pyroscope" do
     end
   end
 
+  it "have the span with which the process entered the trace, and that span names them" do
+    PyroscopeServer.open(rate: nil) do |server|
+      roots, attributes = run_json(<<~RUBY)
+        require "#{File.expand_path("../support/open_telemetry", __dir__)}"
+        session = Profiler.continuous(to: Profiler::Pyroscope.new("#{server.url}"), period: 0.3, mode: :cpu)
+        spans = 3.times.map { OpenTelemetry.in_span { |root| burn(30); OpenTelemetry.in_span { |it| burn(60); [root, it] } } }
+        session.stop
+        print_json([spans.map { |root, _| root.context.hex_span_id }, spans.map { |pair| pair.map(&:attributes) }])
+      RUBY
+      samples = server.profiles.flat_map { |profile| profile.pprof.samples }
+      of_spans = samples.select { |sample| sample.labels["span_id"] }
+      expect(of_spans.map { |sample| sample.labels["span_id"] }.uniq).to match_array(roots)
+      expect(of_spans.sum { |sample| sample.values.first }).to be_within(60_000_000).of(270_000_000)
+      expect(attributes).to eq(roots.map { |root| [{ :"pyroscope.profile.id" => root }, {}] })
+      expect(server.series.flat_map(&:keys)).not_to include("span_id", "trace_id")
+    end
+  end
+
   it "need no more than a variable, and go on in forked children" do
     PyroscopeServer.open(rate: nil) do |server|
       code = "pids = 2.times.map { fork { 1_000_000.times(&:to_s); exit!(0) if $0 == 'x' } }; 1_000_000.times(&:to_s); pids.each { |pid| Process.wait(pid) }"

@@ -36,6 +36,7 @@ module Profiler
           raise ArgumentError, "period: #{period.inspect} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
         end
 
+        options = { spans: true }.merge(options) if sinks.any?(Sinks::Engine)
         Always.claim(self) { new(sinks, period, Periods.with_defaults(options)) }
       end
     end
@@ -49,6 +50,7 @@ module Profiler
     # @api private
     def initialize(sinks, period, options)
       @sinks = sinks
+      @spans = options[:spans]
       begin_account
       @periods = Periods.new(self, "continuous", period, options)
     end
@@ -99,6 +101,7 @@ module Profiler
 
     # @api private
     def take(profile)
+      Traces.follow if @spans # the app may have loaded them since
       @sinks.each do |it|
         it.take(profile)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the others get it all the same; a kill is none, and goes on

@@ -226,7 +226,7 @@ module Profiler
       # @param default [Integer, nil] the interval without an option
       def session_options(default)
         timed = (Array(@mode) & %i[cpu wall]).any?
-        { mode: @mode, interval: (@interval || default if timed), threads: :current, **@options }.compact
+        { mode: @mode, interval: (@interval || default if timed), threads: :current, spans: true, **@options }.compact
       end
 
       def store_for(out, format, keep)

@@ -42,6 +42,7 @@ module Profiler
                                                                                 timeout: timeout, ca_file: ca_file)
       labels = Sinks::Service.pairs(value("LABELS")).to_h.merge(labels.transform_keys(&:to_s))
       super(endpoint, service: service || value("APPLICATION_NAME"), labels: labels, **options)
+      Traces.name_profiles
     end
 
     private

@@ -9,7 +9,6 @@ use profiler_core::record::{push_label_switch, Header, State};
 
 use super::fiber_ids;
 use super::object::{labels_of, Labels};
-use super::span;
 use crate::capture::header::header_at;
 use crate::sys::clock;
 use crate::threads::{Registry, ThreadState};
@@ -29,7 +28,7 @@ pub(super) static VIEWS: AtomicUsize = AtomicUsize::new(0);
 pub(super) fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
     let thread = ruby.thread_current().as_raw();
     // SAFETY: a `Ruby` proves that the GVL is held; the current thread lives.
-    let own = match unsafe { fibers::local(thread) } {
+    let own = match unsafe { fibers::LABELS.get(thread) } {
         Local::Some(value) => return Ok(labels_of(value)),
         Local::Nothing => return Ok(None),
         Local::Unset => fibers::stored(ruby)?
@@ -37,14 +36,14 @@ pub(super) fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
             .filter(|it| ruby.get_inner(it.thread).as_raw() == thread), // a new thread has its maker's storage, but not its labels
     };
     // SAFETY: as above.
-    unsafe { fibers::set_local(thread, own.map(|it| it.as_raw())) };
+    unsafe { fibers::LABELS.set(thread, own.map(|it| it.as_raw())) };
     Ok(own)
 }
 
 /// The labels that the fiber on `thread` is known to carry. Asks Ruby nothing, so inherited labels that were never read are missing.
 pub(super) fn stored(thread: u64) -> Option<Obj<Labels>> {
     // SAFETY: the callers have the GVL, and a Thread that is alive.
-    match unsafe { fibers::local(thread) } {
+    match unsafe { fibers::LABELS.get(thread) } {
         Local::Some(value) => labels_of(value),
         Local::Nothing | Local::Unset => None,
     }
@@ -53,7 +52,6 @@ pub(super) fn stored(thread: u64) -> Option<Obj<Labels>> {
 /// Sets the labels of the calling thread from now on.
 pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
-    state.span.set(span::carried(labels));
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
     let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on()));
     if VIEWS.load(Ordering::Relaxed) == 0 {

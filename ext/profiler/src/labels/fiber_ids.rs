@@ -48,9 +48,8 @@ pub(super) fn numbered(
     let number = before.and_then(|it| it.number(ruby, running)).unwrap_or_else(new);
     // SAFETY: it runs, so it is alive.
     let fiber = Opaque::from(unsafe { Value::from_raw(running as _) });
-    let (set, scope, span) =
-        labels.map_or((Default::default(), ScopeId::NONE, None), |it| (it.set.clone(), it.scope, it.span));
-    Some(Labels::wrap_for(ruby, set, scope, span, Some((fiber, number))))
+    let (set, scope) = labels.map_or((Default::default(), ScopeId::NONE), |it| (it.set.clone(), it.scope));
+    Some(Labels::wrap_for(ruby, set, scope, Some((fiber, number))))
 }
 
 /// Adds its number to the labels of the running fiber too. Fibers that it creates inherit them, and get their own in turn.
@@ -58,7 +57,7 @@ pub(super) fn number_own(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Option<Obj
     let numbered = numbered(ruby, labels, None);
     if numbered.map(|it| it.as_raw()) != labels.map(|it| it.as_raw()) {
         // SAFETY: a `Ruby` proves that the GVL is held; the object is live, as we hold it.
-        unsafe { fibers::set_local(vm::state::current_thread(), numbered.map(|it| it.as_raw())) };
+        unsafe { fibers::LABELS.set(vm::state::current_thread(), numbered.map(|it| it.as_raw())) };
     }
     numbered
 }

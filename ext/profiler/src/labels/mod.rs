@@ -5,13 +5,13 @@
 //! hook is installed only while a session runs in a process that has used labels. A fiber inherits the labels under which it was
 //! created. Before Ruby 3.2 nothing reports its creation, and it inherits those of the fiber that first resumed it. A thread
 //! inherits none. Ractors other than the main one can set labels too, but no session sees them. The scope says to which request
-//! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request.
+//! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request. Nor is the span of a trace a label: see `span`.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use magnus::rb_sys::AsRawValue;
-use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, Ruby};
+use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, RString, Ruby};
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::LabelSet;
@@ -63,10 +63,10 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     let labels = stored(thread.object);
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
-    state.span.set(span::carried(labels));
     state
         .labels
         .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on())).0, Ordering::Relaxed);
+    span::publish(state, thread.object);
     if thread.current {
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
@@ -105,14 +105,21 @@ fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), 
         let message = format!("{} labels at once are too many (allowed: {MAX_LABELS})", set.pairs().len());
         return Err(argument_error(ruby, message));
     }
-    let (scope, span) = before.map_or((ScopeId::NONE, None), |it| (it.scope, it.span));
-    make_current(ruby, Labels::wrap(ruby, set, scope, span))
+    let scope = before.map_or(ScopeId::NONE, |it| it.scope);
+    make_current(ruby, Labels::wrap(ruby, set, scope))
 }
 
 /// `Labels.enter_scope(before, scope)`: makes that scope current and keeps the labels. As `Labels.enter`.
 fn enter_scope(ruby: &Ruby, before: Option<Obj<Labels>>, scope: u32) -> Result<(), Error> {
-    let (set, span) = before.map(|it| (it.set.clone(), it.span)).unwrap_or_default();
-    make_current(ruby, Labels::wrap(ruby, set, ScopeId(scope), span))
+    let set = before.map(|it| it.set.clone()).unwrap_or_default();
+    make_current(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
+}
+
+/// `Labels.enter_span(trace_id, span_id)`: as [`span::enter`].
+fn enter_span(ruby: &Ruby, trace_id: RString, span_id: RString) -> bool {
+    let is_root = span::enter(ruby, trace_id, span_id);
+    switch::hook(); // each time, as the first may have been another Ractor's
+    is_root
 }
 
 /// `Labels.new_scope`: a scope that no request of the last four billion had.
@@ -155,19 +162,13 @@ fn of(ruby: &Ruby, thread: magnus::Thread) -> Result<RHash, Error> {
     pairs_of(ruby, stored(thread.as_raw()))
 }
 
-/// Has the running fiber carry `labels` from now on, in the span that it is in.
-fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
-    let span = stored(ruby.thread_current().as_raw()).and_then(|it| it.span);
-    store_current(ruby, span::in_span(ruby, labels, span))
-}
-
 /// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
-fn store_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
+fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
     let labels = if fiber_ids::is_on() { fiber_ids::numbered(ruby, labels, stored(thread)) } else { labels };
     let value = labels.map(|it| it.as_raw());
     // SAFETY: a `Ruby` proves that the GVL is held; the object is live, as we hold it.
-    unsafe { fibers::set_local(thread, value) };
+    unsafe { fibers::LABELS.set(thread, value) };
     let running = RUNNING.load(Ordering::Relaxed) && vm::process::on_main_ractor(); // others are not in the registry
     if let (true, Some(hub)) = (running, CAPTURE.hub()) {
         if let Some(state) = threads::current() {
@@ -214,8 +215,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_singleton_method("current", function!(current, 0))?;
     class.define_singleton_method("enter", function!(enter, 2))?;
     class.define_singleton_method("enter_scope", function!(enter_scope, 2))?;
-    class.define_singleton_method("enter_span", function!(span::enter_span, 2))?;
-    class.define_singleton_method("leave_span", function!(span::leave_span, 0))?;
+    span::init(ruby, profiler)?;
+    class.define_singleton_method("enter_span", function!(enter_span, 2))?;
+    class.define_singleton_method("leave_span", function!(span::leave, 0))?;
     class.define_singleton_method("new_scope", function!(new_scope, 0))?;
     class.define_singleton_method("leave", function!(leave, 1))?;
     class.define_singleton_method("to_h", function!(to_h, 0))?;

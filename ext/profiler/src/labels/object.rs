@@ -1,4 +1,4 @@
-//! The labels, the scope and the span of a fiber, as a Ruby object that is never shown.
+//! The labels and the scope of a fiber, as a Ruby object that is never shown.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -8,15 +8,13 @@ use magnus::{gc, typed_data::Obj, DataTypeFunctions, Ruby, TryConvert, TypedData
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::LabelSet;
-use profiler_core::record::Span;
 
-/// The labels, the scope and the span: see the module.
+/// The labels and the scope: see the module.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
 pub(super) struct Labels {
     pub(super) set: LabelSet,
     pub(super) scope: ScopeId,
-    pub(super) span: Option<Span>,
     /// The thread that they belong to. It is held, so no other thread can be at the same address.
     pub(super) thread: Opaque<magnus::Thread>,
     /// The fiber that has a number, and the number. The fiber is held and pinned for the same reason.
@@ -38,8 +36,8 @@ impl DataTypeFunctions for Labels {
 
 impl Labels {
     /// Wraps labels for the running thread.
-    pub(super) fn wrap(ruby: &Ruby, set: LabelSet, scope: ScopeId, span: Option<Span>) -> Obj<Self> {
-        Self::wrap_for(ruby, set, scope, span, None)
+    pub(super) fn wrap(ruby: &Ruby, set: LabelSet, scope: ScopeId) -> Obj<Self> {
+        Self::wrap_for(ruby, set, scope, None)
     }
 
     /// Wraps labels for the running fiber, which has that number.
@@ -47,12 +45,11 @@ impl Labels {
         ruby: &Ruby,
         set: LabelSet,
         scope: ScopeId,
-        span: Option<Span>,
         fiber: Option<(Opaque<Value>, u32)>,
     ) -> Obj<Self> {
         let thread = ruby.thread_current().into();
         let (interned_in, id) = (AtomicU64::new(0), AtomicU32::new(0));
-        ruby.obj_wrap(Self { set, scope, span, thread, fiber, interned_in, id })
+        ruby.obj_wrap(Self { set, scope, thread, fiber, interned_in, id })
     }
 
     /// The number of the fiber that runs, if it is here.

@@ -1,62 +1,100 @@
-//! The span of a trace that a fiber is in. It takes the way of the labels, and is no label: blocks of labels neither begin nor
-//! end it.
+//! The span of a trace that a fiber is in.
+//!
+//! Spans begin and end more often than anything else here, so each fiber has one object for them, which changes. As in
+//! OpenTelemetry, a new fiber is in none.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use magnus::{typed_data::Obj, Error, RString, Ruby};
-use profiler_core::ids::ScopeId;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{typed_data::Obj, Error, RModule, RString, Ruby, TryConvert, TypedData, Value};
 use profiler_core::record::Span;
 
-use super::current::{current, USED};
-use super::object::Labels;
-use super::{store_current, switch};
+use super::current::{RUNNING, USED};
+use crate::threads::{self, ThreadState};
+use crate::vm;
+use crate::vm::cached::define_class;
+use crate::vm::fibers::{self, Local};
 
 /// Whether a session has kept spans apart.
 static KEPT_APART: AtomicBool = AtomicBool::new(false);
+
+/// The span that a fiber is in.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::FiberSpan", free_immediately, size)]
+struct FiberSpan(Cell<Option<Span>>);
+
+impl magnus::DataTypeFunctions for FiberSpan {}
 
 /// Has records carry spans from now on, before the first session that keeps them apart begins.
 pub(crate) fn keep_apart() {
     KEPT_APART.store(true, Ordering::Relaxed);
 }
 
-/// The span that records under these labels carry.
-pub(super) fn carried(labels: Option<Obj<Labels>>) -> Option<Span> {
-    labels.and_then(|it| it.span).filter(|_| KEPT_APART.load(Ordering::Relaxed))
+/// Puts the span of the fiber that runs on `thread` into its state, where its handler reads it.
+pub(super) fn publish(state: &ThreadState, thread: u64) {
+    if KEPT_APART.load(Ordering::Relaxed) {
+        state.span.set(of(thread).and_then(|it| it.0.get()));
+    }
 }
 
-/// `Labels.enter_span(trace_id, span_id)`: the fiber is in that span from now on. The ids are the 16 and 8 bytes of
-/// OpenTelemetry; others are no span. The span that is entered first of its trace is the root of those that follow it.
-pub(super) fn enter_span(ruby: &Ruby, trace_id: RString, span_id: RString) -> Result<(), Error> {
-    let before = current(ruby)?;
+/// Has the running fiber be in that span from now on. The ids are the 16 and 8 bytes of OpenTelemetry; others are no span. The
+/// span that is entered first of its trace is the root of those that follow it. Returns whether that is this one, entered just now.
+pub(super) fn enter(ruby: &Ruby, trace_id: RString, span_id: RString) -> bool {
     let (Some(trace_id), Some(span_id)) = (bytes::<16>(trace_id), bytes::<8>(span_id)) else {
-        return leave_span(ruby);
+        leave();
+        return false;
     };
-    let around = before.and_then(|it| it.span).filter(|it| it.trace_id == trace_id);
+    let thread = vm::state::current_thread();
+    let own = of(thread).unwrap_or_else(|| begin(ruby, thread));
+    let around = own.0.get().filter(|it| it.trace_id == trace_id);
     let root_id = around.map_or(span_id, |it| it.root_id);
-    USED.store(true, Ordering::Relaxed);
-    switch::hook();
-    store_current(ruby, in_span(ruby, before, Some(Span { trace_id, span_id, root_id })))
+    change(own, Some(Span { trace_id, span_id, root_id }));
+    around.is_none()
 }
 
 /// `Labels.leave_span`: the fiber is in no span from now on.
-pub(super) fn leave_span(ruby: &Ruby) -> Result<(), Error> {
-    match current(ruby)? {
-        Some(before) if before.span.is_some() => store_current(ruby, in_span(ruby, Some(before), None)),
-        _ => Ok(()),
+pub(super) fn leave() {
+    if let Some(own) = of(vm::state::current_thread()) {
+        change(own, None);
     }
 }
 
-/// `labels`, but in that span.
-pub(super) fn in_span(ruby: &Ruby, labels: Option<Obj<Labels>>, span: Option<Span>) -> Option<Obj<Labels>> {
-    if labels.and_then(|it| it.span) == span {
-        return labels;
+/// Changes the span of the running fiber.
+fn change(own: Obj<FiberSpan>, span: Option<Span>) {
+    own.0.set(span);
+    let is_read = RUNNING.load(Ordering::Relaxed) && KEPT_APART.load(Ordering::Relaxed);
+    if is_read && vm::process::on_main_ractor() {
+        if let Some(state) = threads::current() {
+            state.span.set(span);
+        }
     }
-    let (set, scope) = labels.map_or((Default::default(), ScopeId::NONE), |it| (it.set.clone(), it.scope));
-    Some(Labels::wrap(ruby, set, scope, span))
+}
+
+/// The object of the fiber that runs on `thread`, a live one, if it has one.
+fn of(thread: u64) -> Option<Obj<FiberSpan>> {
+    // SAFETY: the callers have the GVL, and a Thread that is alive.
+    let Local::Some(value) = (unsafe { fibers::SPAN.get(thread) }) else { return None };
+    // SAFETY: the VALUE was just read from a live fiber.
+    Obj::try_convert(unsafe { Value::from_raw(value as _) }).ok()
+}
+
+/// A new object for the fiber that runs on `thread`, the current one.
+fn begin(ruby: &Ruby, thread: u64) -> Obj<FiberSpan> {
+    let own = ruby.obj_wrap(FiberSpan(Cell::new(None)));
+    // SAFETY: a `Ruby` proves that the GVL is held; the object is live, as we hold it.
+    unsafe { fibers::SPAN.set(thread, Some(own.as_raw())) };
+    USED.store(true, Ordering::Relaxed);
+    own
 }
 
 /// The bytes of an id, if it has that many.
 fn bytes<const N: usize>(id: RString) -> Option<[u8; N]> {
     // SAFETY: nothing runs in Ruby while the bytes are copied.
     unsafe { id.as_slice() }.try_into().ok()
+}
+
+/// Defines the class of the objects, which are never shown.
+pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+    define_class::<FiberSpan>(ruby, profiler, "FiberSpan").map(drop)
 }

@@ -7,6 +7,7 @@ use magnus::{rb_sys::AsRawValue, typed_data::Obj, Error, Ruby};
 use super::current::{current, publish, stored, RUNNING, USED};
 use super::fiber_ids;
 use super::object::{labels_of, Labels};
+use super::span;
 use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -45,6 +46,7 @@ thread_hook!(on_fiber_switch, |_event, thread| {
     match switched_to(&ruby, state, thread) {
         Ok(labels) => {
             publish(hub, state, fiber_ids::number_own(&ruby, labels));
+            span::publish(state, thread);
             // Only now: a tick before this finds that it does not know whose labels these are.
             state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
@@ -65,7 +67,9 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
     }
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native_cached()) {
         // The VM drops an exception in a job, so Ruby is asked nothing that could bring one.
-        publish(hub, state, fiber_ids::number_own(&ruby, stored(vm::state::current_thread())));
+        let thread = vm::state::current_thread();
+        publish(hub, state, fiber_ids::number_own(&ruby, stored(thread)));
+        span::publish(state, thread);
         state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
@@ -74,13 +78,13 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
 fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Result<Option<Obj<Labels>>, Error> {
     // SAFETY: a `Ruby` proves that the GVL is held; `thread` is the one that we are on.
     let inherits =
-        unsafe { !fibers::STORAGE && matches!(fibers::local(thread), Local::Unset) && fibers::is_new() };
+        unsafe { !fibers::STORAGE && matches!(fibers::LABELS.get(thread), Local::Unset) && fibers::is_new() };
     if !inherits {
         return current(ruby);
     }
     // The labels of the fiber that ran before; the mark function keeps them.
     let labels = labels_of(state.labels_object.load(Ordering::Relaxed));
     // SAFETY: as above.
-    unsafe { fibers::set_local(thread, labels.map(|it| it.as_raw())) };
+    unsafe { fibers::LABELS.set(thread, labels.map(|it| it.as_raw())) };
     Ok(labels)
 }

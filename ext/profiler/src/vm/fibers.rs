@@ -1,7 +1,7 @@
-//! The value that a fiber carries, and the switch to another fiber.
+//! The values that a fiber carries, and the switch to another fiber.
 //!
-//! A value is kept twice: as a fiber-local variable, which can be read cheaply and of other threads,
-//! and from Ruby 3.2 on in the fiber's storage, which a new fiber inherits.
+//! Labels are kept twice: as a fiber-local variable, which can be read cheaply and of other threads,
+//! and from Ruby 3.2 on in the fiber's storage, which a new fiber inherits. A span is in a variable alone.
 
 use std::ffi::c_int;
 
@@ -18,8 +18,14 @@ use crate::vm::events::ThreadHook;
 /// Whether fibers have a storage that those they make inherit.
 pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);
 
-/// Name of the variable.
-static KEY: Name = Name::new(c"__profiler_labels__");
+/// A fiber-local variable of ours.
+#[derive(Debug)]
+pub(crate) struct Variable(Name);
+
+/// The labels of a fiber.
+pub(crate) static LABELS: Variable = Variable(Name::new(c"__profiler_labels__"));
+/// The span that it is in.
+pub(crate) static SPAN: Variable = Variable(Name::new(c"__profiler_span__"));
 
 /// The contents of a fiber-local variable.
 #[derive(Clone, Copy, Debug)]
@@ -32,31 +38,33 @@ pub(crate) enum Local {
     Some(u64),
 }
 
-/// The variable of the fiber that runs on `thread`, a Thread. Calls no method.
-///
-/// # Safety
-/// The caller holds the GVL; `thread` is a Thread of this Ractor.
-pub(crate) unsafe fn local(thread: u64) -> Local {
-    // SAFETY: as promised. Only reads a table; raises for no Thread.
-    let value = unsafe { quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, KEY.id())) };
-    match value {
-        Some(value) if value == rb_sys::Qfalse as VALUE => Local::Nothing,
-        Some(value) if value != rb_sys::Qnil as VALUE => Local::Some(value),
-        _ => Local::Unset,
+impl Variable {
+    /// Its value on the fiber that runs on `thread`, a Thread. Calls no method.
+    ///
+    /// # Safety
+    /// The caller holds the GVL; `thread` is a Thread of this Ractor.
+    pub(crate) unsafe fn get(&self, thread: u64) -> Local {
+        // SAFETY: as promised. Only reads a table; raises for no Thread.
+        let value = unsafe { quietly(|| rb_sys::rb_thread_local_aref(thread as VALUE, self.0.id())) };
+        match value {
+            Some(value) if value == rb_sys::Qfalse as VALUE => Local::Nothing,
+            Some(value) if value != rb_sys::Qnil as VALUE => Local::Some(value),
+            _ => Local::Unset,
+        }
     }
-}
 
-/// Sets the variable of the fiber that runs on the current thread; nothing is stored as such. A frozen
-/// Thread keeps what it has. Calls no method.
-///
-/// # Safety
-/// The caller holds the GVL and runs on `thread`; `value` is a live object.
-pub(crate) unsafe fn set_local(thread: u64, value: Option<u64>) {
-    let value = value.map_or(rb_sys::Qfalse as VALUE, |value| value as VALUE);
-    // SAFETY: as promised. The message of a FrozenError would call `inspect`, so it is not let come to that.
-    unsafe {
-        if rb_sys::rb_obj_frozen_p(thread as VALUE) == rb_sys::Qfalse as VALUE {
-            quietly(|| rb_sys::rb_thread_local_aset(thread as VALUE, KEY.id(), value));
+    /// Sets it on the fiber that runs on the current thread; nothing is stored as such. A frozen
+    /// Thread keeps what it has. Calls no method.
+    ///
+    /// # Safety
+    /// The caller holds the GVL and runs on `thread`; `value` is a live object.
+    pub(crate) unsafe fn set(&self, thread: u64, value: Option<u64>) {
+        let value = value.map_or(rb_sys::Qfalse as VALUE, |value| value as VALUE);
+        // SAFETY: as promised. The message of a FrozenError would call `inspect`, so it is not let come to that.
+        unsafe {
+            if rb_sys::rb_obj_frozen_p(thread as VALUE) == rb_sys::Qfalse as VALUE {
+                quietly(|| rb_sys::rb_thread_local_aset(thread as VALUE, self.0.id(), value));
+            }
         }
     }
 }
@@ -104,7 +112,7 @@ static FIBER: CachedObject = CachedObject::new(|ruby| ruby.class_object().const_
 #[cfg(ruby_gte_3_2)]
 fn key() -> Value {
     // SAFETY: the callers hold the GVL, and the id is of an interned name.
-    unsafe { Value::from_raw(rb_sys::rb_id2sym(KEY.id())) }
+    unsafe { Value::from_raw(rb_sys::rb_id2sym(LABELS.0.id())) }
 }
 
 /// See [`crate::boot::preload`].

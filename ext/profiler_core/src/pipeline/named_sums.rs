@@ -18,6 +18,7 @@ use crate::session::key::{Key, Weight};
 use crate::session::labels::{MAX_OTHERS, MAX_SETS};
 use crate::session::spans::Spans;
 use crate::session::spec::Measures;
+use crate::text::hex;
 
 /// The sums. In a key here the stack and the set of labels are of these tables, and a class is the place of its name.
 #[derive(Clone, Debug, Default)]
@@ -201,11 +202,6 @@ impl NamedSums {
             }
         }
     }
-}
-
-/// Bytes in lower case, as ids of traces are written.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }
 
 /// The number of distinct ids among the first `known` ones of their table.

@@ -3,6 +3,8 @@
 //! Tables of plain rows that point at each other by id. Parents come before children, so that one
 //! pass forward is enough for whatever runs from the root to the leaves.
 
+use std::collections::BTreeMap;
+
 use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
 use crate::record::frame::Synthetic;
 use crate::record::State;
@@ -73,6 +75,18 @@ impl Profile {
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Option<Frame> {
         self.frames.get(id.index()).copied()
+    }
+
+    /// The trace that most of its samples are of, of those that are of one.
+    #[must_use]
+    pub fn main_trace(&self) -> Option<&str> {
+        let mut traces: BTreeMap<&str, u64> = BTreeMap::new();
+        for sample in &self.samples {
+            for (_, trace) in sample.labels.iter().filter(|(name, _)| name == TRACE) {
+                *traces.entry(trace).or_default() += sample.weights.get(SampleType::Samples);
+            }
+        }
+        traces.into_iter().max_by_key(|(_, samples)| *samples).map(|(trace, _)| trace)
     }
 
     /// Puts labels on every row, and on all requests, that have none of that name.

@@ -21,9 +21,21 @@ pub fn cut(mut text: String) -> String {
     text
 }
 
+/// Bytes as two digits each, in lower case.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |it: u8| char::from_digit(it.into(), 16).unwrap_or('0');
+    bytes.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_byte_has_two_digits() {
+        assert_eq!(hex(&[0, 10, 255]), "000aff");
+    }
 
     #[test]
     fn names_are_cut_at_character_boundaries() {

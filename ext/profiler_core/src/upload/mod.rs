@@ -11,6 +11,7 @@
 //! | [`otlp`] | the body of an export to an OpenTelemetry Collector |
 //! | `shaped` | the samples of one family in a shape |
 //! | `dimensions` | the labels of these samples |
+//! | `span` | the span of a trace that a sample was taken in |
 //!
 //! There is no clock and no randomness here: equal arguments have equal bytes, so a request can be sent again.
 
@@ -24,6 +25,7 @@ mod profile_id;
 pub mod pyroscope;
 mod shape;
 mod shaped;
+mod span;
 #[cfg(all(test, not(loom)))]
 mod tests;
 

@@ -15,6 +15,7 @@ use super::family::Family;
 use super::profile_id::ProfileId;
 use super::shape::Shape;
 use super::shaped::Shaped;
+use super::span::Spans;
 use crate::profile::Profile;
 
 /// The name of the scope, by which some engines name their profiles.
@@ -31,7 +32,7 @@ pub fn encode(
     id: ProfileId,
 ) -> Option<Vec<u8>> {
     let mut shaped: Vec<Shaped<'_>> =
-        families.iter().filter_map(|it| Shaped::new(profile, *it, shape)).collect();
+        families.iter().filter_map(|it| Shaped::new(profile, *it, shape, Spans::Own)).collect();
     if shaped.is_empty() {
         return None;
     }
@@ -82,17 +83,20 @@ fn add<'a>(
     let (name, unit, period) = shaped.family.period(shaped.profile);
     let rows: Vec<_> = shaped
         .samples()
-        .map(|(stack, labels, weights)| (dictionary.stack(stack), dictionary.attributes(labels), weights))
+        .map(|(stack, labels, span, weights)| {
+            let (stack, attributes) = (dictionary.stack(stack), dictionary.attributes(labels));
+            (stack, attributes, dictionary.link(span), weights)
+        })
         .collect();
     for of in &shaped.types {
         let weight = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
         let samples: Vec<messages::Sample> = rows
             .iter()
-            .filter(|(_, _, weights)| weights.get(*of) > 0)
-            .map(|(stack, attributes, weights)| messages::Sample {
+            .filter(|(_, _, _, weights)| weights.get(*of) > 0)
+            .map(|(stack, attributes, link, weights)| messages::Sample {
                 stack_index: *stack,
                 attribute_indices: attributes.clone(),
-                link_index: 0, // the empty link: no span is known
+                link_index: *link,
                 values: vec![weight(weights.get(*of))],
             })
             .collect();

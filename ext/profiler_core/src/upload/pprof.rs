@@ -9,18 +9,20 @@ use super::gzip::gzip;
 use super::label_name::label_name;
 use super::shape::Shape;
 use super::shaped::Shaped;
+use super::span::Spans;
 use crate::error::Error;
 use crate::format::pprof::comments::comments;
 use crate::format::pprof::messages;
 use crate::format::pprof::tables::{signed, Head, Tables};
-use crate::profile::Profile;
+use crate::profile::{Profile, SPAN};
+use crate::text::hex;
 
 /// Encodes a family, compressed by gzip. The shape's own labels are on each sample. `None` if the profile has nothing of it.
 ///
 /// # Errors
 /// As [`gzip`].
 pub fn encode(profile: &Profile, family: Family, shape: &Shape) -> Result<Option<Vec<u8>>, Error> {
-    let Some(mut shaped) = Shaped::new(profile, family, shape) else { return Ok(None) };
+    let Some(mut shaped) = Shaped::new(profile, family, shape, Spans::Omitted) else { return Ok(None) };
     packed(&mut shaped, &shape.labels, shape.bytes).map(Some)
 }
 
@@ -51,14 +53,17 @@ fn message(shaped: &Shaped<'_>, all: &[(String, String)]) -> messages::Profile {
         comments: &comments(profile),
         binary: &profile.meta.ruby, // the name of a program can have its pid in it
     });
-    for (stack, labels, weights) in shaped.samples() {
+    for (stack, labels, span, weights) in shaped.samples() {
         let mut location_id: Vec<u64> = stack.frames.iter().map(|it| tables.location(*it)).collect();
         location_id.extend(stack.root.map(|it| tables.synthetic(it)));
         let value = types.iter().map(|of| signed(weights.get(*of))).collect();
         let all = all.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let label =
             labels.iter().copied().chain(all).map(|(name, value)| tables.label(&label_name(name), value));
-        let label = label.collect();
+        let mut label: Vec<_> = label.collect();
+        if let Some(span) = span {
+            label.push(tables.label(SPAN, &hex(&span.span_id)));
+        }
         tables.message().sample.push(messages::Sample { location_id, value, label });
     }
     tables.into_message()

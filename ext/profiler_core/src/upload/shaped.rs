@@ -8,7 +8,8 @@ use rustc_hash::FxBuildHasher;
 use super::dimensions::{Dimensions, Labels};
 use super::family::Family;
 use super::shape::Shape;
-use crate::ids::{FrameId, Id, Interner, LabelSetId, StackId};
+use super::span::{Span, Spans};
+use crate::ids::{FrameId, Id, Interner, LabelSetId, SpanIndex, StackId};
 use crate::profile::{Profile, Sample, SampleType, Weights};
 use crate::record::frame::Synthetic;
 
@@ -21,11 +22,12 @@ pub(super) struct Stack {
     pub(super) root: Option<Synthetic>,
 }
 
-/// A sample as it is sent. No other has the same stack and labels.
+/// A sample as it is sent. No other has the same stack, labels and span.
 #[derive(Clone, Copy)]
 struct Row {
     stack: StackId,
     labels: LabelSetId,
+    span: SpanIndex,
     weights: Weights,
 }
 
@@ -37,14 +39,15 @@ pub(super) struct Shaped<'a> {
     dimensions: Dimensions<'a>,
     stacks: Interner<Stack, StackId>,
     labels: Interner<Labels<'a>, LabelSetId>,
+    spans: Interner<Span, SpanIndex>,
     rows: Vec<Row>,
     /// Where each row is.
-    places: HashMap<(StackId, LabelSetId), usize, FxBuildHasher>,
+    places: HashMap<(StackId, LabelSetId, SpanIndex), usize, FxBuildHasher>,
 }
 
 impl<'a> Shaped<'a> {
     /// The samples of a family; `None` if no sample weighs anything there.
-    pub(super) fn new(profile: &'a Profile, family: Family, shape: &'a Shape) -> Option<Self> {
+    pub(super) fn new(profile: &'a Profile, family: Family, shape: &'a Shape, spans: Spans) -> Option<Self> {
         let types = family.types_in(profile);
         let weighs = |it: &&Sample| types.iter().any(|of| it.weights.get(*of) > 0);
         let samples: Vec<&Sample> = profile.samples.iter().filter(weighs).collect();
@@ -58,23 +61,26 @@ impl<'a> Shaped<'a> {
             dimensions: Dimensions::new(shape, &samples, family.main_type()),
             stacks: Interner::default(),
             labels: Interner::default(),
+            spans: Interner::default(),
             rows: Vec::new(),
             places: HashMap::default(),
         };
         for sample in samples {
             let stack = shaped.stacks.intern(stack(profile, sample.stack, shape.depth));
             let labels = shaped.labels.intern(shaped.dimensions.labels(sample));
-            shaped.add(Row { stack, labels, weights: sample.weights });
+            let span = spans.of(sample).map_or(SpanIndex::NONE, |it| shaped.spans.intern(it));
+            shaped.add(Row { stack, labels, span, weights: sample.weights });
         }
         shaped.limit(shape.samples);
         Some(shaped)
     }
 
-    /// Stack, labels and weights of each sample.
-    pub(super) fn samples(&self) -> impl Iterator<Item = (&Stack, &Labels<'a>, &Weights)> {
-        self.rows
-            .iter()
-            .filter_map(|row| Some((self.stacks.get(row.stack)?, self.labels.get(row.labels)?, &row.weights)))
+    /// Stack, labels, span and weights of each sample.
+    pub(super) fn samples(&self) -> impl Iterator<Item = (&Stack, &Labels<'a>, Option<&Span>, &Weights)> {
+        self.rows.iter().filter_map(|row| {
+            let (stack, labels) = (self.stacks.get(row.stack)?, self.labels.get(row.labels)?);
+            Some((stack, labels, self.spans.get(row.span), &row.weights))
+        })
     }
 
     /// Leaves fewer samples if a message of them is longer than allowed. Returns whether it did.
@@ -111,13 +117,14 @@ impl<'a> Shaped<'a> {
         let rest = rows.split_off(kept.unwrap_or(most - 1));
         rows.into_iter().for_each(|it| self.add(it));
         for row in rest {
-            self.add(Row { stack, labels: labels.unwrap_or(row.labels), weights: row.weights });
+            let labels = labels.unwrap_or(row.labels);
+            self.add(Row { stack, labels, span: SpanIndex::NONE, weights: row.weights });
         }
     }
 
-    /// Adds a sample, or its weights to the one of the same stack and labels.
+    /// Adds a sample, or its weights to the one that is else equal.
     fn add(&mut self, row: Row) {
-        let place = *self.places.entry((row.stack, row.labels)).or_insert(self.rows.len());
+        let place = *self.places.entry((row.stack, row.labels, row.span)).or_insert(self.rows.len());
         match self.rows.get_mut(place) {
             Some(known) => known.weights.add(&row.weights),
             None => self.rows.push(row),

@@ -6,6 +6,7 @@ mod sent;
 use std::collections::BTreeMap;
 
 use proptest::collection::{btree_map, vec};
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -13,8 +14,11 @@ use self::sent::Sent;
 use super::{otlp, pprof, pyroscope, Family, ProfileId, Shape};
 use crate::ids::StackId;
 use crate::profile::table_builder::{Row, TableBuilder};
-use crate::profile::{Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights, OTHER};
+use crate::profile::{
+    Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights, OTHER, ROOT_SPAN, SPAN, TRACE,
+};
 use crate::record::State;
+use crate::text::hex;
 
 const ID: ProfileId = ProfileId([7; 16]);
 
@@ -63,15 +67,44 @@ fn given(types: Vec<SampleType>) -> impl Strategy<Value = Given> {
         names(&["", "a", "b", "c", "d", "(other)", "x\ny"]),
         0..4,
     );
+    let spans = option::of((1..3_u8, 1..4_u8, option::of(Just(9_u8)), any::<bool>()));
     let weights = vec(prop_oneof![2 => Just(0), 3 => 1..9_u64, 1 => 0..1_u64 << 40], types.len());
-    (vec(names(&["main", "f", "g", "(other)"]), 1..9), 1..4_u64, labels, weights).prop_map(
-        move |(stack, thread, labels, weights)| Given {
-            stack,
-            thread,
-            labels: labels.into_iter().collect(),
-            weights: types.iter().copied().zip(weights).collect(),
+    (vec(names(&["main", "f", "g", "(other)"]), 1..9), 1..4_u64, labels, spans, weights).prop_map(
+        move |(stack, thread, mut labels, span, weights)| {
+            labels.extend(span.into_iter().flat_map(span_labels));
+            Given {
+                stack,
+                thread,
+                labels: labels.into_iter().collect(),
+                weights: types.iter().copied().zip(weights).collect(),
+            }
         },
     )
+}
+
+/// The labels of a span; of a broken one if an app has such labels itself.
+fn span_labels((trace, span, root, broken): (u8, u8, Option<u8>, bool)) -> Vec<(String, String)> {
+    let trace = if broken { "of the app".into() } else { hex(&[trace; 16]) };
+    let root = root.map(|it| (ROOT_SPAN, hex(&[it; 8])));
+    let labels = [(TRACE, trace), (SPAN, hex(&[span; 8]))].into_iter().chain(root);
+    labels.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The weight of each span of a profile, by type and the text that `text` makes of its trace, itself and its root.
+fn by_span(profile: &Profile, text: impl Fn(&str, &str, &str) -> String) -> BTreeMap<(String, String), i64> {
+    let mut sums = BTreeMap::new();
+    for sample in &profile.samples {
+        let label = |name: &str| sample.labels.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
+        let (Some(trace), Some(span)) = (label(TRACE).filter(|it| *it != "of the app"), label(SPAN)) else {
+            continue;
+        };
+        let text = text(trace, span, label(ROOT_SPAN).unwrap_or(span));
+        for of in SampleType::ALL.into_iter().skip(1).filter(|it| sample.weights.get(*it) > 0) {
+            *sums.entry((of.name_and_unit().0.to_owned(), text.clone())).or_insert(0) +=
+                sample.weights.get(of) as i64;
+        }
+    }
+    sums
 }
 
 fn profiles() -> impl Strategy<Value = Profile> {
@@ -146,6 +179,12 @@ proptest! {
         let samples = files.flat_map(|it| Sent::of_pprof(&it).samples).collect();
         let files = Sent { samples, length: 0 };
         prop_assert_eq!(files.stacks(), export.stacks());
+        prop_assert_eq!(export.by("link"), by_span(&profile, |trace, span, _| format!("{trace} {span}")));
+        prop_assert!(files.by(SPAN).is_empty());
+        let push = pyroscope::encode(&profile, &Family::ALL, &shape, ID).unwrap();
+        let series = push.as_deref().map(Sent::of_push).unwrap_or_default();
+        let push: BTreeMap<_, _> = series.iter().flat_map(|it| it.2.by(SPAN)).collect();
+        prop_assert_eq!(push, by_span(&profile, |_, _, root| root.to_owned()));
         for (name, sent_as) in [("endpoint", "endpoint"), ("http.route", "http_route")] {
             prop_assert_eq!(files.by(sent_as), export.by(sent_as));
             let mut expected = BTreeMap::new();

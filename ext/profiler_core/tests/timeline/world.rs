@@ -192,8 +192,15 @@ pub(crate) fn labels(value: &str) -> LabelSet {
 /// The profiles that a session takes of these steps: a snapshot in the middle, and the whole.
 pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Profile; 2] {
     let mut world = World::new();
-    let spec =
-        SessionSpec { measures, labels: only, scope: None, fibers: false, timeline: true, threads: None };
+    let spec = SessionSpec {
+        measures,
+        labels: only,
+        scope: None,
+        fibers: false,
+        spans: false,
+        timeline: true,
+        threads: None,
+    };
     let session = world.hub.open(spec, &world.registry, world.now_ns, &world.all_now());
     let mut middle = None;
     let mut paused = false;

@@ -7,7 +7,7 @@ use profiler_core::analysis::filter::{filter, Filter};
 use profiler_core::analysis::method::{lines, method, Both};
 use profiler_core::format::too_short;
 use profiler_core::ids::FunctionId;
-use profiler_core::profile::SampleType;
+use profiler_core::profile::{SampleType, TRACE};
 
 use crate::api::profile::{options, Profile};
 use crate::labels::set_from;
@@ -61,7 +61,7 @@ impl Profile {
     }
 
     /// `Native.with_labels(profile, labels, early, metadata)`: the profile with these labels on every row that has none of that
-    /// name, or has that of `early`; and with this metadata, unless it has its own of that name.
+    /// name, or has that of `early`; and with this metadata and its trace, unless it has its own of that name.
     pub(super) fn with_labels(
         ruby: &Ruby,
         rb_self: &Self,
@@ -75,8 +75,9 @@ impl Profile {
             let mut labelled = it.clone();
             labelled.remove_labels(&early);
             labelled.add_labels(&labels);
-            for (name, value) in metadata.pairs() {
-                labelled.meta.user.entry(name.clone()).or_insert_with(|| value.clone());
+            let trace = labelled.main_trace().map(|it| (TRACE.to_owned(), it.to_owned()));
+            for (name, value) in metadata.pairs().iter().cloned().chain(trace) {
+                labelled.meta.user.entry(name).or_insert(value);
             }
             labelled
         })

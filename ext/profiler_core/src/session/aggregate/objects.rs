@@ -50,7 +50,7 @@ impl Aggregate {
         let Allocation { samples, objects, bytes, .. } = *allocation;
         self.weigh(key, Weight { count: samples.into(), objects, bytes, ..Weight::default() });
         if let (true, Some(ObjectId { slot, generation })) = (self.measures.heap, allocation.object) {
-            // An object outlives the span in which it was made.
+            // An object outlives the span in which it was allocated.
             let key = Key { span: SpanIndex::NONE, ..key };
             self.objects.objects.insert(slot, (generation, key));
         }

@@ -1,5 +1,8 @@
 //! The dictionary of a request while it grows: what all of its profiles share.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::messages::{self, AnyValue, Attribute, Function, Line, Link, Location, Mapping, ValueType};
 use crate::format::pprof::messages as pprof;
 use crate::format::pprof::tables::Tables;
@@ -7,6 +10,7 @@ use crate::ids::{Interner, LabelSetId, StackId};
 use crate::profile::Profile;
 use crate::upload::dimensions::Labels;
 use crate::upload::shaped::Stack;
+use crate::upload::span::Span;
 
 /// Functions, locations and texts are numbered as in pprof: from 1 on, with the empty text in front.
 pub(super) struct Dictionary<'a> {
@@ -14,6 +18,9 @@ pub(super) struct Dictionary<'a> {
     stacks: Interner<Vec<i32>, StackId>,
     /// The index of the key, and the value.
     attributes: Interner<(i32, &'a str), LabelSetId>,
+    links: Vec<Link>,
+    /// The index of the link of each span.
+    places: HashMap<Span, i32, FxBuildHasher>,
 }
 
 impl<'a> Dictionary<'a> {
@@ -21,7 +28,8 @@ impl<'a> Dictionary<'a> {
         let (mut stacks, mut attributes) = (Interner::default(), Interner::default());
         stacks.intern(Vec::new());
         attributes.intern((0, ""));
-        Self { tables: Tables::new(profile, false), stacks, attributes }
+        let (links, places) = (vec![Link::default()], HashMap::default());
+        Self { tables: Tables::new(profile, false), stacks, attributes, links, places }
     }
 
     pub(super) fn value_type(&mut self, names: (&str, &str)) -> ValueType {
@@ -45,6 +53,16 @@ impl<'a> Dictionary<'a> {
         index(self.attributes.intern((key, value)).0)
     }
 
+    /// The link to a span; 0 is the empty one.
+    pub(super) fn link(&mut self, span: Option<&Span>) -> i32 {
+        let Some(span) = span else { return 0 };
+        *self.places.entry(*span).or_insert_with(|| {
+            let Span { trace_id, span_id } = span;
+            self.links.push(Link { trace_id: trace_id.to_vec(), span_id: span_id.to_vec() });
+            index(self.links.len() - 1)
+        })
+    }
+
     pub(super) fn into_message(mut self) -> messages::Dictionary {
         let ruby = self.attribute("profile.frame.type", "ruby");
         let attributes = self.attributes.into_rows();
@@ -53,7 +71,7 @@ impl<'a> Dictionary<'a> {
             mapping_table: vec![Mapping::default()],
             location_table: after_empty(message.location.iter().map(|it| location(it, ruby))),
             function_table: after_empty(message.function.iter().map(function)),
-            link_table: vec![Link::default()],
+            link_table: self.links,
             string_table: message.string_table,
             attribute_table: after_empty(attributes.iter().skip(1).map(attribute)),
             stack_table: self.stacks.into_rows().into_iter().map(stack).collect(),

@@ -6,6 +6,7 @@ use flate2::read::GzDecoder;
 use prost::Message;
 
 use crate::format::pprof::messages;
+use crate::text::hex;
 use crate::upload::label_name::label_name;
 use crate::upload::otlp::messages::ExportRequest;
 use crate::upload::pyroscope::messages::PushRequest;
@@ -94,7 +95,10 @@ impl Sent {
         let request = ExportRequest::decode(bytes).unwrap();
         let it = request.dictionary.unwrap();
         assert_eq!(it.mapping_table, [Default::default()]);
-        assert_eq!(it.link_table, [Default::default()]);
+        assert_eq!(it.link_table[0], Default::default());
+        let ids: std::collections::HashSet<_> =
+            it.link_table.iter().map(|it| (&it.trace_id, &it.span_id)).collect();
+        assert_eq!(ids.len(), it.link_table.len(), "a link is there twice");
         assert_eq!(it.string_table[0], "");
         assert_eq!(it.location_table[0], Default::default());
         assert_eq!(it.function_table[0], Default::default());
@@ -122,7 +126,11 @@ impl Sent {
             for sample in &profile.samples {
                 let [value] = sample.values[..] else { panic!("not one value") };
                 let stack = &it.stack_table[sample.stack_index as usize].location_indices;
-                let labels = sample.attribute_indices.iter().map(label).collect();
+                let mut labels: BTreeMap<_, _> = sample.attribute_indices.iter().map(label).collect();
+                let link = &it.link_table[sample.link_index as usize];
+                if sample.link_index > 0 {
+                    labels.insert("link".into(), format!("{} {}", hex(&link.trace_id), hex(&link.span_id)));
+                }
                 let weights = BTreeMap::from([(of.clone(), value)]);
                 sent.samples.push((stack.iter().map(name).collect(), labels, weights));
             }
