@@ -21,7 +21,7 @@ module Profiler
       def detach(token)
         super
       ensure
-        Traces.enter(current)
+        Traces.enter
       end
 
       def clear
@@ -43,14 +43,17 @@ module Profiler
       # Has the spans with which this process enters a trace say which profile they have.
       def name_profiles = @names_profiles = true
 
-      # Has this fiber carry the span of a context. Spans of other processes and those that are not sampled are none.
-      def enter(context)
+      # Has this fiber carry the span of a context, by default of the current one. Spans of other processes and those that are not
+      # sampled are none; so is what only looks like a context, and what no Ractor but the main one may see.
+      def enter(context = nil)
         span = ::OpenTelemetry::Trace.current_span(context)
         ids = span.context
         return Labels.leave_span if !ids.trace_flags.sampled? || ids.remote?
 
         root = Labels.enter_span(ids.trace_id, ids.span_id)
         span.set_attribute(PROFILE_ID, ids.hex_span_id) if root && @names_profiles
+      rescue NoMethodError, Ractor::IsolationError
+        Labels.leave_span
       end
     end
   end

@@ -95,6 +95,19 @@ RSpec.describe "Spans of OpenTelemetry" do
     RUBY
   end
 
+  it "do not keep an app from attaching whatever OpenTelemetry takes, in any Ractor" do
+    expect(run_json(<<~RUBY, err: match(/\A(.*Ractor.*experimental.*\n)?\z/))).to eq([[1, 2], true, [1, true]])
+      session = Profiler.start(spans: true)
+      tokens = [contexts.attach(nil), contexts.attach(Object.new)]
+      none = seen == [{}]
+      in_ractor = Ractor.new do
+        token = OpenTelemetry::Context.attach(OpenTelemetry::Context.new(nil)) # the span of none is a constant that no Ractor may see
+        [token, OpenTelemetry::Context.detach(token)]
+      end
+      print_json([tokens, none, in_ractor.respond_to?(:value) ? in_ractor.value : in_ractor.take])
+    RUBY
+  end
+
   it "are right again after exceptions from outside, wherever these arrived" do
     late, stale = run_json(<<~RUBY)
       require "timeout"

@@ -61,7 +61,7 @@ module OpenTelemetry
       INVALID = new(SpanContext.new(trace_id: "\0" * 16, span_id: "\0" * 8, trace_flags: Flags.new(false), remote: false))
     end
 
-    def self.current_span(context = Context.current) = context.span || Span::INVALID
+    def self.current_span(context = nil) = (context || Context.current).span || Span::INVALID
   end
 
   Context::ROOT = Context.new(nil)
