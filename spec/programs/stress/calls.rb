@@ -2,6 +2,7 @@
 
 require "tmpdir"
 require "fileutils"
+require_relative "../../support/open_telemetry"
 
 module Stress
   # Calls of ours, by name, as an app makes them. Each cleans up after itself as an app would, and none waits long.
@@ -30,6 +31,11 @@ module Stress
           "label in an enumerator" => lambda do
             numbers = Enumerator.new { |out| Profiler.label(each: 1) { 3.times { |number| out << number } } }
             3.times { numbers.next }
+          end,
+          "spans" => lambda do
+            OpenTelemetry.in_span { Stress.work(1); Fiber.new { OpenTelemetry.in_span { Stress.work(1) } }.resume; OpenTelemetry.in_span { Stress.work(1) } }
+          ensure
+            OpenTelemetry::Context.clear # an exception can come between attach and detach
           end,
           "marker" => -> { Profiler.marker("import") { Stress.work(2) } }
         }

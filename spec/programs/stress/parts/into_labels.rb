@@ -13,7 +13,7 @@ module Stress
   worker("sessions over labels") do
     next sleep(0.1) if !PROFILED || rand < 0.3 # labels work without a session too
 
-    session = Profiler::Session.start(**view, **[{}, { labels: { request: 3 } }, { fibers: true }].sample)
+    session = Profiler::Session.start(**view, **[{}, { labels: { request: 3 } }, { fibers: true }, { spans: true }].sample)
     sleep(rand * 0.1)
     session.stop
     count(:sessions)
