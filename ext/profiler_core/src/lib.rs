@@ -10,6 +10,7 @@
 //! | [`analysis`] | a profile to numbers: one question a file |
 //! | [`pipeline`] | the ring to the sessions, on the thread that drains |
 //! | [`session`] | what one session adds up |
+//! | [`ticking`] | which threads tick, how, and how often |
 //! | [`profile`] | the finished result |
 //! | [`sampling`] | which event is a sample; safe in a signal handler |
 //! | [`record`] | what a handler writes; safe in a signal handler |
@@ -40,6 +41,7 @@ pub mod session;
 pub mod store;
 mod sync;
 pub mod text;
+pub mod ticking;
 pub mod upload;
 
 // The modules that run in signal handlers and hooks. Without the prelude of std they have `Vec`, `Box` and `format!`

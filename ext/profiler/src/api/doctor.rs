@@ -8,7 +8,7 @@ use crate::sampler::timers;
 use crate::sys::sigprof::{self, Owner};
 use crate::vm;
 use profiler_core::profile::Note;
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// `Doctor._engines`: `[name, refusal, note]` of each engine. The refusal says why it is not available, nil when it is; the note
 /// says what a user has to know of it. The preferred engine depends on the options.

@@ -22,7 +22,7 @@ use crate::vm;
 use crate::vm::exceptions::error;
 use crate::vm::gvl::HOOKS;
 use crate::vm::strings::{lossy, named};
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;

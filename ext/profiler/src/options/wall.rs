@@ -5,7 +5,7 @@ use magnus::{Error, Ruby};
 use crate::vm;
 use crate::vm::gvl::HOOKS;
 use profiler_core::profile::Note;
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// The reason why the engine `safepoint` sees no waits where the VM does not report them.
 const NEEDS_SIGNALS: &str =

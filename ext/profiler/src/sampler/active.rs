@@ -5,9 +5,9 @@ use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Requests};
 use profiler_core::sampling::allocation_sampler::Window;
-use profiler_core::session::governor::Governor;
-use profiler_core::session::plan::Demand;
 use profiler_core::session::spec::Measures;
+use profiler_core::ticking::governor::Governor;
+use profiler_core::ticking::plan::Demand;
 
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::markers::Markers;

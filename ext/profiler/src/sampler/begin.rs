@@ -33,7 +33,7 @@ use crate::threads::{self, Registry};
 use crate::vm::gvl::HOOKS;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{labels, vm};
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// Starts everything for one session.
 pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, NotStarted> {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use profiler_core::session::governor::{Governor, Readings};
+use profiler_core::ticking::governor::{Governor, Readings};
 
 use crate::engine::ticker;
 use crate::sampler::active::Active;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use profiler_core::pipeline::collector::{Collector, Worker};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
-use profiler_core::session::plan::Plan;
+use profiler_core::ticking::plan::Plan;
 
 use crate::capture::{allocation, wait};
 use crate::labels;

@@ -1,6 +1,6 @@
 //! The reasons why a session cannot start or go on, as values. `api` turns them into exceptions.
 
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// The reason why a session cannot start or go on.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// Stops a session and takes its result. `named` are the threads as Ruby lists them.
 pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {

@@ -12,7 +12,7 @@ use crate::sys::clock;
 use crate::vm;
 use crate::vm::turns::Pace;
 use crate::vm::without_gvl::briefly_without_gvl;
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// The result of a session, with what its header needs.
 #[derive(Debug)]

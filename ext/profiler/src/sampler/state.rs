@@ -8,8 +8,8 @@ use profiler_core::pipeline::SessionId;
 use crate::sampler::active::Active;
 use crate::sampler::cumulative::Cumulative;
 use crate::sampler::slice::Slice;
-use profiler_core::session::engine::Engine;
-use profiler_core::session::governor::Governor;
+use profiler_core::ticking::engine::Engine;
+use profiler_core::ticking::governor::Governor;
 
 /// The state of the sampler, which its lock guards.
 #[derive(Debug)]

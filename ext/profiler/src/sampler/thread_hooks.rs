@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use magnus::{Error, Ruby};
 use profiler_core::record::counters::count;
-use profiler_core::session::plan::ThreadPlan;
+use profiler_core::ticking::plan::ThreadPlan;
 
 use crate::capture::wait;
 use crate::sampler::timers::{self, disarm};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use profiler_core::record::counters::count;
-use profiler_core::session::plan::{Plan, ThreadPlan};
+use profiler_core::ticking::plan::{Plan, ThreadPlan};
 
 use crate::capture::{gvl_holder, wait};
 use crate::engine::{perf, setitimer, thread_timer, ticker};
@@ -14,7 +14,7 @@ use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::gvl::HOOKS;
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// The plan for threads that start: see [`of_new_threads`].
 static NEW_NS: AtomicU64 = AtomicU64::new(0);

@@ -1,12 +1,9 @@
 //! A session: its definition, and what it has added up.
 
 pub mod aggregate;
-pub mod engine;
-pub mod governor;
 pub mod gvl_ticks;
 pub mod key;
 pub mod labels;
-pub mod plan;
 mod recorder;
 pub mod spans;
 pub mod spec;

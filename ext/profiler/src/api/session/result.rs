@@ -18,7 +18,7 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::vm::turns::{demand_process, Pace};
 use crate::{naming, vm};
-use profiler_core::session::engine::Engine;
+use profiler_core::ticking::engine::Engine;
 
 /// The result of a session, before names.
 #[derive(Debug)]

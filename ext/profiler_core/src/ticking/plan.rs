@@ -5,7 +5,7 @@
 //! finer than it needs do no harm.
 
 use crate::ids::ThreadId;
-use crate::session::engine::{Engine, Trigger, WalkAt};
+use crate::ticking::engine::{Engine, Trigger, WalkAt};
 
 /// The interval of a wall clock of which no wait is to be sampled, ns: 100 days.
 pub const UNSAMPLED_NS: u64 = 1 << 53;

@@ -1,0 +1,5 @@
+//! When threads tick: by which engine, at which intervals, and for which share of the CPU.
+
+pub mod engine;
+pub mod governor;
+pub mod plan;
