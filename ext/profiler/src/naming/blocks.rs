@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, RArray, Ruby, Value};
-use profiler_core::pipeline::name_cache::{brace, without_ids};
 use profiler_core::profile::Function;
 use profiler_core::text::block_depth;
+use profiler_core::text::names::{brace, without_ids};
 
 use crate::naming::owners::Owner;
 use crate::vm::objects::{kind, references, Kind, Pinned};

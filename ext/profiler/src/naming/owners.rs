@@ -1,6 +1,6 @@
 //! How classes and modules are spelled, above all those without a name.
 
-use profiler_core::pipeline::name_cache::without_addresses;
+use profiler_core::text::names::without_addresses;
 
 use crate::vm::modules::{class_of, module_kind, ModuleKind};
 use crate::vm::objects::{kind, Kind};

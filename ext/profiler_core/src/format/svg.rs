@@ -13,6 +13,7 @@ use super::{disclosure, flame_chart, folded, length, palette, Options, Style, Th
 use crate::analysis::state_leaves::with_state_leaves;
 use crate::error::Error;
 use crate::profile::{Profile, SampleType};
+use crate::text::shorten;
 use crate::text::units::{count, counted};
 
 /// The longest title and subtitle, in characters, that fit the width of a picture.
@@ -171,19 +172,6 @@ fn subtitle_of(profile: &Profile) -> String {
     parts.join("; ")
 }
 
-/// At most `chars` characters of a text, with dots where the middle was.
-pub(super) fn shorten(text: &str, chars: usize) -> String {
-    let have = text.chars().count();
-    if have <= chars {
-        return text.to_owned();
-    }
-    let dots = "...".chars().take(chars);
-    let keep = chars.saturating_sub(3);
-    let head = text.chars().take(keep / 2);
-    let tail = text.chars().skip(have - (keep - keep / 2));
-    head.chain(dots).chain(tail).collect()
-}
-
 fn write_empty(title: &str, subtitle: &str, of: SampleType, out: &mut dyn Write) -> std::io::Result<()> {
     let what = match of {
         SampleType::Samples => "no samples were taken".to_owned(),
@@ -231,12 +219,5 @@ mod tests {
             &text[..2_000]
         );
         assert!(text.ends_with("</svg>\n") || text.ends_with("</svg>"));
-    }
-
-    #[test]
-    fn shortens_names_in_the_middle() {
-        assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
-        assert_eq!(shorten("abcdefghijk", 10), "abc...hijk");
-        assert_eq!(shorten("äöüß", 2), "..");
     }
 }

@@ -2,6 +2,7 @@
 
 mod block_label;
 mod clean;
+pub mod names;
 pub mod units;
 
 pub use block_label::block_depth;
@@ -21,6 +22,20 @@ pub fn cut(mut text: String) -> String {
     text
 }
 
+/// At most `chars` characters of a text, with dots where the middle was.
+#[must_use]
+pub fn shorten(text: &str, chars: usize) -> String {
+    let have = text.chars().count();
+    if have <= chars {
+        return text.to_owned();
+    }
+    let dots = "...".chars().take(chars);
+    let keep = chars.saturating_sub(3);
+    let head = text.chars().take(keep / 2);
+    let tail = text.chars().skip(have - (keep - keep / 2));
+    head.chain(dots).chain(tail).collect()
+}
+
 /// Bytes as two digits each, in lower case.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
@@ -31,6 +46,13 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shortens_names_in_the_middle() {
+        assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
+        assert_eq!(shorten("abcdefghijk", 10), "abc...hijk");
+        assert_eq!(shorten("äöüß", 2), "..");
+    }
 
     #[test]
     fn each_byte_has_two_digits() {

@@ -2,9 +2,9 @@
 
 use super::Paint;
 use crate::analysis::findings::{Finding, Kind};
-use crate::format::svg::shorten;
 use crate::profile::Profile;
 use crate::text::clean;
+use crate::text::shorten;
 
 /// The columns of a share, right-aligned: `100.0%`.
 const SHARE_COLUMNS: usize = 6;

@@ -8,9 +8,9 @@ use crate::analysis::group_by::{group_by, Groups, Row};
 use crate::error::Error;
 use crate::format::display::display_name;
 use crate::format::options::TextOptions;
-use crate::format::svg::shorten;
 use crate::profile::{Profile, SampleType};
 use crate::text::clean;
+use crate::text::shorten;
 use crate::text::units::{count, counted, duration, percent};
 
 /// The columns of requests, where these were counted: how many, their mean, and the longest.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::Paint;
 use crate::analysis::gvl_blame;
-use crate::format::svg::shorten;
 use crate::format::{disclosure, too_short};
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::record::State;
 use crate::text::clean;
+use crate::text::shorten;
 use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;

@@ -7,9 +7,9 @@ use crate::analysis::allocations::{allocations, Allocations};
 use crate::analysis::top::{top, Order, Row, Top};
 use crate::format::display::display_name;
 use crate::format::options::TextOptions;
-use crate::format::svg::shorten;
 use crate::profile::{Function, Profile, SampleType};
 use crate::text::clean;
+use crate::text::shorten;
 use crate::text::units::{count, counted, percent};
 
 /// A name longer than this pushes its own path to the right, not everybody's.
