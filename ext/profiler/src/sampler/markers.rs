@@ -13,28 +13,28 @@ pub(crate) struct Markers {
     pub(crate) refused: u64,
 }
 
-/// A span of time that the app has named, and that ends now.
-pub(super) struct Span<'a> {
+/// An interval that the app has named, and that ends now.
+pub(super) struct Interval<'a> {
     pub(super) name: &'a str,
     pub(super) thread: Thread,
     /// Its begin and its end on the monotonic clock, ns.
     pub(super) started_ns: u64,
     pub(super) now_ns: u64,
-    /// Its end on the clock of the world, ns since 1970.
+    /// Its end on the real-time clock, ns since 1970.
     pub(super) at_ns: u64,
 }
 
 impl Markers {
-    /// Records the span in a session that began at `began_ns` on the monotonic clock. If that was within the span, it records the
-    /// rest of it.
-    pub(super) fn push(&mut self, span: &Span<'_>, began_ns: u64) {
+    /// Records the interval in a session that began at `began_ns` on the monotonic clock. If that was within the interval, it
+    /// records the rest of it.
+    pub(super) fn push(&mut self, it: &Interval<'_>, began_ns: u64) {
         if self.list.len() >= MAX_MARKERS {
             self.refused += 1;
             return;
         }
-        let duration_ns = span.now_ns.saturating_sub(span.started_ns.max(began_ns));
-        let started_at_ns = span.at_ns.saturating_sub(duration_ns);
-        let (name, thread) = (span.name.into(), span.thread.clone());
+        let duration_ns = it.now_ns.saturating_sub(it.started_ns.max(began_ns));
+        let started_at_ns = it.at_ns.saturating_sub(duration_ns);
+        let (name, thread) = (it.name.into(), it.thread.clone());
         self.list.push(Marker { started_at_ns, duration_ns, name, thread });
     }
 }

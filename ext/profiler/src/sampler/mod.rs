@@ -24,7 +24,6 @@ mod running;
 mod session_result;
 mod slice;
 mod slices;
-mod spans;
 mod state;
 mod tables;
 mod thread_hooks;
@@ -40,12 +39,11 @@ pub(crate) use refusal::{NotStarted, Refusal};
 #[cfg(feature = "testing")]
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
-    abandon, any, any_unscoped, discard, give_up_objects, is_paused, is_running, pause, result_threads,
-    resume, rotate, sample_objects, snapshot, stop,
+    abandon, any, any_unscoped, count_request, discard, give_up_objects, is_paused, is_running, pause,
+    record_marker, result_threads, resume, rotate, sample_objects, snapshot, stop,
 };
 pub(crate) use session_result::{Facts, SessionResult};
 pub(crate) use slices::{begin_slice, end_unless_sliced};
-pub(crate) use spans::{count_request, mark};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
 pub(crate) use totals::{totals, Totals};

@@ -25,7 +25,9 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), 
     // Not all of a long one is copied: a character has 4 bytes at most.
     let start = name.get(..MAX_NAME_BYTES + 4).unwrap_or(name);
     let name = cut(String::from_utf8_lossy(start).into_owned());
-    sampler::mark(&name, started_ns, || threads::current().map(|state| threads::info(state, me.name)));
+    sampler::record_marker(&name, started_ns, || {
+        threads::current().map(|state| threads::info(state, me.name))
+    });
     Ok(())
 }
 
