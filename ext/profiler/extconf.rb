@@ -22,7 +22,6 @@ TEXT
 CLANG_HELP = <<~TEXT
   Debian/Ubuntu:  apt-get install libclang-dev
   Fedora:         dnf install clang-devel
-  macOS:          xcode-select --install
   If it is in an unusual place, set LIBCLANG_PATH to the directory that holds it.
 TEXT
 
@@ -40,13 +39,12 @@ def libclang?
   return true if ENV["LIBCLANG_PATH"]
 
   places = %w[/usr/lib/llvm-*/lib /usr/lib /usr/lib64 /usr/lib/*-linux-* /usr/local/lib /usr/local/llvm*/lib
-              /usr/local/opt/llvm*/lib /opt/homebrew/opt/llvm*/lib /Library/Developer/CommandLineTools/usr/lib
-              /Applications/Xcode.app/Contents/Developer/Toolchains/*/usr/lib]
+              /usr/local/opt/llvm*/lib]
   places << IO.popen(%w[llvm-config --libdir], err: File::NULL, &:read).strip rescue nil # not there: nothing to add
-  Dir.glob(places.map { |place| "#{place}/libclang{,-*}.{so,so.*,dylib}" }).any?
+  Dir.glob(places.map { |place| "#{place}/libclang{,-*}.{so,so.*}" }).any?
 end
 
-refuse "only Linux and macOS are supported" unless RbConfig::CONFIG["host_os"].match?(/linux|darwin/)
+refuse "only Linux is supported" unless RbConfig::CONFIG["host_os"].match?(/linux/)
 refuse "only CRuby is supported" unless RUBY_ENGINE == "ruby"
 refuse "a Rust compiler is needed (#{MIN_RUST} or newer), and there is no cargo", RUST_HELP unless cargo
 

@@ -185,13 +185,7 @@ fn merging_no_profile_gives_an_empty_one() {
 
 #[test]
 fn equal_stacks_and_threads_are_combined() {
-    let main = Function {
-        name: "<main>".into(),
-        class_name: String::new(),
-        method_name: String::new(),
-        path: "app.rb".into(),
-        first_line: 1,
-    };
+    let main = Function { path: "app.rb".into(), first_line: 1, ..Function::named("<main>") };
     let rows = |cpu| {
         [Row {
             frames: vec![(main.clone(), 3)],

@@ -74,7 +74,7 @@ module Profiler
       def write_file(path, format, inputs, **options)
         output = checked(path) { Output.new(path, format: format, **options) }
         format ||= Native.format_of(path)
-        keep(path, format, inputs)
+        refuse_to_lose_input(path, format, inputs)
         profile = yield
         checked(path) { output.write(profile) }
         print_json(file: path, format: format, bytes: File.size(path), samples: profile.stats[:samples], totals: profile.totals) if @json
@@ -91,7 +91,7 @@ module Profiler
       end
 
       # Refuses to replace an input by a format that cannot be read again. A .pb.gz keeps everything.
-      def keep(path, format, inputs)
+      def refuse_to_lose_input(path, format, inputs)
         return if format == "pprof" || inputs.none? { |input| File.identical?(input, path) }
 
         raise UsageError, "#{path} is an input, and its data would be lost as #{format}"

@@ -153,7 +153,7 @@ module Profiler
       files = @parts.to_a
       raise NotRunning, "nothing was recorded yet" if files.empty?
 
-      Native.in_turn(files, metadata)
+      Native.concat(files, metadata)
     end
 
     def write(reason)

@@ -261,7 +261,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("parse", function!(Profile::parse, 1))?;
     own.define_private_method("_merge", function!(Profile::merge, 1))?;
     native.define_singleton_method("prepare_directory", function!(files::prepare_directory, 1))?;
-    native.define_singleton_method("in_turn", function!(Profile::in_turn, 2))?;
+    native.define_singleton_method("concat", function!(Profile::concat, 2))?;
     native.define_singleton_method("diff", function!(Profile::diff, 3))?;
     native.define_singleton_method("diff_svg", function!(Profile::diff_svg, 3))?;
     native.define_singleton_method("packs", function!(query::packs, 2))?;

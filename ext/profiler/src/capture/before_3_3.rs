@@ -109,9 +109,3 @@ pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
         word(at) == SYSCALL || ended && word(at - 4) == SYSCALL
     }
 }
-
-/// Elsewhere nothing says so: a thread that moves is taken to run.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) fn in_call(_context: &::libc::ucontext_t) -> bool {
-    false
-}

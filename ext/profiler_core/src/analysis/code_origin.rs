@@ -101,13 +101,7 @@ mod tests {
             ("<cfunc>", Origin::Cfunc),
             ("", Origin::Synthetic),
         ] {
-            let function = Function {
-                name: "x".into(),
-                class_name: String::new(),
-                method_name: String::new(),
-                path: path.into(),
-                first_line: 0,
-            };
+            let function = Function { path: path.into(), ..Function::named("x") };
             assert_eq!(Origin::of(&function), origin, "{path}");
         }
     }

@@ -60,13 +60,8 @@ impl Example {
             None if text.starts_with('(') => (text, "", 0),
             None => (text, Function::CFUNC, 0),
         };
-        let function = self.tables.function(Function {
-            name: name.into(),
-            class_name: String::new(),
-            method_name: String::new(),
-            path: path.into(),
-            first_line: 1,
-        });
+        let function =
+            self.tables.function(Function { path: path.into(), first_line: 1, ..Function::named(name) });
         Frame { function, line }
     }
 

@@ -85,13 +85,7 @@ fn without(profile: &mut Profile, hide: &[bool]) {
     }
     // Where nothing is left.
     let function = FunctionId::from_index(profile.functions.len());
-    profile.functions.push(Function {
-        name: HIDDEN.into(),
-        class_name: String::new(),
-        method_name: String::new(),
-        path: String::new(),
-        first_line: 0,
-    });
+    profile.functions.push(Function::named(HIDDEN));
     let frame = FrameId::from_index(profile.frames.len());
     profile.frames.push(Frame { function, line: 0 });
     let nothing = StackId::from_index(stacks.len());

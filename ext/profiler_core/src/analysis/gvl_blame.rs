@@ -40,13 +40,7 @@ mod tests {
 
     #[test]
     fn blames_the_innermost_ruby_function() {
-        let function = |(name, path): (&str, &str)| Function {
-            name: name.into(),
-            class_name: String::new(),
-            method_name: String::new(),
-            path: path.into(),
-            first_line: 0,
-        };
+        let function = |(name, path): (&str, &str)| Function { path: path.into(), ..Function::named(name) };
         let functions =
             [("<main>", "/a.rb"), ("Report#render", "/a.rb"), ("String#gsub", "<cfunc>"), ("(nobody)", "")];
         let node = |(parent, frame): (Option<u32>, usize)| Node {

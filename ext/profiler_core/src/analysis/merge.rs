@@ -32,7 +32,7 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
 
 /// The profile of a span of time from those of its parts, in turn, which are all of one session. Unlike a merge it has a single
 /// origin, and the live objects are those at its end. Of the parts, only one is in memory at once.
-pub fn in_turn(parts: impl IntoIterator<Item = Profile>) -> Profile {
+pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
     let mut parts = parts.into_iter().peekable();
     let (mut sum, mut headers) = (Sum::default(), Vec::new());
     while let Some(mut part) = parts.next() {

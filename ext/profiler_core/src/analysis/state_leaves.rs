@@ -25,13 +25,7 @@ pub fn with_state_leaves(profile: &Profile) -> Profile {
     for (sample, before) in shown.samples.iter_mut().zip(&profile.samples) {
         let Some((state, name)) = LEAVES.iter().find(|(state, _)| *state == before.state) else { continue };
         let frame = *frames.entry(*state).or_insert_with(|| {
-            shown.functions.push(Function {
-                name: (*name).into(),
-                class_name: String::new(),
-                method_name: String::new(),
-                path: String::new(),
-                first_line: 0,
-            });
+            shown.functions.push(Function::named(*name));
             shown.frames.push(Frame { function: FunctionId::from_index(shown.functions.len() - 1), line: 0 });
             FrameId::from_index(shown.frames.len() - 1)
         });

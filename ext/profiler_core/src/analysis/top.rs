@@ -87,13 +87,7 @@ mod tests {
         for name in ["a", "b", "c"] {
             let function = FunctionId::from_index(profile.functions.len());
             profile.frames.push(Frame { function, line: 1 });
-            profile.functions.push(Function {
-                name: name.into(),
-                class_name: String::new(),
-                method_name: String::new(),
-                path: String::new(),
-                first_line: 1,
-            });
+            profile.functions.push(Function { first_line: 1, ..Function::named(name) });
         }
         for (names, weight) in stacks {
             let mut stack = None;

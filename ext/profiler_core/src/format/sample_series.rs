@@ -29,7 +29,7 @@ impl<'profile> Series<'profile> {
         for event in profile.timeline.iter().flat_map(|it| it.iter()) {
             first_ns.get_or_insert(event.time_ns);
             if let Some(left) = left.get_mut(event.row.index()) {
-                left.take(&event.weights);
+                left.subtract(&event.weights);
             }
         }
         let mut order: Vec<usize> = (0..left.len()).collect();

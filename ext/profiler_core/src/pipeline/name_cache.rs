@@ -41,13 +41,7 @@ impl NameCache {
 /// The function of a frame that no VM knows.
 #[must_use]
 pub fn synthetic(frame: Synthetic) -> Function {
-    Function {
-        name: frame.name().into(),
-        class_name: String::new(),
-        method_name: String::new(),
-        path: String::new(),
-        first_line: 0,
-    }
+    Function::named(frame.name())
 }
 
 #[cfg(all(test, not(loom)))]

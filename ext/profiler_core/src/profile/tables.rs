@@ -7,7 +7,7 @@ use crate::ids::{FrameId, FunctionId, StackId};
 use crate::record::State;
 
 /// A method, block or the like: its name and where it is written.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Function {
     /// `Foo#bar`, `Foo.bar`, `block in <main>`, `(garbage collection)`.
     pub name: String,
@@ -47,6 +47,12 @@ impl Kind {
 impl Function {
     /// The path of what is written in C.
     pub const CFUNC: &'static str = "<cfunc>";
+
+    /// A function of which nothing but the name is known.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
 
     /// The language that it is written in.
     #[must_use]

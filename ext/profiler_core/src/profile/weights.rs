@@ -92,7 +92,7 @@ impl Weights {
     }
 
     /// Subtracts all numbers of `other`, as far as they are there.
-    pub fn take(&mut self, other: &Weights) {
+    pub fn subtract(&mut self, other: &Weights) {
         self.0.iter_mut().zip(other.0).for_each(|(rest, less)| *rest = rest.saturating_sub(less));
     }
 

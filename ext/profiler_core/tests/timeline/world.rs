@@ -173,11 +173,9 @@ impl World {
 
     pub(crate) fn profile(&self, closed: Uncopied) -> Profile {
         let function = |handle: &u64| Function {
-            name: format!("m{}", handle >> 16 & 0xff),
-            class_name: String::new(),
-            method_name: String::new(),
             path: "/app/x.rb".into(),
             first_line: 1,
+            ..Function::named(format!("m{}", handle >> 16 & 0xff))
         };
         let closed = self.hub.copy(closed);
         let names = closed.unknown.iter().map(|it| (*it, function(it))).collect();

@@ -1,7 +1,7 @@
 //! Sums of several profiles.
 
 use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert};
-use profiler_core::analysis::merge::{in_turn, merge};
+use profiler_core::analysis::merge::{concat, merge};
 use profiler_core::format;
 
 use crate::api::profile::{work, Profile};
@@ -15,9 +15,9 @@ impl Profile {
         work::on(ruby, profiles, merge).map(Self::new)
     }
 
-    /// `Native.in_turn(files, metadata)`: the profile of a span of time from those of its parts, in their order, with this metadata
+    /// `Native.concat(files, metadata)`: the profile of a span of time from those of its parts, in their order, with this metadata
     /// (pairs of Strings) besides theirs. The parts are of one session, and the bytes of `.pb.gz` files.
-    pub(super) fn in_turn(ruby: &Ruby, files: RArray, metadata: RHash) -> Result<Self, Error> {
+    pub(super) fn concat(ruby: &Ruby, files: RArray, metadata: RHash) -> Result<Self, Error> {
         let files: Vec<Vec<u8>> = files
             .into_iter()
             // SAFETY: the bytes are copied at once, before anything of Ruby runs.
@@ -27,7 +27,7 @@ impl Profile {
         let read = without_gvl(ruby, move |_| {
             let mut failure = None;
             let mut parse = |file: Vec<u8>| format::read(&file).map_err(|reason| failure = Some(reason)).ok();
-            let mut whole = in_turn(files.into_iter().map_while(&mut parse));
+            let mut whole = concat(files.into_iter().map_while(&mut parse));
             whole.meta.user.extend(metadata);
             failure.map_or(Ok(whole), Err)
         })?;

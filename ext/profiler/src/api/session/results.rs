@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use magnus::{Error, Ruby};
-use profiler_core::analysis::merge::in_turn;
+use profiler_core::analysis::merge::concat;
 use profiler_core::profile::Profile as CoreProfile;
 
 use super::result::{Answers, Stopped};
@@ -109,6 +109,6 @@ impl Results {
         parts.sort_by_key(|it| it.meta.started_at_ns);
         let named = self.unnamed.into_iter().zip(answers);
         parts.extend(named.map(|(it, answers)| it.build_profile(answers)));
-        in_turn(parts)
+        concat(parts)
     }
 }
