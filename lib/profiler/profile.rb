@@ -234,6 +234,12 @@ module Profiler
       Analysis.find_methods(self, pattern, typed(type))
     end
 
+    # The details of functions in words, as the command +profiler report --method+ prints them.
+    #
+    # @raise [ArgumentError] if there is no such function
+    # @api private
+    def methods_text(pattern, **options) = Native.methods_text(self, Analysis.functions_like(self, pattern), options)
+
     # The weight of each line of each file.
     #
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil

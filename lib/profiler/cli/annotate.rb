@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "method_report"
 require_relative "options"
 require_relative "command"
 
@@ -11,7 +10,6 @@ module Profiler
     class Annotate < Command
       include Color
       include Options
-      include MethodReport
 
       SUMMARY = "Shows source files with what each line weighs."
       USAGE = "annotate [FILE] [PATH|METHOD] [options]"
@@ -24,6 +22,9 @@ module Profiler
         Without FILE, the newest profile here is taken. PATH is the end of a path, METHOD a qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths
         in the profile, or under the directories of --source.
       TEXT
+
+      # Files that are no text.
+      COMPILED = /\.(?:so|bundle|dll|o)\z/.freeze
 
       # Number of files, when none is named.
       FILES = 3
@@ -45,15 +46,13 @@ module Profiler
 
         choose_color
         profile = read_busy(path)
-        @shown = type_of(profile)
         files = with_file_in_errors(path) { chosen(profile, what) }
-        total = profile.totals.fetch(@shown, 0)
-        return print_json(file: path, type: @shown, total: total, files: files) || 0 if @json
-
-        puts bold("#{@shown}: #{amount(@shown, total)} in all")
-        files.each do |it, weights|
-          puts
-          print_source(it, weights, total)
+        if @json
+          type = type_of(profile)
+          print_json(file: path, type: type, total: profile.totals.fetch(type, 0), files: files)
+        else
+          files = files.map { |it, lines| [it, lines.map { |line, weights| [line, *weights.values_at(:total, :self)] }] }
+          puts Native.sources_text(profile, files, { roots: @roots_of_source || ["."], **table_options })
         end
         0
       end
@@ -80,7 +79,7 @@ module Profiler
 
       def heaviest(profile, all)
         own = Native.functions(profile).select { |_, _, _, app| app }.map { |_, path, *| path }.uniq
-        all = all.reject { |path, _| path.match?(Source::COMPILED) }
+        all = all.reject { |path, _| path.match?(COMPILED) }
         candidates = all.slice(*own)
         candidates = all if candidates.empty?
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h

@@ -38,13 +38,6 @@ module Profiler
         @colored ? "\e[#{code}m#{text}\e[0m" : text
       end
 
-      # Warmer colours for larger shares.
-      def warm(text, share)
-        return text if share < 0.02
-
-        paint(text, share >= 0.1 ? "1;31" : 33)
-      end
-
       def dim(text)
         paint(text, 2)
       end

@@ -73,10 +73,6 @@ module Profiler
         Native.amount(type, weight)
       end
 
-      def percent(part, whole)
-        Native.percent(part, whole)
-      end
-
       # Escapes a name: one line, harmless to a terminal, and never empty.
       def clean(name)
         text = Native.clean(name)
@@ -114,6 +110,9 @@ module Profiler
       def fit(text, columns)
         @full_paths ? text : super
       end
+
+      # Options of the tables that the extension prints.
+      def table_options = { type: @type, columns: columns, full_paths: @full_paths, color: @colored }.compact
 
       # Parses the value of +--limit+.
       def limit_of(text)

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "method_report"
 require_relative "options"
 require_relative "command"
 
@@ -11,7 +10,6 @@ module Profiler
     class Report < Command
       include Color
       include Options
-      include MethodReport
 
       SUMMARY = "Shows the heaviest functions of a recorded profile."
       USAGE = "report [FILE] [options]"
@@ -79,13 +77,11 @@ module Profiler
       end
 
       def show_methods(path, profile, limit)
-        found = profile.find_methods(@method, type: @type)
-        @shown = type_of(profile)
-        total = profile.totals.fetch(@shown, 0)
-        return print_json(file: path, type: @shown, total: total, methods: found) if @json
-
-        found = found.first(limit) unless limit.zero?
-        print_methods(found, total, limit)
+        if @json
+          type = type_of(profile)
+          return print_json(file: path, type: type, total: profile.totals.fetch(type, 0), methods: profile.find_methods(@method, type: @type))
+        end
+        puts profile.methods_text(@method, limit: limit, roots: ["."], **table_options)
       end
 
       def json_report(path, profile, limit)

@@ -65,12 +65,9 @@ module Profiler
           found
         end
 
-        private
-
-        def named(function)
-          FUNCTION.zip(function).to_h
-        end
-
+        # The ids of functions whose names, or paths if the pattern contains a +/+, match.
+        #
+        # @raise [ArgumentError] if there are none, unless +none+ may be
         def functions_like(profile, pattern, none: false)
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")
@@ -78,6 +75,12 @@ module Profiler
           raise ArgumentError, "no function matches #{pattern.inspect}" if found.empty? && !none
 
           found
+        end
+
+        private
+
+        def named(function)
+          FUNCTION.zip(function).to_h
         end
 
         def threads_like(profile, pattern)

@@ -28,6 +28,7 @@ mod merge;
 mod options;
 mod query;
 mod samples;
+mod tables;
 mod timeline;
 mod upload;
 mod work;
@@ -287,6 +288,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("with_labels", function!(Profile::with_labels, 4))?;
     native.define_singleton_method("tree", function!(Profile::tree, 2))?;
     native.define_singleton_method("method_details", function!(Profile::method, 3))?;
+    native.define_singleton_method("tree_text", function!(Profile::tree_text, 2))?;
+    native.define_singleton_method("methods_text", function!(Profile::methods_text, 3))?;
+    native.define_singleton_method("sources_text", function!(Profile::sources_text, 3))?;
     native.define_singleton_method("lines", function!(Profile::lines, 2))?;
     native.define_singleton_method("rows", function!(Profile::rows, 1))?;
     class.define_private_method("_markers", method!(Profile::markers, 0))?;

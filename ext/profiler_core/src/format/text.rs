@@ -1,11 +1,20 @@
 //! The report that people read: what stands out, how the profile was taken, and where the weight is.
 
+mod cells;
 mod findings;
 mod groups;
 mod header;
+mod methods;
+mod source;
 mod table;
+mod tree;
 
 use std::io::Write;
+
+pub use cells::Fit;
+pub use methods::methods;
+pub use source::{sources, Weighed};
+pub use tree::{tree, Shown};
 
 pub(super) use findings::place_of;
 pub(super) use header::facts;

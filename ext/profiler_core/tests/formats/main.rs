@@ -12,6 +12,7 @@ mod objects;
 mod others;
 mod pprof;
 mod readers;
+mod tables;
 mod timeline;
 mod wire;
 

@@ -1,0 +1,55 @@
+//! What lines of several tables have in common: a weight with its share, a name with its place, and how much of these fits.
+
+use std::borrow::Cow;
+
+use super::table::{place_of, LEAST_COLUMNS};
+use super::Paint;
+use crate::format::display::display_name;
+use crate::profile::{Function, SampleType};
+use crate::text::shorten;
+use crate::text::units::percent;
+
+/// Columns of a weight with its share.
+pub(super) const WEIGHT_COLUMNS: usize = 16;
+
+/// The options of a table that is as wide as a terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// Columns of a line.
+    pub columns: usize,
+    /// Whether names and paths are whole, however long the line is.
+    pub full_paths: bool,
+    /// Whether there are colours.
+    pub color: bool,
+}
+
+impl Fit {
+    pub(super) fn paint(self) -> Paint {
+        Paint { on: self.color }
+    }
+
+    /// A text in so many columns, but in some at least.
+    pub(super) fn cut(self, text: &str, columns: usize) -> Cow<'_, str> {
+        if self.full_paths {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(shorten(text, columns.max(LEAST_COLUMNS)))
+    }
+
+    /// A function's name, and its place if there is space for it, in so many columns.
+    pub(super) fn function(self, function: &Function, columns: usize, after_name: &str) -> String {
+        let (name, place) = (display_name(function), place_of(function));
+        let name = self.cut(&name, columns);
+        let rest = columns.saturating_sub(name.chars().count() + 2);
+        if place.is_empty() || !(self.full_paths || rest > LEAST_COLUMNS) {
+            return format!("{name}{after_name}");
+        }
+        format!("{name}{after_name}  {}", self.paint().dim(&self.cut(&place, rest)))
+    }
+
+    /// A weight and its share, in [`WEIGHT_COLUMNS`].
+    pub(super) fn weight(self, of: SampleType, weight: u64, whole: u64) -> String {
+        let share = self.paint().share(&format!("{:>6}", percent(weight, whole)), weight, whole);
+        format!("{:>9} {share}", of.amount(weight))
+    }
+}

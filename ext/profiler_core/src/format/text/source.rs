@@ -1,0 +1,125 @@
+//! Source files, with what each line weighs beside it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::cells::{Fit, WEIGHT_COLUMNS};
+use super::table::{push_line, LEAST_COLUMNS};
+use crate::analysis::method::Both;
+use crate::profile::SampleType;
+use crate::text::clean;
+
+/// Lines of context around those with a weight.
+const AROUND: u32 = 2;
+/// The bytes from which on a file is not read.
+const TOO_LARGE: u64 = 10_000_000;
+/// Columns before the text of a line.
+const NUMBERS: usize = 2 + WEIGHT_COLUMNS + 2 + WEIGHT_COLUMNS + 2 + 5 + 1;
+/// Files that are no text.
+const COMPILED: [&str; 4] = ["so", "bundle", "dll", "o"];
+
+/// The weights of the lines of a file, and how they are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Weighed<'a> {
+    /// The type of the weights.
+    pub of: SampleType,
+    /// The weight of all files.
+    pub whole: u64,
+    /// The directories of sources whose paths are relative, or do not exist.
+    pub roots: &'a [PathBuf],
+    /// The terminal.
+    pub fit: Fit,
+}
+
+/// Some files, as `profiler annotate` shows them.
+#[must_use]
+pub fn sources(files: &[(String, BTreeMap<u32, Both>)], by: Weighed<'_>) -> String {
+    let Weighed { of, whole, fit, .. } = by;
+    let mut text = String::new();
+    let title = format!("{}: {} in all", of.name_and_unit().0, of.amount(whole));
+    push_line(&mut text, &fit.paint().bold(&title));
+    for (path, lines) in files {
+        text.push('\n');
+        push_source(&mut text, path, lines, by);
+    }
+    text
+}
+
+/// Adds a file: its lines with a weight, and what is around them.
+pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, Both>, by: Weighed<'_>) {
+    let fit = by.fit;
+    let shown = if path.is_empty() { "(no name)".into() } else { clean(path) };
+    let known: Vec<u32> = lines.keys().copied().filter(|it| *it > 0).collect();
+    if known.is_empty() {
+        let path = fit.cut(&shown, fit.columns.saturating_sub(27));
+        return push_line(text, &format!("  {path} (no line of it is known)"));
+    }
+    let source = read(path, by.roots);
+    let missing = if source.is_none() { " (not found here: lines without their text)" } else { "" };
+    let path = fit.cut(&shown, fit.columns.saturating_sub(2 + missing.len()));
+    push_line(text, &format!("  {path}{missing}"));
+    push_line(text, &format!("  {:>WEIGHT_COLUMNS$}  {:>WEIGHT_COLUMNS$}   LINE", "TOTAL", "SELF"));
+    for number in numbers(&known, source.as_ref().map(|it| it.len() as u32)) {
+        match number {
+            None => push_line(text, &fit.paint().dim(&format!("{:38}...", ""))),
+            Some(number) => {
+                let code = source.as_ref().and_then(|it| it.get(number as usize - 1));
+                push_line(text, &line(number, lines.get(&number), code.map_or("", String::as_str), by));
+            }
+        }
+    }
+}
+
+fn line(number: u32, weights: Option<&Both>, code: &str, by: Weighed<'_>) -> String {
+    let Weighed { of, whole, fit, .. } = by;
+    let weight = |weight: u64| fit.weight(of, weight, whole);
+    let blank = " ".repeat(WEIGHT_COLUMNS);
+    let weights = match weights {
+        None => format!("{blank}  {blank}"),
+        Some(Both { total, own: 0 }) => format!("{}  {blank}", weight(*total)),
+        Some(Both { total, own }) => format!("{}  {}", weight(*total), weight(*own)),
+    };
+    let columns = fit.columns.saturating_sub(NUMBERS).max(LEAST_COLUMNS);
+    let code: String = code.chars().take(columns).collect();
+    format!("  {weights}  {number:>5} {code}")
+}
+
+/// The numbers of the lines to show, with `None` for gaps. Lines behind the last one of the file have no text.
+fn numbers(known: &[u32], last: Option<u32>) -> Vec<Option<u32>> {
+    let Some(last) = last else { return known.iter().copied().map(Some).collect() };
+    let mut numbers: Vec<Option<u32>> = Vec::new();
+    let mut before = None;
+    for weighed in known.iter().copied().filter(|it| *it <= last.saturating_add(AROUND)) {
+        for number in weighed.saturating_sub(AROUND).max(1)..=weighed.saturating_add(AROUND).min(last) {
+            if before.is_some_and(|it| number <= it) {
+                continue;
+            }
+            if before.is_some_and(|it| number > it + 1) {
+                numbers.push(None);
+            }
+            numbers.push(Some(number));
+            before = Some(number);
+        }
+    }
+    numbers.extend(known.iter().copied().filter(|it| *it > last).map(Some));
+    numbers
+}
+
+/// The lines of a file, on one line each and harmless to a terminal. `None` if it cannot be read.
+fn read(path: &str, roots: &[PathBuf]) -> Option<Vec<String>> {
+    let path = Path::new(path);
+    if path.extension().is_some_and(|it| COMPILED.iter().any(|compiled| it == *compiled)) {
+        return None;
+    }
+    let below = roots.iter().map(|root| root.join(path.strip_prefix("/").unwrap_or(path)));
+    let is_text = |it: &PathBuf| std::fs::metadata(it).is_ok_and(|it| it.is_file() && it.len() < TOO_LARGE);
+    let bytes = std::fs::read(std::iter::once(path.to_owned()).chain(below).find(is_text)?).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // Blanks at the beginning are the shape of code, and are kept.
+    let line = |it: &str| {
+        let it = it.replace('\t', "  ");
+        let blanks = it.chars().take_while(|it| *it == ' ').count();
+        format!("{}{}", " ".repeat(blanks), clean(it.trim_start_matches(' ')))
+    };
+    Some(text.lines().map(line).collect())
+}
