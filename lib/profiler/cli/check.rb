@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "compared"
 require_relative "limits"
 require_relative "options"
 require_relative "command"
@@ -12,7 +11,6 @@ module Profiler
     class Check < Command
       include Color
       include Options
-      include Compared
 
       SUMMARY = "Fails if functions exceed a limit or a baseline."
       USAGE = "check [FILE[,FILE...]] [--max 'METHOD: LIMIT'] [--baseline FILE[,FILE...]]"
@@ -61,34 +59,26 @@ module Profiler
         profiles = runs(files)
         @shown = type_of(profiles.first)
         limits = with_file_in_errors(files) { @limits.flat_map { |it| it.check(profiles, @type) } }
-        @found = with_file_in_errors(files) { compare(profiles) } if @baseline
-        slower = @found ? regressions(@found, tolerance) : []
-        print_result(limits, slower)
-        limits.all? { |it| it[:ok] } && slower.empty? ? 0 : 1
+        baseline = runs(@baseline) if @baseline
+        slower = baseline ? with_file_in_errors(files) { slower(baseline, profiles, tolerance) } : []
+        ok = limits.all? { |it| it[:ok] } && slower.empty?
+        if @json then print_json(ok: ok, type: @shown, limits: limits, regressions: slower)
+        else
+          table = Native.diff_text(baseline, profiles, { tolerance: tolerance, markdown: @md, **diff_options }) if baseline
+          puts(@md ? markdown(limits, table, ok) : lines(limits, table, ok))
+        end
+        ok ? 0 : 1
       rescue Failure => e
         raise Failure.new(e.message, status: 3)
       end
 
-      def compare(profiles)
-        Profile.diff(runs(@baseline), profiles, type: @type, sort: @sort, absolute: @absolute)
-      end
-
-      def regressions(found, tolerance)
+      def slower(baseline, profiles, tolerance)
+        found = Profile.diff(baseline, profiles, type: @type, sort: @sort, absolute: @absolute)
         found[:changes].select { |it| it[:significant] && it[:after] > it[:before] * (1 + tolerance) }
       end
 
-      def print_result(limits, slower)
-        ok = limits.all? { |it| it[:ok] } && slower.empty?
-        return print_json(ok: ok, type: @shown, limits: limits, regressions: slower) if @json
-        return puts(markdown(limits, slower, ok)) if @md
-
-        limits.each { |it| puts limit_line(it) }
-        if @found
-          puts if limits.any?
-          slower.empty? ? puts(*broken(summary(@found)), "Nothing is slower than in the baseline.") : print_changes(@found, slower, 0)
-        end
-        puts
-        puts ok ? paint("passed", 32) : paint("FAILED", 31)
+      def lines(limits, table, ok)
+        [*limits.map { |it| limit_line(it) }, *("" if limits.any? && table), *table, "", ok ? paint("passed", 32) : paint("FAILED", 31)]
       end
 
       def limit_line(it)
@@ -101,14 +91,13 @@ module Profiler
         it[:share] ? format("%.2f%%", it[:share] * 100) : amount(@shown, it[:weight].round)
       end
 
-      def markdown(limits, slower, ok)
+      def markdown(limits, table, ok)
         lines = ["### Profile: #{ok ? "passed" : "**failed**"}", ""]
         if limits.any?
           lines += ["| | takes | allowed | function |", "|---|--:|--:|---|"]
-          lines += limits.map { |it| "| #{it[:ok] ? "ok" : "**over**"} | #{taken_text(it)} | #{it[:limit]} | #{code(it[:name])} |" } << ""
+          lines += limits.map { |it| "| #{it[:ok] ? "ok" : "**over**"} | #{taken_text(it)} | #{it[:limit]} | #{Native.code(it[:name])} |" } << ""
         end
-        lines += [summary(@found), "", *(slower.empty? ? ["Nothing is slower than in the baseline."] : markdown_changes(@found, slower, 0))] if @found
-        lines
+        lines + [*table]
       end
     end
   end

@@ -37,14 +37,6 @@ module Profiler
       def paint(text, code)
         @colored ? "\e[#{code}m#{text}\e[0m" : text
       end
-
-      def dim(text)
-        paint(text, 2)
-      end
-
-      def bold(text)
-        paint(text, 1)
-      end
     end
   end
 end

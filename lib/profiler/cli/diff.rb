@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "compared"
 require_relative "options"
 require_relative "command"
 
@@ -11,7 +10,6 @@ module Profiler
     class Diff < Command
       include Color
       include Options
-      include Compared
 
       SUMMARY = "Shows changes between profiles, and which are significant."
       USAGE = "diff BEFORE[,BEFORE...] AFTER[,AFTER...] [options]"
@@ -54,17 +52,17 @@ module Profiler
         choose_color
         out = picture_file if @out
         before, after = arguments.map { |it| runs(it) }
-        found = with_file_in_errors(arguments.join(" and ")) { Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute) }
-        checked(@out) { out.replace(picture(before, after)) } if out
-        rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
-        if @json then print_json(json_report(arguments, found, rows, limit))
-        elsif @md then puts "#{summary(found)}\n\n", markdown_changes(found, rows, limit)
-        else print_changes(found, rows, limit)
+        with_file_in_errors(arguments.join(" and ")) do
+          if @json then print_json(json_report(arguments, Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute), limit))
+          else puts Native.diff_text(before, after, { all: @all, limit: limit, markdown: @md, **diff_options })
+          end
         end
+        checked(@out) { out.replace(picture(before, after)) } if out
         0
       end
 
-      def json_report(arguments, found, rows, limit)
+      def json_report(arguments, found, limit)
+        rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
         rows = rows.first(limit) unless limit.zero?
         { before_files: arguments[0].split(","), after_files: arguments[1].split(","), sort: @sort, absolute: @absolute ? true : false,
           **found, changes: rows }

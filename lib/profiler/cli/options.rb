@@ -79,13 +79,6 @@ module Profiler
         text.empty? ? "(no name)" : text
       end
 
-      def place(row)
-        return "" if row[:path].empty?
-        return clean(row[:path]) if row[:first_line].to_i.zero?
-
-        "#{clean(row[:path])}:#{row[:first_line]}"
-      end
-
       # The file that is named, or else the newest profile here.
       def one_file(arguments)
         return newest_file if arguments.empty?
@@ -109,6 +102,19 @@ module Profiler
       # As {Lines#fit}, unless paths are to be whole.
       def fit(text, columns)
         @full_paths ? text : super
+      end
+
+      # @return [Array<Profile>] of comma-separated files, each a run of one side
+      def runs(text)
+        files = text.split(",").reject(&:empty?)
+        raise UsageError, "#{text.inspect} names no file" if files.empty?
+
+        Progress.new.each("reading", files) { |path| read_filtered(path) }
+      end
+
+      # Options of the comparison of two sides.
+      def diff_options
+        { total: @sort == :total, absolute: @absolute ? true : false, terminal: $stdout.tty?, **table_options }
       end
 
       # Options of the tables that the extension prints.

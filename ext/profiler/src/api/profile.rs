@@ -264,11 +264,13 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("prepare_directory", function!(files::prepare_directory, 1))?;
     native.define_singleton_method("concat", function!(Profile::concat, 2))?;
     native.define_singleton_method("diff", function!(Profile::diff, 3))?;
+    native.define_singleton_method("diff_text", function!(Profile::diff_text, 3))?;
     native.define_singleton_method("diff_svg", function!(Profile::diff_svg, 3))?;
     native.define_singleton_method("packs", function!(query::packs, 2))?;
     native.define_singleton_method("amount", function!(query::amount, 2))?;
     native.define_singleton_method("percent", function!(query::percent, 2))?;
     native.define_singleton_method("clean", function!(query::clean, 1))?;
+    native.define_singleton_method("code", function!(query::code, 1))?;
     native.define_singleton_method("formats", function!(query::formats, 0))?;
     native.define_singleton_method("format_of", function!(query::format_of, 1))?;
     native.define_singleton_method("check_format", function!(query::check_format, 1))?;

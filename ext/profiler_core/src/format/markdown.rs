@@ -10,8 +10,8 @@ use crate::analysis::findings::findings;
 use crate::analysis::top::{top, Order, Top};
 use crate::error::Error;
 use crate::profile::{Function, Profile, SampleType, Weights};
-use crate::text::clean;
 use crate::text::units::percent;
+use crate::text::{clean, code};
 
 /// Writes the summary: the findings, the header, the heaviest functions by self weight and by total weight, and the threads. The `limit` of
 /// [`Options::text`] is the number of functions in a table.
@@ -100,16 +100,6 @@ fn place(function: &Function) -> String {
     }
 }
 
-/// A name that stays what it is, in a cell of a table: in it a bar ends the cell even inside code.
-pub(super) fn code(text: &str) -> String {
-    let text = clean(text).replace('|', "\\|");
-    // As many marks around it as nothing in it has.
-    let longest = text.split(|it| it != '`').map(str::len).max().unwrap_or(0);
-    let marks = "`".repeat(longest + 1);
-    let blank = if longest > 0 { " " } else { "" };
-    format!("{marks}{blank}{text}{blank}{marks}")
-}
-
 /// Words that are no markup.
 fn plain(text: &str) -> Cow<'_, str> {
     let text = clean(text);
@@ -134,10 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_escaped_in_table_cells() {
-        assert_eq!(code("Array#each"), "`Array#each`");
-        assert_eq!(code("a|b\nc"), "`a\\|b c`");
-        assert_eq!(code("Kernel#`"), "`` Kernel#` ``");
+    fn words_are_no_markup() {
         assert_eq!(plain("<b> & [x](y)"), "\\<b\\> & \\[x\\](y)");
     }
 }

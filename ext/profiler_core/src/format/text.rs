@@ -1,6 +1,7 @@
 //! The report that people read: what stands out, how the profile was taken, and where the weight is.
 
 mod cells;
+mod changes;
 mod findings;
 mod groups;
 mod header;
@@ -12,6 +13,7 @@ mod tree;
 use std::io::Write;
 
 pub use cells::Fit;
+pub use changes::{Changes, Selected};
 pub use methods::methods;
 pub use source::{sources, Weighed};
 pub use tree::{tree, Shown};

@@ -22,6 +22,17 @@ pub fn cut(mut text: String) -> String {
     text
 }
 
+/// A name as code of Markdown, in a cell of a table: in it a bar ends the cell even inside code.
+#[must_use]
+pub fn code(text: &str) -> String {
+    let text = clean(text).replace('|', "\\|");
+    // As many marks around it as nothing in it has.
+    let longest = text.split(|it| it != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest + 1);
+    let blank = if longest > 0 { " " } else { "" };
+    format!("{marks}{blank}{text}{blank}{marks}")
+}
+
 /// At most `chars` characters of a text, with dots where the middle was.
 #[must_use]
 pub fn shorten(text: &str, chars: usize) -> String {
@@ -52,6 +63,13 @@ mod tests {
         assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
         assert_eq!(shorten("abcdefghijk", 10), "abc...hijk");
         assert_eq!(shorten("äöüß", 2), "..");
+    }
+
+    #[test]
+    fn names_are_escaped_in_table_cells() {
+        assert_eq!(code("Array#each"), "`Array#each`");
+        assert_eq!(code("a|b\nc"), "`a\\|b c`");
+        assert_eq!(code("Kernel#`"), "`` Kernel#` ``");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use profiler_core::analysis::diff::{diff, Compare};
 use profiler_core::analysis::method::lines;
 use profiler_core::format::read;
-use profiler_core::format::text::{methods, sources, tree, Fit, Shown, Weighed};
+use profiler_core::format::text::{methods, sources, tree, Changes, Fit, Selected, Shown, Weighed};
 use profiler_core::ids::{FunctionId, Id};
 use profiler_core::profile::SampleType;
 
@@ -65,4 +66,35 @@ fn sources_have_weights_and_context() {
     let text = sources(&files, by);
     std::fs::remove_dir_all(folder).unwrap();
     assert_golden("sources.txt", &text);
+}
+
+#[test]
+fn changes_say_which_are_significant() {
+    let (before, mut after) = (example(), example());
+    for sample in &mut after.samples {
+        let times = if sample.stack == before.samples[0].stack { 3 } else { 1 };
+        for of in SampleType::ALL {
+            sample.weights.set(of, sample.weights.get(of) * times);
+        }
+    }
+    let runs = |profile| [profile; 3];
+    let found = |absolute| {
+        let compare = Compare { of: OF, total: false, absolute };
+        diff(&runs(&before), &runs(&after), compare)
+    };
+    let changes = |selected| Changes { selected, limit: 2, is_terminal: true, fit: NARROW };
+    let selected = [Selected::Significant, Selected::All, Selected::Slower(0.5), Selected::Slower(99.0)];
+    let mut text = String::new();
+    for it in selected {
+        for absolute in [false, true] {
+            text.push_str(&format!("# {it:?}, absolute {absolute}\n"));
+            text.push_str(&changes(it).text(&found(absolute)));
+            text.push_str(&changes(it).markdown(&found(absolute)));
+        }
+    }
+    text.push_str("# The same\n");
+    let same = diff(&runs(&before), &runs(&before), Compare { of: OF, total: true, absolute: false });
+    text.push_str(&changes(Selected::Significant).text(&same));
+    text.push_str(&changes(Selected::Significant).markdown(&same));
+    assert_golden("changes.txt", &text);
 }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use magnus::{Error, RArray, RHash, RString, Ruby};
-use profiler_core::analysis::diff::{diff, Compare};
+use profiler_core::analysis::diff::{diff, Compare, Diff};
 use profiler_core::analysis::merge::merge;
 use profiler_core::format::svg::write_difference;
+use profiler_core::format::text::{Changes, Selected};
 
-use crate::api::profile::{options, work, Profile};
+use crate::api::profile::{options, tables, work, Profile};
 use crate::errors::{argument_error, core_error};
 use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
-    /// `Native.diff(before, after, options)`: `type total absolute`. Returns a Hash, with `changes` as `[name, path, line,
-    /// before, after, samples, chance, significant]`.
-    pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
+    /// The comparison of two sides: `type total absolute`.
+    fn compared(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<Diff, Error> {
         let (before, after) = (work::all(before)?, work::all(after)?);
         let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
         let of = options::sample_type(ruby, first, options)?;
@@ -29,10 +29,38 @@ impl Profile {
             absolute: options::flag(ruby, options, "absolute")?,
         };
         let runs = before.len();
-        let found = work::on(ruby, [before, after].concat(), move |all| {
+        work::on(ruby, [before, after].concat(), move |all| {
             let (before, after) = all.split_at(runs);
             diff(before, after, compare)
-        })?;
+        })
+    }
+
+    /// `Native.diff_text(before, after, options)`: the table; as in [`Profile::diff`], and `all tolerance limit terminal markdown`,
+    /// and those of [`tables::fit`].
+    pub(super) fn diff_text(
+        ruby: &Ruby,
+        before: RArray,
+        after: RArray,
+        options: RHash,
+    ) -> Result<String, Error> {
+        let found = Self::compared(ruby, before, after, options)?;
+        let tolerance = options::option(ruby, options, "tolerance")?.map(Selected::Slower);
+        let all = options::flag(ruby, options, "all")?.then_some(Selected::All);
+        let changes = Changes {
+            selected: tolerance.or(all).unwrap_or(Selected::Significant),
+            limit: options::option(ruby, options, "limit")?.unwrap_or(0),
+            is_terminal: options::flag(ruby, options, "terminal")?,
+            fit: tables::fit(ruby, options)?,
+        };
+        let markdown = options::flag(ruby, options, "markdown")?;
+        Ok(if markdown { changes.markdown(&found) } else { changes.text(&found) })
+    }
+
+    /// `Native.diff(before, after, options)`. Returns a Hash, with `changes` as `[name, path, line, before, after, samples, chance,
+    /// significant]`.
+    pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
+        let found = Self::compared(ruby, before, after, options)?;
+        let of = found.compare.of;
         let hash = ruby.hash_new();
         let symbol = |name: &str| ruby.to_symbol(name);
         hash.aset(symbol("type"), of.name_and_unit().0)?;

@@ -40,6 +40,11 @@ pub(super) fn clean(text: String) -> String {
     text::clean(&text).into_owned()
 }
 
+/// `Native.code(text)`: a name in a cell of a table of Markdown.
+pub(super) fn code(text: String) -> String {
+    text::code(&text)
+}
+
 /// `Native.formats`: name and extension of each.
 pub(super) fn formats(ruby: &Ruby) -> RArray {
     ruby.ary_from_iter(Format::all().map(|it| (it.name(), it.extension())))

@@ -12,7 +12,7 @@ use crate::api::profile::{options, Profile};
 use crate::vm::strings::FilePath;
 
 /// `columns full_paths color`.
-fn fit(ruby: &Ruby, options: RHash) -> Result<Fit, Error> {
+pub(super) fn fit(ruby: &Ruby, options: RHash) -> Result<Fit, Error> {
     Ok(Fit {
         columns: options::option(ruby, options, "columns")?.unwrap_or(80),
         full_paths: options::flag(ruby, options, "full_paths")?,

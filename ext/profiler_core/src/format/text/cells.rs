@@ -1,4 +1,4 @@
-//! What lines of several tables have in common: a weight with its share, a name with its place, and how much of these fits.
+//! The common parts of lines in several tables: a weight with its share, a name with its place, cut to fit.
 
 use std::borrow::Cow;
 

@@ -1,0 +1,196 @@
+//! The changes between two sides: which are significant, on a terminal or as Markdown.
+
+use super::cells::Fit;
+use super::table::push_line;
+use crate::analysis::diff::{Change, Diff};
+use crate::text::code;
+
+/// Changes that are shown if none is significant.
+const LARGEST: usize = 5;
+/// Columns before a name.
+const NUMBERS: usize = 45;
+const NONE: &str = "No significant change.";
+const MORE_RUNS: &str = "More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3";
+
+/// The changes that are shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Selected {
+    /// Those that are more than chance.
+    Significant,
+    /// All.
+    All,
+    /// Those that are more than chance, and slower by more than this share.
+    Slower(f64),
+}
+
+/// The table of changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes {
+    /// The changes that are shown.
+    pub selected: Selected,
+    /// The most of them; 0 is all.
+    pub limit: usize,
+    /// Whether sentences are broken to fit a terminal.
+    pub is_terminal: bool,
+    /// The terminal.
+    pub fit: Fit,
+}
+
+impl Selected {
+    fn has(self, it: &Change) -> bool {
+        match self {
+            Self::All => true,
+            Self::Significant => it.significant(),
+            Self::Slower(tolerance) => it.significant() && it.after > it.before * (1.0 + tolerance),
+        }
+    }
+}
+
+impl Changes {
+    /// The table for a terminal.
+    #[must_use]
+    pub fn text(self, diff: &Diff) -> String {
+        let paint = self.fit.paint();
+        let mut text = String::new();
+        self.push_sentence(&mut text, &summary(diff));
+        let rows = self.rows(diff);
+        if rows.is_empty() && matches!(self.selected, Selected::Slower(_)) {
+            push_line(&mut text, "Nothing is slower than in the baseline.");
+            return text;
+        }
+        text.push('\n');
+        let (shown, left_out) = self.limited(&rows);
+        if rows.is_empty() {
+            push_line(&mut text, &paint.bold(NONE));
+            let largest = largest(diff);
+            if !largest.is_empty() {
+                let lead = format!("The largest ones, which can be chance (?). {MORE_RUNS}");
+                self.push_sentence(&mut text, &lead);
+                text.push('\n');
+            }
+            largest.into_iter().for_each(|it| push_line(&mut text, &self.line(diff, it)));
+            return text;
+        }
+        let heading = format!("{:>10}  {:>10}  {:>18}   FUNCTION", "BEFORE", "AFTER", "CHANGE");
+        push_line(&mut text, &paint.bold(&heading));
+        shown.iter().for_each(|it| push_line(&mut text, &self.line(diff, it)));
+        if left_out > 0 {
+            let limit = self.limit;
+            push_line(&mut text, &paint.dim(&format!("{left_out} more left out (limit {limit})")));
+        }
+        text
+    }
+
+    /// The table in GitHub's Markdown.
+    #[must_use]
+    pub fn markdown(self, diff: &Diff) -> String {
+        let mut rows = self.rows(diff);
+        let mut text = format!("{}\n\n", summary(diff));
+        if rows.is_empty() && matches!(self.selected, Selected::Slower(_)) {
+            text.push_str("Nothing is slower than in the baseline.\n");
+            return text;
+        }
+        if rows.is_empty() {
+            rows = largest(diff);
+            if rows.is_empty() {
+                text.push_str(&format!("{NONE}\n"));
+                return text;
+            }
+            text.push_str(&format!("{NONE} The largest ones can be chance. {MORE_RUNS}\n\n"));
+        }
+        let (shown, left_out) = self.limited(&rows);
+        text.push_str("| before | after | change | | function |\n|--:|--:|--:|--:|---|\n");
+        for it in shown {
+            let name = code(&it.function.name);
+            let name =
+                if it.significant() { format!("**{name}**") } else { format!("{name} (not significant)") };
+            let [before, after, change] = numbers(diff, it);
+            text.push_str(&format!("| {before} | {after} | {change} | {} | {name} |\n", ratio(it)));
+        }
+        if left_out > 0 {
+            text.push_str(&format!("\n{left_out} more left out.\n"));
+        }
+        text
+    }
+
+    fn rows(self, diff: &Diff) -> Vec<&Change> {
+        diff.changes.iter().filter(|it| self.selected.has(it)).collect()
+    }
+
+    /// As many as the limit allows, and the number of the others.
+    fn limited<'a, 'b>(self, rows: &'a [&'b Change]) -> (&'a [&'b Change], usize) {
+        let most = if self.limit == 0 { rows.len() } else { self.limit.min(rows.len()) };
+        let (shown, others) = rows.split_at(most);
+        (shown, others.len())
+    }
+
+    fn line(self, diff: &Diff, it: &Change) -> String {
+        let [before, after, change] = numbers(diff, it);
+        let numbers = format!("{before:>10}  {after:>10}  {change:>10} {:>7}", ratio(it));
+        let (mark, numbers) = match (it.significant(), it.delta() > 0.0) {
+            (false, _) => ("?", numbers),
+            (true, true) => (" ", self.fit.paint().with("31", &numbers)),
+            (true, false) => (" ", self.fit.paint().with("32", &numbers)),
+        };
+        let columns = self.fit.columns.saturating_sub(NUMBERS);
+        format!("{numbers} {mark} {}", self.fit.function(&it.function, columns, ""))
+    }
+
+    /// A sentence, whole for programs.
+    fn push_sentence(self, text: &mut String, sentence: &str) {
+        if !self.is_terminal {
+            return push_line(text, sentence);
+        }
+        let mut line = String::new();
+        for word in sentence.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > self.fit.columns {
+                push_line(text, &line);
+                line.clear();
+            }
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+        push_line(text, &line);
+    }
+}
+
+/// The largest changes, of which none is significant.
+fn largest(diff: &Diff) -> Vec<&Change> {
+    diff.changes.iter().filter(|it| it.before != it.after).take(LARGEST).collect()
+}
+
+fn summary(diff: &Diff) -> String {
+    let of = diff.compare.of;
+    let [before, after] = [diff.before, diff.after].map(|it| of.amount(it.round() as u64));
+    let spread = match diff.spread {
+        it if it > 1.05 => format!(", runs differ {it:.1} times as much as samples explain"),
+        _ => String::new(),
+    };
+    format!(
+        "{}: {before} before, {after} after (a run); {} and {} samples; {} functions had enough of them to be compared{spread}",
+        of.name_and_unit().0,
+        diff.samples.0,
+        diff.samples.1,
+        diff.compared
+    )
+}
+
+/// The number before, the one after, and the change.
+fn numbers(diff: &Diff, it: &Change) -> [String; 3] {
+    let value = |number: f64| match diff.compare.absolute {
+        true => diff.compare.of.amount(number.round() as u64),
+        false => format!("{:.2}%", number * 100.0),
+    };
+    let sign = if it.delta() < 0.0 { "-" } else { "+" };
+    [value(it.before), value(it.after), format!("{sign}{}", value(it.delta().abs()))]
+}
+
+fn ratio(it: &Change) -> String {
+    if it.before == 0.0 {
+        return "new".into();
+    }
+    if it.after == 0.0 {
+        return "gone".into();
+    }
+    format!("{:+.0}%", (it.after / it.before - 1.0) * 100.0)
+}
