@@ -28,6 +28,11 @@ namespace :check do
   desc "Send 1,000 windows to an engine that fails in every way, while an app serves and forks (2 minutes; SEED repeats a run)"
   task(uploads: :compile) { sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/uploads_under_faults.rb", verbose: false }
 
+  desc "Send the windows of Puma's processes, under wrk for a minute, to a Collector, and compare (2 minutes; FLEET_SECONDS)"
+  task(fleet: :compile) do
+    sh({ "FLEET_SECONDS" => ENV.fetch("FLEET_SECONDS", "60") }, RUBY, "-S", "rspec", "#{ROOT}/spec/fleet/puma_spec.rb", verbose: false)
+  end
+
   desc "Profile requests of Redmine, as Debian has it, in Puma (2 minutes; SHOW=1 prints what it found)"
   task(redmine: :compile) do
     sh RUBY, "-S", "rspec", "#{ROOT}/spec/integrations/redmine/redmine_check.rb", verbose: false
