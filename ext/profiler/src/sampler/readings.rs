@@ -11,6 +11,9 @@ use crate::sys::clock;
 use crate::threads;
 use crate::vm;
 
+/// A difference between two clocks that is a step, and not the drift that NTP corrects while it goes on.
+const CLOCK_STEP_NS: u64 = 1_000_000_000;
+
 /// The clocks and counters when a session started, or was continued in a forked child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
@@ -42,6 +45,18 @@ impl Start {
             own_objects: allocation::own_objects(),
             process_cpu_ns: None,
             vm_objects: None,
+        }
+    }
+
+    /// The time of day of the start, ns, by the clock as it is now. Where that was set since, the old one is of no use: an engine
+    /// refuses a window that began an hour ago or lies in the future.
+    pub(crate) fn time_of_day_ns(&self) -> u64 {
+        let since_ns = clock::monotonic_ns().saturating_sub(self.monotonic_ns);
+        let by_now_ns = clock::realtime_ns().saturating_sub(since_ns);
+        if by_now_ns.abs_diff(self.at_ns) > CLOCK_STEP_NS {
+            by_now_ns
+        } else {
+            self.at_ns
         }
     }
 

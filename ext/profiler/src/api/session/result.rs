@@ -135,7 +135,7 @@ impl Stopped {
             interval_ns: config.interval_ns,
             every: objects,
             every_bytes: bytes,
-            started_at_ns: start.at_ns,
+            started_at_ns: start.time_of_day_ns(),
             duration_ns: requested_ns.saturating_sub(start.monotonic_ns),
             ruby: answers.description,
             program: answers.program,
