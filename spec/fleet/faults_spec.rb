@@ -5,6 +5,7 @@ require_relative "../support/pyroscope_server"
 # Nothing that an engine does reaches the app, and each window is delivered once, or counted as lost.
 RSpec.describe "Windows for an engine that fails" do
   include_context "with a program"
+  include_context "with a box"
 
   let(:prelude) { <<~'RUBY' }
     Profiler::Sinks::Sender.send(:remove_const, :FIRST_PAUSE)
@@ -133,5 +134,37 @@ RSpec.describe "Windows for an engine that fails" do
       print_json(seen: seen.size, lost: session.lost, each: session.sinks.map(&:delivered))
     RUBY
     expect(result).to eq(seen: 2, lost: 4, each: [0, 0, 2])
+  end
+
+  it "go on when names resolve again, and a disk has room again" do
+    PyroscopeServer.open(rate: nil) do |server|
+      env = Preloaded.env("no_names", "slow_disk").merge("NO_NAMES" => in_box("gone"), "SLOW_DISK" => "full", "SLOW_DISK_WHILE" => in_box("gone"))
+      result = run_json(<<~RUBY, env: env, err: match(/\A\[profiler\] a profile was lost: Errno::ENOSPC: .*\n\z/))
+        @sink = Profiler::Pyroscope.new("http://localhost:#{server.port}", service: "shop")
+        session = Profiler.continuous(to: @sink, out: #{in_box("profiles").inspect}, period: 60, mode: :cpu, frequency: 1_000)
+        account = -> { session.sinks.map { |it| it.counts.slice(:delivered, :lost, :waiting) } }
+        windows(2)
+        wait_for { counts[:waiting].zero? }
+        before = account.call
+        File.write(#{in_box("gone").inspect}, "")
+        windows(3)
+        wait_for { counts[:retried] > 2 }
+        without = account.call
+        File.delete(#{in_box("gone").inspect})
+        wait_for { counts[:waiting].zero? }
+        windows(2)
+        wait_for { counts[:waiting].zero? }
+        after = account.call
+        print_json(before: before, without: without, after: after, stopped: session.stop)
+      RUBY
+      expect(result[:before]).to eq([{ delivered: 2, lost: 0, waiting: 0 }, { delivered: 2, lost: 0 }])
+      expect(result[:without]).to eq([{ delivered: 2, lost: 0, waiting: 3 }, { delivered: 2, lost: 3 }])
+      expect(result[:after]).to eq([{ delivered: 7, lost: 0, waiting: 0 }, { delivered: 4, lost: 3 }])
+      expect(result[:stopped]).to be(true)
+      expect(cpu_profiles(server).map(&:id).uniq.size).to be_between(7, 8)
+      files = Dir.children(in_box("profiles"))
+      expect(files).to all(end_with(".pb.gz")) # nothing unfinished stays
+      expect(files.size).to be_between(4, 5)
+    end
   end
 end

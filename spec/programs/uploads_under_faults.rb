@@ -1,17 +1,32 @@
 # frozen_string_literal: true
 
-# Windows for an engine that fails in every way, while an app serves and forks: rake check:uploads. Prints what came of them, and fails
-# where a window is neither delivered nor counted as lost, or the app noticed anything. SEED repeats the faults, WINDOWS is their number.
+# Windows for an engine that fails in every way, while an app serves and forks, the disk is full at times, and names do not resolve at
+# times: rake check:uploads. Prints what came of them, and fails where a window is neither delivered nor counted as lost, or the app
+# noticed anything. SEED repeats the faults, WINDOWS is their number.
 require "json"
+require "tmpdir"
 require_relative "../support/child"
+require_relative "../support/preloaded"
 require_relative "../support/pyroscope_server"
 
 WINDOWS = Integer(ENV.fetch("WINDOWS", "1000"))
 SEED = Integer(ENV.fetch("SEED", rand(1_000_000).to_s))
 
+# The files whose existence takes the names and the disk away: see no_names.c and slow_disk.c.
+GONE = %w[NO_NAMES SLOW_DISK_WHILE].freeze
+
+# Takes either away, or gives it back.
+def change(random)
+  return unless random.rand(10).zero?
+
+  file = ENV.fetch(GONE[random.rand(2)])
+  File.exist?(file) ? File.delete(file) : File.write(file, "")
+end
+
 # The app: it prints its account.
-def app(url)
+def app(url, out)
   require "profiler"
+  random = Random.new(SEED)
   Profiler::Sinks::Sender.send(:remove_const, :FIRST_PAUSE)
   Profiler::Sinks::Sender.const_set(:FIRST_PAUSE, 0.02)
   Profiler::Sinks::Sender.send(:remove_const, :LONGEST_PAUSE)
@@ -20,7 +35,7 @@ def app(url)
   Profiler::Pyroscope.const_set(:JITTER, 0)
   taken = []
   engine = Profiler::Pyroscope.new(url, service: "shop", timeout: 0.5)
-  session = Profiler.continuous(to: [engine, ->(_) { taken << 1 }], period: 3_600, mode: :cpu, frequency: 1_000)
+  session = Profiler.continuous(to: [engine, ->(_) { taken << 1 }], out: out, keep: 10 * WINDOWS, period: 3_600, mode: :cpu, frequency: 1_000)
   requests, errors = [], []
   stop = false
   serving = 2.times.map do
@@ -39,6 +54,7 @@ def app(url)
   most = 0
   WINDOWS.times do |number|
     sleep 0.08
+    change(random)
     session.instance_variable_get(:@periods).flush
     most = [most, engine.counts[:waiting]].max
     next unless (number % 100) == 50
@@ -48,23 +64,31 @@ def app(url)
       exit # sends its last window
     end
   end
+  GONE.map { |it| ENV.fetch(it) }.each { |it| File.delete(it) if File.exist?(it) }
   stop = true
   serving.each(&:join)
   stopped = session.stop
   children.each { |pid| Process.wait(pid) }
-  puts JSON.generate(taken: taken.size, most: most, stopped: stopped, errors: errors, counts: engine.counts, p99: requests.sort[requests.size * 99 / 100],
-                     requests: requests.size, rss: File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i / 1024)
+  puts JSON.generate(pid: Process.pid, taken: taken.size, most: most, stopped: stopped, errors: errors, counts: engine.counts,
+                     disk: session.sinks.last.counts, p99: requests.sort[requests.size * 99 / 100], requests: requests.size,
+                     rss: File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i / 1024)
 end
 
 # The engine, and the sums.
 def check
   random = Random.new(SEED)
   faults = [503, 429, [429, { "Retry-After" => "0.05" }], 500, 413, 400, :cut_request, :cut_reply, [:slow, 0.2], [:slow, 0.8], :hang, [:refuse, 0.3], 301, 408, 502]
-  account, profiles = PyroscopeServer.open(rate: nil) do |server|
+  account, profiles, files = PyroscopeServer.open(rate: nil) do |server|
     server.always = ->(_request) { faults[random.rand(faults.size)] if random.rand(4).zero? }
-    out = IO.popen([{ "WINDOWS" => WINDOWS.to_s }, RbConfig.ruby, "-Ilib", __FILE__, server.url], &:read)
-    [JSON.parse(out, symbolize_names: true), server.profiles]
+    Dir.mktmpdir do |box|
+      env = { "WINDOWS" => WINDOWS.to_s, "SEED" => SEED.to_s, "SLOW_DISK" => "full", **Preloaded.env("no_names", "slow_disk"),
+              **GONE.to_h { |it| [it, File.join(box, it)] } }
+      files = File.join(box, "profiles")
+      out = IO.popen([env, RbConfig.ruby, "-Ilib", __FILE__, "http://localhost:#{server.port}", files], &:read)
+      [JSON.parse(out, symbolize_names: true), server.profiles, Dir.children(files)]
+    end
   end
+  pid = account.fetch(:pid)
   counts = account.fetch(:counts)
   puts "seed #{SEED}: #{account}", "#{profiles.size} profiles arrived, #{profiles.map(&:id).uniq.size} of them different"
   wrong = []
@@ -72,7 +96,10 @@ def check
   wrong << "#{account[:taken]} windows, but #{counts}" unless account[:taken] == counts.values_at(:delivered, :lost, :waiting).sum
   wrong << "#{account[:most]} windows waited" if account[:most] > 32
   wrong << "fewer arrived than were delivered" if profiles.map(&:id).uniq.size < counts[:delivered]
+  wrong << "#{account[:taken]} windows, but on the disk #{account[:disk]}" unless account[:taken] == account[:disk].values_at(:delivered, :lost).sum
+  wrong << "other files: #{files.grep_v(/\A[\dT.]+-\d+-\h+\.pb\.gz\z/)}" unless files.all?(/\A[\dT.]+-\d+-\h+\.pb\.gz\z/)
+  wrong << "not the files that were delivered" unless files.count { |it| it.include?("-#{pid}-") } == account[:disk][:delivered]
   abort wrong.join("\n") unless wrong.empty?
 end
 
-ARGV[0] ? app(ARGV[0]) : check
+ARGV[0] ? app(*ARGV) : check

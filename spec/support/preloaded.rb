@@ -9,10 +9,10 @@ module Preloaded
 
   # Compiled once. What links the extension is there, so no example is skipped for want of a compiler.
   #
-  # @param name [String] of a C file here, such as "slow_disk"
-  # @return [Hash] the environment of a child that has it
-  def self.env(name)
-    { "LD_PRELOAD" => @libraries[name] ||= compile(name) }
+  # @param names [Array<String>] of C files here, such as "slow_disk"
+  # @return [Hash] the environment of a child that has them
+  def self.env(*names)
+    { "LD_PRELOAD" => names.map { |name| @libraries[name] ||= compile(name) }.join(":") }
   end
 
   def self.compile(name)

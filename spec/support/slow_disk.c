@@ -1,5 +1,6 @@
 // A disk that takes its time, for LD_PRELOAD: each write to a file that ends in .tmp lasts SLOW_DISK seconds, whatever
-// signals arrive, or fails if that is "full". The file SLOW_DISK_BEGAN appears when the first of them begins.
+// signals arrive, or fails if that is "full". The file SLOW_DISK_BEGAN appears when the first of them begins. If SLOW_DISK_WHILE is
+// given, all that is so while that file exists.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +22,8 @@ ssize_t write(int file, const void *bytes, size_t length) {
     static ssize_t (*real)(int, const void *, size_t);
     if (!real) real = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
     const char *disk = getenv("SLOW_DISK"), *began = getenv("SLOW_DISK_BEGAN");
-    if (disk && is_temporary(file)) {
+    const char *during = getenv("SLOW_DISK_WHILE");
+    if (disk && is_temporary(file) && (!during || access(during, F_OK) == 0)) {
         if (began) close(open(began, O_CREAT | O_WRONLY, 0600));
         if (strcmp(disk, "full") == 0) {
             errno = ENOSPC;
