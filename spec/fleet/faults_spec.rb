@@ -167,4 +167,25 @@ RSpec.describe "Windows for an engine that fails" do
       expect(files.size).to be_between(4, 5)
     end
   end
+
+  it "leave the random numbers of the app as they are" do
+    HttpServer.open do |server|
+      server.always = ->(_request) { 503 }
+      result = run_json(<<~RUBY, err: include("a window for pyroscope was lost"))
+        srand(1)
+        without = Array.new(4) { rand }
+        srand(1)
+        session = send_to("#{server.url}")
+        with = [rand]
+        windows(1)
+        wait_for { counts[:retried].positive? }
+        with << rand
+        wait_for { counts[:retried] > 2 }
+        with << rand
+        session.stop
+        print_json(without: without, with: with << rand)
+      RUBY
+      expect(result[:with]).to eq(result[:without])
+    end
+  end
 end

@@ -48,7 +48,8 @@ module Profiler
         @endpoint = endpoint
         @type = type
         @losses = losses
-        @delay = jitter * Random.rand
+        @random = Random.new # the app's own goes on as without us
+        @delay = jitter * @random.rand
         @waiting = [] # changed only by methods in C, which the GVL makes atomic: a trap may add to it
         @bell = Thread::Queue.new
         @delivered = @retried = @bytes = @failures = 0
@@ -143,7 +144,7 @@ module Profiler
         end
         @hurry = nil
         @retried += 1
-        pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + Random.rand)
+        pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + @random.rand)
         @failures += 1 if pause < LONGEST_PAUSE
         @next_try = Clock.now + [pause, wait.to_f].max
       end
