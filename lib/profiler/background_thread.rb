@@ -12,13 +12,13 @@ module Profiler
       super() do
         Native.own_thread_begins
         self.name = name
-        thread_variable_set(:fork_safe, true) # for Puma, which warns of others
         Fiber.current.storage&.each_key { |key| Fiber[key] = nil } if Fiber.respond_to?(:[]) # or it would keep what a request had
         self.report_on_exception = self.abort_on_exception = false
         yield
       ensure
         Native.own_thread_ends
       end
+      thread_variable_set(:fork_safe, true) # for Puma, which warns of others, and may ask before this one had its first turn
     end
   end
 end

@@ -118,6 +118,15 @@ RSpec.describe "Sessions for the life of a process" do
     expect(result).to eq([true, false])
   end
 
+  # Puma asks as soon as the app is loaded, when a thread may not have had its first turn.
+  it "have threads that are marked as safe for forks from their first instant on" do
+    result = run_json(<<~RUBY)
+      marked = Array.new(20) { Profiler::BackgroundThread.new("mine") { sleep }.then { |it| [it.thread_variable_get(:fork_safe), it.kill] }.first }
+      print_json(marked)
+    RUBY
+    expect(result).to all(be(true))
+  end
+
   it "lose a profile without harm where warnings raise" do
     status = run_json(<<~'RUBY', err: eq("[profiler] a profile was lost: RuntimeError: no space\n"))
       module Warning; def self.warn(*, **) = raise("warned"); end

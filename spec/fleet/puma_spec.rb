@@ -84,6 +84,7 @@ RSpec.describe "Windows of Puma's processes under load" do
       windows, got, counts, metrics = ours, theirs(collector), accounts("end"), accounts("metrics")
       describe(windows, counts, wrk) if ENV["FLEET_SECONDS"]
       expect(log).not_to include("[profiler]")
+      expect(log).not_to include("started in app boot")
       expect(got).to eq(windows)
       by_pid = windows.keys.map(&:first).tally
       workers = by_pid.select { |_pid, number| number >= 5 }.keys
