@@ -30,6 +30,11 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/rack.rb", verbose: false
   end
 
+  desc "Measure what uploads take from the latency of a Rails app in Puma, against windows that are dropped (17 minutes)"
+  task latency: :compile do
+    sh RUBY, "#{ROOT}/bench/latency.rb", verbose: false
+  end
+
   desc "Measure the CPU that the middleware takes of a request, without a server or Rails (1 minute)"
   task middleware: :compile do
     sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
@@ -40,7 +45,7 @@ namespace :bench do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end
 
-  desc "Measure what a window for an engine takes: bytes, and CPU to encode, to send and to receive it (1 minute)"
+  desc "Measure what a window for an engine takes: bytes, and CPU to encode, to send and to receive it (1 minute; BENCH_WINDOWS=a folder of folders of windows)"
   task uploads: :compile do
     sh RUBY, "#{ROOT}/bench/uploads.rb", verbose: false
   end

@@ -53,4 +53,19 @@ RSpec.describe "The benchmark" do
       expect(File.read(File.join(directory, "rack.md"))).to eq(result.out.chomp)
     end
   end
+
+  it "latency prints and keeps a ratio for every contender, all of whose windows arrived" do
+    %w[puma wrk].each { |name| need name }
+    %w[rails sqlite3 stackprof].each { |name| need_library name }
+    Dir.mktmpdir do |directory|
+      env = { "BENCH_SECONDS" => "1", "BENCH_PAIRS" => "1", "BENCH_PERIOD" => "0.3", "BENCH_OUT" => directory }
+      result = ruby_child("bench/latency.rb", env: env, timeout: 200)
+      expect(result.code).to eq(0), result.err
+      rows = rows_of(result.out).slice("off_again", "none", "otlp", "pyroscope")
+      expect(rows.size).to eq(4)
+      rows.each_value { |(cells)| expect(cells.last(4).first(3)).to all(match(/\A\d+\.\d+ \[/)) }
+      expect(rows.transform_values { |(cells)| Integer(cells.last).positive? }).to eq("off_again" => true, "none" => false, "otlp" => true, "pyroscope" => true)
+      expect(File.read(File.join(directory, "latency.md"))).to eq(result.out.chomp)
+    end
+  end
 end
