@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 # Measures the bytes of a window for each engine, and the CPU that encoding and sending it takes, of all threads. The window is the
-# fullest one of ten seconds of RDoc at 100 samples a second, in which all objects are counted; BENCH_RUNS is how often it is encoded and sent. The receiver is a process
-# of its own, which answers 200. A real OpenTelemetry Collector is measured too, by its own CPU clock, where the tests have one.
+# fullest one of ten seconds of RDoc at 100 samples a second, in which all objects are counted; BENCH_RUNS is how often it is encoded and
+# sent. The receiver is a process of its own, which answers 200. A real OpenTelemetry Collector is measured too, by its own CPU clock,
+# where the tests have one. BENCH_WINDOWS is a directory of others' windows: the fullest one of each folder in it is taken.
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "json"
 require "profiler"
@@ -47,6 +48,15 @@ module Bench
       windows.max_by { |it| it.stats[:samples] }
     end
 
+    # @return [Hash{String => Profiler::Profile}] by the names of their folders
+    def windows
+      return MODES.transform_values { |mode| window(mode) } unless ENV["BENCH_WINDOWS"]
+
+      Dir[File.join(ENV["BENCH_WINDOWS"], "*/")].sort.to_h do |folder|
+        [File.basename(folder), Dir[File.join(folder, "*.pb.gz")].map { |file| Profiler::Profile.load(file) }.max_by { |it| it.stats[:samples] }]
+      end
+    end
+
     # Yields the URL of a process that reads requests and answers 200.
     def receiving
       server = TCPServer.new("127.0.0.1", 0)
@@ -83,8 +93,6 @@ module Bench
 
     # The ms of CPU that a Collector takes for a window that it writes to a file.
     def collector_ms(window)
-      return unless File.executable?(Tools::COLLECTOR)
-
       require_relative "../spec/support/collector"
       Dir.mktmpdir do |directory|
         Collector.open(directory, Tools::COLLECTOR) do |collector|
@@ -102,15 +110,17 @@ module Bench
     def of_process_ms(pid) = Process.clock_gettime((~pid << 3) | 2, :float_millisecond)
 
     def run
-      windows = MODES.transform_values { |mode| window(mode) }
+      windows = self.windows
       puts "| engine, mode | samples | rows | kB | encode, ms of CPU | send, ms of CPU | both, % of a core |", "|---|--:|--:|--:|--:|--:|--:|"
       receiving do |url|
         windows.each do |name, window|
           [Profiler::Pyroscope, Profiler::Otlp].each { |it| puts row(name, window, it.new(url, service: "bench")) }
         end
       end
-      its = collector_ms(windows.values.first)
-      puts "", format("A Collector took %.2f ms of CPU for a window in `cpu`, which it wrote to a file and to its log.", its) if its
+      return unless File.executable?(Tools::COLLECTOR)
+
+      puts ""
+      windows.each { |name, window| puts format("A Collector took %.1f ms of CPU for a window in `%s`, which it wrote to a file and to its log.", collector_ms(window), name) }
     end
   end
 end

@@ -136,7 +136,7 @@ RSpec.describe "Windows for an engine that fails" do
     expect(result).to eq(seen: 2, lost: 4, each: [0, 0, 2])
   end
 
-  it "go on when names resolve again, and a disk has room again" do
+  it "go on when names resolve again, and a disk has space again" do
     PyroscopeServer.open(rate: nil) do |server|
       env = Preloaded.env("no_names", "slow_disk").merge("NO_NAMES" => in_box("gone"), "SLOW_DISK" => "full", "SLOW_DISK_WHILE" => in_box("gone"))
       result = run_json(<<~RUBY, env: env, err: match(/\A\[profiler\] a profile was lost: Errno::ENOSPC: .*\n\z/))

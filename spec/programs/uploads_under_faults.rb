@@ -15,7 +15,7 @@ SEED = Integer(ENV.fetch("SEED", rand(1_000_000).to_s))
 # The files whose existence takes the names and the disk away: see no_names.c and slow_disk.c.
 GONE = %w[NO_NAMES SLOW_DISK_WHILE].freeze
 
-# Takes either away, or gives it back.
+# Takes either away, or undoes that.
 def change(random)
   return unless random.rand(10).zero?
 

@@ -11,6 +11,9 @@ RedmineApp::Application.config.profiler.tap do |it|
   it.out = ENV.fetch("OUT")
 end
 require File.join(ENV.fetch("REDMINE"), "config/environment")
+if ENV["WINDOWS"] # with all objects, or many windows would have none
+  Profiler.continuous(out: File.join(ENV["WINDOWS"], ENV.fetch("MODE").tr(",", " ")), mode: ENV.fetch("MODE").split(",").map(&:to_sym), period: 10, max_overhead: nil)
+end
 
 # Sent piece by piece, which nothing in Redmine is by itself.
 class PartsController < ActionController::Base

@@ -58,10 +58,14 @@ RSpec.describe "Redmine" do
     [response, JSON.parse(result.out, symbolize_names: true)]
   end
 
+  def serving_redmine(**env, &block)
+    serving("bundle", "exec", "puma", "-q", "-e", "production", "-t", "4:4", "-b", "tcp://127.0.0.1:PORT", File.join(__dir__, "config.ru"),
+            env: app_env.merge(env.transform_keys(&:to_s)), chdir: in_box("redmine"), ready: "/login", patience: 120, &block)
+  end
+
   it "has a profile of the request that asks: its action, its SQL, and a hot path that makes sense" do
     set_up
-    log = serving("bundle", "exec", "puma", "-q", "-e", "production", "-t", "4:4", "-b", "tcp://127.0.0.1:PORT", File.join(__dir__, "config.ru"),
-                  env: app_env, chdir: in_box("redmine"), ready: "/login", patience: 120) do |port|
+    log = serving_redmine do |port|
       2.times { ask(port, "/projects/shop/issues") }
       _, list = profile(port, "/projects/shop/issues")
       _, show = profile(port, "/issues/7")
@@ -86,5 +90,56 @@ RSpec.describe "Redmine" do
       expect(ask(port, "/projects/shop/issues?profile=cpu").to_hash.keys.grep(/profiler/)).to be_empty
     end
     puts log if ENV["SHOW"]
+  end
+
+  # The windows stay in tmp/redmine, for rake bench:uploads.
+  it "has windows under load that engines take, with the endpoints of its pages" do
+    need("wrk")
+    set_up
+    kept = File.join(Child::ROOT, "tmp/redmine")
+    FileUtils.rm_rf(kept)
+    File.write(in_box("pages.lua"), <<~LUA)
+      local pages, turn = { "/projects/shop/issues", "/issues/7", "/projects/shop", "/issues/11", "/projects/shop/activity" }, 0
+      request = function()
+        turn = turn + 1
+        return wrk.format("GET", pages[turn % #pages + 1])
+      end
+    LUA
+    modes = ["cpu", "cpu,wall", "cpu,wall,allocations"]
+    modes.each do |mode|
+      serving_redmine(WINDOWS: kept, MODE: mode) do |port|
+        wrk = command_child("wrk", "-t1", "-c4", "-d31s", "-s", in_box("pages.lua"), "http://127.0.0.1:#{port}", timeout: 60)
+        expect(wrk.out).to match(/[1-9]\d* requests in/)
+        expect(wrk.out).not_to include("Non-2xx")
+      end
+    end
+    expect(endpoints(kept)).to eq(modes.to_h { |mode| [mode.tr(",", " ").to_sym, %w[activities#index issues#index issues#show projects#show]] })
+    bench = ruby_child("bench/uploads.rb", env: { "BENCH_WINDOWS" => kept }, timeout: 300)
+    raise bench.err unless bench.status.success?
+
+    puts bench.out if ENV["SHOW"]
+    rows = bench.out.scan(/^\| (otlp|pyroscope), ([\w ]+?) \| (\d+) \| (\d+) \| ([\d.]+) \|/)
+    expect(rows.map { |engine, mode| [engine, mode] }).to match_array(%w[otlp pyroscope].product(modes.map { |mode| mode.tr(",", " ") }))
+    rows.each do |_engine, _mode, samples, rows_of_window, kilobytes|
+      expect(Integer(samples)).to be > 500
+      expect(Integer(rows_of_window)).to be < 16_000
+      expect(Float(kilobytes)).to be < 1_000
+    end
+  end
+
+  # Those with the most CPU time of all windows, by the names of their folders.
+  def endpoints(directory)
+    code = <<~'RUBY'
+      require "profiler"
+      require "json"
+      puts JSON.generate(Dir[File.join(ARGV[0], "*/")].to_h { |folder|
+        rows = Dir[File.join(folder, "*.pb.gz")].flat_map { |file| Profiler::Profile.load(file).samples.select { |it| it.labels["endpoint"] } }
+        [File.basename(folder), rows.group_by { |it| it.labels["endpoint"] }.max_by(4) { |_, some| some.sum(&:cpu) }.map(&:first).sort]
+      })
+    RUBY
+    result = ruby_child("-e", code, directory)
+    raise result.err unless result.status.success?
+
+    JSON.parse(result.out, symbolize_names: true)
   end
 end
