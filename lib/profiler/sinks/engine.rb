@@ -42,8 +42,8 @@ module Profiler
       # @return [Integer]
       def lost = @losses.count
 
-      # @return [Exception, nil] the reason of the last loss
-      def error = @losses.error
+      # @return [Exception, nil] the reason why a window waits for another try, or else of the last loss
+      def error = @sender.trouble || @losses.error
 
       # Sends a window soon.
       #

@@ -36,6 +36,11 @@ module Profiler
       # Tries that failed, and were not the last of their window.
       attr_reader :retried
 
+      # The reason why the last try failed, and will be repeated.
+      #
+      # @return [Exception, nil]
+      attr_reader :trouble
+
       # Bytes of requests, as they were sent.
       attr_reader :bytes
 
@@ -144,6 +149,7 @@ module Profiler
         end
         @hurry = nil
         @retried += 1
+        @trouble = as_error(reason)
         pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + @random.rand)
         @failures += 1 if pause < LONGEST_PAUSE
         @next_try = Clock.now + [pause, wait.to_f].max
@@ -151,7 +157,7 @@ module Profiler
 
       # @return [Upload, nil] nil if it is not here any more
       def finish(upload)
-        @next_try = @sending = nil
+        @next_try = @sending = @trouble = nil
         @failures = 0
         @waiting.delete(upload)
       end
@@ -161,9 +167,9 @@ module Profiler
         lose("it waited for the engine, as did too many newer ones") if @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
       end
 
-      def lose(reason)
-        @losses.add(reason.is_a?(Exception) ? reason : Error.new("#{@endpoint}: #{reason}"))
-      end
+      def lose(reason) = @losses.add(as_error(reason))
+
+      def as_error(reason) = reason.is_a?(Exception) ? reason : Error.new("#{@endpoint}: #{reason}")
     end
   end
 end
