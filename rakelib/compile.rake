@@ -2,13 +2,14 @@
 
 # The build directory of this Ruby, as bindings differ. It is kept: a build after a small change takes a second.
 BUILD = File.join(ROOT, "tmp", RbConfig::CONFIG["arch"], RbConfig::CONFIG["ruby_version"])
+TARGET = ENV.fetch("PROFILER_TARGET_DIR", File.join(BUILD, "target"))
 
 # Through the same extconf.rb and Makefile that `gem install` uses.
 def compile(profile)
   env = {
     "PROFILER_CARGO_PROFILE" => profile,
     "PROFILER_CARGO_FEATURES" => ENV.fetch("PROFILER_CARGO_FEATURES", "testing"),
-    "PROFILER_TARGET_DIR" => ENV.fetch("PROFILER_TARGET_DIR", File.join(BUILD, "target")),
+    "PROFILER_TARGET_DIR" => TARGET,
     "RUBYOPT" => nil # a build tool is no place for what is tried out on the specs
   }
   mkdir_p BUILD, verbose: false

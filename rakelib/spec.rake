@@ -13,7 +13,7 @@ end
 
 # The jobs beside the specs: the Rust tests, the linters, the page, and a command of the caller's. Of each that passes, these lines are shown.
 def checks
-  jobs = { "test:rust" => /\Atest result: /, "lint" => /\A(ruby -wc|prose|lint): /, "viewer:test" => /\A# (pass|fail) / }.map do |task, summary|
+  jobs = { "test:rust" => /\Atest result: /, "test:bombs" => /\Atest result: /, "lint" => /\A(ruby -wc|prose|lint): /, "viewer:test" => /\A# (pass|fail) / }.map do |task, summary|
     Job.new(name: "rake #{task}", command: [RUBY, "-S", "rake", task], seconds: 200, summary: summary)
   end
   beside = ENV["BESIDE_SPECS"] or return jobs

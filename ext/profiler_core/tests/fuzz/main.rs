@@ -76,7 +76,7 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
 
 /// Real files of every kind that is read, and of those that only look like one.
 fn corpus() -> Vec<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")); // of the package that is tested: see profiler/tests/fuzz.rs
     let shop = std::fs::read(root.join("../../spec/fixtures/shop.pb.gz")).unwrap();
     let profile = read(&shop).unwrap();
     let mut files = vec![unpacked(&shop)];
@@ -86,7 +86,7 @@ fn corpus() -> Vec<Vec<u8>> {
         files.push(if format == Format::Pprof { unpacked(&bytes) } else { bytes });
     }
     for name in ["timed.speedscope.json", "timed.stackprof.json"] {
-        files.push(std::fs::read(root.join("tests/golden").join(name)).unwrap());
+        files.push(std::fs::read(root.join("../profiler_core/tests/golden").join(name)).unwrap());
     }
     // Of another program: ids out of order, inlined calls.
     let strings: Vec<u8> = ["", "cpu", "ns", "main"]
