@@ -64,7 +64,7 @@ export interface ReportRow {
 
 /** `profiler report FILE --json` with all rows. */
 export function report(file: string, ...options: string[]): { top: ReportRow[] } {
-  return JSON.parse(ruby(join(ROOT, "exe/profiler"), "report", file, "--json", "--limit", "0", ...options)) as { top: ReportRow[] };
+  return JSON.parse(said("report", file, "--json", "--limit", "0", ...options)) as { top: ReportRow[] };
 }
 
 /** A call of `profiler tree`. */
@@ -77,8 +77,18 @@ export interface Call {
 
 /** `profiler tree FILE --json` with all calls, as one that calls the others. */
 export function tree(file: string, ...options: string[]): Call {
-  const { total, tree: children } = JSON.parse(ruby(join(ROOT, "exe/profiler"), "tree", file, "--json", "--all", "--min", "0", ...options)) as { total: number; tree: Call[] };
+  const { total, tree: children } = JSON.parse(said("tree", file, "--json", "--all", "--min", "0", ...options)) as { total: number; tree: Call[] };
   return { name: "all", self: 0, total, children };
+}
+
+const answers = new Map<string, string>();
+
+/** The output of a command of the profiler. The files do not change, so each command runs once. */
+function said(...args: string[]): string {
+  const key = JSON.stringify(args);
+  const answer = answers.get(key) ?? ruby(join(ROOT, "exe/profiler"), ...args);
+  answers.set(key, answer);
+  return answer;
 }
 
 function ruby(...args: string[]): string {
