@@ -14,7 +14,7 @@ import { brief, typeWord } from "../src/views/words";
 import { launch, Opened } from "./browser";
 import { kept, recorded, report, tree, type Call, type Page, type ReportRow } from "./page";
 
-const TALL = { viewport: { width: 1280, height: 4_000 } }; // most rows are on screen at once
+const TALL = { viewport: { width: 1280, height: 4_000 }, deviceScaleFactor: 0.25 }; // most rows are on screen at once, and few pixels
 const MOST_FUNCTIONS = 3; // of a program, in the sandwich
 
 let browser: Browser;
