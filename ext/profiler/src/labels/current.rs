@@ -19,7 +19,7 @@ pub(super) static USED: AtomicBool = AtomicBool::new(false);
 /// Whether there are sessions, paused or not.
 pub(super) static RUNNING: AtomicBool = AtomicBool::new(false);
 /// The number of open sessions that select by labels.
-pub(super) static VIEWS: AtomicUsize = AtomicUsize::new(0);
+pub(super) static SELECTIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// The labels of the fiber that runs here. What it inherited becomes its own.
 ///
@@ -54,7 +54,7 @@ pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>
     state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
     let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on()));
-    if VIEWS.load(Ordering::Relaxed) == 0 {
+    if SELECTIVE.load(Ordering::Relaxed) == 0 {
         state.scope.store(scope.0, Ordering::Relaxed);
         return state.labels.store(labels.0, Ordering::Relaxed);
     }

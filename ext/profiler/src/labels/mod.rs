@@ -30,7 +30,7 @@ mod object;
 mod parse;
 mod span;
 mod switch;
-use current::{current, publish, stored, RUNNING, USED, VIEWS};
+use current::{current, publish, stored, RUNNING, SELECTIVE, USED};
 use object::{labels_of, Labels};
 use parse::pairs;
 pub(crate) use parse::set_from;
@@ -91,7 +91,7 @@ pub(crate) fn renew(hub: &Hub) {
 /// # Errors
 /// As [`current`].
 pub(crate) fn on_current<'a>(ruby: &Ruby, own: &'a LabelSet) -> Result<Cow<'a, LabelSet>, Error> {
-    let around = if VIEWS.load(Ordering::Relaxed) > 0 { current(ruby)? } else { None };
+    let around = if SELECTIVE.load(Ordering::Relaxed) > 0 { current(ruby)? } else { None };
     let pairs = || own.pairs().iter().cloned().map(|(name, value)| (name, Some(value)));
     Ok(around.map_or(Cow::Borrowed(own), |it| Cow::Owned(it.set.with(pairs()))))
 }
@@ -201,11 +201,11 @@ pub(crate) fn number_fibers(more: bool) {
 }
 
 /// Counts a session that selects by labels in, or out.
-pub(crate) fn views(more: bool) {
+pub(crate) fn count_selective(more: bool) {
     if more {
-        VIEWS.fetch_add(1, Ordering::Relaxed);
+        SELECTIVE.fetch_add(1, Ordering::Relaxed);
     } else {
-        VIEWS.fetch_sub(1, Ordering::Relaxed);
+        SELECTIVE.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -276,7 +276,7 @@ impl Sampler {
             requests: Requests::default(),
         });
         if is_selective {
-            labels::views(true);
+            labels::count_selective(true);
         }
         threads::repoll_all();
         self.wake();

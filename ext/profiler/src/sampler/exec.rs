@@ -69,7 +69,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
 /// # Errors
 /// The exception that arrived from outside meanwhile.
 pub(crate) fn give_up_elsewhere(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
-    vm::gvl::without_gvl(ruby, || {
+    vm::gvl::release(ruby, || {
         give_up(why);
         ticker::wait_for_round();
     })

@@ -67,7 +67,7 @@ impl Sampler {
         let place = self.sessions.iter().position(|it| it.id == id)?;
         let session = self.sessions.remove(place);
         if session.is_selective {
-            labels::views(false);
+            labels::count_selective(false);
         }
         if session.fibers {
             labels::number_fibers(false);

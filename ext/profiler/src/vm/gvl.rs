@@ -32,7 +32,7 @@ pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
 ///
 /// # Errors
 /// The interrupt that arrived meanwhile. Whether `work` ran, only the work itself can say.
-pub(crate) fn without_gvl(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), magnus::Error> {
+pub(crate) fn release(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), magnus::Error> {
     unsafe extern "C" fn run<F: FnOnce()>(work: *mut c_void) -> *mut c_void {
         // SAFETY: the address of the closure below, which outlives the call.
         let work = unsafe { &mut *work.cast::<Option<F>>() };
