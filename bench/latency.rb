@@ -18,6 +18,7 @@ module Bench
                  .select { |name| name == "off" || name.match?(/\A(?:#{ENV.fetch("BENCH_ROWS", ".*")})\z/) }.freeze
     UNITS = { "us" => 1e-3, "ms" => 1, "s" => 1e3 }.freeze
     PERIOD = ENV.fetch("BENCH_PERIOD", "5")
+    CONNECTIONS = Integer(ENV.fetch("BENCH_CONNECTIONS", "4"))
     FIGURES = { "p99" => :p99, "median" => :p50, "CPU of a request" => :cpu }.freeze
 
     module_function
@@ -77,7 +78,7 @@ module Bench
     def turn(port, pid, name, seconds)
       Net::HTTP.get("127.0.0.1", "/switch/#{name}", port)
       before = cpu_ms(pid)
-      out = IO.popen(["wrk", "-t1", "-c4", "-d#{seconds}s", "--latency", "http://127.0.0.1:#{port}/orders/1"], &:read)
+      out = IO.popen(["wrk", "-t1", "-c#{CONNECTIONS}", "-d#{seconds}s", "--latency", "http://127.0.0.1:#{port}/orders/1"], &:read)
       raise out if out.match?(/Non-2xx|Socket errors/)
 
       took = cpu_ms(pid) - before
