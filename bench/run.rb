@@ -91,6 +91,8 @@ module Bench
         ratio = ->(base, some) { (base + ours_ns(some)) / (base + Stats.each_ns(some, "floor_timed", "handler_ns", "ticks")) }
         inner = Stats.figure(blocks) { |some| ratio.call(delivery.value, some) }
         ends = [inner.low, inner.high, ratio.call(delivery.low, blocks), ratio.call(delivery.high, blocks)]
+        next Figure.new(inner.value, inner.low, inner.high, false) if ends.any?(&:nan?) # slices without a tick say nothing
+
         Figure.new(inner.value, *ends.minmax, inner.solid && delivery.solid && delivery.low.positive?)
       end
       { "of the differences" => measured, "of the parts (below)" => composed }.flat_map do |name, figures|
