@@ -4,7 +4,7 @@
 BUILD = File.join(ROOT, "tmp", RbConfig::CONFIG["arch"], RbConfig::CONFIG["ruby_version"])
 TARGET = ENV.fetch("PROFILER_TARGET_DIR", File.join(BUILD, "target"))
 
-# Through the same extconf.rb and Makefile that `gem install` uses.
+# Through the same extconf.rb and Makefile that `gem install` uses. One at a time: jobs beside the specs compile, too.
 def compile(profile)
   env = {
     "PROFILER_CARGO_PROFILE" => profile,
@@ -13,8 +13,11 @@ def compile(profile)
     "RUBYOPT" => nil # a build tool is no place for what is tried out on the specs
   }
   mkdir_p BUILD, verbose: false
-  sh env, RUBY, "#{ROOT}/ext/profiler/extconf.rb", chdir: BUILD, verbose: false
-  sh env, "make", "--silent", "Q=@", "install", "sitearchdir=#{ROOT}/lib", chdir: BUILD, verbose: false
+  File.open(File.join(BUILD, "compile.lock"), File::RDWR | File::CREAT) do |lock|
+    lock.flock(File::LOCK_EX)
+    sh env, RUBY, "#{ROOT}/ext/profiler/extconf.rb", chdir: BUILD, verbose: false
+    sh env, "make", "--silent", "Q=@", "install", "sitearchdir=#{ROOT}/lib", chdir: BUILD, verbose: false
+  end
 end
 
 desc "Build the extension into lib/, optimised (PROFILER_CARGO_PROFILE=another profile)"
