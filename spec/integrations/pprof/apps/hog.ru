@@ -1,13 +1,17 @@
 # frozen_string_literal: true
 
-# An app with a thread that computes all the time. /ready answers with the CPU clock of the process. TOKEN permits profiles, PERMIT=1 permits them to everybody.
+# An app with a thread that computes all the time, and gives way every few milliseconds, as else each request would wait for many time
+# slices. /ready answers with the CPU clock of the process. TOKEN permits profiles, PERMIT=1 permits them to everybody.
 $LOAD_PATH.unshift(File.expand_path("../../../../lib", __dir__))
 require "profiler"
 
 class Hog
   # Allocates nothing: before Ruby 3.3 garbage collection would be nobody's.
   def self.burn
-    100.times { |number| number + 1 } while true
+    while true
+      100_000.times { |number| number + 1 }
+      Thread.pass
+    end
   end
 end
 
