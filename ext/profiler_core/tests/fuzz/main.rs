@@ -1,6 +1,6 @@
 //! Files with random damage are read without a panic, without hanging, and in bounded memory.
 //!
-//! `FUZZ_SECONDS` says how long (10, or 60 where CI is set), `FUZZ_SEED` repeats a run: the seed is printed.
+//! `FUZZ_SECONDS` says how long (10, or 20 where CI is set), `FUZZ_SEED` repeats a run: the seed is printed.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
@@ -176,7 +176,7 @@ fn use_it(bytes: &[u8], random: &mut Random) {
 
 fn seconds() -> u64 {
     let seconds = std::env::var("FUZZ_SECONDS").ok().map(|it| it.parse().expect("FUZZ_SECONDS is no number"));
-    seconds.unwrap_or(if std::env::var_os("CI").is_some() { 60 } else { 10 })
+    seconds.unwrap_or(if std::env::var_os("CI").is_some() { 20 } else { 10 })
 }
 
 /// No input any more.
