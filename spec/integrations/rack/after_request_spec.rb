@@ -30,7 +30,7 @@ RSpec.describe "The middleware, after watched requests," do
     expect([left, session, later]).to match([[0, false], [0, be > 3], [0, 1]])
   end
 
-  it "does not disturb other sessions, whatever the engine", :timed do
+  it "does not disturb other sessions, whatever the engine" do
     engines = Perf.among("setitimer", "perf", "ticker", "thread_timer")
     captured, objects, waited, timers = run_json(<<~RUBY)
       left = []
@@ -47,12 +47,12 @@ RSpec.describe "The middleware, after watched requests," do
       waits = Profiler.run(mode: :wall) { sleep 0.05 }
       print_json([captured, objects_of(allocated, "Thing"), waits.samples.sum(&:wall), left << timers])
     RUBY
-    expect([captured, objects, waited]).to match([[be > 3] * engines.size, 100, be > 50_000_000])
+    expect([captured, objects, waited]).to match([[be_positive] * engines.size, 100, be > 50_000_000])
     expect(timers).to eq([0] * (engines.size + 2))
   end
 
-  it "does not disturb new threads, forks, or an app that traps PROF", :timed do
-    expect(run_json(<<~RUBY)).to match(child: [200, be > 3, 0], names: %w[main worker], told: nil)
+  it "does not disturb new threads, forks, or an app that traps PROF" do
+    expect(run_json(<<~RUBY)).to match(child: [200, be_positive, 0], names: %w[main worker], told: nil)
       GC.start
       20.times { Thread.new { burn(1) }.join }
       child = in_fork { [request_and_rest, Profiler.run { burn }.stats[:samples], timers] }
