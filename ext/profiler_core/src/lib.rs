@@ -9,6 +9,8 @@
 //! | [`store`] | files as a whole, and directories that keep the newest |
 //! | [`analysis`] | a profile to numbers: one question a file |
 //! | [`pipeline`] | the ring to the sessions, on the thread that drains |
+//! | [`result`] | the sums of a session to its profile |
+//! | [`tables`] | stacks, handles and names, for as long as code lives |
 //! | [`session`] | what one session adds up |
 //! | [`ticking`] | which threads tick, how, and how often |
 //! | [`profile`] | the finished result |
@@ -37,9 +39,11 @@ pub mod format;
 pub mod ids;
 pub mod pipeline;
 pub mod profile;
+pub mod result;
 pub mod session;
 pub mod store;
 mod sync;
+pub mod tables;
 pub mod text;
 pub mod ticking;
 pub mod upload;

@@ -4,9 +4,9 @@
 //! held but never under a lock.
 
 use magnus::{rb_sys::AsRawValue, Error, Ruby, Value};
-use profiler_core::pipeline::name_cache::synthetic;
 use profiler_core::profile::Function;
 use profiler_core::record::frame::Synthetic;
+use profiler_core::tables::name_cache::synthetic;
 use profiler_core::text::names::{without_addresses, without_ids};
 
 use crate::vm::frames::{describe, Description};

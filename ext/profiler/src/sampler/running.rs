@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use magnus::Ruby;
 use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::pipeline::unresolved::Uncopied;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Requests, Thread};
+use profiler_core::result::taken::Uncopied;
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};

@@ -2,8 +2,8 @@
 
 use magnus::Ruby;
 use profiler_core::pipeline::hub::Hub;
-use profiler_core::pipeline::unresolved::{Uncopied, Unresolved};
 use profiler_core::profile::{Requests, Stats};
+use profiler_core::result::taken::{Uncopied, Unresolved};
 
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;

@@ -4,20 +4,20 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{SpanIndex, StackId, ThreadId};
-use crate::pipeline::ended_threads::EndedThreads;
-use crate::pipeline::generations::Generations;
-use crate::pipeline::named_sums::NamedSums;
-use crate::pipeline::part::Part;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
-use crate::pipeline::unresolved::Uncopied;
 use crate::profile::Thread;
 use crate::record::detail::Detail;
 use crate::record::ring::Ring;
 use crate::record::{Header, Kind, RawRecord, State};
+use crate::result::ended_threads::EndedThreads;
+use crate::result::named_sums::NamedSums;
+use crate::result::part::Part;
+use crate::result::taken::Uncopied;
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::state::SessionState;
+use crate::tables::generations::Generations;
 
 /// Records drained before the lock is released in between.
 pub const BATCH: usize = 64;

@@ -9,16 +9,16 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
-use crate::pipeline::ended_threads::EndedThreads;
-use crate::pipeline::generations::Generations;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
+use crate::result::ended_threads::EndedThreads;
 use crate::sampling::live_objects::LiveObject;
 use crate::session::gvl_ticks::GvlTicks;
 use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadNow};
+use crate::tables::generations::Generations;
 
 mod fork;
 mod labels;

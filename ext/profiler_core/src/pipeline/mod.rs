@@ -1,18 +1,10 @@
-//! The way of a record from the ring to the sessions, and of a session to its profile.
+//! The way of a record from the ring to the sessions, and the lock that guards it.
 //!
-//! All of it runs on the thread that drains, under the drain lock, and never in a handler.
+//! Records are drained by the collector thread, by a thread that starts or stops a session, and never by a handler.
 
 pub mod collector;
 mod drain;
-mod ended_threads;
-mod generations;
 pub mod hub;
-pub mod name_cache;
-mod named_sums;
-mod part;
-mod recent_stack;
 pub mod registry;
-pub mod stacks;
-pub mod unresolved;
 
 pub use drain::{SessionId, BATCH};

@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
-use profiler_core::pipeline::unresolved::{Uncopied, Unresolved};
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
+use profiler_core::result::taken::{Uncopied, Unresolved};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::state::ThreadNow;
 

@@ -6,13 +6,13 @@ use profiler_core::format::pprof;
 use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
-use profiler_core::pipeline::unresolved::Uncopied;
 use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, Thread, Weights};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{
     push, push_gvl_wait, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
 };
+use profiler_core::result::taken::Uncopied;
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use profiler_core::session::state::ThreadNow;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use magnus::{Error, Ruby};
 use profiler_core::analysis::gc;
 use profiler_core::analysis::trim_paths::trim_paths;
-use profiler_core::pipeline::unresolved::Unresolved;
 use profiler_core::profile::Profile as CoreProfile;
 use profiler_core::profile::{Function, Meta, Note, SampleType, Stats};
+use profiler_core::result::taken::Unresolved;
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::engine::perf;

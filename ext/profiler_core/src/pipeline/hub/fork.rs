@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use super::Hub;
 use crate::ids::ThreadId;
 use crate::pipeline::drain::{Drain, Earlier, SessionId};
-use crate::pipeline::ended_threads::EndedThreads;
+use crate::result::ended_threads::EndedThreads;
 use crate::session::labels::LabelSets;
 use crate::session::state::ThreadNow;
 

@@ -4,8 +4,8 @@
 //! place, which are visited in major collections only. A generation that is gone needs them no more.
 
 use super::Hub;
-use crate::pipeline::generations::Generation;
 use crate::record::RawRecord;
+use crate::tables::generations::Generation;
 
 impl Hub {
     /// Marks every handle that anybody may still ask about and nobody else keeps: in the tables, in the scratch buffer, and in

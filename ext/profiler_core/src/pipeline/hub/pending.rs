@@ -2,8 +2,8 @@
 
 use super::Hub;
 use crate::pipeline::drain::{Drain, Session};
-use crate::pipeline::part::Part;
 use crate::profile::Function;
+use crate::result::part::Part;
 
 /// Some handles of a frozen generation, which lasts until they are given to [`Hub::name_pending`] or [`Hub::forget_pending`].
 #[derive(Debug)]

@@ -8,14 +8,14 @@ use std::sync::MutexGuard;
 
 use super::{finish, Hub};
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId};
-use crate::pipeline::ended_threads::EndedThreads;
-use crate::pipeline::generations::Generation;
-use crate::pipeline::name_cache::NameCache;
-use crate::pipeline::part::Part;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
-use crate::pipeline::unresolved::{Uncopied, Unresolved};
 use crate::profile::{Function, Profile};
+use crate::result::ended_threads::EndedThreads;
+use crate::result::part::Part;
+use crate::result::taken::{Uncopied, Unresolved};
 use crate::session::state::SessionState;
+use crate::tables::generations::Generation;
+use crate::tables::name_cache::NameCache;
 
 /// Handles of which the names are copied before the lock is released in between: some 0.1 ms.
 const PIECE: usize = 1_024;

@@ -8,11 +8,11 @@
 use hashbrown::HashTable;
 
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
-use crate::pipeline::recent_stack::RecentStack;
 use crate::profile::{Frame, Node};
 use crate::record::frame::{RawFrame, Synthetic};
 use crate::record::object_class::Class;
 use crate::record::RawRecord;
+use crate::tables::recent_stack::RecentStack;
 
 /// A frame and the stack that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ const RECENT: usize = 8;
 const WALKED: usize = 16;
 
 /// The most nodes of the tree, which take some 16 MB. Random recursion makes thousands in a second.
-pub(super) const MAX_NODES: usize = 1 << 19;
+pub(crate) const MAX_NODES: usize = 1 << 19;
 /// The most nodes, with those of [`Synthetic::Other`].
 const MAX_WITH_OTHERS: usize = MAX_NODES + MAX_NODES / 4;
 

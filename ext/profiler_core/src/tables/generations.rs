@@ -3,8 +3,8 @@
 //! A generation is frozen once it has grown well beyond what a result needs, and an empty one begins. So code that is unloaded is
 //! forgotten while sessions run. A frozen generation lasts until all results that are of it have their names.
 
-use crate::pipeline::name_cache::NameCache;
-use crate::pipeline::stacks::Stacks;
+use crate::tables::name_cache::NameCache;
+use crate::tables::stacks::Stacks;
 
 /// The handles at which a generation may be frozen. The code behind them takes some 7 MB, if it was unloaded.
 const MANY_HANDLES: usize = 4_096;

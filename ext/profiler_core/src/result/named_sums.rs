@@ -4,20 +4,20 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{FunctionId, Id, Interner, LabelSetId, RowId, SpanIndex, StackId, ThreadId};
-use crate::pipeline::ended_threads::Folded;
-use crate::pipeline::name_cache::{synthetic, NameCache};
-use crate::pipeline::part::{distinct, Part};
-use crate::pipeline::stacks::MAX_NODES;
 use crate::profile::table_builder::{moved, TableBuilder};
 use crate::profile::{Frame, LabelSet, Meta, Node, Note, Profile, Sample, Thread, ROOT_SPAN, SPAN, TRACE};
 use crate::record::detail::Detail;
 use crate::record::frame::Synthetic;
 use crate::record::object_class::Class;
 use crate::record::Span;
+use crate::result::ended_threads::Folded;
+use crate::result::part::{distinct, Part};
 use crate::session::key::{Key, Weight};
 use crate::session::labels::{MAX_OTHERS, MAX_SETS};
 use crate::session::spans::Spans;
 use crate::session::spec::Measures;
+use crate::tables::name_cache::{synthetic, NameCache};
+use crate::tables::stacks::MAX_NODES;
 use crate::text::hex;
 
 /// The sums. In a key here the stack and the set of labels are of these tables, and a class is the place of its name.

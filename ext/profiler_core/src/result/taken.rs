@@ -6,14 +6,14 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{RowId, ThreadId};
-use crate::pipeline::generations::Generations;
-use crate::pipeline::name_cache::NameCache;
-use crate::pipeline::named_sums::NamedSums;
-use crate::pipeline::part::Part;
 use crate::profile::{Function, Profile, Thread};
+use crate::result::named_sums::NamedSums;
+use crate::result::part::Part;
 use crate::session::key::Key;
 use crate::session::spec::Measures;
 use crate::session::Recorder;
+use crate::tables::generations::Generations;
+use crate::tables::name_cache::NameCache;
 
 /// The result of a session, closed or so far, whose stacks are still in the tables of generations.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Uncopied {
 #[must_use = "a generation stays alive until its results are resolved or forgotten"]
 pub struct Unresolved {
     /// The handles that only the VM can name, of each part; they stay marked until
-    /// [`Hub::resolve`](super::hub::Hub::resolve).
+    /// [`Hub::resolve`](crate::pipeline::hub::Hub::resolve).
     pub unknown: Vec<u64>,
     /// The number of distinct handles of the last part.
     pub needed: usize,

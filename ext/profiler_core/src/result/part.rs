@@ -6,19 +6,19 @@
 use std::cmp::Reverse;
 
 use crate::ids::{LabelSetId, StackId, ThreadId};
-use crate::pipeline::ended_threads::Folded;
-use crate::pipeline::generations::Generation;
-use crate::pipeline::stacks::Stacks;
 use crate::profile::LabelSet;
 use crate::record::detail::Detail;
 use crate::record::frame::Synthetic;
 use crate::record::object_class::Class;
 use crate::record::State;
+use crate::result::ended_threads::Folded;
 use crate::session::aggregate::Aggregate;
 use crate::session::key::{Key, Weight};
 use crate::session::labels::LabelSets;
 use crate::session::spans::Spans;
 use crate::session::Recorder;
+use crate::tables::generations::Generation;
+use crate::tables::stacks::Stacks;
 
 /// Frames that are copied before the lock is released in between: some 0.2 ms.
 const PIECE: usize = 4_096;
