@@ -8,7 +8,7 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Requests, Thread};
-use profiler_core::result::taken::Uncopied;
+use profiler_core::result::taken::{Take, Taken};
 use profiler_core::session::state::ThreadNow;
 
 use crate::capture::{allocation, wait};
@@ -46,22 +46,22 @@ pub(crate) fn stop(session: SessionId, named: &[RubyThread]) -> Option<SessionRe
         stop_ticks();
     }
     let engine = sampler.engine;
-    let sums = hub.close(session, &Registry, &lives);
+    let sums = hub.take(session, &Registry, &lives, Take::Close, clock::monotonic_ns());
     sampler.reconcile();
     Some(active.result(sums?, engine, hub, cpu_waits))
 }
 
 /// Takes the result of a session so far.
 pub(crate) fn snapshot(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
-    result_so_far(session, named, false)
+    result_so_far(session, named, Take::Snapshot)
 }
 
 /// Takes the result of a session since its start or its last rotation. It goes on from the same clocks.
 pub(crate) fn rotate(session: SessionId, named: &[RubyThread]) -> Option<SessionResult> {
-    result_so_far(session, named, true)
+    result_so_far(session, named, Take::Rotate)
 }
 
-fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Option<SessionResult> {
+fn result_so_far(session: SessionId, named: &[RubyThread], how: Take) -> Option<SessionResult> {
     let hub = CAPTURE.hub()?;
     let mut sampler = enter();
     let (engine, governor) = (sampler.engine, sampler.governor);
@@ -70,13 +70,10 @@ fn result_so_far(session: SessionId, named: &[RubyThread], rotates: bool) -> Opt
     active.record_open_waits(hub, named, None);
     active.record_live_objects(hub);
     let lives = active.thread_lives(named);
-    let sums = match rotates {
-        true => hub.rotate(session, &Registry, &lives, clock::monotonic_ns())?,
-        false => hub.snapshot(session, &Registry, &lives)?,
-    };
+    let sums = hub.take(session, &Registry, &lives, how, clock::monotonic_ns())?;
     let (cpu_waits, next_cpu_waits) = active.cpu_waits.rotate();
     let result = active.result(sums, engine, hub, cpu_waits);
-    if rotates {
+    if how != Take::Snapshot {
         active.start = active.start.next(&result.facts.end);
         active.markers = Markers::default();
         active.requests = Requests::default();
@@ -119,7 +116,7 @@ impl Active {
 
     pub(super) fn result(
         &self,
-        sums: Uncopied,
+        sums: Taken,
         engine: Engine,
         hub: &'static Hub,
         cpu_waits: (u64, u64),

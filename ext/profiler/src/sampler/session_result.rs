@@ -3,7 +3,7 @@
 use magnus::Ruby;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::{Requests, Stats};
-use profiler_core::result::taken::{Uncopied, Unresolved};
+use profiler_core::result::taken::{Taken, Unresolved};
 
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
@@ -17,7 +17,7 @@ use profiler_core::ticking::engine::Engine;
 /// The result of a session, with what its header needs.
 #[derive(Debug)]
 pub(crate) struct SessionResult {
-    pub(super) sums: Uncopied,
+    pub(super) sums: Taken,
     pub(crate) facts: Facts,
     pub(super) hub: &'static Hub,
 }

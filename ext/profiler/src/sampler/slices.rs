@@ -8,6 +8,7 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Requests;
+use profiler_core::result::taken::Take;
 
 use crate::options::Config;
 use crate::sampler::begin::{join, spec};
@@ -77,7 +78,7 @@ impl Slice {
         let active = sampler.find(self.of)?;
         active.record_open_waits(hub, named, Some(self.scope));
         let lives = active.thread_lives(named);
-        let sums = hub.close(self.id, &Registry, &lives)?;
+        let sums = hub.take(self.id, &Registry, &lives, Take::Close, 0)?;
         let Self { of, start, widest_ns, markers, .. } = self;
         let all = active.result(sums, engine, hub, (0, 0));
         sampler.end_with_slices(of, hub);

@@ -12,7 +12,7 @@ use crate::record::{Header, Kind, RawRecord, State};
 use crate::result::ended_threads::EndedThreads;
 use crate::result::named_sums::NamedSums;
 use crate::result::part::Part;
-use crate::result::taken::Uncopied;
+use crate::result::taken::Taken;
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
@@ -141,7 +141,7 @@ impl Drain {
         state: SessionState,
         threads: &[ThreadLife],
         sets: &LabelSets,
-    ) -> Uncopied {
+    ) -> Taken {
         let measures = state.spec().measures;
         let last = Part::take(state.into_aggregate(), &mut self.generations.current, sets);
         let Earlier { named, mut parts } = earlier;
@@ -149,7 +149,7 @@ impl Drain {
         let alive = threads.iter().map(|it| (it.last.thread, &it.info));
         let infos: HashMap<ThreadId, &Thread, FxBuildHasher> =
             self.ended_threads.iter().chain(alive).collect();
-        let result = Uncopied::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
+        let result = Taken::new(measures, named, parts, |thread| infos.get(&thread).copied().cloned());
         drop(infos);
         self.fold_ended(); // now, as a session with a timeline that has just been rotated has no events
         result

@@ -1,6 +1,6 @@
-//! The result of a session before names: a part for each generation that the session has met.
+//! The sums of a session before names: a part for each generation that the session has met.
 //!
-//! The type is the proof: an exporter takes a [`Profile`], and only resolving makes one of this.
+//! The type is the proof: an exporter takes a [`Profile`], and only resolving makes one of these.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -15,10 +15,21 @@ use crate::session::Recorder;
 use crate::tables::generations::Generations;
 use crate::tables::name_cache::NameCache;
 
-/// The result of a session, closed or so far, whose stacks are still in the tables of generations.
+/// What becomes of a session whose sums are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// It is over.
+    Close,
+    /// It goes on from the same clocks, without these sums.
+    Rotate,
+    /// It goes on, and keeps them.
+    Snapshot,
+}
+
+/// The sums of a session, whose stacks are still in the tables of generations.
 #[derive(Debug)]
 #[must_use = "a generation stays alive until its results are resolved or forgotten"]
-pub struct Uncopied {
+pub struct Taken {
     measures: Measures,
     /// The sums that have their names already.
     named: NamedSums,
@@ -27,7 +38,7 @@ pub struct Uncopied {
     threads: HashMap<ThreadId, Thread, FxBuildHasher>,
 }
 
-/// The result of a session. It has everything but names, and the right to request them.
+/// The sums of a session with their stacks. They have everything but names, and the right to request them.
 #[derive(Debug)]
 #[must_use = "a generation stays alive until its results are resolved or forgotten"]
 pub struct Unresolved {
@@ -36,35 +47,11 @@ pub struct Unresolved {
     pub unknown: Vec<u64>,
     /// The number of distinct handles of the last part.
     pub needed: usize,
-    result: Uncopied,
+    taken: Taken,
 }
 
-/// A resolved result, of which the profile is still to be made.
-#[derive(Debug)]
-#[must_use = "there is a profile to be made"]
-pub(crate) struct Resolved {
-    measures: Measures,
-    sums: NamedSums,
-    threads: HashMap<ThreadId, Thread, FxBuildHasher>,
-    recorder: Option<Box<Recorder>>,
-    /// The rows of the recorder, in order, and their new ids.
-    rows: Vec<(Key, RowId)>,
-}
-
-impl Resolved {
-    /// The profile, with its timeline.
-    pub(crate) fn finish(self) -> Profile {
-        let place = |key: &Key| {
-            let found = self.rows.binary_search_by_key(key, |(key, _)| *key).ok()?;
-            self.rows.get(found).map(|(_, row)| *row)
-        };
-        let timeline = self.recorder.map(|it| it.finish(place));
-        Profile { timeline, ..self.sums.into_profile(self.measures, &self.threads) }
-    }
-}
-
-impl Uncopied {
-    /// The result of these sums and parts; `info` has the threads.
+impl Taken {
+    /// These sums and parts; `info` has the threads.
     pub(crate) fn new(
         measures: Measures,
         named: NamedSums,
@@ -76,24 +63,27 @@ impl Uncopied {
         Self { measures, named, parts, threads }
     }
 
-    /// The result, once `copy` has copied all of each part.
+    /// The same, once `copy` has copied all of each part.
     pub(crate) fn copied(mut self, copy: impl FnMut(&mut Part)) -> Unresolved {
         self.parts.iter_mut().for_each(copy);
         let unknown = self.parts.iter().flat_map(|it| &it.unknown).copied().collect();
-        Unresolved { unknown, needed: self.parts.last().map_or(0, Part::needed), result: self }
+        Unresolved { unknown, needed: self.parts.last().map_or(0, Part::needed), taken: self }
     }
 }
 
 impl Unresolved {
-    /// Resolves the handles with the names that `names` has for each part, and the functions of its handles that had no names.
+    /// The profile, with the names that `names` has for each part, and the functions of its handles that had no names. `left` is
+    /// called once no generation is needed any more.
     pub(crate) fn resolve(
         self,
         functions: Vec<(u64, Function)>,
         mut names: impl FnMut(&Part, Vec<(u64, Function)>) -> NameCache,
-    ) -> Resolved {
-        let Uncopied { measures, named: mut sums, parts, threads } = self.result;
+        left: impl FnOnce(),
+    ) -> Profile {
+        let Taken { measures, named: mut sums, parts, threads } = self.taken;
         let mut functions = functions.into_iter();
-        let (mut recorder, mut rows) = (None, Vec::new());
+        // The recorder of a timeline, and the keys of its rows in order, with their new ids. Only the last part can have one.
+        let (mut recorder, mut rows): (Option<Box<Recorder>>, Vec<(Key, RowId)>) = (None, Vec::new());
         for mut part in parts {
             let names = names(&part, functions.by_ref().take(part.unknown.len()).collect());
             let timeline = part.recorder.take();
@@ -104,11 +94,17 @@ impl Unresolved {
                 (rows, recorder) = (keys.into_iter().zip(ids).collect(), timeline);
             }
         }
-        Resolved { measures, sums, threads, recorder, rows }
+        left();
+        let place = |key: &Key| {
+            let found = rows.binary_search_by_key(key, |(key, _)| *key).ok()?;
+            rows.get(found).map(|(_, row)| *row)
+        };
+        let timeline = recorder.map(|it| it.finish(place));
+        Profile { timeline, ..sums.into_profile(measures, &threads) }
     }
 
     /// Leaves the generations. Nothing is named.
     pub(crate) fn forget(self, generations: &mut Generations) {
-        self.result.parts.iter().for_each(|it| generations.leave(it.generation));
+        self.taken.parts.iter().for_each(|it| generations.leave(it.generation));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
 use profiler_core::record::State;
+use profiler_core::result::taken::Take;
 use profiler_core::session::spec::SessionSpec;
 
 use crate::world::*;
@@ -64,7 +65,7 @@ fn threads_that_ended_are_folded_when_their_events_are_given() {
             registry.0.lock().unwrap().push(life(thread, 100, 107, "worker"));
             while hub.drain_batch(&registry) {}
         }
-        let taken = hub.rotate(session, &registry, &[], u64::from(round)).unwrap();
+        let taken = hub.take(session, &registry, &[], Take::Rotate, u64::from(round)).unwrap();
         let profile = named(&hub, taken);
         assert_eq!(profile.total().get(SampleType::Cpu), 700);
         most = most.max(hub.ended_threads());

@@ -8,6 +8,7 @@ use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Frame, LabelSet, Note, Profile, SampleType};
 use profiler_core::record::State;
+use profiler_core::result::taken::Take;
 use profiler_core::session::spec::SessionSpec;
 use proptest::prelude::*;
 
@@ -164,7 +165,9 @@ fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Rows>, Vec<BTreeS
                 registry.0.lock().unwrap().push(life(id, 100, cpu_ns, &id.to_string()));
             }
             Step::Toggle(number) => match open[*number].take() {
-                Some(session) => taken.push(hub.close(session, &registry, &alive(&clocks)).unwrap()),
+                Some(session) => {
+                    taken.push(hub.take(session, &registry, &alive(&clocks), Take::Close, 0).unwrap())
+                }
                 None if place < steps.len() => {
                     let begun: Vec<_> = clocks.values().map(|(id, cpu_ns)| now(*id, *cpu_ns)).collect();
                     open[*number] = Some(hub.open(SessionSpec::default(), &registry, 0, &begun));
@@ -173,11 +176,14 @@ fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Rows>, Vec<BTreeS
             },
             Step::Rotate(number) => {
                 let session = open[*number];
-                taken.extend(session.and_then(|it| hub.rotate(it, &registry, &alive(&clocks), 0)));
+                taken
+                    .extend(session.and_then(|it| hub.take(it, &registry, &alive(&clocks), Take::Rotate, 0)));
             }
             Step::Snapshot(number) => {
                 let session = open[*number];
-                taken.extend(session.and_then(|it| hub.snapshot(it, &registry, &alive(&clocks))));
+                taken.extend(
+                    session.and_then(|it| hub.take(it, &registry, &alive(&clocks), Take::Snapshot, 0)),
+                );
             }
             Step::NamePending(most) => {
                 name_pending(&hub, *most);
@@ -221,7 +227,7 @@ fn code_that_is_gone_is_let_go_while_a_session_runs() {
             record(&hub, 1, State::Running, 1 + round * 50 + tick, &[method]);
         }
         let alive = [life(1, 0, 50 + round * 50, "one")];
-        let taken = hub.rotate(session, &registry, &alive, 0).unwrap();
+        let taken = hub.take(session, &registry, &alive, Take::Rotate, 0).unwrap();
         let profile = named(&hub, taken);
         assert_eq!(profile.samples.iter().map(|it| it.weights.get(SampleType::Cpu)).sum::<u64>(), 50);
         while name_pending(&hub, 30) {}
@@ -243,11 +249,12 @@ fn a_session_that_gives_no_result_keeps_bounded_sets_of_labels() {
         let labels = hub.intern_labels(&labels(&tick.to_string()), 0).1;
         record_labelled(&hub, 1, State::Running, tick, &[16 * (1 + tick % 50)], labels);
         if tick % 100 == 0 {
-            let _ = named(&hub, hub.rotate(other, &registry, &[life(1, 0, tick, "one")], 0).unwrap());
+            let _ =
+                named(&hub, hub.take(other, &registry, &[life(1, 0, tick, "one")], Take::Rotate, 0).unwrap());
             while name_pending(&hub, 30) {}
         }
     }
-    let closed = hub.close(session, &registry, &[life(1, 0, ticks, "one")]).unwrap();
+    let closed = hub.take(session, &registry, &[life(1, 0, ticks, "one")], Take::Close, 0).unwrap();
     let profile = named(&hub, closed);
     let refused = profile.meta.notes.iter().find_map(|it| match it {
         Note::LabelsRefused { times } => Some(*times),

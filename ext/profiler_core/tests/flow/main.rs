@@ -7,6 +7,7 @@ use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
 use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk, WallTimes};
+use profiler_core::result::taken::Take;
 use profiler_core::session::spec::SessionSpec;
 
 mod ended_threads;
@@ -98,7 +99,7 @@ fn handles_stay_live_until_they_are_resolved() {
     while hub.drain_batch(&registry) {}
     record(&hub, 1, State::Running, 120, &[40]);
     assert_eq!(live(&hub), [16, 24, 40], "in the table and in the ring");
-    let closed = hub.close(session, &registry, &[]).unwrap();
+    let closed = hub.take(session, &registry, &[], Take::Close, 0).unwrap();
     assert_eq!(live(&hub), [16, 24, 40], "closed, but not yet named");
     let closed = copied(&hub, closed);
     assert_eq!(live(&hub), [16, 24, 40], "copied, but not yet named");
@@ -252,7 +253,7 @@ fn sessions_select_threads_pause_and_take_snapshots() {
     let one = hub.open(spec, &registry, 0, &[now(1, 0), now(2, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     record(&hub, 2, State::Running, 10, &[16]);
-    let closed = hub.snapshot(one, &registry, &[life(2, 0, 15, "two")]).unwrap();
+    let closed = hub.take(one, &registry, &[life(2, 0, 15, "two")], Take::Snapshot, 0).unwrap();
     assert_eq!(rows(&named(&hub, closed)), [("two: Foo#m16".to_owned(), 15)]);
 
     hub.pause(one, &registry, &[life(2, 0, 20, "two")]);
@@ -287,5 +288,5 @@ fn a_forked_child_continues_sessions_without_double_counting() {
     let alive = [life(3, 100, 110, "child")];
     let sum = |session| finish(&hub, session, &registry, &alive).total().get(SampleType::Cpu);
     assert_eq!([sum(all), sum(other), sum(forker)], [110, 0, 110]);
-    assert!(hub.close(orphan, &registry, &alive).is_none());
+    assert!(hub.take(orphan, &registry, &alive, Take::Close, 0).is_none());
 }

@@ -7,13 +7,14 @@ use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Profile, SampleType};
 use profiler_core::record::State;
+use profiler_core::result::taken::Take;
 use profiler_core::session::spec::SessionSpec;
 use proptest::prelude::*;
 
 use crate::world::*;
 
 fn rotate(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife], at_ns: u64) -> Profile {
-    named(hub, hub.rotate(session, registry, alive, at_ns).unwrap())
+    named(hub, hub.take(session, registry, alive, Take::Rotate, at_ns).unwrap())
 }
 
 #[test]

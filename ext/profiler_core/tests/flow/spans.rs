@@ -6,6 +6,7 @@ use profiler_core::profile::{Profile, SampleType};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::ring::Ring;
 use profiler_core::record::{push, Header, Kind, RawRecord, Span, State, Walk, WallTimes};
+use profiler_core::result::taken::Take;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use proptest::prelude::*;
 
@@ -78,10 +79,10 @@ fn spans_outlast_rotations_and_generations() {
     let session = hub.open(spec(), &registry, 0, &[now(1, 0)]);
     tick(&hub, Some(span(9, 9, 9)), 5);
     tick(&hub, Some(span(1, 2, 2)), 10);
-    let first = hub.rotate(session, &registry, &[life(1, 0, 20, "one")], 20).unwrap();
+    let first = hub.take(session, &registry, &[life(1, 0, 20, "one")], Take::Rotate, 20).unwrap();
     assert_eq!(by_span(&named(&hub, first)), [("02 01".into(), 15), ("09 09".into(), 5)]);
     // The last stack of the window before gets the rest, with its span.
-    let second = hub.rotate(session, &registry, &[life(1, 0, 30, "one")], 30).unwrap();
+    let second = hub.take(session, &registry, &[life(1, 0, 30, "one")], Take::Rotate, 30).unwrap();
     assert_eq!(by_span(&named(&hub, second)), [("02 01".into(), 10)]);
     while hub.drain_batch(&registry) {}
     hub.turn_over();

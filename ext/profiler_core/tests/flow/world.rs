@@ -10,7 +10,7 @@ use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
-use profiler_core::result::taken::{Uncopied, Unresolved};
+use profiler_core::result::taken::{Take, Taken, Unresolved};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::state::ThreadNow;
 
@@ -100,16 +100,16 @@ pub(crate) fn function(handle: u64) -> Function {
 }
 
 pub(crate) fn finish(hub: &Hub, session: SessionId, registry: &Ended, alive: &[ThreadLife]) -> Profile {
-    named(hub, hub.close(session, registry, alive).unwrap())
+    named(hub, hub.take(session, registry, alive, Take::Close, 0).unwrap())
 }
 
 /// The profile of a result, as who requests one gets it.
-pub(crate) fn named(hub: &Hub, result: Uncopied) -> Profile {
+pub(crate) fn named(hub: &Hub, result: Taken) -> Profile {
     let copied = copied(hub, result);
     resolved(hub, copied)
 }
 
-pub(crate) fn copied(hub: &Hub, result: Uncopied) -> Unresolved {
+pub(crate) fn copied(hub: &Hub, result: Taken) -> Unresolved {
     let copied = hub.copy(result);
     if hub.is_outgrown(copied.needed) {
         hub.turn_over();

@@ -8,6 +8,7 @@ use profiler_core::analysis::trim_paths::trim_paths;
 use profiler_core::profile::LabelSet;
 use profiler_core::profile::Profile;
 use profiler_core::record::Kind;
+use profiler_core::result::taken::Take;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use proptest::prelude::*;
 
@@ -68,7 +69,7 @@ proptest! {
 fn sessions_without_the_option_have_no_timeline() {
     let world = World::new();
     let session = world.hub.open(SessionSpec::default(), &world.registry, 0, &world.all_now());
-    let closed = world.hub.close(session, &world.registry, &world.lives()).unwrap();
+    let closed = world.hub.take(session, &world.registry, &world.lives(), Take::Close, 0).unwrap();
     let profile = world.profile(closed);
     assert_eq!(profile.timeline, None);
     assert_eq!(written_and_read(&profile).timeline, None);

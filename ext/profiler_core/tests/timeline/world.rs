@@ -12,7 +12,7 @@ use profiler_core::record::detail::GcCause;
 use profiler_core::record::{
     push, push_gvl_wait, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
 };
-use profiler_core::result::taken::Uncopied;
+use profiler_core::result::taken::{Take, Taken};
 use profiler_core::session::aggregate::Last;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use profiler_core::session::state::ThreadNow;
@@ -171,7 +171,7 @@ impl World {
         while self.hub.drain_batch(&self.registry) {}
     }
 
-    pub(crate) fn profile(&self, closed: Uncopied) -> Profile {
+    pub(crate) fn profile(&self, closed: Taken) -> Profile {
         let function = |handle: &u64| Function {
             path: "/app/x.rb".into(),
             first_line: 1,
@@ -213,11 +213,11 @@ pub(crate) fn record(measures: Measures, only: LabelSet, steps: &[Step]) -> [Pro
             }
         }
         if place == steps.len() / 2 {
-            middle = world.hub.snapshot(session, &world.registry, &world.lives());
+            middle = world.hub.take(session, &world.registry, &world.lives(), Take::Snapshot, 0);
         }
     }
     let middle = middle.map(|it| world.profile(it));
-    let whole = world.hub.close(session, &world.registry, &world.lives()).unwrap();
+    let whole = world.hub.take(session, &world.registry, &world.lives(), Take::Close, 0).unwrap();
     let whole = world.profile(whole);
     [middle.unwrap_or_else(|| whole.clone()), whole]
 }

@@ -12,8 +12,7 @@ use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::{Function, Profile};
 use crate::result::ended_threads::EndedThreads;
 use crate::result::part::Part;
-use crate::result::taken::{Uncopied, Unresolved};
-use crate::session::state::SessionState;
+use crate::result::taken::{Take, Taken, Unresolved};
 use crate::tables::generations::Generation;
 use crate::tables::name_cache::NameCache;
 
@@ -21,73 +20,48 @@ use crate::tables::name_cache::NameCache;
 const PIECE: usize = 1_024;
 
 impl Hub {
-    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call),
-    /// and takes the session out. `None` when it is not open.
-    pub fn close(
+    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call), and takes the sums of the
+    /// session. If it goes on, it does so at `now_ns` on the monotonic clock. `None` when it is not open.
+    pub fn take(
         &self,
         session: SessionId,
         registry: &dyn ThreadRegistry,
         threads: &[ThreadLife],
-    ) -> Option<Uncopied> {
-        self.take(session, registry, threads, |drain, place| {
-            let Session { mut state, earlier, .. } = drain.sessions.swap_remove(place);
-            finish(&mut state, threads);
-            Some((earlier, state))
-        })
-    }
-
-    /// The result of the session since it was opened or last rotated. It goes on from the same clocks, at `now_ns` on the
-    /// monotonic clock. `threads` as for [`Hub::close`].
-    pub fn rotate(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
+        how: Take,
         now_ns: u64,
-    ) -> Option<Uncopied> {
-        self.take(session, registry, threads, |drain, place| {
-            let Session { state, earlier, .. } = drain.sessions.get_mut(place)?;
-            finish(state, threads);
-            Some((std::mem::take(earlier), state.rotate(now_ns)))
-        })
-    }
-
-    /// The result of the session as if it were closed now. It runs on.
-    pub fn snapshot(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
-    ) -> Option<Uncopied> {
-        self.take(session, registry, threads, |drain, place| {
-            let Session { state, earlier, .. } = drain.sessions.get(place)?;
-            let (mut copy, earlier) = (state.clone(), earlier.clone());
-            finish(&mut copy, threads);
-            for part in &earlier.parts {
-                // The copy requests names too.
-                let _ = drain.generations.find(part.generation).map(Generation::enter);
-            }
-            Some((earlier, copy))
-        })
-    }
-
-    fn take(
-        &self,
-        session: SessionId,
-        registry: &dyn ThreadRegistry,
-        threads: &[ThreadLife],
-        finished: impl FnOnce(&mut Drain, usize) -> Option<(Earlier, SessionState)>,
-    ) -> Option<Uncopied> {
+    ) -> Option<Taken> {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();
-        let place = drain.sessions.iter().position(|it| it.id == session)?;
-        let (earlier, state) = finished(&mut drain, place)?;
+        let Drain { sessions, generations, .. } = &mut *drain;
+        let place = sessions.iter().position(|it| it.id == session)?;
+        let (earlier, state) = match how {
+            Take::Close => {
+                let Session { mut state, earlier, .. } = sessions.swap_remove(place);
+                finish(&mut state, threads);
+                (earlier, state)
+            }
+            Take::Rotate => {
+                let Session { state, earlier, .. } = sessions.get_mut(place)?;
+                finish(state, threads);
+                (std::mem::take(earlier), state.rotate(now_ns))
+            }
+            Take::Snapshot => {
+                let Session { state, earlier, .. } = sessions.get(place)?;
+                let (mut copy, earlier) = (state.clone(), earlier.clone());
+                finish(&mut copy, threads);
+                for part in &earlier.parts {
+                    // The copy requests names too.
+                    let _ = generations.find(part.generation).map(Generation::enter);
+                }
+                (earlier, copy)
+            }
+        };
         Some(drain.result(earlier, state, threads, &self.labels()))
     }
 
     /// Copies what a result needs out of the tables. This needs no GVL.
-    pub fn copy(&self, result: Uncopied) -> Unresolved {
-        result.copied(|part| {
+    pub fn copy(&self, taken: Taken) -> Unresolved {
+        taken.copied(|part| {
             part.sort();
             while self.lock().generations.find(part.generation).is_some_and(|it| part.copy_some(it)) {}
         })
@@ -113,9 +87,8 @@ impl Hub {
     /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. All
     /// handles are released when no session and no other result is left. This needs no GVL.
     pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
-        let resolved = unresolved.resolve(names, |part, functions| self.names_of(part, functions));
-        self.release(self.lock());
-        resolved.finish()
+        let named = |part: &Part, functions| self.names_of(part, functions);
+        unresolved.resolve(names, named, || self.release(self.lock()))
     }
 
     /// The names of a part, whose new ones are `functions`. It leaves its generation.
