@@ -25,12 +25,13 @@ module Profiler
 
       # @param options [Hash] options of {start}
       # @param starter [Thread, nil] the thread whose {Profiler.stop} ends it
-      # @param bound [Boolean] it ends with a block on this thread
-      # @param scope [Integer, nil] profile only inside this scope of +Labels.new_scope+
-      # @param slices [Boolean] it has samples in its slices alone, see {#slice}
-      # @param windows [Boolean] it samples objects only after {#sample_objects}
+      # @param bounds [Hash] these:
+      # @option bounds [Boolean] :bound it ends with a block on this thread
+      # @option bounds [Integer, nil] :scope profile only inside this scope of +Labels.new_scope+
+      # @option bounds [Boolean] :slices it has samples in its slices alone, see {#slice}
+      # @option bounds [Boolean] :windows it samples objects only after {#sample_objects}
       # @api private
-      def begin(options, starter: nil, bound: false, scope: nil, slices: false, windows: false)
+      def begin(options, starter: nil, **bounds)
         Platform.demand_main_ractor
         Interop.watch
         Traces.follow if options[:spans]
@@ -38,7 +39,7 @@ module Profiler
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.
         session = _new
         begin
-          Native.start(session, options, bound, scope, slices, windows)
+          Native.start(session, options, bounds)
           hold(session, starter) if starter
           yield session if block_given?
           owned = true
@@ -131,16 +132,8 @@ module Profiler
     # @yieldparam profile [Profile]
     # @return [Profile, Object] the profile, or what the block returns
     # @raise [NotRunning] if it is over
-    def rotate(gently: false)
-      number = _number_rotation
-      begin
-        profile = _rotate(number, gently ? true : false)
-        result = block_given? ? yield(profile) : profile
-        received = true
-        result
-      ensure
-        _end_rotation(number, received ? true : false)
-      end
+    def rotate(gently: false, &block)
+      _rotate(gently ? true : false, &block)
     end
 
     # Begins a session of a single scope, which takes the ticks of this one. It starts and stops nothing of its own, so it is cheap

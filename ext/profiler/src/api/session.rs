@@ -9,28 +9,22 @@ use magnus::{
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
 
-use crate::api::profile::Profile;
-use crate::naming::pending;
 use crate::options::{Bounds, Config};
 use crate::sampler;
-use crate::sys::clock;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
-use crate::vm::threads::RubyThread;
-use crate::vm::turns::Pace;
 use crate::vm::{self, door};
 
 mod app;
 mod life;
+mod next_profile;
 mod refusal;
-mod result;
-mod results;
-mod so_far;
+mod take;
+mod unnamed_profile;
 use app::{count_request, give_up, give_up_objects, give_up_to_callcc, mark};
 use life::{Life, Running};
-use refusal::{orphaned_error, refusal, stopped_error};
-use result::Stopped;
-use results::Results;
+use next_profile::NextProfile;
+use refusal::{refusal, stopped_error};
 
 /// The class `Profiler::Session`. The object exists before the session begins, so there is an owner if an exception arrives
 /// meanwhile. A session whose object nobody has any more ends by itself.
@@ -54,12 +48,9 @@ impl DataTypeFunctions for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        match std::mem::replace(self.life.get_mut().unwrap_or_else(PoisonError::into_inner), Life::Over) {
-            Life::Running(running, results) => {
-                results.abandon();
-                sampler::abandon(running.id);
-            }
-            other => other.abandon(),
+        let life = self.life.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = std::mem::replace(life, Life::Over).abandon() {
+            sampler::abandon(session);
         }
     }
 }
@@ -70,26 +61,17 @@ impl Session {
         Self { life: Mutex::new(Life::New), of: None }
     }
 
-    /// `Native.start(session, options, bound, scope, slices, windows)`.
-    fn start(
-        ruby: &Ruby,
-        session: &Self,
-        options: RHash,
-        bound: bool,
-        scope: Option<u32>,
-        slices: bool,
-        windows: bool,
-    ) -> Result<(), Error> {
+    /// `Native.start(session, options, bounds)`.
+    fn start(ruby: &Ruby, session: &Self, options: RHash, bounds: RHash) -> Result<(), Error> {
         door::demand_stack(ruby)?;
-        let config = Arc::new(Config::from_ruby(ruby, options)?);
-        config.check_overhead(ruby, windows)?;
+        let (config, bounds) = (Arc::new(Config::from_ruby(ruby, options)?), Bounds::from_ruby(bounds)?);
+        config.check_overhead(ruby, bounds.windows)?;
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session has begun already"));
         }
-        let bounds = Bounds { block: bound, scope: scope.map(ScopeId), slices, windows };
         let started = sampler::start(ruby, &config, bounds);
         let id = started.map_err(|why| refusal::not_started(ruby, why))?;
-        *session.lock() = Life::Running(Running { id, config }, Results::default());
+        *session.lock() = Life::Running(Running { id, config }, NextProfile::default());
         Ok(())
     }
 
@@ -98,7 +80,7 @@ impl Session {
         door::demand_stack(ruby)?;
         let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
         let slice = sampler::begin_slice(ruby, of, &config, ScopeId(scope))?;
-        let life = |id| Mutex::new(Life::Running(Running { id, config }, Results::default()));
+        let life = |id| Mutex::new(Life::Running(Running { id, config }, NextProfile::default()));
         Ok(slice.map(|id| Self { life: life(id), of: Some(session.as_value().into()) }))
     }
 
@@ -126,79 +108,6 @@ impl Session {
         Config::from_ruby(ruby, options)?.check_overhead(ruby, false)
     }
 
-    /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
-    fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
-        door::demand_stack(ruby)?;
-        if let Some(running) = session.running() {
-            session.collect(ruby);
-            let threads = sampler::result_threads(ruby, running.id)?;
-            // From here on nothing is asked of Ruby until the session is closed.
-            let was_here = session.close(ruby, &threads.list);
-            threads.release();
-            if !was_here {
-                return Err(orphaned_error(ruby));
-            }
-        }
-        session.finish(ruby)
-    }
-
-    /// Stops the session, if no other thread did so while Ruby was asked. False if it is of the process that forked this one.
-    fn close(&self, ruby: &Ruby, named: &[RubyThread]) -> bool {
-        let mut life = self.lock();
-        let Life::Running(running, results) = &mut *life else { return true };
-        let requested_ns = clock::monotonic_ns();
-        let result = sampler::stop(running.id, named);
-        let (config, mut results) = (Arc::clone(&running.config), results.take());
-        *life = result.map_or(Life::Over, |result| {
-            results.push(Stopped::new(ruby, result, config, requested_ns, Pace::AtOnce));
-            Life::Stopped(results)
-        });
-        !matches!(*life, Life::Over)
-    }
-
-    /// The Profile of a session that has stopped.
-    fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
-        let results = {
-            let mut life = self.lock();
-            match &*life {
-                Life::Finished(profile) => return Ok(ruby.get_inner(*profile)),
-                Life::Stopped(_) => match std::mem::replace(&mut *life, Life::Over) {
-                    Life::Stopped(results) => results,
-                    _ => return Err(stopped_error(ruby)),
-                },
-                Life::New | Life::Running(..) | Life::Over => return Err(stopped_error(ruby)),
-            }
-        };
-        if !results.are_of_this_process() {
-            return Err(orphaned_error(ruby));
-        }
-        match results.profile(ruby, Pace::AtOnce) {
-            Ok(profile) => {
-                let functions = profile.functions.len();
-                let profile = ruby.obj_wrap(Profile::new(profile)).as_value();
-                *self.lock() = Life::Finished(profile.into());
-                pending::name_some(ruby, functions, Pace::AtOnce)?;
-                Ok(profile)
-            }
-            Err((results, arrived)) => {
-                *self.lock() = Life::Stopped(results);
-                Err(arrived)
-            }
-        }
-    }
-
-    /// `session._stopped?`: it has a Profile, or will have one.
-    fn is_stopped(&self) -> bool {
-        matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
-    }
-
-    /// Collects garbage first, as objects that are unreachable and not freed yet would count as live.
-    fn collect(&self, ruby: &Ruby) {
-        if self.running().is_some_and(|it| it.config.measures.heap) {
-            ruby.gc_start();
-        }
-    }
-
     /// `session.join`: has a session that was started with a scope profile this thread as well.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
@@ -221,12 +130,9 @@ impl Session {
     /// `session.drop`: ends it without a Profile. Does nothing when it is over.
     fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
-        match std::mem::replace(&mut *session.lock(), Life::Over) {
-            Life::Running(running, results) => {
-                results.abandon();
-                sampler::discard(running.id);
-            }
-            other => other.abandon(),
+        let life = std::mem::replace(&mut *session.lock(), Life::Over);
+        if let Some(session) = life.abandon() {
+            sampler::discard(session);
         }
         Ok(())
     }
@@ -283,11 +189,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
-    native.define_singleton_method("start", function!(Session::start, 6))?;
+    native.define_singleton_method("start", function!(Session::start, 3))?;
     class.define_private_method("_stop", method!(Session::stop, 0))?;
-    class.define_private_method("_number_rotation", method!(Session::number_rotation, 0))?;
-    class.define_private_method("_rotate", method!(Session::rotate, 2))?;
-    class.define_private_method("_end_rotation", method!(Session::end_rotation, 2))?;
+    class.define_private_method("_rotate", method!(Session::rotate, 1))?;
     class.define_private_method("_sample_objects", method!(Session::sample_objects, 1))?;
     class.define_private_method("_stopped?", method!(Session::is_stopped, 0))?;
     class.define_method("slice", method!(Session::slice, 1))?;

@@ -52,7 +52,7 @@ fn hold_collector(hold: bool) {
 
 /// The number of sessions that run natively, whether or not an object still owns them.
 fn sessions() -> usize {
-    sampler::lock().sessions.len()
+    sampler::lock().ticks.len()
 }
 
 /// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without

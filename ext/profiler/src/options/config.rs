@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Value};
+use magnus::{prelude::*, r_hash::ForEach, scan_args::get_kwargs, Error, RArray, RHash, Ruby, Symbol, Value};
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
@@ -53,6 +53,21 @@ pub(crate) struct Bounds {
     pub(crate) slices: bool,
     /// Whether it samples objects in windows, none of which is open yet.
     pub(crate) windows: bool,
+}
+
+impl Bounds {
+    /// Reads the keywords of `Session.begin`.
+    ///
+    /// # Errors
+    /// ArgumentError for another keyword, TypeError for a scope that is no Integer.
+    pub(crate) fn from_ruby(bounds: RHash) -> Result<Self, Error> {
+        type Values = (Option<bool>, Option<Option<u32>>, Option<bool>, Option<bool>);
+        let names = ["bound", "scope", "slices", "windows"];
+        let (block, scope, slices, windows) = get_kwargs::<_, (), Values, ()>(bounds, &[], &names)?.optional;
+        let is = |it: Option<bool>| it.unwrap_or(false);
+        let scope = scope.flatten().map(ScopeId);
+        Ok(Self { block: is(block), scope, slices: is(slices), windows: is(windows) })
+    }
 }
 
 /// A session's options.

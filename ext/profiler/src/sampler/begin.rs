@@ -14,7 +14,7 @@ use profiler_core::session::state::ThreadNow;
 use crate::capture::{allocation, handler, wait};
 use crate::engine::perf;
 use crate::options::{Bounds, Config, Threads};
-use crate::sampler::active::Active;
+use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::install::{install_once, prepare};
@@ -25,6 +25,7 @@ use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
 use crate::sampler::state::Sampler;
 use crate::sampler::tables;
+use crate::sampler::ticks::Ticks;
 use crate::sampler::{thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
@@ -109,10 +110,8 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     labels::adopt_inherited(ruby)?;
     let mut sampler = enter();
     let Some(now) = register_thread(hub, &me) else { return Ok(()) };
-    // The ticks of a slice are those of its session.
-    let session = sampler.slices.iter().find(|it| it.id == session).map_or(session, |it| it.of);
-    let Some(active) = sampler.find(session) else { return Ok(()) };
-    if let Some(threads) = active.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
+    let Some((ticks, _)) = sampler.find(session) else { return Ok(()) };
+    if let Some(threads) = ticks.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
         // There can be a thread for each request.
         threads.retain(|it| threads::live().any(|state| state.id() == *it));
         threads.push(now.thread);
@@ -172,7 +171,7 @@ impl Sampler {
         if !config.measures.timed() {
             return self.collector(hub).map_err(Refusal::NoCollector);
         }
-        let first = !self.sessions.iter().any(|it| it.measures.timed());
+        let first = !self.ticks.iter().any(|it| it.measures.timed());
         if first && self.starting == 0 {
             self.engine = config.engine;
         } else if self.engine != config.engine && config.engine_requested {
@@ -232,7 +231,7 @@ impl Sampler {
         let spec = spec(config, in_view, bounds.scope);
         let is_selective = !spec.is_unrestricted();
         CAPTURE.depth.store(
-            if self.sessions.is_empty() {
+            if self.ticks.is_empty() {
                 config.depth
             } else {
                 CAPTURE.depth.load(Ordering::Relaxed).max(config.depth)
@@ -249,17 +248,26 @@ impl Sampler {
         let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
         let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
         let id = hub.open(spec, &Registry, start.monotonic_ns, &found);
-        self.sessions.push(Active {
+        self.collections.push(Collection {
+            id,
+            ticks: id,
+            scope: bounds.scope,
+            bound_to: bounds.block.then(native_thread::cached_native_id),
+            start,
+            widest_ns: config.interval_ns,
+            markers: Markers::default(),
+            labels: config.labels.clone(),
+            requests: Requests::default(),
+        });
+        self.ticks.push(Ticks {
             id,
             threads,
-            scope: bounds.scope,
             is_selective,
             fibers: config.fibers,
             measures,
             timeline: config.timeline,
             interval_ns: config.interval_ns,
             max_overhead: config.max_overhead,
-            widest_ns: config.interval_ns,
             every: config.every,
             windows: bounds.windows.then(|| ObjectWindows::begin(hub, id, start.monotonic_ns)),
             no_objects: None,
@@ -267,13 +275,8 @@ impl Sampler {
             paused: false,
             is_sliced: bounds.slices,
             ends_with_slices: false,
-            bound_to: bounds.block.then(native_thread::cached_native_id),
-            start,
             cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
             given_up: None,
-            markers: Markers::default(),
-            labels: config.labels.clone(),
-            requests: Requests::default(),
         });
         if is_selective {
             labels::count_selective(true);
@@ -285,7 +288,7 @@ impl Sampler {
             hub.discard(id);
             tables::renew(hub, 0);
             // `start` undoes the numbering of fibers, so `remove` must not do that as well.
-            self.find(id).into_iter().for_each(|it| it.fibers = false);
+            self.ticks(id).into_iter().for_each(|it| it.fibers = false);
             self.remove(id);
             return Err(Refusal::NoTimer(errno));
         }
@@ -296,7 +299,7 @@ impl Sampler {
     /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to the ticker where it
     /// refuses a counter. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
-        if config.engine_requested || self.sessions.iter().filter(|it| it.measures.timed()).count() > 1 {
+        if config.engine_requested || self.ticks.iter().filter(|it| it.measures.timed()).count() > 1 {
             return Err(errno);
         }
         self.engine = match self.engine {

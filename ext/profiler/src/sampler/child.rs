@@ -7,29 +7,30 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Requests;
 
-use crate::sampler::active::Active;
+use crate::sampler::collection::Collection;
 use crate::sampler::cumulative::Cumulative;
 use crate::sampler::exec;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::{Start, COLLECTOR_NS};
-use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
+use crate::sampler::ticks::Ticks;
 use crate::sys::native_thread;
 
 impl Sampler {
     /// Removes, in a forked child, the sessions that nobody would ever stop: their blocks are on threads that the child
     /// does not have. `me` is the native id that the thread that forked had in the parent.
     pub(crate) fn remove_orphans(&mut self, me: i32) -> Vec<SessionId> {
-        let slices = std::mem::take(&mut self.slices);
-        let (own, others): (Vec<Slice>, Vec<Slice>) = slices.into_iter().partition(|it| it.bound_to == me);
-        let is_orphan = |it: &&Active| {
-            it.bound_to.is_some_and(|thread| thread != me)
-                || it.is_sliced && !own.iter().any(|slice| slice.of == it.id)
-        };
-        let orphans: Vec<_> = self.sessions.iter().filter(is_orphan).map(|it| it.id).collect();
-        orphans.iter().for_each(|id| drop(self.remove(*id)));
-        self.slices = own;
-        orphans.into_iter().chain(others.into_iter().map(|it| it.id)).collect()
+        let is_elsewhere = |it: &&Collection| it.bound_to.is_some_and(|thread| thread != me);
+        let mut orphans: Vec<_> = self.collections.iter().filter(is_elsewhere).map(|it| it.id).collect();
+        let is_orphan = |it: &&Ticks| it.is_sliced && self.slices_of(it.id).all(|it| orphans.contains(&it));
+        let sliced: Vec<_> = self.ticks.iter().filter(is_orphan).map(|it| it.id).collect();
+        orphans.extend(sliced);
+        for id in &orphans {
+            if self.remove(*id).is_none() {
+                self.remove_collection(*id);
+            }
+        }
+        orphans
     }
 
     /// Resets the sampler in a forked child, as the collector thread is the parent's. The handle of that thread is leaked:
@@ -41,11 +42,12 @@ impl Sampler {
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         self.starting = 0;
         exec::forget();
-        self.slices.iter_mut().for_each(|it| it.bound_to = native_thread::native_id());
-        for session in &mut self.sessions {
-            session.ends_with_slices |= session.is_sliced;
-            session.bound_to = session.bound_to.map(|_| native_thread::native_id());
-            let Some(ids) = &mut session.threads else { continue };
+        for collection in &mut self.collections {
+            collection.bound_to = collection.bound_to.map(|_| native_thread::native_id());
+        }
+        for ticks in &mut self.ticks {
+            ticks.ends_with_slices |= ticks.is_sliced;
+            let Some(ids) = &mut ticks.threads else { continue };
             let profiled = before.is_some_and(|before| ids.contains(&before));
             *ids = me.filter(|_| profiled).into_iter().collect();
         }
@@ -55,25 +57,24 @@ impl Sampler {
     pub(crate) fn continue_sessions(&mut self, hub: &'static Hub) {
         let start = Start::now(hub);
         self.govern_child();
-        for session in &mut self.sessions {
+        for ticks in &mut self.ticks {
+            ticks.cpu_waits = ticks.cpu_waits.of_child();
+            ticks.windows = ticks.windows.map(|it| it.next(start.monotonic_ns));
+        }
+        for (ticks, collection) in self.each() {
             // A new process has used no CPU time.
-            session.start =
-                Start { process_cpu_ns: session.start.process_cpu_ns.map(|_| 0), vm_objects: None, ..start };
-            session.cpu_waits = session.cpu_waits.of_child();
-            session.markers = Markers::default();
-            session.requests = Requests::default();
-            session.windows = session.windows.map(|it| it.next(start.monotonic_ns));
-            session.widest_ns = session.interval_ns;
+            let process_cpu_ns = collection.start.process_cpu_ns.map(|_| 0);
+            collection.start = Start { process_cpu_ns, vm_objects: None, ..start };
+            collection.markers = Markers::default();
+            collection.requests = Requests::default();
+            collection.widest_ns = ticks.interval_ns;
         }
-        for slice in &mut self.slices {
-            (slice.start, slice.markers) = (start, Markers::default());
-        }
-        if self.sessions.is_empty() {
+        if self.ticks.is_empty() {
             return self.reconcile();
         }
         if self.collector(hub).is_err() || self.apply_timers().is_err() {
             // A child that gets no thread or no timer reports its time, but no stacks.
-            self.sessions.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
+            self.ticks.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
         }
         self.wake();
     }

@@ -94,7 +94,7 @@ pub(crate) fn rearm_after_exec() {
         !in_exec.is_empty()
     };
     engine::halt(others);
-    let any_active = sampler.sessions.iter().any(|it| it.given_up.is_none());
+    let any_active = sampler.ticks.iter().any(|it| it.given_up.is_none());
     if any_active && !others {
         // A thread that gets no timer is counted, and the others go on.
         let _ = sampler.apply_timers();

@@ -102,7 +102,7 @@ unsafe extern "C" fn in_child() {
         drain.start_over(clock::monotonic_ns(), &orphans, before, now);
     }
     held.sampler.start_over(before, me.map(ThreadState::id));
-    if !held.sampler.sessions.is_empty() || !orphans.is_empty() || threads::hooked() {
+    if !held.sampler.ticks.is_empty() || !orphans.is_empty() || threads::hooked() {
         PENDING.store(true, Ordering::Relaxed);
         // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
         unsafe { CONTINUE_SESSIONS.trigger() };

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use profiler_core::ticking::governor::{Governor, Readings};
 
 use crate::engine::ticker;
-use crate::sampler::active::Active;
 use crate::sampler::readings::COLLECTOR_NS;
 use crate::sampler::state::{try_lock, Sampler};
+use crate::sampler::ticks::Ticks;
 use crate::sampler::timers;
 use crate::sys::clock;
 use crate::threads;
@@ -44,7 +44,7 @@ pub(super) fn govern() {
 impl Sampler {
     /// The least share and the finest interval of the sessions that have a largest overhead, if there are any.
     fn find_governed(&self) -> Option<(f64, u64)> {
-        let governed = self.sessions.iter().filter(|it| !it.paused);
+        let governed = self.ticks.iter().filter(|it| !it.paused);
         governed
             .filter_map(|it| Some((it.max_overhead?, it.interval_ns)))
             .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))
@@ -74,17 +74,13 @@ impl Sampler {
 
     fn note_widening(&mut self) {
         let governor = self.governor;
-        for session in self.sessions.iter_mut().filter(|it| !it.paused) {
-            let ticks_each_ns = session.ticks_each_ns(&governor);
-            session.widest_ns = session.widest_ns.max(ticks_each_ns);
-            for slice in self.slices.iter_mut().filter(|it| it.of == session.id) {
-                slice.widest_ns = slice.widest_ns.max(ticks_each_ns);
-            }
+        for (ticks, collection) in self.each().filter(|(ticks, _)| !ticks.paused) {
+            collection.widest_ns = collection.widest_ns.max(ticks.ticks_each_ns(&governor));
         }
     }
 }
 
-impl Active {
+impl Ticks {
     /// The interval at which it ticks, ns.
     pub(super) fn ticks_each_ns(&self, governor: &Governor) -> u64 {
         match self.max_overhead {

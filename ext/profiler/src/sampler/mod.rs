@@ -4,9 +4,9 @@
 //! All functions but `give_up` need the GVL. The sampler lock is taken before the drain lock. It is never held while the VM is
 //! called in a way that could switch threads.
 
-mod active;
 mod begin;
 mod child;
+mod collection;
 mod cpu_waits;
 mod cumulative;
 mod exec;
@@ -21,12 +21,12 @@ mod readings;
 mod reconcile;
 mod refusal;
 mod running;
-mod session_result;
-mod slice;
 mod slices;
 mod state;
 mod tables;
+mod take;
 mod thread_hooks;
+mod ticks;
 pub(crate) mod timers;
 mod totals;
 
@@ -40,10 +40,10 @@ pub(crate) use refusal::{NotStarted, Refusal};
 pub(crate) use running::hold_collector;
 pub(crate) use running::{
     abandon, any, any_unscoped, count_request, discard, give_up_objects, is_paused, is_running, pause,
-    record_marker, result_threads, resume, rotate, sample_objects, snapshot, stop,
+    record_marker, result_threads, resume, sample_objects,
 };
-pub(crate) use session_result::{Facts, SessionResult};
 pub(crate) use slices::{begin_slice, end_unless_sliced};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
+pub(crate) use take::{take, Facts};
 pub(crate) use totals::{totals, Totals};

@@ -9,10 +9,11 @@ use profiler_core::ticking::plan::Plan;
 
 use crate::capture::{allocation, wait};
 use crate::labels;
-use crate::sampler::active::Active;
+use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::{self, CpuWaits};
 use crate::sampler::readings::{COLLECTOR_ID, COLLECTOR_NS};
 use crate::sampler::state::{lock, try_lock, Sampler};
+use crate::sampler::ticks::Ticks;
 use crate::sampler::{governor, thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::{clock, native_thread, sigprof};
@@ -63,21 +64,22 @@ impl Sampler {
         }
     }
 
-    pub(super) fn remove(&mut self, id: SessionId) -> Option<Active> {
-        let place = self.sessions.iter().position(|it| it.id == id)?;
-        let session = self.sessions.remove(place);
-        if session.is_selective {
+    /// Removes ticks, with their collection.
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<(Ticks, Collection)> {
+        let index = self.ticks.iter().position(|it| it.id == id)?;
+        let ticks = self.ticks.remove(index);
+        if ticks.is_selective {
             labels::count_selective(false);
         }
-        if session.fibers {
+        if ticks.fibers {
             labels::number_fibers(false);
         }
-        Some(session)
+        Some((ticks, self.remove_collection(id)?))
     }
 
     /// Applies the demand of all sessions for samples of objects, and for the live ones among these.
     pub(super) fn apply_object_demand(&self) {
-        let sampling = || self.sessions.iter().filter(|it| it.samples_objects());
+        let sampling = || self.ticks.iter().filter(|it| it.samples_objects());
         let active = || sampling().filter(|it| !it.paused);
         allocation::apply(allocation::Demand {
             every: active().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
@@ -88,7 +90,7 @@ impl Sampler {
 
     /// The timers that the sessions need now.
     pub(super) fn plan(&self) -> Plan<'_> {
-        let running = self.sessions.iter().filter(|it| !it.paused);
+        let running = self.ticks.iter().filter(|it| !it.paused);
         let demands = running.map(|it| it.demand(&self.governor));
         Plan::new(demands, self.engine, HOOKS)
     }
@@ -105,7 +107,7 @@ impl Sampler {
     /// Adjusts timers, hooks and collector to the needs of the present sessions.
     pub(super) fn reconcile(&mut self) {
         self.apply_object_demand();
-        if self.sessions.is_empty() && self.starting == 0 {
+        if self.ticks.is_empty() && self.starting == 0 {
             self.regovern();
             stop_ticks();
             thread_hooks::hooks_off();
@@ -124,14 +126,14 @@ impl Sampler {
 
 /// Takes the first readings for sessions that have none. For the collector, without the GVL.
 fn read_first_cpu_waits() {
-    let asks = |it: &Active| matches!(it.cpu_waits, CpuWaits::Asked);
-    if !try_lock().is_some_and(|sampler| sampler.sessions.iter().any(asks)) {
+    let asks = |it: &Ticks| matches!(it.cpu_waits, CpuWaits::Asked);
+    if !try_lock().is_some_and(|sampler| sampler.ticks.iter().any(asks)) {
         return;
     }
     let now = cpu_waits::Readings::now(); // without the lock, which a thread with the GVL may wait for
     if let Some(mut sampler) = try_lock() {
-        for session in sampler.sessions.iter_mut().filter(|it| asks(it)) {
-            session.cpu_waits = CpuWaits::Since(now.clone());
+        for ticks in sampler.ticks.iter_mut().filter(|it| asks(it)) {
+            ticks.cpu_waits = CpuWaits::Since(now.clone());
         }
     }
 }
@@ -163,22 +165,20 @@ fn give_up_if_taken() {
 
 fn give_up_in(sampler: &mut Sampler, why: &'static str) {
     let Some(hub) = CAPTURE.hub() else { return };
-    let Sampler { sessions, slices, .. } = sampler;
-    let mut timed = sessions.iter_mut().filter(|it| it.measures.timed()).peekable();
+    let Sampler { ticks, collections, .. } = sampler;
+    let mut timed = ticks.iter_mut().filter(|it| it.measures.timed()).peekable();
     if timed.peek().is_none() {
         return;
     }
     stop_ticks();
-    for session in timed.filter(|it| it.given_up.is_none()) {
-        session.given_up = Some(why);
-        if !session.paused {
-            session.paused = true;
-            session.start.process_cpu_ns = None;
-            session.cpu_waits = CpuWaits::NotAsked;
-            session.ends_with_slices |= session.is_sliced;
-            let lives = session.thread_lives(&[]);
-            let slices = slices.iter().filter(|it| it.of == session.id).map(|it| it.id);
-            slices.chain([session.id]).for_each(|it| hub.pause(it, &Registry, &lives));
+    for ticks in timed.filter(|it| it.given_up.is_none()) {
+        ticks.given_up = Some(why);
+        if !ticks.paused {
+            ticks.ends_with_slices |= ticks.is_sliced;
+            let id = ticks.id;
+            for collection in collections.iter_mut().filter(|it| it.ticks == id) {
+                ticks.pause(collection, hub);
+            }
         }
     }
 }

@@ -7,22 +7,18 @@ use magnus::{Error, Ruby};
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::Requests;
-use profiler_core::result::taken::Take;
+use profiler_core::profile::{LabelSet, Requests};
 
 use crate::options::Config;
 use crate::sampler::begin::{join, spec};
+use crate::sampler::collection::Collection;
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::Start;
-use crate::sampler::session_result::{Facts, SessionResult};
-use crate::sampler::slice::Slice;
 use crate::sampler::state::Sampler;
-use crate::sampler::tables;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::threads::{self, Registry};
-use crate::vm::threads::RubyThread;
 
 /// Begins a slice of a session with these options. Its session profiles this thread from now on. `None` if the session records no
 /// more.
@@ -37,21 +33,30 @@ pub(crate) fn begin_slice(
 ) -> Result<Option<SessionId>, Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(None) };
     let me = threads::current().map(|it| it.id());
-    let is_profiled = enter().find(of).is_some_and(|it| me.is_some_and(|me| it.profiles(me)));
+    let is_profiled = enter().ticks(of).is_some_and(|it| me.is_some_and(|me| it.profiles(me)));
     if !is_profiled {
         join(ruby, of)?;
     }
     let mut sampler = enter();
     let governor = sampler.governor;
-    let Some(active) = sampler.find(of).filter(|it| !it.paused && !it.ends_with_slices) else {
+    let Some(ticks) = sampler.ticks(of).filter(|it| !it.paused && !it.ends_with_slices) else {
         return Ok(None);
     };
-    let (start, widest_ns) = (Start::now(hub), active.ticks_each_ns(&governor));
+    let (start, widest_ns) = (Start::now(hub), ticks.ticks_each_ns(&governor));
     // No thread is inside a scope that is new, so none has to be listed.
     let id = hub.open(spec(config, None, Some(scope)), &Registry, start.monotonic_ns, &[]);
-    let bound_to = native_thread::cached_native_id();
-    let markers = Markers::default();
-    sampler.slices.push(Slice { id, of, scope, bound_to, start, widest_ns, markers });
+    sampler.collections.push(Collection {
+        id,
+        ticks: of,
+        scope: Some(scope),
+        // A forked child has the slices of the thread that forked.
+        bound_to: Some(native_thread::cached_native_id()),
+        start,
+        widest_ns,
+        markers: Markers::default(),
+        labels: LabelSet::EMPTY,
+        requests: Requests::default(),
+    });
     Ok(Some(id))
 }
 
@@ -66,77 +71,46 @@ pub(crate) fn end_unless_sliced(session: SessionId) -> bool {
     true
 }
 
-impl Slice {
-    /// Takes its result. `None` if its session is over.
-    pub(super) fn stop(
-        self,
-        sampler: &mut Sampler,
-        hub: &'static Hub,
-        named: &[RubyThread],
-    ) -> Option<SessionResult> {
-        let engine = sampler.engine;
-        let active = sampler.find(self.of)?;
-        active.record_open_waits(hub, named, Some(self.scope));
-        let lives = active.thread_lives(named);
-        let sums = hub.take(self.id, &Registry, &lives, Take::Close, 0)?;
-        let Self { of, start, widest_ns, markers, .. } = self;
-        let all = active.result(sums, engine, hub, (0, 0));
-        sampler.end_with_slices(of, hub);
-        let requests = Requests::default(); // a slice is of one
-        Some(SessionResult { facts: Facts { start, widest_ns, markers, requests, ..all.facts }, ..all })
-    }
-}
-
 impl Sampler {
+    /// The open slices of a session.
+    pub(super) fn slices_of(&self, session: SessionId) -> impl Iterator<Item = SessionId> + '_ {
+        self.collections.iter().filter(move |it| it.ticks == session && it.is_slice()).map(|it| it.id)
+    }
+
     /// Whether a slice of the session is open.
     pub(super) fn has_slices(&self, session: SessionId) -> bool {
-        self.slices.iter().any(|it| it.of == session)
+        self.slices_of(session).next().is_some()
     }
 
     /// Ends the session if it is to end with its last slice, and has none.
-    fn end_with_slices(&mut self, session: SessionId, hub: &Hub) {
-        if !self.has_slices(session) && self.find(session).is_some_and(|it| it.ends_with_slices) {
+    pub(super) fn end_with_slices(&mut self, session: SessionId, hub: &Hub) {
+        if !self.has_slices(session) && self.ticks(session).is_some_and(|it| it.ends_with_slices) {
             self.discard(session, hub);
         }
     }
 
-    /// Discards a slice. False if there is none.
-    pub(super) fn discard_slice(&mut self, id: SessionId, hub: &Hub) -> bool {
-        let Some(slice) = self.remove_slice(id) else { return false };
-        hub.discard(id);
-        tables::renew(hub, 0);
-        self.end_with_slices(slice.of, hub);
-        true
+    /// Discards the open slices of a session.
+    pub(super) fn discard_slices_of(&mut self, session: SessionId, hub: &Hub) {
+        for slice in self.slices_of(session).collect::<Vec<_>>() {
+            self.remove_collection(slice);
+            hub.discard(slice);
+        }
     }
 
     /// Has the session of a slice end with its slices: the slice was lost on the way to who would have ended it, so nobody may
     /// end the session.
     pub(super) fn abandon_slice(&mut self, id: SessionId) {
-        let of = self.slices.iter().find(|it| it.id == id).map(|it| it.of);
-        if let Some(active) = of.and_then(|of| self.find(of)) {
-            active.ends_with_slices = true;
+        if let Some((ticks, _)) = self.find(id).filter(|(_, it)| it.is_slice()) {
+            ticks.ends_with_slices = true;
         }
     }
 
     /// Ends sessions that wait for slices, if one with another engine is about to start.
     pub(super) fn make_way(&mut self, config: &Config, hub: &Hub) {
         if config.measures.timed() && config.engine != self.engine {
-            let waiting = self.sessions.iter().filter(|it| it.is_sliced && !self.has_slices(it.id));
+            let waiting = self.ticks.iter().filter(|it| it.is_sliced && !self.has_slices(it.id));
             let waiting: Vec<SessionId> = waiting.map(|it| it.id).collect();
             waiting.into_iter().for_each(|it| self.discard(it, hub));
         }
-    }
-
-    pub(super) fn remove_slice(&mut self, id: SessionId) -> Option<Slice> {
-        let place = self.slices.iter().position(|it| it.id == id)?;
-        Some(self.slices.swap_remove(place))
-    }
-
-    /// Removes the slices of a session that has ended. They are to be discarded in the hub.
-    pub(super) fn remove_slices_of(&mut self, session: SessionId) -> Vec<SessionId> {
-        let (over, others) = std::mem::take(&mut self.slices).into_iter().partition(|it| it.of == session);
-        self.slices = others;
-        let over: Vec<Slice> = over;
-        over.into_iter().map(|it| it.id).collect()
     }
 }

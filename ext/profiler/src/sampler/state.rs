@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::SessionId;
 
-use crate::sampler::active::Active;
+use crate::sampler::collection::Collection;
 use crate::sampler::cumulative::Cumulative;
-use crate::sampler::slice::Slice;
+use crate::sampler::ticks::Ticks;
 use profiler_core::ticking::engine::Engine;
 use profiler_core::ticking::governor::Governor;
 
@@ -15,9 +15,9 @@ use profiler_core::ticking::governor::Governor;
 #[derive(Debug)]
 pub(crate) struct Sampler {
     pub(super) collector: Option<Collector>,
-    pub(crate) sessions: Vec<Active>,
-    /// The slices of these sessions.
-    pub(super) slices: Vec<Slice>,
+    pub(crate) ticks: Vec<Ticks>,
+    /// The collections: each of these ticks has its own, and there are slices.
+    pub(super) collections: Vec<Collection>,
     /// Sessions that are being started, while the VM lists its threads.
     pub(super) starting: usize,
     /// The engine of all sessions.
@@ -32,8 +32,8 @@ pub(crate) struct Sampler {
 
 static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
     collector: None,
-    sessions: Vec::new(),
-    slices: Vec::new(),
+    ticks: Vec::new(),
+    collections: Vec::new(),
     starting: 0,
     engine: Engine::ThreadTimer,
     governor: Governor::new(),
@@ -42,8 +42,29 @@ static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
 });
 
 impl Sampler {
-    pub(super) fn find(&mut self, id: SessionId) -> Option<&mut Active> {
-        self.sessions.iter_mut().find(|it| it.id == id)
+    /// The ticks of that id.
+    pub(super) fn ticks(&mut self, id: SessionId) -> Option<&mut Ticks> {
+        self.ticks.iter_mut().find(|it| it.id == id)
+    }
+
+    /// A collection with its ticks.
+    pub(super) fn find(&mut self, id: SessionId) -> Option<(&mut Ticks, &mut Collection)> {
+        let collection = self.collections.iter_mut().find(|it| it.id == id)?;
+        let ticks = self.ticks.iter_mut().find(|it| it.id == collection.ticks)?;
+        Some((ticks, collection))
+    }
+
+    /// Each collection with its ticks.
+    pub(super) fn each(&mut self) -> impl Iterator<Item = (&Ticks, &mut Collection)> {
+        let Self { ticks, collections, .. } = self;
+        let with_ticks = |it: &'_ Collection| ticks.iter().find(|ticks| ticks.id == it.ticks);
+        collections.iter_mut().filter_map(move |it| Some((with_ticks(it)?, it)))
+    }
+
+    /// Removes a collection.
+    pub(super) fn remove_collection(&mut self, id: SessionId) -> Option<Collection> {
+        let index = self.collections.iter().position(|it| it.id == id)?;
+        Some(self.collections.swap_remove(index))
     }
 }
 

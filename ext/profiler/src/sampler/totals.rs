@@ -31,7 +31,7 @@ pub(crate) fn totals() -> Totals {
     let sampler = enter();
     let Cumulative { counts, handler_ns } = Cumulative::now().since(&sampler.inherited);
     Totals {
-        sessions: sampler.sessions.len(),
+        sessions: sampler.ticks.len(),
         interval_ns: sampler.finest_tick_ns(),
         counts,
         handler_ns,
@@ -41,7 +41,7 @@ pub(crate) fn totals() -> Totals {
 
 impl Sampler {
     fn finest_tick_ns(&self) -> u64 {
-        let ticking = self.sessions.iter().filter(|it| !it.paused && it.measures.timed());
+        let ticking = self.ticks.iter().filter(|it| !it.paused && it.measures.timed());
         ticking.map(|it| it.ticks_each_ns(&self.governor)).min().unwrap_or(0)
     }
 }

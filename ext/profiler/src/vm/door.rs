@@ -62,6 +62,17 @@ pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) ->
     call(method, &BIND_CALL, arguments)
 }
 
+/// Yields to the block of the method that is running.
+///
+/// # Errors
+/// As [`call`]; also a `break` or `throw` out of the block.
+pub(crate) fn yield_to_block(value: Value) -> Result<Value, Error> {
+    // SAFETY: a Value proves that the GVL is held; it is on the stack, and so is what the block returns.
+    let answer = protect(|| unsafe { rb_sys::rb_yield(value.as_raw()) });
+    // SAFETY: what a block returns is a live object.
+    answer.map(|it| unsafe { Value::from_raw(it) })
+}
+
 /// The result of `Object#inspect` on a value, for a message.
 ///
 /// # Errors

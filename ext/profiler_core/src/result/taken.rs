@@ -15,7 +15,7 @@ use crate::session::Recorder;
 use crate::tables::generations::Generations;
 use crate::tables::name_cache::NameCache;
 
-/// What becomes of a session whose sums are taken.
+/// The fate of a session whose sums are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// It is over.

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use magnus::value::Opaque;
 use magnus::Value;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::Profile as CoreProfile;
 
-use super::result::Stopped;
-use super::results::Results;
+use super::next_profile::NextProfile;
+use super::unnamed_profile::UnnamedProfile;
 use crate::options::Config;
 
 /// The stages of a session.
 pub(super) enum Life {
     /// It has not begun.
     New,
-    /// It records. Results of rotations may not have reached the caller.
-    Running(Running, Results),
+    /// It records.
+    Running(Running, NextProfile),
     /// It has stopped, and its functions have no names yet. Ruby resolves these, and an exception may arrive meanwhile.
-    Stopped(Results),
+    Stopped(NextProfile),
     /// Its Profile exists. It is kept, as it may not have reached the caller for the same reason.
     Finished(Opaque<Value>),
     /// It was discarded.
@@ -40,39 +39,38 @@ impl Life {
         }
     }
 
-    /// Drops the results of a session that has stopped.
-    pub(super) fn abandon(self) {
-        if let Self::Stopped(results) = self {
-            results.abandon();
-        }
+    /// Stops with what was taken last. `None` is for a session of the process that forked this one, which is over then.
+    pub(super) fn stop(&mut self, last: Option<UnnamedProfile>) {
+        let Self::Running(_, next) = self else { return };
+        let mut next = std::mem::take(next);
+        *self = match last {
+            Some(last) => {
+                next.push(last);
+                Self::Stopped(next)
+            }
+            None => Self::Over,
+        };
     }
 
-    /// Adds the result of a rotation, and takes all that makes its profile.
-    pub(super) fn rotated(&mut self, next: Stopped) -> Results {
-        let mut alone = Results::default();
-        let results = self.results().unwrap_or(&mut alone);
-        results.push(next);
-        results.take()
-    }
-
-    /// Keeps the profile of a rotation until the caller is known to have it.
-    pub(super) fn keep(&mut self, profile: &Arc<CoreProfile>, number: u64) {
-        if let Some(results) = self.results() {
-            results.keep(Arc::clone(profile), number);
-        }
-    }
-
-    /// Puts results back that could not be named.
-    pub(super) fn put_back(&mut self, earlier: Results) {
-        match self.results() {
-            Some(results) => results.put_back(earlier),
-            None => earlier.abandon(),
-        }
-    }
-
-    pub(super) fn results(&mut self) -> Option<&mut Results> {
+    /// The next profile, if there will be one.
+    pub(super) fn next(&mut self) -> Option<&mut NextProfile> {
         match self {
-            Self::Running(_, results) | Self::Stopped(results) => Some(results),
+            Self::Running(_, next) | Self::Stopped(next) => Some(next),
+            Self::New | Self::Finished(_) | Self::Over => None,
+        }
+    }
+
+    /// Drops what no caller will receive. The id of the session, if it records: it is to be ended.
+    pub(super) fn abandon(self) -> Option<SessionId> {
+        match self {
+            Self::Running(running, next) => {
+                next.abandon();
+                Some(running.id)
+            }
+            Self::Stopped(next) => {
+                next.abandon();
+                None
+            }
             Self::New | Self::Finished(_) | Self::Over => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The result of a session: its profile, with names and with the contents of the header.
+//! A profile of a session before its functions have names, and what its header needs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,39 +13,34 @@ use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::engine::perf;
 use crate::options::{self, Config, Threads};
-use crate::sampler::{self, fork, Facts, SessionResult};
+use crate::sampler::{self, fork, Facts};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::vm::turns::{demand_process, Pace};
 use crate::{naming, vm};
 use profiler_core::ticking::engine::Engine;
 
-/// The result of a session, before names.
+/// See the module.
 #[derive(Debug)]
-pub(super) struct Stopped {
+#[must_use = "its handles stay alive until it is named or abandoned"]
+pub(super) struct UnnamedProfile {
     unresolved: Unresolved,
     facts: Facts,
     config: Arc<Config>,
-    /// Its cost, up to when it was taken, as resolving names in Ruby allocates objects and takes time.
-    cost: Stats,
     /// When it was requested, on the monotonic clock.
     requested_ns: u64,
     /// The process that it is of, as nobody keeps its handles in a forked child.
     pid: u32,
 }
 
-impl Stopped {
+impl UnnamedProfile {
     /// The result that was taken just now, requested at `requested_ns`.
     pub(super) fn new(
-        ruby: &Ruby,
-        result: SessionResult,
+        (unresolved, facts): (Unresolved, Facts),
         config: Arc<Config>,
         requested_ns: u64,
-        pace: Pace,
     ) -> Self {
-        let (cost, pid) = (result.facts.cost(), fork::pid());
-        let (unresolved, facts) = result.copy(ruby, pace);
-        Self { unresolved, facts, config, cost, requested_ns, pid }
+        Self { unresolved, facts, config, requested_ns, pid: fork::pid() }
     }
 
     /// Whether its functions can be named here.
@@ -53,7 +48,7 @@ impl Stopped {
         self.pid == fork::pid()
     }
 
-    /// Drops the result without names.
+    /// Drops it without names.
     pub(super) fn abandon(self) {
         if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
             hub.forget(self.unresolved);
@@ -82,7 +77,7 @@ impl Stopped {
         let is_short =
             facts.engine == Engine::Perf && perf::lacked_descriptors_since(facts.start.monotonic_ns);
         let (objects, markers) = (facts.untracked, facts.markers.refused);
-        let times = facts.end.labels_refused.saturating_sub(facts.start.labels_refused);
+        let times = facts.labels_refused;
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
@@ -102,11 +97,11 @@ impl Stopped {
         config.notes.iter().cloned().chain(of_this_one.into_iter().flatten()).collect()
     }
 
-    /// The profile of the result. This needs no GVL.
+    /// The profile. This needs no GVL.
     pub(super) fn build_profile(self, answers: Answers) -> CoreProfile {
         let mut notes = answers.notes;
-        let Self { unresolved, facts, config, cost, requested_ns, .. } = self;
-        let Facts { start, engine, markers, requests, .. } = facts;
+        let Self { unresolved, facts, config, requested_ns, .. } = self;
+        let Facts { start, engine, markers, requests, cost, .. } = facts;
         let mut markers = markers.list;
         let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));

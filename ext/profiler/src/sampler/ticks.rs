@@ -1,66 +1,53 @@
-//! The state that the sampler keeps of a running session.
+//! The ticks of one or more collections: the timers of threads, and the hook on allocation.
 
-use profiler_core::ids::{ScopeId, ThreadId};
+use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::registry::ThreadLife;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::{LabelSet, Requests};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 use profiler_core::ticking::governor::Governor;
 use profiler_core::ticking::plan::Demand;
 
 use crate::sampler::cpu_waits::CpuWaits;
-use crate::sampler::markers::Markers;
 use crate::sampler::object_windows::ObjectWindows;
-use crate::sampler::readings::Start;
 use crate::threads;
 use crate::vm::threads::RubyThread;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Active {
+pub(crate) struct Ticks {
+    /// The collection that has all of them, and that ends them. Slices are others, with parts of them.
     pub(super) id: SessionId,
-    /// The threads that it profiles; all if `None`.
+    /// The threads that tick; all if `None`.
     pub(crate) threads: Option<Vec<ThreadId>>,
-    /// The scope that it is limited to; everywhere if `None`.
-    pub(super) scope: Option<ScopeId>,
-    /// Whether it selects samples by labels or by a scope.
+    /// Whether their collection selects samples by labels or by a scope.
     pub(super) is_selective: bool,
     pub(super) fibers: bool,
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
-    /// The largest share of the process's CPU time that sessions may take, if it has one.
+    /// The largest share of the process's CPU time that they may take, if there is one.
     pub(super) max_overhead: Option<f64>,
-    /// The longest interval at which it has ticked, ns.
-    pub(super) widest_ns: u64,
     pub(super) every: Window,
-    /// The windows in which it samples objects, unless it does so all the time.
+    /// The windows in which objects are sampled, unless they are all the time.
     pub(super) windows: Option<ObjectWindows>,
-    /// The reason why it samples no objects any more, if there is one.
+    /// The reason why no objects are sampled any more, if there is one.
     pub(super) no_objects: Option<&'static str>,
     /// Sampled objects that did not fit into the table of live ones.
     pub(super) untracked: u64,
     pub(crate) paused: bool,
-    /// Whether it has samples in its slices alone.
+    /// Whether there are samples in slices alone.
     pub(super) is_sliced: bool,
-    /// Whether it ends with its last slice, and gets no more.
+    /// Whether they end with the last slice, and get no more.
     pub(super) ends_with_slices: bool,
-    /// The native thread inside the block whose end stops the session, if it is bound to one.
-    pub(super) bound_to: Option<i32>,
-    pub(super) start: Start,
-    /// The kernel's counts of waits for a CPU since then.
+    /// The kernel's counts of waits for a CPU since the start, or the last rotation.
     pub(super) cpu_waits: CpuWaits,
-    /// The reason why it was given up before it was stopped, if it was.
+    /// The reason why they were given up before they were stopped, if they were.
     pub(super) given_up: Option<&'static str>,
-    pub(super) markers: Markers,
-    /// The labels that requests must have to count.
-    pub(super) labels: LabelSet,
-    pub(super) requests: Requests,
 }
 
-impl Active {
-    /// The timers that the session needs while it is not paused.
+impl Ticks {
+    /// The timers that are needed while they are not paused.
     pub(super) fn demand(&self, governor: &Governor) -> Demand<'_> {
         let Self { measures, threads, .. } = self;
         Demand {
@@ -71,22 +58,22 @@ impl Active {
         }
     }
 
-    /// Whether it samples objects while it is not paused.
+    /// Whether objects are sampled while they are not paused.
     pub(super) fn samples_objects(&self) -> bool {
         self.measures.objects() && self.no_objects.is_none() && self.windows.is_none_or(|it| it.is_open())
     }
 
-    /// Whether it profiles that thread.
+    /// Whether that thread ticks.
     pub(crate) fn profiles(&self, thread: ThreadId) -> bool {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
     }
 
-    /// Whether its result may name that thread. Where waits for the GVL are measured, any thread may be blamed for one.
+    /// Whether a result may name that thread. Where waits for the GVL are measured, any thread may be blamed for one.
     pub(super) fn may_name(&self, thread: ThreadId) -> bool {
         self.measures.wall || self.profiles(thread)
     }
 
-    /// The live threads that its result may name, with their clocks. `named` are the threads as Ruby lists them.
+    /// The live threads that a result may name, with their clocks. `named` are the threads as Ruby lists them.
     pub(super) fn thread_lives(&self, named: &[RubyThread]) -> Vec<ThreadLife> {
         threads::live()
             .filter(|state| self.may_name(state.id()))

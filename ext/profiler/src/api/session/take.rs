@@ -1,0 +1,156 @@
+//! The profiles of a session: `stop`, `snapshot` and `rotate`.
+
+use std::sync::Arc;
+
+use magnus::{prelude::*, Error, Ruby, Value};
+use profiler_core::profile::Profile as CoreProfile;
+use profiler_core::result::taken::Take;
+
+use super::life::{Life, Running};
+use super::next_profile::NextProfile;
+use super::refusal::{orphaned_error, stopped_error};
+use super::unnamed_profile::UnnamedProfile;
+use super::Session;
+use crate::api::profile::Profile;
+use crate::naming::pending;
+use crate::sampler::{self, fork};
+use crate::sys::clock;
+use crate::vm::door;
+use crate::vm::turns::Pace;
+
+impl Session {
+    /// Takes what a running session recorded. `None` if it is over.
+    fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
+        let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
+        if config.measures.heap {
+            ruby.gc_start(); // objects that are unreachable and not freed yet would count as live
+        }
+        let threads = sampler::result_threads(ruby, id)?;
+        // From here on nothing is asked of Ruby until the caller has kept it.
+        let requested_ns = clock::monotonic_ns();
+        let taken = sampler::take(ruby, id, &threads.list, how, pace);
+        threads.release();
+        Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns)))
+    }
+
+    /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
+    pub(super) fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
+        door::demand_stack(ruby)?;
+        if session.running().is_some() {
+            let last = session.take(ruby, Take::Close, Pace::AtOnce)?;
+            let is_orphan = last.is_none() && session.running().is_some(); // else another thread has stopped it
+            session.lock().stop(last);
+            if is_orphan {
+                return Err(orphaned_error(ruby));
+            }
+        }
+        session.finish(ruby)
+    }
+
+    /// The Profile of a session that has stopped.
+    fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
+        let next = {
+            let mut life = self.lock();
+            match std::mem::replace(&mut *life, Life::Over) {
+                Life::Stopped(next) => next,
+                other => {
+                    *life = other;
+                    return match &*life {
+                        Life::Finished(profile) => Ok(ruby.get_inner(*profile)),
+                        _ => Err(stopped_error(ruby)),
+                    };
+                }
+            }
+        };
+        if !next.is_of_this_process() {
+            return Err(orphaned_error(ruby));
+        }
+        match next.build(ruby, Pace::AtOnce) {
+            Ok(profile) => {
+                let functions = profile.functions.len();
+                let profile = ruby.obj_wrap(Profile::new(profile)).as_value();
+                *self.lock() = Life::Finished(profile.into());
+                pending::name_some(ruby, functions, Pace::AtOnce)?;
+                Ok(profile)
+            }
+            Err((next, arrived)) => {
+                *self.lock() = Life::Stopped(next);
+                Err(arrived)
+            }
+        }
+    }
+
+    /// `session._stopped?`: it has a Profile, or will have one.
+    pub(super) fn is_stopped(&self) -> bool {
+        matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
+    }
+
+    /// `session._snapshot`: a Profile of what was recorded so far.
+    pub(super) fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
+        door::demand_stack(ruby)?;
+        let mut so_far = NextProfile::default();
+        so_far.push(session.take(ruby, Take::Snapshot, Pace::AtOnce)?.ok_or_else(|| orphaned_error(ruby))?);
+        match so_far.build(ruby, Pace::AtOnce) {
+            Ok(profile) => {
+                pending::name_some(ruby, profile.functions.len(), Pace::AtOnce)?;
+                Ok(Profile::new(profile))
+            }
+            Err((so_far, arrived)) => {
+                so_far.abandon();
+                Err(arrived)
+            }
+        }
+    }
+
+    /// `session._rotate(gently)`: a Profile of what was recorded since the last one, and of what the callers of earlier ones did not
+    /// receive. With `gently`, other threads run in between. With a block, it is received once the block has returned, and the
+    /// result is the block's.
+    pub(super) fn rotate(ruby: &Ruby, session: &Self, gently: bool) -> Result<Value, Error> {
+        door::demand_stack(ruby)?;
+        let pace = if gently { Pace::Yielding } else { Pace::AtOnce };
+        let taken = session.take(ruby, Take::Rotate, pace)?.ok_or_else(|| orphaned_error(ruby))?;
+        let pid = fork::pid();
+        let profile = match session.rotated(taken).build(ruby, pace) {
+            Ok(profile) => Profile::new(profile),
+            Err((next, arrived)) => {
+                session.put_back(next);
+                return Err(arrived);
+            }
+        };
+        let core = Arc::clone(&profile.core);
+        let named = pending::name_some(ruby, core.functions.len(), pace);
+        let profile = ruby.obj_wrap(profile).as_value();
+        let received = named.and_then(|()| match ruby.block_given() {
+            true => door::yield_to_block(profile),
+            false => Ok(profile),
+        });
+        if received.is_err() {
+            session.put_back_profile(core, pid);
+        }
+        received
+    }
+
+    /// Adds what a rotation took, and takes out all that makes its profile.
+    fn rotated(&self, taken: UnnamedProfile) -> NextProfile {
+        let mut alone = NextProfile::default();
+        let mut life = self.lock();
+        let next = life.next().unwrap_or(&mut alone);
+        next.push(taken);
+        std::mem::take(next)
+    }
+
+    /// Puts back what an exception has kept from having names.
+    fn put_back(&self, earlier: NextProfile) {
+        match self.lock().next() {
+            Some(next) => next.put_back(earlier),
+            None => earlier.abandon(),
+        }
+    }
+
+    /// Puts back a profile of process `pid` that an exception has kept from its caller.
+    fn put_back_profile(&self, profile: Arc<CoreProfile>, pid: u32) {
+        if let Some(next) = self.lock().next() {
+            next.put_back_profile(profile, pid);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The result of a session: at its end, since its last rotation, or so far.
+
+use magnus::Ruby;
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::SessionId;
+use profiler_core::profile::{Requests, Stats};
+use profiler_core::result::taken::{Take, Taken, Unresolved};
+
+use crate::sampler::collection::Collection;
+use crate::sampler::cpu_waits::CpuWaits;
+use crate::sampler::fork::enter;
+use crate::sampler::markers::Markers;
+use crate::sampler::readings::Start;
+use crate::sampler::reconcile::stop_ticks;
+use crate::sampler::tables;
+use crate::sampler::ticks::Ticks;
+use crate::shared::CAPTURE;
+use crate::sys::clock;
+use crate::threads::Registry;
+use crate::vm;
+use crate::vm::threads::RubyThread;
+use crate::vm::turns::Pace;
+use crate::vm::without_gvl::briefly_without_gvl;
+use profiler_core::ticking::engine::Engine;
+
+/// The result of a session, whose stacks are copied out of the tables of the process, with what the header of its profile needs.
+/// `named` are the threads as Ruby lists them. `None` if it is over.
+pub(crate) fn take(
+    ruby: &Ruby,
+    session: SessionId,
+    named: &[RubyThread],
+    how: Take,
+    pace: Pace,
+) -> Option<(Unresolved, Facts)> {
+    let hub = CAPTURE.hub()?;
+    let (taken, facts) = take_sums(hub, session, named, how)?;
+    let copied = match pace {
+        Pace::AtOnce => hub.copy(taken),
+        Pace::Yielding => briefly_without_gvl(ruby, || hub.copy(taken)),
+    };
+    tables::renew(hub, copied.needed);
+    Some((copied, facts))
+}
+
+fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> Option<(Taken, Facts)> {
+    let mut sampler = enter();
+    let (engine, governor) = (sampler.engine, sampler.governor);
+    if how == Take::Close {
+        sampler.discard_slices_of(session, hub);
+    }
+    let is_last = sampler.ticks.len() == 1;
+    let (ticks, collection) = sampler.find(session)?;
+    let is_slice = collection.is_slice();
+    ticks.record_open_waits(hub, named, collection.scope);
+    let (mut cpu_waits, mut next_cpu_waits) = ((0, 0), CpuWaits::NotAsked);
+    if !is_slice {
+        ticks.record_live_objects(hub);
+        (cpu_waits, next_cpu_waits) = ticks.cpu_waits.rotate();
+    }
+    let lives = ticks.thread_lives(named);
+    if how == Take::Close && !is_slice && is_last {
+        stop_ticks();
+    }
+    let taken = hub.take(session, &Registry, &lives, how, clock::monotonic_ns());
+    let facts = match how {
+        Take::Close if is_slice => {
+            let (of, facts) = (ticks.id, Facts::new(ticks, collection, &Start::now(hub), engine, cpu_waits));
+            sampler.remove_collection(session);
+            sampler.end_with_slices(of, hub);
+            facts
+        }
+        Take::Close => {
+            let (ticks, collection) = sampler.remove(session)?;
+            sampler.reconcile();
+            Facts::new(&ticks, &collection, &Start::now(hub), engine, cpu_waits)
+        }
+        Take::Snapshot => Facts::new(ticks, collection, &Start::now(hub), engine, cpu_waits),
+        Take::Rotate => {
+            let end = Start::now(hub);
+            let facts = Facts::new(ticks, collection, &end, engine, cpu_waits);
+            collection.rotate(&end, ticks.ticks_each_ns(&governor));
+            ticks.windows = ticks.windows.map(|it| it.next(end.monotonic_ns));
+            ticks.cpu_waits = next_cpu_waits;
+            facts
+        }
+    };
+    Some((taken?, facts))
+}
+
+/// The facts of a session for the header of its profile.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) start: Start,
+    /// The cost, up to when it was taken: to resolve names in Ruby allocates objects and takes time.
+    pub(crate) cost: Stats,
+    pub(crate) engine: Engine,
+    pub(crate) given_up: Option<&'static str>,
+    pub(crate) no_objects: Option<&'static str>,
+    pub(crate) untracked: u64,
+    /// Sets of labels that were not kept apart.
+    pub(crate) labels_refused: u64,
+    /// The longest interval at which it has ticked, ns.
+    pub(crate) widest_ns: u64,
+    pub(crate) markers: Markers,
+    pub(crate) requests: Requests,
+    /// The time in which objects were sampled, and all of it, where the two differ.
+    pub(crate) object_windows: Option<(u64, u64)>,
+}
+
+impl Facts {
+    /// The facts at `end`. `cpu_waits` are the run delay of the threads and the throttling of the cgroup, ns.
+    fn new(
+        ticks: &Ticks,
+        collection: &Collection,
+        end: &Start,
+        engine: Engine,
+        cpu_waits: (u64, u64),
+    ) -> Self {
+        let start = collection.start;
+        Self {
+            start,
+            cost: cost(&start, end, cpu_waits),
+            engine,
+            given_up: ticks.given_up,
+            no_objects: ticks.no_objects,
+            untracked: ticks.untracked,
+            labels_refused: end.labels_refused.saturating_sub(start.labels_refused),
+            widest_ns: collection.widest_ns,
+            markers: collection.markers.clone(),
+            requests: collection.requests.clone(),
+            object_windows: ticks.windows.map(|it| it.seen(clock::monotonic_ns())),
+        }
+    }
+}
+
+/// The fate and the cost of the ticks, from start to end. Where a session covers the whole process, `unseen_cpu_ns` is all CPU time
+/// that the process used besides our own threads.
+fn cost(start: &Start, end: &Start, cpu_waits: (u64, u64)) -> Stats {
+    let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
+    let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
+    Stats {
+        counts: end.counts.since(&start.counts),
+        handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
+        collector_ns,
+        unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
+        run_delay_ns: cpu_waits.0,
+        throttled_ns: cpu_waits.1,
+        vm_objects: start.vm_objects.map_or(0, |then| {
+            // SAFETY: a session is taken with the GVL.
+            let all = unsafe { vm::allocations::total_allocated() }.saturating_sub(then);
+            all.saturating_sub(end.own_objects.saturating_sub(start.own_objects))
+        }),
+        ..Stats::default()
+    }
+}
