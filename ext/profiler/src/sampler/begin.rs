@@ -9,7 +9,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Requests;
 use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
-use profiler_core::session::state::ThreadNow;
+use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, handler, wait};
 use crate::engine::perf;
@@ -20,7 +20,7 @@ use crate::sampler::fork::enter;
 use crate::sampler::install::{install_once, prepare};
 use crate::sampler::markers::Markers;
 use crate::sampler::object_windows::ObjectWindows;
-use crate::sampler::readings::Start;
+use crate::sampler::readings::ProcessReadings;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
 use crate::sampler::state::Sampler;
@@ -122,7 +122,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 }
 
 /// Registers a thread, with its labels. `None` if it has ended, is the profiler's own, or the registry is full.
-fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadNow> {
+fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadReading> {
     let native_id = thread.native_id?;
     // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
     if unsafe { vm::own_threads::is_own(thread.object) } {
@@ -246,7 +246,7 @@ impl Sampler {
         // Objects allocated up to here are not of this session, nor are the Symbols that the first such count allocates.
         allocation::flush();
         let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
-        let start = Start { process_cpu_ns, vm_objects, ..Start::now(hub) };
+        let start = ProcessReadings { process_cpu_ns, vm_objects, ..ProcessReadings::now(hub) };
         let id = hub.open(spec, &Registry, start.monotonic_ns, &found);
         self.collections.push(Collection {
             id,

@@ -11,7 +11,7 @@ use crate::sampler::collection::Collection;
 use crate::sampler::cumulative::Cumulative;
 use crate::sampler::exec;
 use crate::sampler::markers::Markers;
-use crate::sampler::readings::{Start, COLLECTOR_NS};
+use crate::sampler::readings::{ProcessReadings, COLLECTOR_NS};
 use crate::sampler::state::Sampler;
 use crate::sampler::ticks::Ticks;
 use crate::sys::native_thread;
@@ -55,7 +55,7 @@ impl Sampler {
 
     /// Continues the sessions in a forked child, with a collector and timers of the child's own.
     pub(crate) fn continue_sessions(&mut self, hub: &'static Hub) {
-        let start = Start::now(hub);
+        let start = ProcessReadings::now(hub);
         self.govern_child();
         for ticks in &mut self.ticks {
             ticks.cpu_waits = ticks.cpu_waits.of_child();
@@ -64,7 +64,7 @@ impl Sampler {
         for (ticks, collection) in self.each() {
             // A new process has used no CPU time.
             let process_cpu_ns = collection.start.process_cpu_ns.map(|_| 0);
-            collection.start = Start { process_cpu_ns, vm_objects: None, ..start };
+            collection.start = ProcessReadings { process_cpu_ns, vm_objects: None, ..start };
             collection.markers = Markers::default();
             collection.requests = Requests::default();
             collection.widest_ns = ticks.interval_ns;

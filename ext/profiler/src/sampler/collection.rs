@@ -5,7 +5,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Requests};
 
 use crate::sampler::markers::Markers;
-use crate::sampler::readings::Start;
+use crate::sampler::readings::ProcessReadings;
 
 /// See the module.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Collection {
     pub(super) scope: Option<ScopeId>,
     /// The native thread that ends it, if it is bound to one.
     pub(super) bound_to: Option<i32>,
-    pub(super) start: Start,
+    pub(super) start: ProcessReadings,
     /// The longest interval of its ticks since then, ns.
     pub(super) widest_ns: u64,
     pub(super) markers: Markers,
@@ -28,7 +28,7 @@ pub(super) struct Collection {
 
 impl Collection {
     /// Goes on from the end of what was taken. Its ticks come at that interval now, ns.
-    pub(super) fn rotate(&mut self, end: &Start, ticks_each_ns: u64) {
+    pub(super) fn rotate(&mut self, end: &ProcessReadings, ticks_each_ns: u64) {
         self.start = self.start.next(end);
         self.widest_ns = ticks_each_ns;
         self.markers = Markers::default();

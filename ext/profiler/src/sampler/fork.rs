@@ -12,7 +12,7 @@ use std::sync::MutexGuard;
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::ForkGuard;
 use profiler_core::record::WallTimes;
-use profiler_core::session::state::ThreadNow;
+use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, wait, walk};
 use crate::engine::{perf, ticker};
@@ -92,7 +92,7 @@ unsafe extern "C" fn in_child() {
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
         // A new process has used no CPU time.
-        let now = me.map(|state| ThreadNow {
+        let now = me.map(|state| ThreadReading {
             thread: state.id(),
             cpu_ns: 0,
             walls: WallTimes::default(),

@@ -16,7 +16,7 @@ const CLOCK_STEP_NS: u64 = 1_000_000_000;
 
 /// The clocks and counters when a session started, or was continued in a forked child.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
+pub(crate) struct ProcessReadings {
     pub(crate) at_ns: u64,
     pub(crate) monotonic_ns: u64,
     pub(crate) counts: Counts,
@@ -33,7 +33,7 @@ pub(crate) struct Start {
     pub(crate) vm_objects: Option<u64>,
 }
 
-impl Start {
+impl ProcessReadings {
     pub(crate) fn now(hub: &Hub) -> Self {
         Self {
             at_ns: clock::realtime_ns(),

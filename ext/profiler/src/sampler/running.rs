@@ -8,7 +8,7 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Thread};
-use profiler_core::session::state::ThreadNow;
+use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, wait};
 use crate::sampler::collection::Collection;
@@ -254,6 +254,6 @@ pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::thre
 }
 
 /// The live threads, with their clocks and labels.
-pub(super) fn thread_readings() -> Vec<ThreadNow> {
+pub(super) fn thread_readings() -> Vec<ThreadReading> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }

@@ -14,7 +14,7 @@ use crate::sampler::begin::{join, spec};
 use crate::sampler::collection::Collection;
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
-use crate::sampler::readings::Start;
+use crate::sampler::readings::ProcessReadings;
 use crate::sampler::state::Sampler;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
@@ -42,7 +42,7 @@ pub(crate) fn begin_slice(
     let Some(ticks) = sampler.ticks(of).filter(|it| !it.paused && !it.ends_with_slices) else {
         return Ok(None);
     };
-    let (start, widest_ns) = (Start::now(hub), ticks.ticks_each_ns(&governor));
+    let (start, widest_ns) = (ProcessReadings::now(hub), ticks.ticks_each_ns(&governor));
     // No thread is inside a scope that is new, so none has to be listed.
     let id = hub.open(spec(config, None, Some(scope)), &Registry, start.monotonic_ns, &[]);
     sampler.collections.push(Collection {

@@ -10,7 +10,7 @@ use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
-use crate::sampler::readings::Start;
+use crate::sampler::readings::ProcessReadings;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::tables;
 use crate::sampler::ticks::Ticks;
@@ -64,7 +64,8 @@ fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> 
     let taken = hub.take(session, &Registry, &lives, how, clock::monotonic_ns());
     let facts = match how {
         Take::Close if is_slice => {
-            let (of, facts) = (ticks.id, Facts::new(ticks, collection, &Start::now(hub), engine, cpu_waits));
+            let (of, facts) =
+                (ticks.id, Facts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits));
             sampler.remove_collection(session);
             sampler.end_with_slices(of, hub);
             facts
@@ -72,11 +73,11 @@ fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> 
         Take::Close => {
             let (ticks, collection) = sampler.remove(session)?;
             sampler.reconcile();
-            Facts::new(&ticks, &collection, &Start::now(hub), engine, cpu_waits)
+            Facts::new(&ticks, &collection, &ProcessReadings::now(hub), engine, cpu_waits)
         }
-        Take::Snapshot => Facts::new(ticks, collection, &Start::now(hub), engine, cpu_waits),
+        Take::Snapshot => Facts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits),
         Take::Rotate => {
-            let end = Start::now(hub);
+            let end = ProcessReadings::now(hub);
             let facts = Facts::new(ticks, collection, &end, engine, cpu_waits);
             collection.rotate(&end, ticks.ticks_each_ns(&governor));
             ticks.windows = ticks.windows.map(|it| it.next(end.monotonic_ns));
@@ -90,7 +91,7 @@ fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> 
 /// The facts of a session for the header of its profile.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    pub(crate) start: Start,
+    pub(crate) start: ProcessReadings,
     /// The cost, up to when it was taken: to resolve names in Ruby allocates objects and takes time.
     pub(crate) cost: Stats,
     pub(crate) engine: Engine,
@@ -112,7 +113,7 @@ impl Facts {
     fn new(
         ticks: &Ticks,
         collection: &Collection,
-        end: &Start,
+        end: &ProcessReadings,
         engine: Engine,
         cpu_waits: (u64, u64),
     ) -> Self {
@@ -135,7 +136,7 @@ impl Facts {
 
 /// The fate and the cost of the ticks, from start to end. Where a session covers the whole process, `unseen_cpu_ns` is all CPU time
 /// that the process used besides our own threads.
-fn cost(start: &Start, end: &Start, cpu_waits: (u64, u64)) -> Stats {
+fn cost(start: &ProcessReadings, end: &ProcessReadings, cpu_waits: (u64, u64)) -> Stats {
     let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
     let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
     Stats {

@@ -17,7 +17,7 @@ use std::sync::atomic::{
 
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
-use profiler_core::session::aggregate::Last;
+use profiler_core::session::aggregate::LastClocks;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
@@ -173,7 +173,7 @@ pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife
 
 fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
     let (start_cpu_ns, walls) = (state.start_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
-    ThreadLife { last: Last { thread: state.id(), start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+    ThreadLife { last: LastClocks { thread: state.id(), start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
 }
 
 /// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name. A name

@@ -9,7 +9,7 @@ use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::sampling::estimated_wall_clock::EstimatedWallClock;
 use profiler_core::sampling::wall_clock::WallClock;
-use profiler_core::session::state::ThreadNow;
+use profiler_core::session::state::ThreadReading;
 use profiler_core::text::MAX_NAME_BYTES;
 
 use crate::sys::clock;
@@ -220,10 +220,10 @@ impl ThreadState {
     }
 
     /// Its readings as a session begins to profile it, with its CPU clock.
-    pub(crate) fn now(&self, cpu_ns: u64) -> ThreadNow {
+    pub(crate) fn now(&self, cpu_ns: u64) -> ThreadReading {
         let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
         self.sampled.apportion(&walls);
-        ThreadNow {
+        ThreadReading {
             thread: self.id(),
             cpu_ns,
             walls,

@@ -17,7 +17,7 @@ use crate::sampling::live_objects::LiveObject;
 use crate::session::gvl_ticks::GvlTicks;
 use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
-use crate::session::state::{SessionState, ThreadNow};
+use crate::session::state::{SessionState, ThreadReading};
 use crate::tables::generations::Generations;
 
 mod fork;
@@ -74,7 +74,7 @@ impl Hub {
         spec: SessionSpec,
         registry: &dyn ThreadRegistry,
         started_ns: u64,
-        threads: &[ThreadNow],
+        threads: &[ThreadReading],
     ) -> SessionId {
         while self.drain_batch(registry) {}
         let state = SessionState::new(spec, started_ns, threads, &self.labels());
@@ -137,7 +137,7 @@ impl Hub {
         session: SessionId,
         registry: &dyn ThreadRegistry,
         started_ns: u64,
-        threads: &[ThreadNow],
+        threads: &[ThreadReading],
     ) {
         while self.drain_batch(registry) {}
         let mut drain = self.lock();

@@ -1,13 +1,13 @@
 //! The registry of threads, as the pipeline sees it.
 
 use crate::profile::Thread;
-use crate::session::aggregate::Last;
+use crate::session::aggregate::LastClocks;
 
 /// A thread up to now, or up to its end.
 #[derive(Clone, Debug)]
 pub struct ThreadLife {
     /// Its clocks now, or at its end.
-    pub last: Last,
+    pub last: LastClocks,
     /// The thread as reports call it.
     pub info: Thread,
 }

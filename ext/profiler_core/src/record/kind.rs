@@ -87,13 +87,13 @@ impl Allocation {
 
 /// The words of a record between its header and its frames.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum More {
+pub(crate) enum ExtraWords {
     Nothing,
     One(u64),
     Five([u64; 5]),
 }
 
-impl More {
+impl ExtraWords {
     #[inline]
     pub(crate) fn words(&self) -> &[u64] {
         match self {
@@ -120,19 +120,21 @@ impl Kind {
 
     /// Encodes the kind as a byte and further words.
     #[inline]
-    pub(crate) fn encode(self) -> (u64, More) {
+    pub(crate) fn encode(self) -> (u64, ExtraWords) {
         match self {
-            Kind::Tick => (0, More::Nothing),
-            Kind::LabelSwitch => (1, More::Nothing),
-            Kind::Wait => (2, More::Nothing),
+            Kind::Tick => (0, ExtraWords::Nothing),
+            Kind::LabelSwitch => (1, ExtraWords::Nothing),
+            Kind::Wait => (2, ExtraWords::Nothing),
             Kind::Gc { ticked, since_tick_ns, cause } => {
-                (3, More::One(since_tick_ns << GC_BITS | cause.bits() << 1 | u64::from(ticked)))
+                (3, ExtraWords::One(since_tick_ns << GC_BITS | cause.bits() << 1 | u64::from(ticked)))
             }
-            Kind::GvlFree => (4, More::Nothing),
-            Kind::WaitExtension => (5, More::Nothing),
-            Kind::Allocation(it) => (6, More::Five(it.words())),
-            Kind::GvlWait { since_ns } => (7, More::One(since_ns)),
-            Kind::Holder { in_gc, since_tick_ns } => (8, More::One(since_tick_ns << 1 | u64::from(in_gc))),
+            Kind::GvlFree => (4, ExtraWords::Nothing),
+            Kind::WaitExtension => (5, ExtraWords::Nothing),
+            Kind::Allocation(it) => (6, ExtraWords::Five(it.words())),
+            Kind::GvlWait { since_ns } => (7, ExtraWords::One(since_ns)),
+            Kind::Holder { in_gc, since_tick_ns } => {
+                (8, ExtraWords::One(since_tick_ns << 1 | u64::from(in_gc)))
+            }
         }
     }
 

@@ -25,7 +25,7 @@ mod blame;
 mod objects;
 mod turnover;
 use account::{forward, Account};
-pub use account::{Beginning, Last};
+pub use account::{FirstClocks, LastClocks};
 use objects::Objects;
 
 /// The sums of one session, and an account for each thread.
@@ -53,7 +53,7 @@ impl Aggregate {
         measures: Measures,
         started_ns: u64,
         starts_inside: bool,
-        threads: impl IntoIterator<Item = Beginning>,
+        threads: impl IntoIterator<Item = FirstClocks>,
     ) -> Self {
         let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
@@ -66,12 +66,12 @@ impl Aggregate {
 
     /// Resumes at `started_ns` after a pause, with the threads that exist then. What a thread did
     /// meanwhile is not counted.
-    pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = Beginning>) {
+    pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = FirstClocks>) {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.accounts);
-        let account = |it: Beginning| {
+        let account = |it: FirstClocks| {
             let before = before.get(&it.thread).copied().unwrap_or_else(|| Account::at(it.cpu_ns, it.walls));
-            let Beginning { cpu_ns, walls, inside, labels, .. } = it;
+            let FirstClocks { cpu_ns, walls, inside, labels, .. } = it;
             (it.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls) })
         };
         self.accounts = threads.into_iter().map(account).collect();
@@ -83,7 +83,7 @@ impl Aggregate {
         if header.monotonic_ns < self.started_ns || stays_outside {
             return;
         }
-        let account = self.account(&Last::of(header));
+        let account = self.account(&LastClocks::of(header));
         match (account.inside, inside) {
             (true, true) => account.labels = header.labels,
             (false, true) => {
@@ -92,8 +92,8 @@ impl Aggregate {
                 account.skip_to(header.cpu_ns, &header.walls);
             }
             (true, false) => {
-                self.finish(&Last::of(header));
-                self.account(&Last::of(header)).inside = false;
+                self.finish(&LastClocks::of(header));
+                self.account(&LastClocks::of(header)).inside = false;
             }
             (false, false) => {}
         }
@@ -116,7 +116,7 @@ impl Aggregate {
         let (thread, labels, starts_inside) = (header.thread, header.labels, self.starts_inside);
         let span = self.span(header);
         let key = |state| Key { stack, thread, labels, span, state, detail: Detail::None };
-        let account = self.account(&Last::of(header));
+        let account = self.account(&LastClocks::of(header));
         if runnable && matches!(header.state, State::Running | State::Gc) {
             // The record of a GC has only as much of it as it weighs.
             account.compare(header.cpu_ns, &header.walls, header.state == State::Running);
@@ -192,7 +192,7 @@ impl Aggregate {
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest to the stacks that last had the like, or
     /// to none.
-    pub fn finish(&mut self, last: &Last) {
+    pub fn finish(&mut self, last: &LastClocks) {
         if !self.measures.timed() {
             return;
         }
@@ -253,7 +253,7 @@ impl Aggregate {
         }
     }
 
-    fn account(&mut self, now: &Last) -> &mut Account {
+    fn account(&mut self, now: &LastClocks) -> &mut Account {
         let (inside, started_ns) = (self.starts_inside, self.started_ns);
         self.accounts
             .entry(now.thread)

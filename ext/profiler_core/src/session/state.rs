@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
 use crate::record::{Header, Kind, RawRecord, WallTimes};
 use crate::sampling::live_objects::LiveObject;
-use crate::session::aggregate::{Aggregate, Beginning, Last};
+use crate::session::aggregate::{Aggregate, FirstClocks, LastClocks};
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
@@ -16,7 +16,7 @@ use crate::session::spec::SessionSpec;
 
 /// A thread when a session begins to profile it, with its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadNow {
+pub struct ThreadReading {
     /// The thread.
     pub thread: ThreadId,
     /// Its CPU clock, ns.
@@ -43,7 +43,7 @@ pub struct SessionState {
 
 impl SessionState {
     /// Starts a session at `started_ns` on the monotonic clock; `threads` are those that exist.
-    pub fn new(spec: SessionSpec, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) -> Self {
+    pub fn new(spec: SessionSpec, started_ns: u64, threads: &[ThreadReading], sets: &LabelSets) -> Self {
         let aggregate = aggregate(&spec, started_ns);
         let mut state =
             Self { spec, paused: false, objects_rest: false, matches: HashMap::default(), aggregate };
@@ -97,7 +97,7 @@ impl SessionState {
     }
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest of its time.
-    pub fn finish(&mut self, last: &Last) {
+    pub fn finish(&mut self, last: &LastClocks) {
         if !self.paused && self.spec.has_thread(last.thread) {
             self.aggregate.finish(last);
         }
@@ -151,15 +151,15 @@ impl SessionState {
     }
 
     /// Resumes at `started_ns` on the monotonic clock; `threads` are those that exist.
-    pub fn resume(&mut self, started_ns: u64, threads: &[ThreadNow], sets: &LabelSets) {
+    pub fn resume(&mut self, started_ns: u64, threads: &[ThreadReading], sets: &LabelSets) {
         self.paused = false;
         let mut seen = Vec::new();
         for it in threads {
             if self.spec.has_thread(it.thread) {
                 let inside = self.inside(it.labels, it.scope, sets);
                 let labels = self.labels(it.labels, sets);
-                let ThreadNow { thread, cpu_ns, walls, .. } = *it;
-                seen.push(Beginning { thread, cpu_ns, walls, inside, labels });
+                let ThreadReading { thread, cpu_ns, walls, .. } = *it;
+                seen.push(FirstClocks { thread, cpu_ns, walls, inside, labels });
             }
         }
         self.aggregate.resume(started_ns, seen);
@@ -170,7 +170,7 @@ impl SessionState {
         &mut self,
         started_ns: u64,
         before: Option<ThreadId>,
-        me: Option<ThreadNow>,
+        me: Option<ThreadReading>,
         sets: &LabelSets,
     ) {
         if let Some(threads) = &mut self.spec.threads {

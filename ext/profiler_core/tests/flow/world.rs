@@ -11,8 +11,8 @@ use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
 use profiler_core::result::taken::{Take, Taken, Unresolved};
-use profiler_core::session::aggregate::Last;
-use profiler_core::session::state::ThreadNow;
+use profiler_core::session::aggregate::LastClocks;
+use profiler_core::session::state::ThreadReading;
 
 #[derive(Default)]
 pub(crate) struct Ended(pub(crate) Mutex<Vec<ThreadLife>>);
@@ -25,7 +25,7 @@ impl ThreadRegistry for Ended {
 
 pub(crate) fn life(thread: u32, start_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
-    let last = Last {
+    let last = LastClocks {
         thread: ThreadId(thread),
         start_cpu_ns,
         cpu_ns,
@@ -35,8 +35,8 @@ pub(crate) fn life(thread: u32, start_cpu_ns: u64, cpu_ns: u64, name: &str) -> T
     ThreadLife { last, info }
 }
 
-pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadNow {
-    ThreadNow {
+pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadReading {
+    ThreadReading {
         thread: ThreadId(thread),
         cpu_ns,
         walls: WallTimes::default(),

@@ -13,9 +13,9 @@ use profiler_core::record::{
     push, push_gvl_wait, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
 };
 use profiler_core::result::taken::{Take, Taken};
-use profiler_core::session::aggregate::Last;
+use profiler_core::session::aggregate::LastClocks;
 use profiler_core::session::spec::{Measures, SessionSpec};
-use profiler_core::session::state::ThreadNow;
+use profiler_core::session::state::ThreadReading;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -113,17 +113,17 @@ impl World {
         let Header { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
             self.header(thread, State::Running);
         let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
-        ThreadLife { last: Last { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+        ThreadLife { last: LastClocks { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
     }
 
     pub(crate) fn lives(&self) -> Vec<ThreadLife> {
         (0..THREADS).map(|it| self.life(it)).collect()
     }
 
-    pub(crate) fn all_now(&self) -> Vec<ThreadNow> {
+    pub(crate) fn all_now(&self) -> Vec<ThreadReading> {
         let now = |it| {
             let Header { thread, cpu_ns, walls, labels, .. } = self.header(it, State::Running);
-            ThreadNow { thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
+            ThreadReading { thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
         };
         (0..THREADS).map(now).collect()
     }

@@ -7,7 +7,7 @@ use crate::ids::ThreadId;
 use crate::pipeline::drain::{Drain, Earlier, SessionId};
 use crate::result::ended_threads::EndedThreads;
 use crate::session::labels::LabelSets;
-use crate::session::state::ThreadNow;
+use crate::session::state::ThreadReading;
 
 impl Hub {
     /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
@@ -34,7 +34,7 @@ impl ForkGuard<'_> {
         started_ns: u64,
         orphans: &[SessionId],
         before: Option<ThreadId>,
-        me: Option<ThreadNow>,
+        me: Option<ThreadReading>,
     ) {
         self.hub.ring.forget();
         let drain = &mut *self.drain;

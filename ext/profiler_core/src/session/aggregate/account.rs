@@ -6,7 +6,7 @@ use crate::session::key::Key;
 
 /// The clocks of a thread when it is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Last {
+pub struct LastClocks {
     /// The thread.
     pub thread: ThreadId,
     /// Its CPU clock when it started or was first seen, ns.
@@ -61,7 +61,7 @@ impl Compared {
 
 /// A thread when a session begins to profile it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beginning {
+pub struct FirstClocks {
     /// The thread.
     pub thread: ThreadId,
     /// Its CPU clock, ns.
@@ -74,7 +74,7 @@ pub struct Beginning {
     pub labels: LabelSetId,
 }
 
-impl Last {
+impl LastClocks {
     pub(super) fn of(header: &Header) -> Self {
         let Header { thread, start_cpu_ns, cpu_ns, walls, monotonic_ns, .. } = *header;
         Self { thread, start_cpu_ns, cpu_ns, walls, monotonic_ns }
@@ -84,7 +84,7 @@ impl Last {
 impl Account {
     /// The account of a thread that is first seen. It was started since the session began; or made before and first ran
     /// since, and waited for the GVL till then.
-    pub(super) fn at_start(now: &Last, started_ns: u64) -> Self {
+    pub(super) fn at_start(now: &LastClocks, started_ns: u64) -> Self {
         let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
         let start_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
         let before_ns = started_ns.saturating_sub(start_ns).min(gvl_ns);

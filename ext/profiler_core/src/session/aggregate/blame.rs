@@ -4,7 +4,7 @@
 //! it on, and the stack of the tick gets the difference. So the sum is the thread's own waiting, and stacks get shares of it
 //! in proportion to how long they had the GVL while it waited.
 
-use super::account::{forward, Last};
+use super::account::{forward, LastClocks};
 use super::Aggregate;
 use crate::ids::{LabelSetId, SpanIndex, StackId};
 use crate::record::detail::Detail;
@@ -17,7 +17,7 @@ impl Aggregate {
     /// fell into the wait, in the order of time. Each gets what the thread had waited since the one before. The rest is
     /// for the first tick of its next wait.
     pub fn blame(&mut self, header: &Header, ticks: impl Iterator<Item = GvlTick>) {
-        let account = self.account(&Last::of(header));
+        let account = self.account(&LastClocks::of(header));
         let (mut blamed_ns, mut last) = (account.blamed_ns, None);
         let detail = Detail::Waiter(header.thread);
         for GvlTick { at_ns, key } in ticks {
@@ -27,19 +27,19 @@ impl Aggregate {
             self.weigh(key, Weight { blame_ns, ..Weight::default() });
             last = Some((key, header.labels));
         }
-        let account = self.account(&Last::of(header));
+        let account = self.account(&LastClocks::of(header));
         account.blamed_ns = blamed_ns;
         account.last_blamed = last.or(account.last_blamed);
     }
 
     /// Whether the thread of `header` counts at that time.
     pub fn counts(&mut self, header: &Header) -> bool {
-        header.monotonic_ns >= self.started_ns && self.account(&Last::of(header)).inside
+        header.monotonic_ns >= self.started_ns && self.account(&LastClocks::of(header)).inside
     }
 
     /// Blames nobody, which is what `stack` says, for what the thread of `header` has waited so far.
     pub(super) fn blame_nobody(&mut self, header: &Header, stack: Option<StackId>) {
-        let account = self.account(&Last::of(header));
+        let account = self.account(&LastClocks::of(header));
         let blame_ns = forward(&mut account.blamed_ns, header.walls.gvl_ns);
         let Header { thread, .. } = *header;
         let (labels, state, detail) = (LabelSetId::NONE, State::Running, Detail::Waiter(thread));

@@ -26,7 +26,7 @@ fn running_without_a_cpu_is_runnable() {
     assert_eq!(ran(&aggregate, 7), [30, 0]);
     aggregate.record(Kind::Tick, &running(140, 70, 0), Some(StackId(8)));
     assert_eq!(ran(&aggregate, 8), [10, 30]);
-    aggregate.finish(&Last::of(&running(145, 85, 0)));
+    aggregate.finish(&LastClocks::of(&running(145, 85, 0)));
     assert_eq!(ran(&aggregate, 8), [15, 40], "the rest goes to the last stack that ran");
 }
 
