@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use magnus::{prelude::*, r_hash::ForEach, scan_args::get_kwargs, Error, RArray, RHash, Ruby, Symbol, Value};
+use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Value};
 
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
@@ -43,7 +43,7 @@ pub(crate) enum Threads {
 }
 
 /// The bounds of a session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bounds {
     /// Whether it ends with a block on the thread that starts it.
     pub(crate) block: bool,
@@ -60,13 +60,19 @@ impl Bounds {
     ///
     /// # Errors
     /// ArgumentError for another keyword, TypeError for a scope that is no Integer.
-    pub(crate) fn from_ruby(bounds: RHash) -> Result<Self, Error> {
-        type Values = (Option<bool>, Option<Option<u32>>, Option<bool>, Option<bool>);
-        let names = ["bound", "scope", "slices", "windows"];
-        let (block, scope, slices, windows) = get_kwargs::<_, (), Values, ()>(bounds, &[], &names)?.optional;
-        let is = |it: Option<bool>| it.unwrap_or(false);
-        let scope = scope.flatten().map(ScopeId);
-        Ok(Self { block: is(block), scope, slices: is(slices), windows: is(windows) })
+    pub(crate) fn from_ruby(ruby: &Ruby, bounds: RHash) -> Result<Self, Error> {
+        let mut it = Self::default();
+        bounds.foreach(|name: Symbol, value: Value| {
+            match &*name.name()? {
+                "bound" => it.block = value.to_bool(),
+                "scope" => it.scope = Option::<u32>::try_convert(value)?.map(ScopeId),
+                "slices" => it.slices = value.to_bool(),
+                "windows" => it.windows = value.to_bool(),
+                other => return Err(argument_error(ruby, format!("unknown keyword: {other}"))),
+            }
+            Ok(ForEach::Continue)
+        })?;
+        Ok(it)
     }
 }
 
