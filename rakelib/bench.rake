@@ -45,6 +45,18 @@ namespace :bench do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end
 
+  desc "Measure how fast the page opens a profile with a million events and 100,000 stacks, and follows the hand (4 minutes; BENCH_RUNS)"
+  task viewer: %i[compile viewer:packages] do
+    require "tmpdir"
+    Dir.mktmpdir("viewer") do |directory|
+      file, html = %w[big.pb.gz big.html].map { |name| File.join(directory, name) }
+      sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, *%w[cargo run --quiet --release --locked --package profiler_core --example big_file --], file, "1000000", "100000", chdir: ROOT, verbose: false)
+      sh RUBY, "-I", "#{ROOT}/lib", "#{ROOT}/exe/profiler", "convert", file, html, verbose: false
+      sh "node", "build.mjs", "--bench", chdir: VIEWER, verbose: false
+      sh "node", "build/bench/speed.mjs", html, chdir: VIEWER, verbose: false
+    end
+  end
+
   desc "Measure what a window for an engine takes: bytes, and CPU to encode, to send and to receive it (1 minute; BENCH_WINDOWS=a folder of folders of windows)"
   task uploads: :compile do
     sh RUBY, "#{ROOT}/bench/uploads.rb", verbose: false

@@ -3,6 +3,7 @@
 //   node build.mjs                               writes page.html
 //   node build.mjs --check                       fails if page.html is not what the source builds to
 //   node build.mjs --tests                       bundles test/*.test.ts into build/tests
+//   node build.mjs --bench                       bundles test/speed.ts into build/bench
 //   node build.mjs --demo FACTS.json FILE OUT    writes a page with a profile in it
 
 import { createHash } from "node:crypto";
@@ -89,21 +90,23 @@ function filled(page, facts, profile) {
   return page.replace(PLACE, () => blocks.join("\n"));
 }
 
-async function tests() {
-  for (const name of readdirSync(here("test")).filter((it) => it.endsWith(".test.ts"))) {
+/** Bundles what Node runs: files of `test`, into a directory of `build`. */
+async function forNode(directory, names) {
+  for (const name of names) {
     await bundled(`test/${name}`, {
       platform: "node",
       format: "esm",
       target: "node20",
       packages: "external",
       sourcemap: "inline",
-      outfile: here(`build/tests/${name.replace(/\.ts$/, ".mjs")}`),
+      outfile: here(`build/${directory}/${name.replace(/\.ts$/, ".mjs")}`),
     });
   }
 }
 
 const [mode, ...paths] = process.argv.slice(2);
-if (mode === "--tests") await tests();
+if (mode === "--tests") await forNode("tests", readdirSync(here("test")).filter((it) => it.endsWith(".test.ts")));
+else if (mode === "--bench") await forNode("bench", ["speed.ts"]);
 else {
   const built = await page();
   const size = gzipSync(built, { level: 9 }).length;

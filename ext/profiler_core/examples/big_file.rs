@@ -1,4 +1,4 @@
-//! Writes a profile with a million events, for `rake bench:files`: `big_file PATH [EVENTS]`.
+//! Writes a profile with many events, for `rake bench:files` and `rake bench:viewer`: `big_file PATH [EVENTS [STACKS]]`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs::File;
@@ -11,13 +11,16 @@ use profiler_core::record::State;
 use profiler_core::rng::after;
 
 const THREADS: usize = 8;
-const FUNCTIONS: usize = 2_000;
 const STACKS: usize = 5_000;
+const FUNCTIONS: usize = 2_000; // or one for five stacks, where there are more than that
 const DEPTH: u64 = 40;
 
 fn main() {
     let path = std::env::args().nth(1).unwrap();
-    let events: usize = std::env::args().nth(2).map_or(1_000_000, |it| it.parse().unwrap());
+    let argument =
+        |place, default| std::env::args().nth(place).map_or(default, |it| it.parse::<usize>().unwrap());
+    let (events, stacks) = (argument(2, 1_000_000), argument(3, STACKS));
+    let functions = FUNCTIONS.max(stacks / 5);
     let mut bits = 0x9e37_79b9_7f4a_7c15;
     let mut below = |limit: u64| {
         bits = after(bits);
@@ -31,7 +34,7 @@ fn main() {
         meta: Meta { modes: vec!["cpu".into(), "wall".into()], interval_ns: 1_000_000, ..Meta::default() },
         ..Profile::default()
     };
-    for it in 0..FUNCTIONS {
+    for it in 0..functions {
         profile.functions.push(Function {
             name: format!("Shop::Module{}::Order#method_{it}", it % 50),
             class_name: format!("Shop::Module{}::Order", it % 50),
@@ -41,15 +44,15 @@ fn main() {
         });
         profile.frames.push(Frame { function: FunctionId::from_index(it), line: it as u32 + 3 });
     }
-    let mut stacks: Interner<Node, StackId> = Interner::default();
+    let mut tree: Interner<Node, StackId> = Interner::default();
     for thread in 0..THREADS {
-        for _ in 0..STACKS / THREADS {
+        for _ in 0..stacks / THREADS {
             let (mut stack, depth) = (None, DEPTH / 2 + below(DEPTH));
             for level in 0..depth {
                 // Calls fan out towards the leaf, as those of programs do.
                 let choices = 1 + level * level / 100;
-                let frame = FrameId::from_index(((level * 37 + below(choices)) % FUNCTIONS as u64) as usize);
-                stack = Some(stacks.intern(Node { parent: stack, frame }));
+                let frame = FrameId::from_index(((level * 37 + below(choices)) % functions as u64) as usize);
+                stack = Some(tree.intern(Node { parent: stack, frame }));
             }
             let state = if below(4) == 0 { State::Waiting } else { State::Running };
             let weights = Weights::default();
@@ -62,7 +65,7 @@ fn main() {
             });
         }
     }
-    profile.stacks = stacks.into_rows();
+    profile.stacks = tree.into_rows();
     let mut timeline = Timeline::default();
     let mut time_ns = 0;
     for _ in 0..events {
