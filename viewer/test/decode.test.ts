@@ -21,8 +21,8 @@ before(async () => {
 function survives(damaged: Uint8Array, what: string): boolean {
   try {
     const model = new Model(decode(damaged), page.facts);
-    const { total } = model.stacks({ ...everything(model.profile), idle: true });
-    assert.ok(!Number.isNaN(total[0]), what);
+    const { weighed } = model.stacks({ ...everything(model.profile), idle: true });
+    assert.ok(!Number.isNaN(weighed.total(0)), what);
     return true;
   } catch (error) {
     assert.ok(error instanceof FormatError, `${what}: ${error instanceof Error ? error.stack : error}`);

@@ -1,6 +1,6 @@
 // The boxes of a flame graph: what can be seen of a tree.
 
-import type { Tree } from "./tree";
+import type { Weighed } from "./tree";
 
 /** Boxes, a column for each thing. */
 export interface Boxes {
@@ -16,10 +16,10 @@ export interface Boxes {
 }
 
 /** The boxes of `root` and all that it calls, as far as they have `least` of its width. */
-export function boxes(tree: Tree, total: Float64Array, root: number, least: number): Boxes {
+export function boxes(weighed: Weighed, root: number, least: number): Boxes {
   const found = { node: [] as number[], depth: [] as number[], left: [] as number[], width: [] as number[] };
-  const { firstChild, nextSibling } = tree;
-  const whole = total[root]!;
+  const { firstChild, nextSibling } = weighed.tree;
+  const whole = weighed.total(root);
   const narrow = least * whole;
   let depths = 0;
   // Nodes that are still to be placed, with their left edges.
@@ -29,11 +29,11 @@ export function boxes(tree: Tree, total: Float64Array, root: number, least: numb
     found.node.push(node);
     found.depth.push(depth);
     found.left.push(left);
-    found.width.push(total[node]! / whole);
+    found.width.push(weighed.total(node) / whole);
     depths = Math.max(depths, depth + 1);
     let at = left;
     for (let child = firstChild[node]!; child !== 0; child = nextSibling[child]!) {
-      const weight = total[child]!;
+      const weight = weighed.total(child);
       if (weight === 0) continue;
       if (weight >= narrow) open.push([child, at, depth + 1]);
       at += weight / whole;

@@ -10,13 +10,14 @@ import { selectedRows, sum, type Selection, type Transform } from "./selection";
 import { interval } from "./share";
 import { allStacks, inverted, sandwich, transformed } from "./stacks";
 import { heat, tracks, type Heat, type Track } from "./time";
-import { top, type TopOrder, type TopRow } from "./top";
+import { Top, type TopOrder, type TopRow } from "./top";
 import type { Tree, Weighed } from "./tree";
 import { Weights } from "./weights";
 
 /** A tree with its weights, and what a search lights up in it. */
-export interface Stacks extends Weighed {
+export interface Stacks {
   readonly tree: Tree;
+  readonly weighed: Weighed;
   /** By node, whether its own function is searched for; `null` without a search. */
   readonly matched: Uint8Array | null;
   /** The weight of all stacks that have such a function. */
@@ -35,6 +36,7 @@ export type Direction = "down" | "up" | { readonly callees: number } | { readonl
 export class Model {
   readonly names: Names;
   private readonly trees = new Memory<Tree>(12);
+  private readonly tops = new Memory<Top>(1);
   private readonly weights: Weights;
   private readonly selected = new Memory<Uint8Array>(16);
   private readonly searched = new Memory<Matched>(4);
@@ -77,21 +79,22 @@ export class Model {
 
   stacks(selection: Selection, direction: Direction = "down"): Stacks {
     const tree = this.tree(selection.transforms, direction);
-    const weighed = tree.weigh(this.rowWeights(selection));
+    const weights = this.rowWeights(selection);
+    const weighed = tree.weigh(weights);
     const matched = this.matched(selection.search, tree);
-    if (!matched) return { tree, ...weighed, matched: null, found: 0 };
+    if (!matched) return { tree, weighed, matched: null, found: 0 };
     let found = 0;
-    for (let node = 1; node < tree.count; node++) if (matched.inside[node]) found += weighed.self[node]!;
-    return { tree, ...weighed, matched: matched.own, found };
+    for (let row = 0; row < weights.length; row++) if (tree.rowNode[row]! > 0 && matched.inside[tree.rowNode[row]!]) found += weights[row]!;
+    return { tree, weighed, matched: matched.own, found };
   }
 
   top(selection: Selection, order: TopOrder): TopRow[] {
-    const { tree, self, total } = this.stacks(selection);
-    return top(tree, { self, total }, this.names, order);
+    const { tree, weighed } = this.stacks(selection);
+    return this.tops.of("", () => new Top(tree, this.names), tree).rows(weighed, order);
   }
 
   boxes(stacks: Stacks, root: number, least: number): Boxes {
-    return boxes(stacks.tree, stacks.total, root, least);
+    return boxes(stacks.weighed, root, least);
   }
 
   /** The weight of the selection over all time, and of what is searched for in it. `null` without a timeline. */
@@ -115,11 +118,11 @@ export class Model {
     return type < 0 ? 0 : sum(this.weights.of(this.rows(selection), type, selection.range));
   }
 
-  /** By node of the tree of `stacks`, the number of samples in it; `null` if the profile does not count them. */
-  counts(selection: Selection, direction: Direction = "down"): Float64Array | null {
+  /** The numbers of samples in the nodes of the tree of `stacks`; `null` if the profile does not count them. */
+  counts(selection: Selection, direction: Direction = "down"): Weighed | null {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
     if (type < 0) return null;
-    return this.tree(selection.transforms, direction).weigh(this.weights.of(this.rows(selection), type, selection.range)).total;
+    return this.tree(selection.transforms, direction).weigh(this.weights.of(this.rows(selection), type, selection.range));
   }
 
   private tree(transforms: readonly Transform[], direction: Direction = "down"): Tree {

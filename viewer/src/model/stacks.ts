@@ -11,7 +11,7 @@ const OUT = -1;
 /** The tree of all rows. A row that does not run ends in the leaf of its state. */
 export function allStacks(profile: Profile, names: Names): Tree {
   const { rows, frames } = profile;
-  const builder = new TreeBuilder(rows.count * 2);
+  const builder = new TreeBuilder(Math.max(rows.count * 2, rows.frames.length / 2));
   const rowNode = new Int32Array(rows.count);
   const leaves = Int32Array.from(profile.states, (_, state) => names.leaf(state));
   // The stack of the row before and its nodes, from the root on: neighbours have most of it in common.
@@ -96,21 +96,24 @@ export function inverted(tree: Tree, names: Names): Tree {
 export function sandwich(tree: Tree, of: number, names: Names): { callees: Tree; callers: Tree } {
   const callees = new TreeBuilder();
   const callers = new TreeBuilder();
-  const within = new Int32Array(tree.count).fill(OUT); // by node: its place in the tree of callees
-  const outer = new Int32Array(tree.count).fill(OUT); // by node: the end of its callers
-  for (let node = 1; node < tree.count; node++) {
-    const caller = tree.parent[node]!;
-    const inside = within[caller]!;
-    if (inside !== OUT) {
-      within[node] = callees.call(inside, tree.functions[node]!);
-      outer[node] = outer[caller]!;
-    } else if (tree.functions[node] === of) {
-      within[node] = callees.call(0, of);
-      let place = 0;
-      for (let it = node; it > 0; it = tree.parent[it]!) place = callers.call(place, tree.functions[it]!);
-      outer[node] = place;
-    }
+  const within = new Int32Array(tree.count); // by node under a call: its place in the tree of callees
+  const inner = new Int32Array(tree.rowNode.length).fill(OUT);
+  const outer = new Int32Array(tree.rowNode.length).fill(OUT);
+  for (let call = 1; call < tree.count; call++) {
+    if (tree.functions[call] !== of) continue;
+    let callersEnd = 0;
+    for (let it = call; it > 0; it = tree.parent[it]!) callersEnd = callers.call(callersEnd, tree.functions[it]!);
+    const depth = tree.depth[call]!;
+    let node = call;
+    do {
+      within[node] = callees.call(node === call ? 0 : within[tree.parent[node]!]!, tree.functions[node]!);
+      for (let place = tree.begin[node]!; place < tree.begin[node + 1]!; place++) {
+        inner[tree.rows[place]!] = within[node]!;
+        outer[tree.rows[place]!] = callersEnd;
+      }
+      node += 1;
+    } while (node < tree.count && tree.depth[node]! > depth);
+    call = node - 1;
   }
-  const rowsOf = (places: Int32Array) => tree.rowNode.map((node) => (node < 0 ? OUT : places[node]!));
-  return { callees: callees.tree(rowsOf(within), names.rank), callers: callers.tree(rowsOf(outer), names.rank) };
+  return { callees: callees.tree(inner, names.rank), callers: callers.tree(outer, names.rank) };
 }

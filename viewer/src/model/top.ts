@@ -14,31 +14,56 @@ export interface TopRow {
 
 export type TopOrder = "self" | "total" | "name";
 
-/** Every function that weighs something. A state's leaf is no function: what it weighs belongs to the function that waits. */
-export function top(tree: Tree, weighed: Weighed, names: Names, order: TopOrder): TopRow[] {
-  const self = new Float64Array(names.count);
-  const total = new Float64Array(names.count);
-  let hidden = weighed.self[0]!;
-  const { functions, parent, outermost } = tree;
-  const [own, all] = [weighed.self, weighed.total];
-  const leaves = names.firstLeaf;
-  for (let node = 1; node < tree.count; node++) {
-    if (all[node] === 0) continue;
-    const of = functions[node]!;
-    if (of >= leaves) {
-      const waits = functions[parent[node]!]!;
-      if (waits < 0) hidden += own[node]!;
-      else self[waits]! += own[node]!;
-      continue;
+/** The functions of one tree. What does not depend on weights is found once, as a range that is drawn asks again and again. */
+export class Top {
+  /** By row in the tree's order, the function that its weight is the self weight of; `names.count` for none. */
+  private readonly owner: Uint32Array;
+  /** By node, the function whose total has the node's; `names.count` for none, as where a caller is the same function. */
+  private readonly counted: Uint32Array;
+  /** The first nodes of chains. All nodes of a chain have the same rows, so the same weight. */
+  private readonly chains: Uint32Array;
+
+  constructor(
+    tree: Tree,
+    private readonly names: Names,
+  ) {
+    const { count, begin, end, functions, parent, outermost } = tree;
+    this.owner = new Uint32Array(tree.end[0]!).fill(names.count);
+    this.counted = new Uint32Array(count).fill(names.count);
+    const chains = new Uint32Array(count + 1);
+    let found = 0;
+    for (let node = 1; node < count; node++) {
+      const of = functions[node]!;
+      const isLeaf = names.isLeaf(of);
+      // A state's leaf is no function: what it weighs belongs to the function that waits.
+      const owner = isLeaf ? functions[parent[node]!]! : of;
+      if (owner >= 0) this.owner.fill(owner, begin[node], begin[node + 1]);
+      if (!isLeaf && outermost[node]) this.counted[node] = of;
+      if (begin[node] !== begin[node - 1] || end[node] !== end[node - 1] || node === 1) chains[found++] = node;
     }
-    self[of]! += own[node]!;
-    if (outermost[node]) total[of]! += all[node]!;
+    chains[found] = count;
+    this.chains = chains.slice(0, found + 1);
   }
-  const rows: TopRow[] = hidden > 0 ? [{ function: -1, self: hidden, total: hidden }] : [];
-  // In the order of names; sorting leaves those that are equal as they are.
-  for (const of of names.ordered) {
-    if (total[of]! > 0) rows.push({ function: of, self: self[of]!, total: total[of]! });
+
+  /** Every function that weighs something. */
+  rows(weighed: Weighed, order: TopOrder): TopRow[] {
+    const { names, owner, counted, chains } = this;
+    const self = new Float64Array(names.count + 1);
+    const total = new Float64Array(names.count + 1);
+    for (let place = 0; place < owner.length; place++) self[owner[place]!]! += weighed.row(place);
+    for (let chain = 0; chain + 1 < chains.length; chain++) {
+      const first = chains[chain]!;
+      const weight = weighed.total(first);
+      if (weight === 0) continue;
+      for (let node = first; node < chains[chain + 1]!; node++) total[counted[node]!]! += weight;
+    }
+    const hidden = self[names.count]!;
+    const rows: TopRow[] = hidden > 0 ? [{ function: -1, self: hidden, total: hidden }] : [];
+    // In the order of names; sorting leaves those that are equal as they are.
+    for (const of of names.ordered) {
+      if (total[of]! > 0) rows.push({ function: of, self: self[of]!, total: total[of]! });
+    }
+    if (order === "name") return rows;
+    return rows.sort(order === "self" ? (one, two) => two.self - one.self || two.total - one.total : (one, two) => two.total - one.total || two.self - one.self);
   }
-  if (order === "name") return rows;
-  return rows.sort(order === "self" ? (one, two) => two.self - one.self || two.total - one.total : (one, two) => two.total - one.total || two.self - one.self);
 }

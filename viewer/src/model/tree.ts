@@ -2,19 +2,21 @@
 
 const ROOT = 0;
 
-/** Builds a tree: calls are looked up by caller and function, in a table of numbers, as there can be millions. */
+/** Builds a tree. The first callee of a node stands with it; the others are in a table of numbers, as there can be millions. */
 export class TreeBuilder {
   private parent: Int32Array<ArrayBuffer>;
   private function: Int32Array<ArrayBuffer>;
-  private table: Int32Array<ArrayBuffer>; // places of nodes; 0 is free, as nobody calls the root
+  private first: Int32Array<ArrayBuffer>; // by node, the callee that came first; 0 is none, as nobody calls the root
+  private table = new Int32Array(4096); // places of nodes; 0 is free
+  private inTable = 0;
   count = 1;
 
   /** @param expected how many nodes there will be, more or less */
   constructor(expected = 1024) {
-    const size = 2 ** Math.ceil(Math.log2(Math.max(1024, expected)));
+    const size = Math.max(1024, Math.ceil(expected));
     this.parent = new Int32Array(size);
     this.function = new Int32Array(size);
-    this.table = new Int32Array(size * 4);
+    this.first = new Int32Array(size);
     this.parent[ROOT] = -1;
     this.function[ROOT] = -1;
   }
@@ -29,34 +31,52 @@ export class TreeBuilder {
 
   /** The node of a function that `caller` calls. */
   call(caller: number, of: number): number {
-    const mask = this.table.length - 1;
-    let slot = slotOf(caller, of) & mask;
-    for (let node = this.table[slot]!; node !== 0; node = this.table[slot]!) {
-      if (this.parent[node] === caller && this.function[node] === of) return node;
-      slot = (slot + 1) & mask;
+    const first = this.first[caller]!;
+    if (first === 0) {
+      const node = this.add(caller, of);
+      this.first[caller] = node;
+      return node;
     }
-    if (this.count === this.parent.length) this.grow();
-    const node = this.count++;
-    this.parent[node] = caller;
-    this.function[node] = of;
-    this.table[slot] = node;
-    if (this.count * 2 > this.table.length) this.rehash();
-    return node;
+    return this.function[first] === of ? first : this.further(caller, of);
   }
 
   tree(rowNode: Int32Array, rank: Uint32Array): Tree {
     return new Tree(this.parent.slice(0, this.count), this.function.slice(0, this.count), rowNode, rank);
   }
 
-  private grow(): void {
-    this.parent = grown(this.parent);
-    this.function = grown(this.function);
+  /** The node of a callee that did not come first. */
+  private further(caller: number, of: number): number {
+    const mask = this.table.length - 1;
+    let slot = slotOf(caller, of) & mask;
+    for (let node = this.table[slot]!; node !== 0; node = this.table[slot]!) {
+      if (this.parent[node] === caller && this.function[node] === of) return node;
+      slot = (slot + 1) & mask;
+    }
+    const node = this.add(caller, of);
+    this.table[slot] = node;
+    this.inTable += 1;
+    if (this.inTable * 2 > this.table.length) this.rehash();
+    return node;
+  }
+
+  private add(caller: number, of: number): number {
+    if (this.count === this.parent.length) {
+      this.parent = grown(this.parent);
+      this.function = grown(this.function);
+      this.first = grown(this.first);
+    }
+    const node = this.count++;
+    this.parent[node] = caller;
+    this.function[node] = of;
+    return node;
   }
 
   private rehash(): void {
-    this.table = new Int32Array(this.table.length * 2);
+    const old = this.table;
+    this.table = new Int32Array(old.length * 2);
     const mask = this.table.length - 1;
-    for (let node = 1; node < this.count; node++) {
+    for (const node of old) {
+      if (node === 0) continue;
       let slot = slotOf(this.parent[node]!, this.function[node]!) & mask;
       while (this.table[slot] !== 0) slot = (slot + 1) & mask;
       this.table[slot] = node;
@@ -77,10 +97,28 @@ function grown(numbers: Int32Array): Int32Array<ArrayBuffer> {
   return more;
 }
 
-/** The self weight of each node, and its total weight with its callees. */
-export interface Weighed {
-  readonly self: Float64Array;
-  readonly total: Float64Array;
+/** The weights of the nodes of a tree, each computed when it is asked for: a tree has many more nodes than rows. */
+export class Weighed {
+  /** @param before by row in the tree's order, the weight of all before it; at last, of all */
+  constructor(
+    readonly tree: Tree,
+    private readonly before: Float64Array,
+  ) {}
+
+  /** The weight of a row by its place in the tree's order. */
+  row(place: number): number {
+    return this.before[place + 1]! - this.before[place]!;
+  }
+
+  /** The weight of the stacks that end in a node. */
+  self(node: number): number {
+    return this.before[this.tree.begin[node + 1]!]! - this.before[this.tree.begin[node]!]!;
+  }
+
+  /** The same with those of its callees. */
+  total(node: number): number {
+    return this.before[this.tree.end[node]!]! - this.before[this.tree.begin[node]!]!;
+  }
 }
 
 export class Tree {
@@ -96,6 +134,11 @@ export class Tree {
   readonly nextSibling: Int32Array;
   /** Whether no caller of the node is the same function: such nodes' totals add up to the function's. */
   readonly outermost: Uint8Array;
+  /** Where the rows of a node begin and end, with those of its callees, which come after its own; `begin` has one place more. */
+  readonly begin: Uint32Array;
+  readonly end: Uint32Array;
+  /** The rows that are in the tree, in the order of their nodes. */
+  readonly rows: Uint32Array;
 
   /**
    * Puts the nodes into the order in which one walks through them, so that what belongs together stands together: sums over
@@ -106,11 +149,7 @@ export class Tree {
    */
   constructor(parent: Int32Array, functions: Int32Array, rowNode: Int32Array, rank: Uint32Array) {
     this.count = parent.length;
-    const [first, next] = [new Int32Array(this.count), new Int32Array(this.count)];
-    for (const node of byRank(functions, rank)) {
-      next[node] = first[parent[node]!]!;
-      first[parent[node]!] = node;
-    }
+    const [first, next] = linked(parent, functions, rank);
     this.parent = new Int32Array(this.count);
     this.functions = new Int32Array(this.count);
     this.depth = new Int32Array(this.count);
@@ -120,23 +159,17 @@ export class Tree {
     this.parent[ROOT] = this.functions[ROOT] = -1;
     const places = this.walk(first, next, parent, functions, rank.length);
     this.rowNode = rowNode.map((node) => (node < 0 ? -1 : places[node]!));
+    this.begin = new Uint32Array(this.count + 1);
+    this.end = new Uint32Array(this.count);
+    this.rows = this.inOrder();
   }
 
-  weigh(rows: Float64Array): Weighed {
-    const { rowNode, parent } = this;
-    const self = new Float64Array(this.count);
-    for (let row = 0; row < rows.length; row++) {
-      const node = rowNode[row]!;
-      if (node >= 0) self[node]! += rows[row]!;
-    }
-    const total = self.slice();
-    for (let node = this.count - 1; node > 0; node--) total[parent[node]!]! += total[node]!;
-    return { self, total };
-  }
-
-  /** Calls `visit` for each child, in order. */
-  children(node: number, visit: (child: number) => void): void {
-    for (let child = this.firstChild[node]!; child !== 0; child = this.nextSibling[child]!) visit(child);
+  /** @param weights by row */
+  weigh(weights: Float64Array): Weighed {
+    const { rows } = this;
+    const before = new Float64Array(rows.length + 1);
+    for (let place = 0, sum = 0; place < rows.length; place++) before[place + 1] = sum += weights[rows[place]!]!;
+    return new Weighed(this, before);
   }
 
   /** The nodes from the root's callee to `node`. */
@@ -144,6 +177,22 @@ export class Tree {
     const path = [];
     for (let it = node; it > 0; it = this.parent[it]!) path.push(it);
     return path.reverse();
+  }
+
+  /** The rows in the order of their nodes; fills the columns of where those of a node are. */
+  private inOrder(): Uint32Array {
+    const { rowNode, begin, end, parent } = this;
+    for (const node of rowNode) if (node >= 0) begin[node + 1]! += 1;
+    for (let node = 0; node < this.count; node++) begin[node + 1]! += begin[node]!;
+    for (let node = this.count - 1; node > 0; node--) {
+      end[node] = Math.max(end[node]!, begin[node + 1]!);
+      end[parent[node]!] = Math.max(end[parent[node]!]!, end[node]!);
+    }
+    end[ROOT] = begin[this.count]!;
+    const rows = new Uint32Array(end[ROOT]!);
+    const next = begin.slice();
+    for (let row = 0; row < rowNode.length; row++) if (rowNode[row]! >= 0) rows[next[rowNode[row]!]!++] = row;
+    return rows;
   }
 
   /** Fills the columns, node after node; returns the place of each. */
@@ -189,12 +238,21 @@ export class Tree {
   }
 }
 
-/** All nodes but the root, those of the last rank first. */
-function byRank(functions: Int32Array, rank: Uint32Array): Uint32Array {
-  const begins = new Uint32Array(rank.length + 1);
-  for (let node = 1; node < functions.length; node++) begins[rank[functions[node]!]!]! += 1;
-  for (let at = rank.length - 1; at >= 0; at--) begins[at]! += begins[at + 1]!;
-  const ordered = new Uint32Array(Math.max(0, functions.length - 1));
-  for (let node = 1; node < functions.length; node++) ordered[--begins[rank[functions[node]!]!]!] = node;
-  return ordered;
+/** By node, its first callee and its next sibling, in the order of their functions' ranks; 0 where there is none. */
+function linked(parent: Int32Array, functions: Int32Array, rank: Uint32Array): [first: Int32Array, next: Int32Array] {
+  const [first, next] = [new Int32Array(parent.length), new Int32Array(parent.length)];
+  for (let node = parent.length - 1; node > 0; node--) {
+    next[node] = first[parent[node]!]!;
+    first[parent[node]!] = node;
+  }
+  const siblings: number[] = [];
+  for (let caller = 0; caller < parent.length; caller++) {
+    if (next[first[caller]!] === 0) continue; // most call one function
+    siblings.length = 0;
+    for (let node = first[caller]!; node !== 0; node = next[node]!) siblings.push(node);
+    siblings.sort((one, other) => rank[functions[one]!]! - rank[functions[other]!]!);
+    first[caller] = siblings[0]!;
+    siblings.forEach((node, at) => (next[node] = siblings[at + 1] ?? 0));
+  }
+  return [first, next];
 }

@@ -44,7 +44,7 @@ function Chart() {
   const rows = model.rows(selection);
   const { tree, matched } = sums.stacks(selection);
   const picture = useMemo(() => {
-    const found = view.width === 0 ? [] : lanes.map((thread) => ({ thread, name: threadName(model.profile, thread), calls: sums.calls(selection, thread, range, view.width) }));
+    const found = view.width === 0 ? [] : lanes.map((thread) => ({ thread, name: threadName(model.profile, thread), calls: sums.calls(selection, thread, range, view.width * devicePixelRatio) }));
     return new ChartPicture(found, tree, model.names, matched, range, view.width);
   }, [rows, tree, selection.search, lanes.join(), range.from, range.to, view.width]);
   usePaint(canvas, view, (surface) => picture.paint(surface, top, top + view.height), [picture, top, view]);

@@ -83,7 +83,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
     event.stopPropagation();
   };
   const known = walk.box < 0 ? null : nodeTip(app, stacks, direction, picture.boxes.node[walk.box]!);
-  const empty = stacks.total[root]! <= 0;
+  const empty = stacks.weighed.total(root) <= 0;
   return (
     <div class="scroller flame" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame graph" aria-label={label} onKeyDown={keyed}>
       <div class="spacer" style={{ height: `${empty ? 0 : picture.height}px` }}>

@@ -91,8 +91,8 @@ export class FlamePicture implements Picture {
   }
 
   private rootText(): string {
-    const { found, total, matched } = this.stacks;
-    return matched ? `all (${percent(found, total[0]!)} matches)` : "all";
+    const { found, weighed, matched } = this.stacks;
+    return matched ? `all (${percent(found, weighed.total(0))} matches)` : "all";
   }
 
   /** The last box of a row that begins at or before a place, 0 to 1. */

@@ -19,14 +19,14 @@ export function sureness(app: App, part: number): string {
 export function nodeTip(app: App, stacks: Stacks, direction: Direction, node: number): TipText {
   const { model, sums, state } = app;
   const type = model.type(state.selection);
-  const [self, total, all] = [stacks.self[node]!, stacks.total[node]!, sums.total(state.selection)];
+  const [self, total, all] = [stacks.weighed.self(node), stacks.weighed.total(node), sums.total(state.selection)];
   const samples = sums.counts(state.selection, direction);
   const of = stacks.tree.functions[node]!;
   const rows: [string, string, string?][] = [
     ["total", `${amount(type, total)}, ${percent(total, all)}`],
     ["self", `${amount(type, self)}, ${percent(self, all)}`],
   ];
-  if (samples) rows.push(["samples", count(samples[node]!)], ["95 % sure", sureness(app, total)]);
+  if (samples) rows.push(["samples", count(samples.total(node))], ["95 % sure", sureness(app, total)]);
   if (of >= 0 && !model.names.isLeaf(of)) {
     const origin = model.names.origin(of);
     rows.push(["code", ORIGIN_WORDS[origin], theme().origins[origin][0]!]);

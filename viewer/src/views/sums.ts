@@ -4,6 +4,7 @@ import type { Direction, Model, Stacks } from "../model/model";
 import { everything, type Range, type Selection, type Transform } from "../model/selection";
 import { chart, type Call, type Heat, type Track } from "../model/time";
 import type { TopOrder, TopRow } from "../model/top";
+import type { Weighed } from "../model/tree";
 import { Lanes } from "./lanes";
 
 const IDLE_SHARE = 0.95; // of its wall clock time, from which on a thread is idle
@@ -38,8 +39,8 @@ export class Sums {
     return this.kept(selection, `stacks ${JSON.stringify(direction)}`, () => this.model.stacks(selection, direction));
   }
 
-  /** By node of the same tree, the number of samples; `null` if the profile does not count them. */
-  counts(selection: Selection, direction: Direction = "down"): Float64Array | null {
+  /** The numbers of samples in the nodes of the same tree; `null` if the profile does not count them. */
+  counts(selection: Selection, direction: Direction = "down"): Weighed | null {
     return this.kept(selection, `counts ${JSON.stringify(direction)}`, () => this.model.counts(selection, direction));
   }
 
@@ -96,12 +97,12 @@ export class Sums {
     return this.kept(this.model.rows(all), `tracks ${columns}`, () => this.model.tracks(all, columns));
   }
 
-  /** The calls of a thread in the order of time, for a picture of so many columns. */
+  /** The calls of a thread in the order of time, for a picture of so many columns, each a pixel of the screen. */
   calls(selection: Selection, thread: number, range: Range, columns: number): Call[] {
     const { tree } = this.stacks(selection);
     const least = (range.to - range.from) / columns;
     const profile = this.lanes.part(thread, selection.type, range);
-    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least / 2, least);
+    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, least);
   }
 
   /** The sample type of tracks: wall clock time in place of CPU time, if there is such. */

@@ -37,29 +37,29 @@ export function treeText(app: App, direction: Direction, zoom: readonly number[]
   const open = [root];
   for (let node = open.pop(); node !== undefined && lines.length < MOST_LINES; node = open.pop()) {
     lines.push(treeLine(app, stacks, node, stacks.tree.depth[node]! - stacks.tree.depth[root]!));
-    open.push(...heaviestFirst(stacks, node).filter((it) => stacks.total[it]! >= stacks.total[root]! * LEAST).reverse());
+    open.push(...heaviestFirst(stacks, node).filter((it) => stacks.weighed.total(it) >= stacks.weighed.total(root) * LEAST).reverse());
   }
-  return [heading(app, stacks.total[0]!), `${"TOTAL".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
+  return [heading(app, stacks.weighed.total(0)), `${"TOTAL".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
 }
 
 /** One line of a tree. */
 export function treeLine({ model, sums, state }: App, stacks: Stacks, node: number, depth: number): string {
-  const total = stacks.total[node]!;
+  const total = stacks.weighed.total(node);
   const share = percent(total, sums.total(state.selection)).padStart(6);
   const name = node === 0 ? "all" : model.names.name(stacks.tree.functions[node]!);
   return `${amount(model.type(state.selection), total).padStart(10)} ${share}   ${"  ".repeat(depth)}${name}`;
 }
 
 /** The callees of a node that weigh something, the heaviest first. */
-export function heaviestFirst({ tree, total }: Stacks, node: number): number[] {
+export function heaviestFirst({ tree, weighed }: Stacks, node: number): number[] {
   const found: number[] = [];
-  for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (total[child]! > 0) found.push(child);
-  return found.sort((one, other) => total[other]! - total[one]! || one - other);
+  for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (weighed.total(child) > 0) found.push(child);
+  return found.sort((one, other) => weighed.total(other) - weighed.total(one) || one - other);
 }
 
 /** Whether a node has a callee that weighs something. */
-export function callsSomething({ tree, total }: Stacks, node: number): boolean {
-  for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (total[child]! > 0) return true;
+export function callsSomething({ tree, weighed }: Stacks, node: number): boolean {
+  for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (weighed.total(child) > 0) return true;
   return false;
 }
 

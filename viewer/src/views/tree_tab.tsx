@@ -23,7 +23,7 @@ interface Line {
 export function TreeTab() {
   const { sums, state } = useApp();
   const stacks = sums.stacks(state.selection);
-  return stacks.total[0]! <= 0 ? <p class="empty">Nothing is selected here.</p> : <CallTree stacks={stacks} />;
+  return stacks.weighed.total(0) <= 0 ? <p class="empty">Nothing is selected here.</p> : <CallTree stacks={stacks} />;
 }
 
 function CallTree({ stacks }: { stacks: Stacks }) {
@@ -105,8 +105,8 @@ function CallTree({ stacks }: { stacks: Stacks }) {
               onClick={() => (setCurrent(node), line.hasMore && turn([node], !open.has(node)))}
               onContextMenu={(event) => (event.preventDefault(), setCurrent(node), menu(node, event.clientX, event.clientY))}
             >
-              <WeightCell kind="total" type={type} weight={stacks.total[node]!} all={all} />
-              <WeightCell kind="self" type={type} weight={stacks.self[node]!} all={all} />
+              <WeightCell kind="total" type={type} weight={stacks.weighed.total(node)} all={all} />
+              <WeightCell kind="self" type={type} weight={stacks.weighed.self(node)} all={all} />
               <div role="gridcell" class="cell-name" style={{ paddingLeft: `${6 + Math.min(depth, 60) * 14}px` }}>
                 <span class="twist" aria-hidden="true">
                   {line.hasMore ? (open.has(node) ? "▾" : "▸") : ""}
@@ -145,7 +145,7 @@ function hotPath(stacks: Stacks): Set<number> {
   for (let node = 0; ; ) {
     path.add(node);
     const hottest = heaviestFirst(stacks, node)[0];
-    if (hottest === undefined || stacks.total[hottest]! < stacks.total[node]! * HOT) return path;
+    if (hottest === undefined || stacks.weighed.total(hottest) < stacks.weighed.total(node) * HOT) return path;
     node = hottest;
   }
 }
