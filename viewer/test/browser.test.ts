@@ -9,6 +9,7 @@ import type { Browser } from "playwright-core";
 
 import { fromFragment } from "../src/model/fragment";
 import type { SampleType } from "../src/model/profile";
+import { spanOf } from "../src/model/time";
 import { amount, percent } from "../src/model/units";
 import { launch, Opened } from "./browser";
 import { converted, recorded, report, type Page } from "./page";
@@ -138,6 +139,28 @@ describe("a selection", () => {
     });
   });
 
+  it("follows an edge that is dragged, and moves as a whole with Shift", async () => {
+    await open(async (opened) => {
+      const { mouse, keyboard } = opened.tab;
+      const strip = (await opened.tab.getByRole("slider", { name: "Range of time" }).boundingBox())!;
+      const drag = async (from: number, to: number) => {
+        await mouse.move(strip.x + strip.width * from, strip.y + 20);
+        await mouse.down();
+        await mouse.move(strip.x + strip.width * to, strip.y + 20, { steps: 4 });
+        await mouse.up();
+        await opened.tab.evaluate(() => new Promise((done) => setTimeout(done, 300)));
+        const { range } = fromFragment(page.model.profile, page.model.names, new URL(opened.tab.url()).hash.slice(1)).selection;
+        return [range!.from, range!.to].map((it) => Math.round((20 * it) / spanOf(page.model.profile)));
+      };
+      assert.deepEqual(await drag(0.2, 0.5), [4, 10]);
+      assert.deepEqual(await drag(0.5, 0.7), [4, 14]);
+      assert.deepEqual(await drag(0.2, 0.3), [6, 14]);
+      await keyboard.down("Shift");
+      assert.deepEqual(await drag(0.5, 0.6), [8, 16]);
+      await keyboard.up("Shift");
+    });
+  });
+
   it("is made by each finding", async () => {
     await open(async (opened) => {
       const findings = opened.tab.locator("button.finding");
@@ -162,6 +185,74 @@ describe("a selection", () => {
       await opened.tab.waitForFunction(() => document.querySelector(".search output")!.textContent !== "");
       // The report counts idle threads under a focus; none of them is in these functions.
       assert.match((await opened.tab.locator(".search output").textContent())!, new RegExp(`, ${amount(typeOf("wall"), expected).replace(".", "\\.")}$`));
+    });
+  });
+});
+
+describe("keys", () => {
+  it("lead from match to match of a search, in each view", async () => {
+    await open(async (opened) => {
+      const { keyboard } = opened.tab;
+      await keyboard.press("/");
+      await keyboard.type("^Order#(parse|total)$");
+      await opened.tab.waitForFunction(() => document.querySelector(".search output")!.textContent !== "");
+      const names = async (view: string, focus: string, shown: string) => {
+        await opened.show(view);
+        await opened.tab.locator(focus).focus();
+        const found: string[] = [];
+        for (const key of ["n", "n", "N"]) {
+          await keyboard.press(key);
+          await opened.settle();
+          found.push((await opened.tab.locator(shown).textContent())!.replace(/[▸▾]/, "").trim());
+        }
+        for (const name of found) assert.match(name, /^Order#(parse|total)/, view);
+        assert.equal(found[0], found[2], view);
+      };
+      await names("Flame graph", ".flame", ".flame [aria-live]");
+      await opened.tab.locator(".track-label", { hasText: "worker 0" }).click();
+      await names("Flame chart", ".chart", ".chart [aria-live]");
+      await names("Top", "[aria-label=Functions]", ".table-row.active .cell-name");
+      await names("Call tree", ".tree", ".table-row.active .cell-name");
+    });
+  });
+
+  it("walk through the calls of the flame chart", async () => {
+    await open(async (opened) => {
+      await opened.show("Flame chart");
+      const chart = opened.tab.locator(".chart");
+      await chart.focus();
+      const outline = chart.locator(".outline.current");
+      const box = async (key: string) => {
+        await opened.tab.keyboard.press(key);
+        await opened.settle();
+        return (await outline.boundingBox())!;
+      };
+      const first = await box("ArrowDown");
+      const second = await box("ArrowDown");
+      assert.ok(second.y > first.y && second.x >= first.x - 1 && second.width <= first.width + 1, "a callee is under its caller");
+      assert.equal((await box("ArrowUp")).y, first.y);
+      const before = await opened.tab.locator(".bar .grow").textContent();
+      await box("ArrowDown");
+      await box("Enter");
+      assert.notEqual(await opened.tab.locator(".bar .grow").textContent(), before, "Enter zooms");
+      await opened.tab.keyboard.press("m");
+      assert.ok(await opened.tab.locator("[role=menu]").isVisible());
+    });
+  });
+});
+
+describe("a marker", () => {
+  it("stands above the calls of its thread in the flame chart", async () => {
+    const { markers } = page.model.profile;
+    const longest = markers.filter((it) => it.thread >= 0).reduce((one, other) => (one.duration > other.duration ? one : other));
+    await open(async (opened) => {
+      await opened.tab.getByRole("group", { name: "Threads" }).locator(".track-label", { hasText: page.model.profile.threads[longest.thread]!.name }).first().click();
+      await opened.show("Flame chart");
+      const canvas = (await opened.tab.locator(".chart canvas").boundingBox())!;
+      const middle = (longest.start + longest.duration / 2) / spanOf(page.model.profile);
+      await opened.tab.mouse.move(canvas.x + canvas.width * middle, canvas.y + 48);
+      await opened.settle();
+      assert.equal(await opened.tab.locator(".tip strong").textContent(), longest.name);
     });
   });
 });

@@ -1,24 +1,28 @@
 // The flame chart: what threads called, in the order of time.
 
 import { useMemo, useRef, useState } from "preact/hooks";
+import { clean } from "../model/names";
+import type { Marker } from "../model/profile";
 import type { Range } from "../model/selection";
-import { spanOf } from "../model/time";
+import { spanOf, type Call } from "../model/time";
 import { duration } from "../model/units";
 import { moment, rangeText } from "./axis";
-import { AXIS, ChartPicture } from "./chart_picture";
+import { AXIS, ChartPicture, type CallPlace } from "./chart_picture";
 import { Checks } from "./checks";
 import { useApp, type App } from "./context";
 import { BOX } from "./flame_picture";
 import { nodeTip } from "./frame_facts";
 import { usePaint, useScroll, useSize } from "./hooks";
 import { Legend } from "./legend";
+import { matchStep } from "./matches";
 import { useTakeout } from "./takeout";
 import { treeText } from "./texts";
-import { Tip, type TipPlace } from "./tip";
-import { threadName } from "./words";
+import { Tip, type TipPlace, type TipText } from "./tip";
+import { brief, threadName } from "./words";
 
 const LEAST_NS = 20_000; // that the chart shows
 const MOST_LANES = 20;
+const WALK = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown"]);
 
 export function ChartTab() {
   const { model, state } = useApp();
@@ -36,7 +40,8 @@ function Chart() {
   const view = useSize(scroller);
   const top = useScroll(scroller);
   const [tip, setTip] = useState<TipPlace | null>(null);
-  const [box, setBox] = useState<{ left: number; top: number; width: number } | null>(null);
+  const [hovered, setHovered] = useState<CallPlace | null>(null);
+  const [current, setCurrent] = useState<CallPlace | null>(null); // the call that keys walk from
   const drag = useRef<{ x: number; y: number; range: Range; top: number; moved: boolean } | null>(null);
   const limits = selection.range ?? { from: 0, to: spanOf(model.profile) };
   const range = within(state.view.window ?? limits, limits);
@@ -44,15 +49,23 @@ function Chart() {
   const rows = model.rows(selection);
   const { tree, matched } = sums.stacks(selection);
   const picture = useMemo(() => {
-    const found = view.width === 0 ? [] : lanes.map((thread) => ({ thread, name: threadName(model.profile, thread), calls: sums.calls(selection, thread, range, view.width * devicePixelRatio) }));
+    const found = view.width === 0 ? [] : lanes.map((thread) => ({
+      thread,
+      name: threadName(model.profile, thread),
+      calls: sums.calls(selection, thread, range, view.width * devicePixelRatio),
+      markers: model.profile.markers.filter((it) => it.thread === thread && it.start <= range.to && it.start + it.duration >= range.from),
+    }));
     return new ChartPicture(found, tree, model.names, matched, range, view.width);
   }, [rows, tree, selection.search, lanes.join(), range.from, range.to, view.width]);
   usePaint(canvas, view, (surface) => picture.paint(surface, top, top + view.height), [picture, top, view]);
   useTakeout(() => treeText(app, "down", []), () => picture);
 
+  const hover = (place: CallPlace | null, text: TipPlace | null) => {
+    setHovered(place);
+    setTip(text);
+  };
   const show = (next: Range) => {
-    setTip(null);
-    setBox(null);
+    hover(null, null);
     const fits = within(next, limits);
     store.show({ window: fits.from <= limits.from && fits.to >= limits.to ? null : fits }, "window");
   };
@@ -73,6 +86,15 @@ function Chart() {
     const { x, y } = place(event);
     return y < AXIS ? null : picture.at(x, y + top);
   };
+  const menu = (at: CallPlace, x: number, y: number) => {
+    const { node, from, to } = picture.call(at)!;
+    const stack = tree.path(node).map((it) => tree.functions[it]!);
+    openMenu({ function: tree.functions[node]!, x, y, stack, zoom: () => show({ from, to }) });
+  };
+  const zoomTo = (at: CallPlace) => {
+    const { from, to } = picture.call(at)!;
+    show({ from, to });
+  };
   const moved = (event: PointerEvent) => {
     const from = drag.current;
     if (from) {
@@ -84,13 +106,31 @@ function Chart() {
       return;
     }
     const found = hit(event);
-    setBox(found);
-    setTip(found && { ...callTip(app, found.call.node, found.call.from, found.call.to), x: event.clientX, y: event.clientY });
+    const marker = found ? null : picture.markerAt(place(event).x, place(event).y + top);
+    const text = found ? callTip(app, picture.call(found)!) : marker && markerTip(marker);
+    hover(found, text && { ...text, x: event.clientX, y: event.clientY });
+  };
+  const go = (to: CallPlace | null) => {
+    setCurrent(to);
+    const call = to && picture.call(to);
+    if (!call) return;
+    const of = scroller.current!;
+    const y = picture.boxOf(to, call).top;
+    if (y < of.scrollTop + AXIS) of.scrollTop = y - AXIS;
+    else if (y + BOX > of.scrollTop + of.clientHeight) of.scrollTop = y + BOX - of.clientHeight;
   };
   const keyed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const middle = (range.from + range.to) / 2;
-    if (event.key === "+" || event.key === "=" || event.key === "w") zoom(0.7, middle);
+    const step = matchStep(event.key);
+    const here = current && picture.call(current) ? current : null;
+    if (WALK.has(event.key) || (event.shiftKey && event.key.startsWith("Arrow"))) go(picture.next(here, event.key));
+    else if (step !== 0) go(picture.nextMatch(here, step));
+    else if (event.key === "Enter" && here) zoomTo(here);
+    else if ((event.key === "m" || event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && here) {
+      const [own, box] = [canvas.current!.getBoundingClientRect(), picture.boxOf(here, picture.call(here)!)];
+      menu(here, own.left + box.left + 8, own.top + box.top - top + BOX);
+    } else if (event.key === "+" || event.key === "=" || event.key === "w") zoom(0.7, middle);
     else if (event.key === "-" || event.key === "s") zoom(1.4, middle);
     else if (event.key === "ArrowLeft" || event.key === "a") pan(-0.15);
     else if (event.key === "ArrowRight" || event.key === "d") pan(0.15);
@@ -99,6 +139,7 @@ function Chart() {
     event.preventDefault();
     event.stopPropagation();
   };
+  const known = current && picture.call(current);
   return (
     <>
       <div class="bar">
@@ -112,7 +153,7 @@ function Chart() {
         </div>
         <Legend />
       </div>
-      <div class="scroller chart" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame chart" aria-label="Flame chart: plus and minus zoom, arrow keys move" onKeyDown={keyed}>
+      <div class="scroller chart" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame chart" aria-label="Flame chart: plus and minus zoom, left and right move, up and down walk through calls, M opens the menu" onKeyDown={keyed}>
         <div class="spacer" style={{ height: `${picture.height}px` }}>
           <canvas
             ref={canvas}
@@ -130,23 +171,22 @@ function Chart() {
             onPointerMove={moved}
             onPointerUp={() => (drag.current = null)}
             onPointerCancel={() => (drag.current = null)}
-            onPointerLeave={() => (setTip(null), setBox(null))}
+            onPointerLeave={() => hover(null, null)}
             onDblClick={(event) => {
               const found = hit(event);
-              if (found) show({ from: found.call.from, to: found.call.to });
+              if (found) zoomTo(found);
             }}
             onContextMenu={(event) => {
               const found = hit(event);
-              if (!found) return;
-              event.preventDefault();
-              setTip(null);
-              const stack = tree.path(found.call.node).map((it) => tree.functions[it]!);
-              const { from, to } = found.call;
-              openMenu({ function: tree.functions[found.call.node]!, x: event.clientX, y: event.clientY, stack, zoom: () => show({ from, to }) });
+              if (found) (event.preventDefault(), setTip(null), menu(found, event.clientX, event.clientY));
             }}
           />
         </div>
-        {box && <div class="outline hovered" style={{ left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${BOX}px` }} />}
+        <Outline picture={picture} at={hovered} kind="hovered" />
+        <Outline picture={picture} at={current} kind="current" />
+        <p class="hidden" aria-live="polite">
+          {known && `${model.names.name(tree.functions[known.node]!)}, ${duration(known.to - known.from)}`}
+        </p>
         <Tip tip={tip} />
       </div>
     </>
@@ -176,11 +216,27 @@ function LaneMenu({ lanes }: { lanes: readonly number[] }) {
   );
 }
 
-function callTip(app: App, node: number, from: number, to: number) {
+/** A frame around a call. */
+function Outline({ picture, at, kind }: { picture: ChartPicture; at: CallPlace | null; kind: string }) {
+  const call = at && picture.call(at);
+  if (!call) return null;
+  const { left, top, width } = picture.boxOf(at, call);
+  return <div class={`outline ${kind}`} style={{ left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${BOX}px` }} />;
+}
+
+function markerTip({ name, start, duration: ns }: Marker): TipText {
+  return { title: brief(clean(name)), rows: [["marker", ns > 0 ? duration(ns) : "a moment"], ["at", at(start, ns)]] };
+}
+
+function callTip(app: App, { node, from, to }: Call): TipText {
   const tip = nodeTip(app, app.sums.stacks(app.state.selection), "down", node);
-  const step = 10 ** Math.floor(Math.log10(Math.max(1, (to - from) / 20)));
-  const own: [string, string] = ["this call", `${duration(to - from)}, at ${moment(Math.round(from / step) * step, step)}`];
-  return { ...tip, rows: [own, ...tip.rows] };
+  return { ...tip, rows: [["this call", `${duration(to - from)}, at ${at(from, to - from)}`], ...tip.rows] };
+}
+
+/** The start of something that took a while, as exact as that needs. */
+function at(start: number, ns: number): string {
+  const step = 10 ** Math.floor(Math.log10(Math.max(1, ns / 20)));
+  return moment(Math.round(start / step) * step, step);
 }
 
 function within(range: Range, limits: Range): Range {

@@ -7,6 +7,7 @@ import { useApp } from "./context";
 import { BOX, FlamePicture } from "./flame_picture";
 import { nodeTip } from "./frame_facts";
 import { usePaint, useScroll, useSize } from "./hooks";
+import { matchStep } from "./matches";
 import type { Picture } from "./surface";
 import { Tip, type TipPlace } from "./tip";
 
@@ -72,7 +73,9 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
   const keyed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const node = picture.boxes.node[Math.max(0, walk.box)]!;
-    if (event.key.startsWith("Arrow")) walk.go(event.key);
+    const step = matchStep(event.key);
+    if (event.key.startsWith("Arrow")) walk.go(walk.box < 0 ? 0 : picture.next(walk.box, event.key));
+    else if (step !== 0) walk.go(picture.nextMatch(walk.box, step));
     else if (event.key === "Enter" && walk.box >= 0) zoomTo(node);
     else if (event.key === "Backspace" && zoom.length > 0) onZoom(zoom.slice(0, -1));
     else if ((event.key === "m" || event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && walk.box >= 0) {
@@ -131,10 +134,9 @@ function stackOf(path: number[], direction: Direction): number[] {
 }
 
 /** The box that keys lead to. */
-function useWalk(picture: FlamePicture, current: number, setCurrent: (node: number) => void, scroller: { current: HTMLElement | null }, lift: number): { box: number; go: (key: string) => void } {
+function useWalk(picture: FlamePicture, current: number, setCurrent: (node: number) => void, scroller: { current: HTMLElement | null }, lift: number): { box: number; go: (box: number) => void } {
   const box = useMemo(() => picture.boxes.node.indexOf(current), [picture, current]);
-  const go = (key: string) => {
-    const next = box < 0 ? 0 : picture.next(box, key);
+  const go = (next: number) => {
     setCurrent(picture.boxes.node[next] ?? -1);
     const of = scroller.current!;
     const y = picture.topOf(picture.boxes.depth[next] ?? 0) + lift;

@@ -5,6 +5,7 @@ import type { Names } from "../model/names";
 import type { Stacks } from "../model/model";
 import { percent } from "../model/units";
 import { fitted } from "./lettering";
+import { nextMatch } from "./matches";
 import type { Picture, Surface } from "./surface";
 import { mix, theme, type Theme } from "./theme";
 
@@ -58,6 +59,13 @@ export class FlamePicture implements Picture {
       if (inside && (widest === box || width[it]! > width[widest]!)) widest = it;
     }
     return widest;
+  }
+
+  /** The next box that a search matches, or the last one, row by row; the same one where there is no other. */
+  nextMatch(box: number, step: 1 | -1): number {
+    const { matched } = this.stacks;
+    const all = this.rows.flatMap((row) => [...row]);
+    return all[nextMatch(all.length, all.indexOf(box), step, (place) => matched?.[this.boxes.node[all[place]!]!] === 1)] ?? box;
   }
 
   /** The rows of boxes between two heights. */

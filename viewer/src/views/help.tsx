@@ -10,6 +10,7 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
       ["1 to 5", "flame graph, flame chart, top, call tree, sandwich"],
       ["u, U", "undo, redo"],
       ["Escape", "take away the zoom, then the range, then the search"],
+      ["n, N", "next match of the search, last match"],
       ["t", "the next sample type"],
       ["a, g, r", "app only, collapse gems, collapse recursion"],
       ["i", "icicle, flame, inverted"],
@@ -42,7 +43,8 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
     [
       ["wheel, + −", "zoom"],
       ["drag, ← →", "move"],
-      ["double click", "zoom to a call"],
+      ["↑ ↓, Shift ← →", "walk from call to call; PageUp, PageDown to the next thread"],
+      ["double click, Enter", "zoom to a call"],
     ],
   ],
   [
@@ -51,7 +53,6 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
       ["↑ ↓", "from row to row"],
       ["→ ←", "open, close (call tree)"],
       ["*", "open the hottest path (call tree)"],
-      ["n, N", "next match, last match (top)"],
       ["Enter", "callers and callees (top)"],
     ],
   ],

@@ -5,6 +5,7 @@ import { expression, matches } from "../model/search";
 import type { TopOrder, TopRow } from "../model/top";
 import { useApp } from "./context";
 import { sureness } from "./frame_facts";
+import { matchStep, nextMatch } from "./matches";
 import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./table_parts";
 import { ORIGIN_WORDS, brief } from "./words";
 
@@ -48,8 +49,9 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
     if (event.target !== scroller.current || event.ctrlKey || event.metaKey || event.altKey) return;
     const next = nextPlace(event.key, at, rows.length, height);
     const row = rows[at];
+    const step = matchStep(event.key);
     if (next !== null) go(next);
-    else if (event.key === "n" || event.key === "N") go(nextMatch(rows, matched, at, event.key === "n" ? 1 : -1));
+    else if (step !== 0) go(nextMatch(rows.length, at, step, (place) => matched?.[rows[place]!.function] === 1));
     else if (event.key === "Enter" && row) onOpen(row.function);
     else if ((event.key === "m" || event.key === "ContextMenu") && row) menu(row, ...menuPlace(scroller.current!, at));
     else return;
@@ -147,13 +149,4 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
       )}
     </div>
   );
-}
-
-function nextMatch(rows: readonly TopRow[], matched: Uint8Array | null, at: number, step: number): number {
-  if (!matched) return at;
-  for (let seen = 1; seen <= rows.length; seen++) {
-    const place = (at + step * seen + rows.length * 2) % rows.length;
-    if (matched[rows[place]!.function] === 1) return place;
-  }
-  return at;
 }

@@ -4,11 +4,13 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
 import { useApp } from "./context";
+import { matchStep, nextMatch } from "./matches";
 import { useTakeout } from "./takeout";
 import { callsSomething, heaviestFirst, treeLine } from "./texts";
 import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./table_parts";
 import { brief } from "./words";
 
+const ROOT = 0;
 const HOT = 0.5; // the share of its caller from which on a callee is opened by itself
 
 interface Line {
@@ -47,6 +49,13 @@ function CallTree({ stacks }: { stacks: Stacks }) {
     setOpened({ tree: stacks.tree, nodes: next });
   };
   const go = (line: number) => setCurrent(lines[Math.min(lines.length - 1, line)]?.node ?? 0);
+  const match = (step: 1 | -1) => {
+    const { tree, weighed, matched } = stacks;
+    const node = nextMatch(tree.count, lines[at]?.node ?? 0, step, (it) => matched?.[it] === 1 && weighed.total(it) > 0);
+    if (matched?.[node] !== 1) return;
+    turn([ROOT, ...tree.path(tree.parent[node]!)], true);
+    setCurrent(node);
+  };
   const menu = (node: number, x: number, y: number) => {
     const stack = stacks.tree.path(node).map((it) => stacks.tree.functions[it]!);
     if (node > 0) app.openMenu({ function: stacks.tree.functions[node]!, x, y, stack, zoom: () => app.store.show({ tab: "graph", shape: "icicle", zoom: stack }) });
@@ -56,7 +65,9 @@ function CallTree({ stacks }: { stacks: Stacks }) {
     if (!line || event.ctrlKey || event.metaKey || event.altKey) return;
     const isOpen = open.has(line.node);
     const next = nextPlace(event.key, at, lines.length, height);
+    const step = matchStep(event.key);
     if (next !== null) go(next);
+    else if (step !== 0) match(step);
     else if (event.key === "ArrowRight") line.hasMore && !isOpen ? turn([line.node], true) : go(at + Number(line.hasMore));
     else if (event.key === "ArrowLeft") isOpen && line.hasMore ? turn([line.node], false) : line.node > 0 && setCurrent(stacks.tree.parent[line.node]!);
     else if (event.key === "Enter") turn([line.node], !isOpen);

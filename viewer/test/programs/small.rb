@@ -2,7 +2,7 @@
 
 # A program with threads that compute, sleep, read, wait for the GVL and allocate; its profile goes to the given files.
 #
-#   ruby -Ilib viewer/test/program.rb profile.pb.gz profile.html
+#   ruby -Ilib viewer/test/programs/small.rb profile.pb.gz profile.html
 require "profiler"
 
 class Order
