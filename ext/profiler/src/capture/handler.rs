@@ -12,11 +12,12 @@ use crate::capture::before_3_3;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
 use crate::capture::walk::Scratch;
-use crate::engine::{perf, progress, ticker};
+use crate::engine::owner::owner_of;
+use crate::engine::{progress, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
-use crate::sys::siginfo::{TimerInfo, FROM_DESCRIPTOR, FROM_KERNEL, FROM_PROCESS, FROM_TIMER};
+use crate::sys::siginfo::{TimerInfo, FROM_TIMER};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::gvl::HOOKS;
@@ -37,25 +38,10 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<::libc::ucontext_t>()) };
     // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
     let enabled = CAPTURE.enabled.load(Ordering::Acquire);
-    let state = match info.code {
-        FROM_TIMER => threads::at(info.value),
-        FROM_DESCRIPTOR if !enabled => return count(&hub.counters.late),
-        // Here the kernel puts the descriptor where timers have their value.
-        FROM_DESCRIPTOR => threads::current_native().filter(|state| perf::has(state, info.value as i32)),
-        // A tick whose contents the kernel could not keep.
-        FROM_PROCESS if info.timer == 0 && !enabled => return count(&hub.counters.late),
-        FROM_PROCESS if info.timer == 0 && CAPTURE.aimed.load(Ordering::Relaxed) => {
-            threads::current_native().filter(|state| state.interval_ns.load(Ordering::Relaxed) > 0)
-        }
-        FROM_KERNEL if !enabled => return count(&hub.counters.late),
-        // The timer of the process knows neither the state of the thread nor whether any session profiles it.
-        FROM_KERNEL if CAPTURE.process_wide.load(Ordering::Relaxed) => match threads::current_native() {
-            Some(state) if state.interval_ns.load(Ordering::Relaxed) > 0 => Some(state),
-            _ => return,
-        },
-        _ => None,
+    let state = match owner_of(info, enabled) {
+        Ok(state) => state,
+        Err(no_tick) => return no_tick.count_in(&hub.counters),
     };
-    let Some(state) = state else { return count(&hub.counters.foreign) };
     state.tick.arrived();
     // A timer that is kept for its thread's next session ticks for no session.
     if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {

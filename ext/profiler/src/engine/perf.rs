@@ -8,9 +8,11 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+use crate::engine::owner::NoTick;
 use crate::sys::clock;
 use crate::sys::native_thread;
-use crate::threads::ThreadState;
+use crate::sys::siginfo::TimerInfo;
+use crate::threads::{self, ThreadState};
 
 /// The part of `struct perf_event_attr` that every kernel knows (`PERF_ATTR_SIZE_VER0`).
 #[repr(C)]
@@ -215,13 +217,11 @@ fn is_ours(fd: i32) -> bool {
     unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
 }
 
-/// Whether `state` has that descriptor.
-///
-/// # Signal safety
-/// A load.
+/// The thread whose counter sent a signal, if it is the calling one. The kernel puts the descriptor where timers have their value.
 #[inline]
-pub(crate) fn has(state: &ThreadState, fd: i32) -> bool {
-    state.perf.load(Ordering::Relaxed) == fd + 1
+pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick> {
+    let has = |state: &&ThreadState| state.perf.load(Ordering::Relaxed) == (info.value as i32).wrapping_add(1);
+    threads::current_native().filter(has).ok_or(NoTick::Foreign)
 }
 
 /// Whether `state` has a counter.

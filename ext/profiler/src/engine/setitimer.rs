@@ -6,6 +6,11 @@
 //! this one turns into (exec) has it and would die of it, so the timer is disarmed before.
 
 use ::core::prelude::rust_2021::*;
+use ::core::sync::atomic::Ordering;
+
+use crate::engine::owner::NoTick;
+use crate::shared::CAPTURE;
+use crate::threads::{self, ThreadState};
 
 /// Has the timer fire each time that the process has used that much CPU; 0 disarms it.
 ///
@@ -33,6 +38,16 @@ pub(crate) fn is_armed() -> bool {
         ::libc::getitimer(::libc::ITIMER_PROF, &mut times);
         times.it_value.tv_sec != 0 || times.it_value.tv_usec != 0
     }
+}
+
+/// The calling thread, which a tick came to, if a session profiles it. The timer of the process knows neither.
+#[inline]
+pub(crate) fn owner() -> Result<&'static ThreadState, NoTick> {
+    if !CAPTURE.process_wide.load(Ordering::Relaxed) {
+        return Err(NoTick::Foreign);
+    }
+    let is_profiled = |state: &&ThreadState| state.interval_ns.load(Ordering::Relaxed) > 0;
+    threads::current_native().filter(is_profiled).ok_or(NoTick::Unwanted)
 }
 
 fn timeval(ns: u64) -> ::libc::timeval {

@@ -11,10 +11,13 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
+use crate::engine::owner::NoTick;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::posix_timer;
-use crate::threads::ThreadState;
+use crate::sys::siginfo::TimerInfo;
+use crate::threads::{self, ThreadState};
 
 /// Has the timer of `state` fire at that interval. Creates it if there is none, and leaves it alone if it does so already. The
 /// first tick comes after a random part of the interval. So short threads get their share of ticks, and a program cannot fall
@@ -45,6 +48,20 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     state.timer_ns.store(interval_ns, Ordering::Relaxed);
     state.timer.put(timer as u64);
     Ok(())
+}
+
+/// The thread whose timer sent a signal, or to which the ticker sent it as its timer would.
+#[inline]
+pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick> {
+    threads::at(info.value).ok_or(NoTick::Foreign)
+}
+
+/// The calling thread, to which a timer sent a signal whose contents the kernel could not keep, if a session profiles it.
+#[inline]
+pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
+    let is_profiled = |state: &&ThreadState| state.interval_ns.load(Ordering::Relaxed) > 0;
+    let aimed = CAPTURE.aimed.load(Ordering::Relaxed);
+    threads::current_native().filter(|state| aimed && is_profiled(state)).ok_or(NoTick::Foreign)
 }
 
 /// Whether the kernel creates such a timer for the calling thread. That timer is never armed, and is deleted at once.

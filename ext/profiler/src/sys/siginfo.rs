@@ -26,11 +26,16 @@ impl TimerInfo {
         let signo = ::libc::SIGPROF;
         Self { signo, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value, rest: [0; 12] }
     }
+
+    /// Whether a signal [`FROM_PROCESS`] came from none: the kernel could not keep what it says.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.timer == 0
+    }
 }
 
 /// The signal came from a POSIX timer (`SI_TIMER`).
 pub(crate) const FROM_TIMER: c_int = -2;
-/// The signal came from a process (`SI_USER`); from none (pid 0) where the user's quota of pending signals was used up
+/// The signal came from a process (`SI_USER`), or from none (pid 0) where the user's quota of pending signals was used up
 /// and the kernel could not keep what a signal says.
 pub(crate) const FROM_PROCESS: c_int = 0;
 /// The signal came from a descriptor that has something to say (`POLL_IN`), as perf counters do.
