@@ -187,6 +187,6 @@ unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
     it.wait_for_next(now);
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::current_native()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);
-        state.add_handler_ns(took_ns * TIMED);
+        state.handler.add(took_ns * TIMED);
     }
 }

@@ -42,16 +42,16 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         Ok(state) => state,
         Err(no_tick) => return no_tick.count_in(&hub.counters),
     };
-    state.tick.arrived();
+    state.ticker.signal.arrived();
     // A timer that is kept for its thread's next session ticks for no session.
-    if !enabled || !is_ours(state) || state.interval_ns.load(Ordering::Relaxed) == 0 {
+    if !enabled || !is_ours(state) || state.wanted.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);
     }
-    let outside = state.outside.load(Ordering::Relaxed);
+    let outside = state.wanted.outside.load(Ordering::Relaxed);
     if outside && (state.walls.is_blocked() || !threads::any_waits_for_gvl()) {
         return count(&hub.counters.late);
     }
-    state.count_tick();
+    state.ticks.count();
     let begun_ns = clock::monotonic_ns();
     if info.code == FROM_TIMER && info.overrun > 0 {
         add(&hub.counters.overrun, info.overrun as u64);
@@ -67,11 +67,12 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         capture(hub, state, begun_ns, in_call);
     }
     let now_ns = clock::monotonic_ns();
-    let took_ns = state.add_handler_span(begun_ns, now_ns);
+    let took_ns = state.handler.add_span(begun_ns, now_ns);
     // Where the kernel checks its timers only once in a while, there is time enough between two ticks.
     if CAPTURE.aimed.load(Ordering::Relaxed) {
+        let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
         let at_random = ticker::IS_ENGINE.load(Ordering::Relaxed);
-        if let Some(run_ns) = state.min_run_ns(begun_ns, now_ns, took_ns, at_random) {
+        if let Some(run_ns) = state.handler.min_run_ns(begun_ns, now_ns, took_ns, interval_ns, at_random) {
             let swallowed = progress::ensure_progress(state, run_ns);
             add(&hub.counters.overrun, u64::from(swallowed));
         }
@@ -121,7 +122,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if in_gc {
         if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
             // When the GC ends, its hook in `wait` takes the record, with the stack that is to blame.
-            return state.tick_in_gc(monotonic_ns);
+            return state.ticks_in_gc.count(monotonic_ns);
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
         return before_3_3::record_collecting(
@@ -146,7 +147,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
         return;
     }
     let has_gvl = measured && !blocked;
-    let kind = match state.outside.load(Ordering::Relaxed) {
+    let kind = match state.wanted.outside.load(Ordering::Relaxed) {
         true if !has_gvl => return,
         true => Kind::Holder { in_gc: false, since_tick_ns: 0 },
         false => Kind::Tick,
@@ -161,7 +162,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
 #[inline]
 fn knows_its_fiber(state: &ThreadState) -> bool {
     // Only where it is known: so the VM has been asked before, outside of a handler, and answers with a read.
-    let known = state.fiber.load(Ordering::Relaxed);
+    let known = state.labels.fiber.load(Ordering::Relaxed);
     // And only on the thread of which it is known: Ruby 3.1 reuses native threads without a report.
     known == 0 || (vm::state::current_thread() == state.object() && known == vm::state::current_fiber())
 }

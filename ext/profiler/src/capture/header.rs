@@ -14,7 +14,7 @@ use crate::threads::ThreadState;
 #[inline]
 pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
     let cpu_ns = clock::thread_cpu_ns();
-    state.recorded_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+    state.handler.note_cpu_ns(cpu_ns);
     header_at(state, doing, monotonic_ns, cpu_ns)
 }
 
@@ -25,9 +25,9 @@ pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cp
     Header {
         thread: state.id(),
         state: doing,
-        labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
-        scope: ScopeId(state.scope.load(Ordering::Relaxed)),
-        span: state.span.get(),
+        labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
+        scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
+        span: state.labels.span.get(),
         cpu_ns,
         monotonic_ns,
         start_cpu_ns: state.start_cpu_ns.load(Ordering::Relaxed),

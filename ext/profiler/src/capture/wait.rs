@@ -91,7 +91,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     match event {
         GvlEvent::Suspended => {
             state.walls.block(now_ns);
-            state.tick.let_arrive(now_ns);
+            state.ticker.signal.let_arrive(now_ns);
         }
         GvlEvent::Ready => {
             state.walls.ready(now_ns);
@@ -198,7 +198,7 @@ pub(crate) fn tag_thread(state: &'static ThreadState) {
 /// Takes the records that are due of the wait that has just ended on the calling thread. `before` had the GVL before it.
 fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
-    let outside = state.outside.load(Ordering::Relaxed);
+    let outside = state.wanted.outside.load(Ordering::Relaxed);
     if outside || !(due.waiting || due.gvl || due.ticked) {
         return;
     }
@@ -206,7 +206,7 @@ fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u6
         record(hub, state, Kind::Wait, State::Waiting, now_ns);
     }
     gvl_holder::record_blame(hub, state, due, before, now_ns);
-    state.add_handler_span(now_ns, clock::monotonic_ns());
+    state.handler.add_span(now_ns, clock::monotonic_ns());
 }
 
 thread_hook!(on_gc, |event, _thread| {
@@ -221,7 +221,7 @@ fn gc_begins() {
     hook_loss::note_gc();
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
         // Ticks that came while another thread collected, or just after the end of the last GC, are not of this one.
-        add(&hub.counters.dropped_in_gc, state.ticks_in_gc.swap(0, Ordering::Relaxed));
+        add(&hub.counters.dropped_in_gc, state.ticks_in_gc.number.swap(0, Ordering::Relaxed));
         if state.walls.is_on() {
             state.walls.enter_gc(clock::monotonic_ns());
         }
@@ -230,7 +230,7 @@ fn gc_begins() {
 
 fn gc_ends() {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) else { return };
-    let ticks = state.ticks_in_gc.swap(0, Ordering::Relaxed);
+    let ticks = state.ticks_in_gc.number.swap(0, Ordering::Relaxed);
     let measured = state.walls.is_on();
     if ticks == 0 && !measured {
         return;
@@ -242,16 +242,16 @@ fn gc_ends() {
         add(&hub.counters.overrun, ticks.saturating_sub(1));
         // SAFETY: it is this thread that collects.
         let cause = unsafe { vm::gc::latest_cause() };
-        let tick_ns = state.gc_tick_ns.load(Ordering::Relaxed);
+        let tick_ns = state.ticks_in_gc.last_ns.load(Ordering::Relaxed);
         let since_tick_ns = if ticks > 0 { now_ns.saturating_sub(tick_ns) } else { 0 };
-        let kind = match state.outside.load(Ordering::Relaxed) {
+        let kind = match state.wanted.outside.load(Ordering::Relaxed) {
             true => Kind::Holder { in_gc: true, since_tick_ns },
             false => Kind::Gc { ticked: ticks > 0, since_tick_ns, cause },
         };
         if record(hub, state, kind, State::Gc, now_ns) && ticks > 0 {
             gvl_holder::note_tick(tick_ns);
         }
-        state.add_handler_span(now_ns, clock::monotonic_ns());
+        state.handler.add_span(now_ns, clock::monotonic_ns());
     }
 }
 

@@ -6,6 +6,7 @@ use ::core::sync::atomic::{AtomicBool, Ordering};
 use crate::sys::clock;
 use crate::sys::native_thread;
 
+pub(crate) mod no_tick;
 pub(crate) mod owner;
 pub(crate) mod perf;
 pub(crate) mod progress;

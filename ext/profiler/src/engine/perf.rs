@@ -8,7 +8,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use crate::engine::owner::NoTick;
+use crate::engine::no_tick::NoTick;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
@@ -67,7 +67,7 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     let fd = open(state.native_id(), interval_ns)?;
     OPEN.fetch_add(1, Ordering::Relaxed);
     // Before the first tick, as the handler checks whose descriptor it is.
-    state.perf.store(fd + 1, Ordering::Release);
+    state.perf.fd.store(fd + 1, Ordering::Release);
     let owner = Owner { kind: 0, id: state.native_id() };
     // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
     let ready = unsafe {
@@ -80,7 +80,7 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
         return Ok(());
     }
     let failure = super::errno();
-    state.perf.store(0, Ordering::Release);
+    state.perf.fd.store(0, Ordering::Release);
     OPEN.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: it was just opened.
     unsafe { ::libc::close(fd) };
@@ -207,7 +207,7 @@ fn open_counter(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i3
 }
 
 fn fd_of(state: &ThreadState) -> Option<i32> {
-    Some(state.perf.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
+    Some(state.perf.fd.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
 }
 
 /// Whether a descriptor is still that of our counter. A program that closes all descriptors that it did not open, as daemons
@@ -220,7 +220,8 @@ fn is_ours(fd: i32) -> bool {
 /// The thread whose counter sent a signal, if it is the calling one. The kernel puts the descriptor where timers have their value.
 #[inline]
 pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick> {
-    let has = |state: &&ThreadState| state.perf.load(Ordering::Relaxed) == (info.value as i32).wrapping_add(1);
+    let has =
+        |state: &&ThreadState| state.perf.fd.load(Ordering::Relaxed) == (info.value as i32).wrapping_add(1);
     threads::current_native().filter(has).ok_or(NoTick::Foreign)
 }
 
@@ -232,7 +233,7 @@ pub(crate) fn is_armed(state: &ThreadState) -> bool {
 /// Ends the counter of `state`, if it has one. A tick that is on its way may still arrive. A forked child does this as well,
 /// with the descriptors that it has inherited: to close one there leaves the parent's open.
 pub(crate) fn disarm(state: &ThreadState) {
-    let fd = state.perf.swap(0, Ordering::AcqRel) - 1;
+    let fd = state.perf.fd.swap(0, Ordering::AcqRel) - 1;
     if fd < 0 {
         return;
     }

@@ -18,7 +18,7 @@ use crate::threads::ThreadState;
 /// Two system calls that wait for nobody.
 pub(crate) fn ensure_progress(state: &ThreadState, run_ns: u64) -> bool {
     perf::restart_period(state, run_ns);
-    state.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
+    state.ticker.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
     CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
 }
 

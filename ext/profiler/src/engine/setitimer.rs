@@ -8,7 +8,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use crate::engine::owner::NoTick;
+use crate::engine::no_tick::NoTick;
 use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 
@@ -46,7 +46,7 @@ pub(crate) fn owner() -> Result<&'static ThreadState, NoTick> {
     if !CAPTURE.process_wide.load(Ordering::Relaxed) {
         return Err(NoTick::Foreign);
     }
-    let is_profiled = |state: &&ThreadState| state.interval_ns.load(Ordering::Relaxed) > 0;
+    let is_profiled = |state: &&ThreadState| state.wanted.interval_ns.load(Ordering::Relaxed) > 0;
     threads::current_native().filter(is_profiled).ok_or(NoTick::Unwanted)
 }
 

@@ -11,7 +11,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use crate::engine::owner::NoTick;
+use crate::engine::no_tick::NoTick;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
@@ -29,13 +29,13 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     if super::is_halted() {
         return Ok(());
     }
-    if state.timer.is_there() {
+    if state.timer.number.is_there() {
         // A timer that is claimed or gone by now belongs to a thread that ends.
-        let Some(claim) = state.timer.claim() else { return Ok(()) };
-        let as_ever = state.timer_ns.load(Ordering::Relaxed) == interval_ns;
+        let Some(claim) = state.timer.number.claim() else { return Ok(()) };
+        let as_ever = state.timer.interval_ns.load(Ordering::Relaxed) == interval_ns;
         let armed = if as_ever { Ok(()) } else { set(native(claim.number()), interval_ns) };
         if armed.is_ok() {
-            state.timer_ns.store(interval_ns, Ordering::Relaxed);
+            state.timer.interval_ns.store(interval_ns, Ordering::Relaxed);
         }
         posix_timer::delete(claim.release());
         return armed;
@@ -45,8 +45,8 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         posix_timer::delete(Some(timer as u64));
         return Err(failure);
     }
-    state.timer_ns.store(interval_ns, Ordering::Relaxed);
-    state.timer.put(timer as u64);
+    state.timer.interval_ns.store(interval_ns, Ordering::Relaxed);
+    state.timer.number.put(timer as u64);
     Ok(())
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick>
 /// The calling thread, to which a timer sent a signal whose contents the kernel could not keep, if a session profiles it.
 #[inline]
 pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
-    let is_profiled = |state: &&ThreadState| state.interval_ns.load(Ordering::Relaxed) > 0;
+    let is_profiled = |state: &&ThreadState| state.wanted.interval_ns.load(Ordering::Relaxed) > 0;
     let aimed = CAPTURE.aimed.load(Ordering::Relaxed);
     threads::current_native().filter(|state| aimed && is_profiled(state)).ok_or(NoTick::Foreign)
 }
@@ -105,7 +105,7 @@ fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
-    posix_timer::delete(state.timer.take());
+    posix_timer::delete(state.timer.number.take());
 }
 
 fn native(number: u64) -> ::libc::timer_t {

@@ -202,7 +202,7 @@ fn work() {
             let mut waited_for = None;
             // A thread that no session profiles ticks for those that wait for it.
             let mut is_wanted = |state: &ThreadState| {
-                !state.outside.load(Ordering::Relaxed)
+                !state.wanted.outside.load(Ordering::Relaxed)
                     || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
             };
             threads::live().filter(|it| is_wanted(it)).for_each(|it| visit(it, slot_ns, now_ns));
@@ -223,7 +223,10 @@ fn all_blocked() -> bool {
     HOOKS
         && CAPTURE.walls.load(Ordering::Relaxed)
         && threads::live()
-            .filter(|it| it.interval_ns.load(Ordering::Relaxed) > 0 && !it.outside.load(Ordering::Relaxed))
+            .filter(|it| {
+                it.wanted.interval_ns.load(Ordering::Relaxed) > 0
+                    && !it.wanted.outside.load(Ordering::Relaxed)
+            })
             .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }
 
@@ -244,13 +247,13 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
 
 /// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
 fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
-    let interval_ns = state.interval_ns.load(Ordering::Relaxed);
+    let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
     // A thread that is sampled less often than others is left out now and then, as is one that has to run first.
-    if interval_ns == 0 || now_ns < state.next_tick_ns.load(Ordering::Relaxed) {
+    if interval_ns == 0 || now_ns < state.ticker.next_tick_ns.load(Ordering::Relaxed) {
         return;
     }
     if state.sampled.is_on() {
-        state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+        state.ticker.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
         return match clock::cpu_ns_of(state.native_id()) {
             Some(cpu_ns) if state.sampled.poll(now_ns, cpu_ns) => {
                 add(&WALL_TICKS, 1);
@@ -267,21 +270,21 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
         return;
     }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
-    if state.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
+    if state.ticker.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
         return; // it has not run since the last round
     }
-    if cpu_ns.wrapping_sub(state.ticked_cpu_ns.load(Ordering::Relaxed)) < min_cpu_ns(interval_ns) {
+    if cpu_ns.wrapping_sub(state.ticker.ticked_cpu_ns.load(Ordering::Relaxed)) < min_cpu_ns(interval_ns) {
         return;
     }
     // A thread that has run and is asleep by now is caught another time: its next sample includes what it ran.
     if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
         return;
     }
-    state.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
-    state.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
-    state.tick.announce();
+    state.ticker.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+    state.ticker.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
+    state.ticker.signal.announce();
     if waits_are_measured(state) {
-        return state.tick.retract();
+        return state.ticker.signal.retract();
     }
     #[cfg(feature = "testing")]
     ::std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
@@ -290,7 +293,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
 
 /// Whether the thread waits and a tick would say nothing new, as its waits are measured and no session measures its CPU time.
 fn waits_are_measured(state: &ThreadState) -> bool {
-    state.walls.is_blocked() && !state.measures_cpu.load(Ordering::Relaxed)
+    state.walls.is_blocked() && !state.wanted.cpu.load(Ordering::Relaxed)
 }
 
 /// Sends the signal that the timer of a thread would send: the kernel lets a process claim that of itself.

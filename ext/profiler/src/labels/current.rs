@@ -51,18 +51,18 @@ pub(super) fn stored(thread: u64) -> Option<Obj<Labels>> {
 
 /// Sets the labels of the calling thread from now on.
 pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>>) {
-    state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    state.labels.object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
     let scope = labels.map_or(ScopeId::NONE, |it| it.scope);
     let labels = labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on()));
     if SELECTIVE.load(Ordering::Relaxed) == 0 {
-        state.scope.store(scope.0, Ordering::Relaxed);
-        return state.labels.store(labels.0, Ordering::Relaxed);
+        state.labels.scope.store(scope.0, Ordering::Relaxed);
+        return state.labels.set.store(labels.0, Ordering::Relaxed);
     }
     let (cpu_ns, monotonic_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
     // Before the record is pushed: a tick in between belongs to the new labels already. One between these two has a new
     // scope with old labels only where a fiber changes both at once, and such a tick does not know its fiber.
-    let other_scope = state.scope.swap(scope.0, Ordering::Relaxed) != scope.0;
-    if state.labels.swap(labels.0, Ordering::Relaxed) == labels.0 && !other_scope {
+    let other_scope = state.labels.scope.swap(scope.0, Ordering::Relaxed) != scope.0;
+    if state.labels.set.swap(labels.0, Ordering::Relaxed) == labels.0 && !other_scope {
         return;
     }
     let walls = state.walls_at(monotonic_ns, cpu_ns);

@@ -61,14 +61,15 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
         return;
     }
     let labels = stored(thread.object);
-    state.labels_object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
-    state.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
+    state.labels.object.store(labels.map_or(0, |it| it.as_raw()), Ordering::Relaxed);
+    state.labels.scope.store(labels.map_or(ScopeId::NONE, |it| it.scope).0, Ordering::Relaxed);
     state
         .labels
+        .set
         .store(labels.map_or(LabelSetId::NONE, |it| it.id(hub, fiber_ids::is_on())).0, Ordering::Relaxed);
     span::publish(state, thread.object);
     if thread.current {
-        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+        state.labels.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
 
@@ -80,8 +81,8 @@ pub(crate) fn renew(hub: &Hub) {
         return;
     }
     for state in threads::live() {
-        if let Some(labels) = labels_of(state.labels_object.load(Ordering::Relaxed)) {
-            state.labels.store(labels.id(hub, fiber_ids::is_on()).0, Ordering::Relaxed);
+        if let Some(labels) = labels_of(state.labels.object.load(Ordering::Relaxed)) {
+            state.labels.set.store(labels.id(hub, fiber_ids::is_on()).0, Ordering::Relaxed);
         }
     }
 }
@@ -173,7 +174,7 @@ fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     if let (true, Some(hub)) = (running, CAPTURE.hub()) {
         if let Some(state) = threads::current() {
             publish(hub, state, labels);
-            state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+            state.labels.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
     }
     // SAFETY: as above.

@@ -34,7 +34,7 @@ pub(crate) fn keep_apart() {
 /// Puts the span of the fiber that runs on `thread` into its state, where its handler reads it.
 pub(super) fn publish(state: &ThreadState, thread: u64) {
     if KEPT_APART.load(Ordering::Relaxed) {
-        state.span.set(of(thread).and_then(|it| it.0.get()));
+        state.labels.span.set(of(thread).and_then(|it| it.0.get()));
     }
 }
 
@@ -66,7 +66,7 @@ fn change(own: Obj<FiberSpan>, span: Option<Span>) {
     let is_read = RUNNING.load(Ordering::Relaxed) && KEPT_APART.load(Ordering::Relaxed);
     if is_read && vm::process::on_main_ractor() {
         if let Some(state) = threads::current() {
-            state.span.set(span);
+            state.labels.span.set(span);
         }
     }
 }

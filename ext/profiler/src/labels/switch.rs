@@ -23,7 +23,7 @@ static HOOKED: AtomicBool = AtomicBool::new(false);
 pub(super) fn hook() {
     let useful = RUNNING.load(Ordering::Relaxed) && USED.load(Ordering::Relaxed);
     if useful && vm::process::on_main_ractor() && !HOOKED.swap(true, Ordering::Relaxed) {
-        threads::live().for_each(|state| state.fiber.store(0, Ordering::Relaxed));
+        threads::live().for_each(|state| state.labels.fiber.store(0, Ordering::Relaxed));
         CAPTURE.fibers_watched.store(true, Ordering::Relaxed);
         // SAFETY: sessions start and labels are set with the GVL.
         unsafe { fibers::hook_switch(on_fiber_switch) };
@@ -48,7 +48,7 @@ thread_hook!(on_fiber_switch, |_event, thread| {
             publish(hub, state, fiber_ids::number_own(&ruby, labels));
             span::publish(state, thread);
             // Only now: a tick before this finds that it does not know whose labels these are.
-            state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+            state.labels.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
         // The next tick finds that it does not know the fiber, and requests a job that corrects this.
         // SAFETY: all that is alive here are references.
@@ -70,7 +70,7 @@ unsafe extern "C" fn resync(_data: *mut std::ffi::c_void) {
         let thread = vm::state::current_thread();
         publish(hub, state, fiber_ids::number_own(&ruby, stored(thread)));
         span::publish(state, thread);
-        state.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
+        state.labels.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
     }
 }
 
@@ -83,7 +83,7 @@ fn switched_to(ruby: &Ruby, state: &ThreadState, thread: u64) -> Result<Option<O
         return current(ruby);
     }
     // The labels of the fiber that ran before; the mark function keeps them.
-    let labels = labels_of(state.labels_object.load(Ordering::Relaxed));
+    let labels = labels_of(state.labels.object.load(Ordering::Relaxed));
     // SAFETY: as above.
     unsafe { fibers::LABELS.set(thread, labels.map(|it| it.as_raw())) };
     Ok(labels)

@@ -96,8 +96,8 @@ unsafe extern "C" fn in_child() {
             thread: state.id(),
             cpu_ns: 0,
             walls: WallTimes::default(),
-            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
-            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
+            labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
+            scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
         });
         drain.start_over(clock::monotonic_ns(), &orphans, before, now);
     }

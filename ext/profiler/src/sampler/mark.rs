@@ -42,7 +42,7 @@ pub(crate) unsafe extern "C" fn mark(_data: *mut c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // A Thread outlives its state: the VM is asked about it, and follows the tag that it carries.
         let held = |state: &'static ThreadState| {
-            let others = [&state.labels_object, &state.fiber].map(|it| it.load(Ordering::Relaxed));
+            let others = [&state.labels.object, &state.labels.fiber].map(|it| it.load(Ordering::Relaxed));
             others.into_iter().chain([state.object()])
         };
         for object in threads::live().flat_map(held) {

@@ -33,7 +33,7 @@ impl Ticks {
             return;
         }
         let is_inside =
-            |it: &&ThreadState| scope.is_none_or(|scope| it.scope.load(Ordering::Relaxed) == scope.0);
+            |it: &&ThreadState| scope.is_none_or(|scope| it.labels.scope.load(Ordering::Relaxed) == scope.0);
         for state in
             threads::live().filter(|it| it.walls.is_blocked() && self.profiles(it.id())).filter(is_inside)
         {
@@ -177,7 +177,7 @@ pub(crate) fn record_marker(name: &str, started_ns: u64, info: impl FnOnce() -> 
         return;
     }
     let Some(state) = threads::current() else { return };
-    let (me, scope) = (state.id(), ScopeId(state.scope.load(Ordering::Relaxed)));
+    let (me, scope) = (state.id(), ScopeId(state.labels.scope.load(Ordering::Relaxed)));
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };
     let interval = Interval { name, thread, started_ns, now_ns, at_ns };

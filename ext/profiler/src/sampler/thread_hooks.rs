@@ -136,7 +136,7 @@ fn end(state: &ThreadState) {
 }
 
 fn close(state: &ThreadState, cpu_ns: u64) {
-    state.close_upgrades();
+    state.perf.close_upgrades();
     disarm(state);
     threads::retire(state, cpu_ns);
 }

@@ -56,11 +56,11 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
 
 fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
     let ThreadPlan { interval_ns, outside, cpu, .. } = plan.of_thread(state.id());
-    state.outside.store(outside, Ordering::Relaxed);
+    state.wanted.outside.store(outside, Ordering::Relaxed);
     let own_timer = plan.has_thread_timers();
-    state.measures_cpu.store(cpu, Ordering::Relaxed);
+    state.wanted.cpu.store(cpu, Ordering::Relaxed);
     let has_right_timer = has_timer(state) == (interval_ns > 0 && own_timer);
-    let before_ns = state.interval_ns.swap(interval_ns, Ordering::Relaxed);
+    let before_ns = state.wanted.interval_ns.swap(interval_ns, Ordering::Relaxed);
     if before_ns == interval_ns && has_right_timer {
         return Ok(());
     }
@@ -92,10 +92,11 @@ pub(super) fn rearm(plan: &Plan<'_>) {
         if interval_ns == 0 {
             continue;
         }
-        state.interval_ns.store(interval_ns, Ordering::Relaxed);
-        let is_due = state.has_ticked() && state.armed_interval_ns.load(Ordering::Relaxed) != interval_ns;
+        state.wanted.interval_ns.store(interval_ns, Ordering::Relaxed);
+        let is_due =
+            state.ticks.have_come() && state.timer.armed_interval_ns.load(Ordering::Relaxed) != interval_ns;
         if is_due && has_timer(state) {
-            state.upgrade(|| {
+            state.perf.upgrade(|| {
                 // A thread that gets no timer keeps the one that it has.
                 let _ = arm(state, interval_ns);
                 true
@@ -152,9 +153,9 @@ pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
 /// The errno of a timer that the kernel refuses.
 pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
     let ThreadPlan { interval_ns, outside, cpu, .. } = of_new_threads();
-    state.outside.store(outside, Ordering::Relaxed);
-    state.interval_ns.store(interval_ns, Ordering::Relaxed);
-    state.measures_cpu.store(cpu, Ordering::Relaxed);
+    state.wanted.outside.store(outside, Ordering::Relaxed);
+    state.wanted.interval_ns.store(interval_ns, Ordering::Relaxed);
+    state.wanted.cpu.store(cpu, Ordering::Relaxed);
     if !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0 {
         return Ok(());
     }
@@ -172,7 +173,7 @@ fn has_exited(state: &ThreadState) -> bool {
 }
 
 fn has_timer(state: &ThreadState) -> bool {
-    state.timer.is_there() || perf::is_armed(state)
+    state.timer.number.is_there() || perf::is_armed(state)
 }
 
 fn arm_process(interval_ns: u64) -> Result<(), i32> {
@@ -189,11 +190,11 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
 /// Arms the timer of a thread. With the engine `perf` too that is a POSIX timer for the first milliseconds. A counter takes ten
 /// times as long to create and to end, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
-    state.armed_interval_ns.store(interval_ns, Ordering::Relaxed);
+    state.timer.armed_interval_ns.store(interval_ns, Ordering::Relaxed);
     if perf::is_armed(state) {
         return perf::arm(state, interval_ns);
     }
-    state.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+    state.timer.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
     let armed = thread_timer::arm(state, interval_ns);
     if armed.is_err() && PERF.load(Ordering::Relaxed) {
         return perf::arm(state, interval_ns);
@@ -217,19 +218,19 @@ pub(crate) fn upgrade_timers() -> Duration {
     let Some(_sampler) = try_lock() else { return SOON };
     let (mut next_pause, mut has_descriptors) = (LONG, true);
     let now_ns = clock::monotonic_ns();
-    for state in threads::live().filter(|it| it.timer.is_there()) {
-        let interval_ns = state.interval_ns.load(Ordering::Relaxed);
+    for state in threads::live().filter(|it| it.timer.number.is_there()) {
+        let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
         if interval_ns == 0 {
             continue;
         }
-        if now_ns.saturating_sub(state.armed_ns.load(Ordering::Relaxed)) < WHILE_NS {
+        if now_ns.saturating_sub(state.timer.armed_ns.load(Ordering::Relaxed)) < WHILE_NS {
             next_pause = SOON;
             continue;
         }
         if !has_descriptors {
             continue;
         }
-        state.upgrade(|| {
+        state.perf.upgrade(|| {
             let armed = if state.is_live() { perf::arm(state, interval_ns) } else { Err(libc::ESRCH) };
             has_descriptors = armed != Err(libc::EMFILE);
             if armed.is_ok() {

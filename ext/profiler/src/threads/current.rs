@@ -151,7 +151,7 @@ pub(crate) fn note_unreported(state: &ThreadState) {
 pub(crate) fn keep_native_name(state: &ThreadState) {
     let name = native_thread::native_name();
     let name = name.split(|byte| *byte == 0).next().unwrap_or(&[]);
-    if !state.has_cut_name(name) {
-        state.keep_name(name);
+    if !state.name.has_cut(name) {
+        state.name.set(name);
     }
 }

@@ -21,7 +21,6 @@ use profiler_core::session::aggregate::LastClocks;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
-use crate::sys::posix_timer;
 use crate::threads::state::{CLAIMED, ENDED, LIVE, TAKEN};
 use profiler_core::text::cut;
 
@@ -29,10 +28,7 @@ mod current;
 pub(crate) mod own;
 pub(crate) mod recent_exits;
 mod slab;
-mod span;
 mod state;
-mod tick_on_its_way;
-mod ticks;
 mod walls;
 pub(crate) use current::{
     call_at_native_end, current, current_native, current_native_cached, end_current, find_native, hooked,
@@ -71,34 +67,7 @@ pub(crate) fn register(
         return Some(state);
     }
     let state = slab::claim()?;
-    state.id.store(NEXT_ID.fetch_add(1, Relaxed), Relaxed);
-    state.object.store(object, Relaxed);
-    state.native_id.store(native_id, Relaxed);
-    state.reported.store(false, Relaxed);
-    state.pthread.store(pthread, Relaxed);
-    state.start_cpu_ns.store(cpu_ns, Relaxed);
-    posix_timer::delete(state.timer.take()); // of the life before, had it been armed just as its thread ended
-    state.perf.store(0, Relaxed);
-    state.reset_upgrade();
-    state.interval_ns.store(0, Relaxed);
-    state.outside.store(false, Relaxed);
-    state.measures_cpu.store(false, Relaxed);
-    state.handled_ns.store(0, Relaxed);
-    state.run_ns.store(0, Relaxed);
-    state.recorded_cpu_ns.store(cpu_ns, Relaxed);
-    state.ticked_cpu_ns.store(0, Relaxed);
-    state.visited_cpu_ns.store(0, Relaxed);
-    state.next_tick_ns.store(0, Relaxed);
-    state.tick.reset();
-    state.labels.store(0, Relaxed);
-    state.fiber.store(0, Relaxed);
-    state.labels_object.store(0, Relaxed);
-    state.scope.store(0, Relaxed);
-    state.span.set(None);
-    state.ticks_in_gc.store(0, Relaxed);
-    state.sightings.store(0, Relaxed);
-    state.reset_walls();
-    state.name.iter().for_each(|word| word.store(0, Relaxed));
+    state.begin_life(NEXT_ID.fetch_add(1, Relaxed), object, native_id, pthread, cpu_ns);
     // Release pairs with the Acquire in `is_live`.
     state.phase.store(LIVE, Release);
     Some(state)
@@ -123,15 +92,16 @@ pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static Th
         return None;
     };
     let (object, pthread) = (me.object(), me.pthread.load(Relaxed));
-    let (labels, scope, span) = (me.labels.load(Relaxed), me.scope.load(Relaxed), me.span.get());
-    let (fiber, labels_object) = (me.fiber.load(Relaxed), me.labels_object.load(Relaxed));
+    let (labels, scope, span) =
+        (me.labels.set.load(Relaxed), me.labels.scope.load(Relaxed), me.labels.span.get());
+    let (fiber, labels_object) = (me.labels.fiber.load(Relaxed), me.labels.object.load(Relaxed));
     clear();
     let state = register(object, native_thread::native_id(), pthread, 0)?;
-    state.labels.store(labels, Relaxed);
-    state.fiber.store(fiber, Relaxed);
-    state.labels_object.store(labels_object, Relaxed);
-    state.scope.store(scope, Relaxed);
-    state.span.set(span);
+    state.labels.set.store(labels, Relaxed);
+    state.labels.fiber.store(fiber, Relaxed);
+    state.labels.object.store(labels_object, Relaxed);
+    state.labels.scope.store(scope, Relaxed);
+    state.labels.span.set(span);
     store_native(state);
     Some(state)
 }
@@ -142,7 +112,7 @@ pub(crate) fn clear() {
         let is = |phase| state.phase.compare_exchange(phase, CLAIMED, AcqRel, Relaxed).is_ok();
         // A state that was taken is freed by the thread that drains.
         if is(LIVE) || is(ENDED) {
-            state.timer.forget();
+            state.timer.number.forget();
             slab::free(state);
         }
     }
@@ -180,7 +150,7 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
 /// from Ruby is kept, for when the thread is gone.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     if let Some(name) = &ruby_name {
-        state.keep_name(name.as_bytes());
+        state.name.set(name.as_bytes());
     }
     let native_name = || {
         if state.pthread.load(Relaxed) == native_thread::pthread_self() {
@@ -194,8 +164,8 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     let name = ruby_name.unwrap_or_else(|| {
         // Ruby 3.1 lists a thread no more that an exception ended, and does not report its end.
         let name = native_name();
-        if state.has_cut_name(&name) {
-            text(&state.kept_name())
+        if state.name.has_cut(&name) {
+            text(&state.name.get())
         } else {
             text(&name)
         }
@@ -205,7 +175,7 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
 
 /// The name of a thread that is gone in reports: the one that was kept.
 fn kept_info(state: &ThreadState) -> Thread {
-    Thread { native_id: native_id(state), name: cut(text(&state.kept_name())) }
+    Thread { native_id: native_id(state), name: cut(text(&state.name.get())) }
 }
 
 /// The text before the first zero.

@@ -78,9 +78,8 @@ pub(super) fn claim() -> Option<&'static ThreadState> {
 /// Frees a state that only the caller uses.
 pub(super) fn free(state: &ThreadState) {
     // Before its bit is cleared: see `handler_ns`.
-    let (all_ns, counted_ns) = (state.handler_ns.load(Relaxed), state.retired_handler_ns.load(Relaxed));
-    RETIRED_HANDLER_NS.fetch_add(all_ns.wrapping_sub(counted_ns), Relaxed);
-    state.retired_handler_ns.store(all_ns, Relaxed);
+    RETIRED_HANDLER_NS.fetch_add(state.handler.own_ns(), Relaxed);
+    state.handler.retire();
     if let Some(place) = place(std::ptr::from_ref(state) as usize) {
         if let Some(word) = IN_USE.get(place / BITS) {
             word.fetch_and(!(1 << (place % BITS)), AcqRel);
@@ -92,18 +91,15 @@ pub(super) fn free(state: &ThreadState) {
 
 /// Time spent in signal handlers since the process began, all threads, ns.
 pub(crate) fn handler_ns() -> u64 {
-    let own = |state: &ThreadState| {
-        state.handler_ns.load(Relaxed).wrapping_sub(state.retired_handler_ns.load(Relaxed))
-    };
     // In this order a state that is freed meanwhile counts twice. In the other order it would not count at all.
-    let in_use_ns = in_use().map(own).fold(0, u64::wrapping_add);
+    let in_use_ns = in_use().map(|state| state.handler.own_ns()).fold(0, u64::wrapping_add);
     in_use_ns.wrapping_add(RETIRED_HANDLER_NS.load(Relaxed))
 }
 
 /// The ticks that were delivered since the process began, all threads.
 pub(crate) fn ticks() -> u64 {
     let ever = SLAB.iter().take(USED_WORDS.load(Acquire) * BITS);
-    ever.map(|state| state.ticks.load(Relaxed)).fold(0, u64::wrapping_add)
+    ever.map(|state| state.ticks.all()).fold(0, u64::wrapping_add)
 }
 
 /// All live threads. Visits states in use alone, however many there once were.

@@ -71,5 +71,6 @@ pub(crate) fn repoll_all() {
 /// # Signal safety
 /// Loads, some for each thread.
 pub(crate) fn any_waits_for_gvl() -> bool {
-    super::live().any(|state| state.walls.gvl_wait_since_ns() != 0 && !state.outside.load(Ordering::Relaxed))
+    super::live()
+        .any(|state| state.walls.gvl_wait_since_ns() != 0 && !state.wanted.outside.load(Ordering::Relaxed))
 }

@@ -53,9 +53,9 @@ impl Site {
         };
         Self {
             thread: state.id(),
-            labels: LabelSetId(state.labels.load(Ordering::Relaxed)),
-            scope: ScopeId(state.scope.load(Ordering::Relaxed)),
-            span: state.span.get(),
+            labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
+            scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
+            span: state.labels.span.get(),
             class,
         }
     }

@@ -1,0 +1,51 @@
+//! A thread's perf counter, and who may work on it.
+
+use std::sync::atomic::{
+    AtomicI32, AtomicU8,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+use crate::sys::native_thread;
+
+/// The phase in which nobody works on the counter.
+const IDLE: u8 = 0;
+/// The phase in which the collector does.
+const UPGRADING: u8 = 1;
+/// The phase in which the thread gets no counter any more.
+const CLOSED: u8 = 2;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct PerfCounter {
+    /// The descriptor plus one; 0 when there is none.
+    pub(crate) fd: AtomicI32,
+    phase: AtomicU8,
+}
+
+impl PerfCounter {
+    pub(super) const fn new() -> Self {
+        Self { fd: AtomicI32::new(0), phase: AtomicU8::new(IDLE) }
+    }
+
+    /// Has no counter, and may get one, in a new life.
+    pub(super) fn reset(&self) {
+        self.fd.store(0, Relaxed);
+        self.phase.store(IDLE, Relaxed);
+    }
+
+    /// Has `arm` create the counter, unless the thread is ending. `arm` says whether to try again. For the collector.
+    pub(crate) fn upgrade(&self, arm: impl FnOnce() -> bool) {
+        if self.phase.compare_exchange(IDLE, UPGRADING, Acquire, Relaxed).is_ok() {
+            let again = arm();
+            self.phase.store(if again { IDLE } else { CLOSED }, Release);
+        }
+    }
+
+    /// Keeps the thread from getting a counter from now on, at its exit. Waits, some microseconds at most, for one that is on
+    /// its way.
+    pub(crate) fn close_upgrades(&self) {
+        while self.phase.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(UPGRADING) {
+            native_thread::yield_now();
+        }
+    }
+}
