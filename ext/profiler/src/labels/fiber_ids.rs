@@ -13,22 +13,13 @@ use crate::labels::object::Labels;
 use crate::vm::{self, fibers};
 
 /// The number of sessions that record fibers.
-static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+pub(super) static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 /// The number that was given last. It goes on from session to session, as fibers keep their numbers.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// Whether a session records fibers.
 pub(super) fn is_on() -> bool {
     SESSIONS.load(Ordering::Relaxed) > 0
-}
-
-/// Counts a session that records fibers in, or out.
-pub(super) fn count_session(more: bool) {
-    if more {
-        SESSIONS.fetch_add(1, Ordering::Relaxed);
-    } else {
-        SESSIONS.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// `labels` with the number of the running fiber, if a session records fibers: its number in `before`, or a new one.

@@ -24,12 +24,14 @@ use crate::vm::cached::define_class;
 use crate::vm::fibers;
 use crate::vm::threads::RubyThread;
 
+mod counted;
 mod current;
 mod fiber_ids;
 mod object;
 mod parse;
 mod span;
 mod switch;
+pub(crate) use counted::Counted;
 use current::{current, publish, stored, RUNNING, SELECTIVE, USED};
 use object::{labels_of, Labels};
 use parse::pairs;
@@ -193,21 +195,15 @@ pub(crate) fn sessions_end() {
     switch::unhook();
 }
 
-/// Counts a session that records the fiber of each sample in, before it begins, or out.
-pub(crate) fn number_fibers(more: bool) {
-    fiber_ids::count_session(more);
-    if more {
-        USED.store(true, Ordering::Relaxed);
-    }
+/// Numbers fibers for a session that records which one a sample is of, before it begins.
+pub(crate) fn number_fibers() -> Counted {
+    USED.store(true, Ordering::Relaxed);
+    Counted::in_count(&fiber_ids::SESSIONS)
 }
 
-/// Counts a session that selects by labels in, or out.
-pub(crate) fn count_selective(more: bool) {
-    if more {
-        SELECTIVE.fetch_add(1, Ordering::Relaxed);
-    } else {
-        SELECTIVE.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Keeps apart the labels of fibers for a session that selects by them.
+pub(crate) fn select() -> Counted {
+    Counted::in_count(&SELECTIVE)
 }
 
 /// Defines the class.

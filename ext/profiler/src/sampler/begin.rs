@@ -13,6 +13,7 @@ use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, handler, wait};
 use crate::engine::perf;
+use crate::labels::Counted;
 use crate::options::{Bounds, Config, Threads};
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
@@ -24,7 +25,6 @@ use crate::sampler::readings::ProcessReadings;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
 use crate::sampler::state::Sampler;
-use crate::sampler::tables;
 use crate::sampler::ticks::Ticks;
 use crate::sampler::{thread_hooks, timers};
 use crate::shared::CAPTURE;
@@ -51,9 +51,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // Hooks come first: a thread that starts while Ruby lists its threads then registers itself.
     let seen = thread_hooks::prepare_threads(ruby, config.measures.timed());
     wait::hook(config.measures);
-    if config.fibers {
-        labels::number_fibers(true);
-    }
+    let numbered = config.fibers.then(labels::number_fibers);
     if config.spans {
         labels::keep_spans_apart();
     }
@@ -64,14 +62,11 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
         let mut sampler = enter();
         sampler.starting -= 1;
         let begun = prepared.map(|threads| {
-            let begun = sampler.begin(hub, config, bounds, &threads.list);
+            let begun = sampler.begin(hub, config, bounds, &threads.list, numbered);
             threads.release();
             begun
         });
         if !matches!(begun, Ok(Ok(_))) {
-            if config.fibers {
-                labels::number_fibers(false);
-            }
             sampler.reconcile();
         }
         begun
@@ -163,6 +158,49 @@ pub(super) fn spec(config: &Config, threads: Option<Vec<ThreadId>>, scope: Optio
     }
 }
 
+/// Installs the handler of SIGPROF, if the session needs it and it is not there. It stays.
+fn own_signal(config: &Config) -> Result<(), Refusal> {
+    match sigprof::owner() {
+        _ if !config.measures.timed() => {}
+        sigprof::Owner::Us => {}
+        sigprof::Owner::Nobody => sigprof::install(handler::on_sigprof),
+        sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
+    }
+    Ok(())
+}
+
+/// The threads that a session profiles.
+struct Profiled {
+    /// All there are and will be if `None`.
+    threads: Option<Vec<ThreadId>>,
+    readings: Vec<ThreadReading>,
+}
+
+impl Profiled {
+    /// Registers the threads that a session wants, which stay until no session is left, and those that others may wait for.
+    fn among(all: &[RubyThread], hub: &Hub, config: &Config) -> Result<Self, Refusal> {
+        let selected = |it: &RubyThread| match &config.threads {
+            Threads::All => true,
+            Threads::Current => it.current,
+            Threads::These(objects) => objects.contains(&it.object),
+        };
+        let mut found = Vec::new();
+        for thread in all.iter().filter(|it| config.measures.wall || selected(it)) {
+            if let Some(now) = register_thread(hub, thread).filter(|_| selected(thread)) {
+                found.push(now);
+            }
+        }
+        if found.is_empty() {
+            return Err(Refusal::NoThreads);
+        }
+        Ok(match config.threads {
+            // These include the threads that started while Ruby listed its threads.
+            Threads::All => Self { threads: None, readings: thread_readings() },
+            _ => Self { threads: Some(found.iter().map(|it| it.thread).collect()), readings: found },
+        })
+    }
+}
+
 impl Sampler {
     fn check_startable(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
         if config.measures.heap && !allocation::has_table() {
@@ -190,54 +228,45 @@ impl Sampler {
         self.collector(hub).map_err(Refusal::NoCollector)
     }
 
+    /// Begins a session on those of `all` threads that it wants. `numbered` is its count among those that record fibers.
     fn begin(
         &mut self,
         hub: &'static Hub,
         config: &Config,
         bounds: Bounds,
         all: &[RubyThread],
+        numbered: Option<Counted>,
     ) -> Result<SessionId, Refusal> {
-        match sigprof::owner() {
-            _ if !config.measures.timed() => {}
-            sigprof::Owner::Us => {}
-            sigprof::Owner::Nobody => sigprof::install(handler::on_sigprof),
-            sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
+        own_signal(config)?;
+        let profiled = Profiled::among(all, hub, config)?;
+        let id = self.open(hub, config, bounds, profiled, numbered);
+        threads::repoll_all();
+        self.wake();
+        if let Err(errno) = self.apply_timers().or_else(|errno| self.fall_back(config, errno)) {
+            self.discard(id, hub);
+            return Err(Refusal::NoTimer(errno));
         }
-        let selected = |it: &RubyThread| match &config.threads {
-            Threads::All => true,
-            Threads::Current => it.current,
-            Threads::These(objects) => objects.contains(&it.object),
-        };
-        let mut found = Vec::new();
-        for thread in all.iter().filter(|it| config.measures.wall || selected(it)) {
-            if let Some(now) = register_thread(hub, thread).filter(|_| selected(thread)) {
-                found.push(now);
-            }
-        }
-        if found.is_empty() {
-            return Err(Refusal::NoThreads);
-        }
-        let threads = match config.threads {
-            Threads::All => {
-                // These include the threads that started while Ruby listed its threads.
-                found = thread_readings();
-                None
-            }
-            _ => Some(found.iter().map(|it| it.thread).collect()),
-        };
+        self.apply_object_demand();
+        Ok(id)
+    }
+
+    /// Opens a session in the hub, with ticks that no timer gives yet. [`Sampler::discard`] undoes it.
+    fn open(
+        &mut self,
+        hub: &'static Hub,
+        config: &Config,
+        bounds: Bounds,
+        profiled: Profiled,
+        numbered: Option<Counted>,
+    ) -> SessionId {
+        let Profiled { threads, readings } = profiled;
         let measures = config.measures;
         // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
         let in_view = threads.clone().filter(|_| bounds.scope.is_none());
         let spec = spec(config, in_view, bounds.scope);
         let is_selective = !spec.is_unrestricted();
-        CAPTURE.depth.store(
-            if self.ticks.is_empty() {
-                config.depth
-            } else {
-                CAPTURE.depth.load(Ordering::Relaxed).max(config.depth)
-            },
-            Ordering::Relaxed,
-        );
+        let deepest = if self.ticks.is_empty() { 0 } else { CAPTURE.depth.load(Ordering::Relaxed) };
+        CAPTURE.depth.store(deepest.max(config.depth), Ordering::Relaxed);
         let covers_process = threads.is_none() && !is_selective;
         let vm_objects = (covers_process && measures.objects() && !bounds.windows).then(|| {
             // SAFETY: sessions start with the GVL held.
@@ -247,7 +276,7 @@ impl Sampler {
         allocation::flush();
         let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
         let start = ProcessReadings { process_cpu_ns, vm_objects, ..ProcessReadings::now(hub) };
-        let id = hub.open(spec, &Registry, start.monotonic_ns, &found);
+        let id = hub.open(spec, &Registry, start.monotonic_ns, &readings);
         self.collections.push(Collection {
             id,
             ticks: id,
@@ -262,8 +291,7 @@ impl Sampler {
         self.ticks.push(Ticks {
             id,
             threads,
-            is_selective,
-            fibers: config.fibers,
+            _counted: [is_selective.then(labels::select), numbered],
             measures,
             timeline: config.timeline,
             interval_ns: config.interval_ns,
@@ -278,22 +306,7 @@ impl Sampler {
             cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
             given_up: None,
         });
-        if is_selective {
-            labels::count_selective(true);
-        }
-        threads::repoll_all();
-        self.wake();
-        let armed = self.apply_timers().or_else(|errno| self.fall_back(config, errno));
-        if let Err(errno) = armed {
-            hub.discard(id);
-            tables::renew(hub, 0);
-            // `start` undoes the numbering of fibers, so `remove` must not do that as well.
-            self.ticks(id).into_iter().for_each(|it| it.fibers = false);
-            self.remove(id);
-            return Err(Refusal::NoTimer(errno));
-        }
-        self.apply_object_demand();
-        Ok(id)
+        id
     }
 
     /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to the ticker where it

@@ -67,14 +67,7 @@ impl Sampler {
     /// Removes ticks, with their collection.
     pub(super) fn remove(&mut self, id: SessionId) -> Option<(Ticks, Collection)> {
         let index = self.ticks.iter().position(|it| it.id == id)?;
-        let ticks = self.ticks.remove(index);
-        if ticks.is_selective {
-            labels::count_selective(false);
-        }
-        if ticks.fibers {
-            labels::number_fibers(false);
-        }
-        Some((ticks, self.remove_collection(id)?))
+        Some((self.ticks.remove(index), self.remove_collection(id)?))
     }
 
     /// Applies the demand of all sessions for samples of objects, and for the live ones among these.

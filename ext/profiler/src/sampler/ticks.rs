@@ -8,6 +8,7 @@ use profiler_core::session::spec::Measures;
 use profiler_core::ticking::governor::Governor;
 use profiler_core::ticking::plan::Demand;
 
+use crate::labels::Counted;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::object_windows::ObjectWindows;
 use crate::threads;
@@ -20,9 +21,8 @@ pub(crate) struct Ticks {
     pub(super) id: SessionId,
     /// The threads that tick; all if `None`.
     pub(crate) threads: Option<Vec<ThreadId>>,
-    /// Whether their collection selects samples by labels or by a scope.
-    pub(super) is_selective: bool,
-    pub(super) fibers: bool,
+    /// The counts among sessions that select samples by labels or by a scope, and that record fibers, if they are of these.
+    pub(super) _counted: [Option<Counted>; 2],
     pub(crate) measures: Measures,
     pub(super) timeline: bool,
     pub(crate) interval_ns: u64,
