@@ -27,10 +27,11 @@ pub(crate) mod threads;
 pub(crate) mod turns;
 pub(crate) mod without_gvl;
 
+use profiler_core::text::is_harmful;
 use rb_sys::VALUE;
 
-/// The bytes of a Ruby String as text. Bytes that are not UTF-8 become the replacement character. Characters that control a
-/// terminal or turn the direction of writing become spaces, so that no name can break a page.
+/// The bytes of a Ruby String as text. Bytes that are not UTF-8 become the replacement character, and harmful characters spaces, so
+/// that no name can break a page.
 ///
 /// # Safety
 /// `string` is a live T_STRING, and the caller holds the GVL.
@@ -43,7 +44,6 @@ pub(crate) unsafe fn text(string: VALUE) -> String {
     if bytes.iter().all(|byte| (b' '..=b'~').contains(byte)) {
         return String::from_utf8_lossy(bytes).into_owned();
     }
-    let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let clean = |char: char| if char.is_control() || turns(char) { ' ' } else { char };
-    String::from_utf8_lossy(bytes).chars().map(clean).collect()
+    let cleaned = |char: char| if is_harmful(char) { ' ' } else { char };
+    String::from_utf8_lossy(bytes).chars().map(cleaned).collect()
 }

@@ -2,18 +2,20 @@
 
 use std::borrow::Cow;
 
-/// `text` on one line and harmless to terminals and pages: what is no visible character becomes a
-/// blank, blanks at the ends go. Characters that turn the direction of writing count as invisible:
-/// they make a name look like another.
+/// Whether a character is no visible one, and so harmful to terminals and pages. Those that turn the direction of writing are among
+/// them: they make a name look like another.
+#[must_use]
+pub fn is_harmful(it: char) -> bool {
+    it.is_control()
+        || matches!(it, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
+        || matches!(it, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` on one line and harmless: each harmful character becomes a blank, blanks at the ends go.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
-    let harmful = |it: char| {
-        it.is_control()
-            || matches!(it, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
-            || matches!(it, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
-    if text.contains(harmful) {
-        Cow::Owned(text.replace(harmful, " ").trim().to_owned())
+    if text.contains(is_harmful) {
+        Cow::Owned(text.replace(is_harmful, " ").trim().to_owned())
     } else {
         Cow::Borrowed(text.trim())
     }

@@ -6,7 +6,7 @@ pub mod names;
 pub mod units;
 
 pub use block_label::block_depth;
-pub use clean::clean;
+pub use clean::{clean, is_harmful};
 
 /// Bytes that are kept of a name that an app sets: of a label, its value, a thread, a marker.
 pub const MAX_NAME_BYTES: usize = 256;
