@@ -6,6 +6,7 @@ use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Requests;
+use profiler_core::session::spec::keep_forked;
 
 use crate::sampler::collection::Collection;
 use crate::sampler::cumulative::Cumulative;
@@ -34,8 +35,7 @@ impl Sampler {
     }
 
     /// Resets the sampler in a forked child, as the collector thread is the parent's. The handle of that thread is leaked:
-    /// dropping it would touch what the thread may have held. A session for certain threads profiles `me`, the thread that
-    /// forked, if it profiled it in the parent, where its id was `before`. It profiles no other thread.
+    /// dropping it would touch what the thread may have held. `before` and `me` are as for [`keep_forked`].
     pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
         self.inherited = Cumulative::now();
@@ -47,9 +47,9 @@ impl Sampler {
         }
         for ticks in &mut self.ticks {
             ticks.ends_with_slices |= ticks.is_sliced;
-            let Some(ids) = &mut ticks.threads else { continue };
-            let profiled = before.is_some_and(|before| ids.contains(&before));
-            *ids = me.filter(|_| profiled).into_iter().collect();
+            if let Some(threads) = &mut ticks.threads {
+                keep_forked(threads, before, me);
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::record::object_class::Class;
 use crate::record::Span;
 use crate::result::ended_threads::Folded;
 use crate::result::part::{distinct, Part};
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 use crate::session::labels::{MAX_OTHERS, MAX_SETS};
 use crate::session::spans::Spans;
 use crate::session::spec::Measures;
@@ -26,7 +26,7 @@ pub(crate) struct NamedSums {
     tables: TableBuilder,
     classes: Interner<String, FunctionId>,
     rows: Interner<Key, RowId>,
-    weights: Vec<Weight>,
+    weights: Vec<RowSums>,
     labels: Interner<LabelSet, LabelSetId>,
     spans: Spans,
     /// Records whose stacks were cut, as there were too many different ones.
@@ -119,7 +119,7 @@ impl NamedSums {
         let thread_ids = distinct(self.threads());
         let threads: Vec<Thread> =
             thread_ids.iter().map(|id| info.get(id).cloned().unwrap_or_default()).collect();
-        let sample = |(key, weight): (&Key, &Weight)| Sample {
+        let sample = |(key, weight): (&Key, &RowSums)| Sample {
             stack: key.stack.unwrap_or_else(|| Id::from_index(0)),
             thread: thread_ids.binary_search(&key.thread).unwrap_or(0),
             state: key.state,
@@ -144,7 +144,7 @@ impl NamedSums {
         }
     }
 
-    fn add(&mut self, key: Key, weight: &Weight) -> RowId {
+    fn add(&mut self, key: Key, weight: &RowSums) -> RowId {
         let row = self.rows.intern(key);
         match self.weights.get_mut(row.index()) {
             Some(sum) => sum.add(weight),

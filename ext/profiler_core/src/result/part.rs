@@ -13,7 +13,7 @@ use crate::record::object_class::Class;
 use crate::record::State;
 use crate::result::ended_threads::Folded;
 use crate::session::aggregate::Aggregate;
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 use crate::session::labels::LabelSets;
 use crate::session::spans::Spans;
 use crate::session::Recorder;
@@ -31,10 +31,10 @@ pub(crate) struct Part {
     /// The handles that only the VM can name, as far as they had no names; empty until all is copied.
     pub(crate) unknown: Vec<u64>,
     /// Rows whose stacks are still the generation's, the last one first.
-    uncopied: Vec<(Key, Weight)>,
+    uncopied: Vec<(Key, RowSums)>,
     /// The stacks of the other rows.
     pub(super) stacks: Stacks,
-    pub(super) rows: Vec<(StackId, Key, Weight)>,
+    pub(super) rows: Vec<(StackId, Key, RowSums)>,
     /// The sets of labels of the rows, by id.
     pub(super) labels: Vec<(LabelSetId, LabelSet)>,
     /// The spans of the rows.

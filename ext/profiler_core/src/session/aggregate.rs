@@ -15,7 +15,7 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::{SpanIndex, StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::{Header, Kind, State};
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 use crate::session::recorder::Recorder;
 use crate::session::spans::Spans;
 use crate::session::spec::Measures;
@@ -35,7 +35,7 @@ pub struct Aggregate {
     started_ns: u64,
     /// Whether the time of a thread that starts during the session counts from its start.
     starts_inside: bool,
-    weights: HashMap<Key, Weight, FxBuildHasher>,
+    weights: HashMap<Key, RowSums, FxBuildHasher>,
     accounts: HashMap<ThreadId, Account, FxBuildHasher>,
     /// Records the timeline, if the session keeps one.
     pub(crate) recorder: Option<Box<Recorder>>,
@@ -135,7 +135,7 @@ impl Aggregate {
                     account.last_ran = Some(key);
                 }
                 let [wall_ns, off_cpu_ns] = account.split(ran_ns);
-                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
+                self.weigh(key, RowSums { count: 1, cpu_ns, wall_ns, ..RowSums::default() });
                 self.weigh_runnable(key, off_cpu_ns);
             }
             Kind::Wait => {
@@ -144,10 +144,10 @@ impl Aggregate {
                 account.last_wait = Some(key(State::Waiting));
                 // A record counts once, where most of it was.
                 let count = u64::from(waiting_ns >= gvl_ns);
-                self.weigh(key(State::Waiting), Weight { count, wall_ns: waiting_ns, ..Weight::default() });
+                self.weigh(key(State::Waiting), RowSums { count, wall_ns: waiting_ns, ..RowSums::default() });
                 self.weigh(
                     key(State::Gvl),
-                    Weight { count: 1 - count, wall_ns: gvl_ns, ..Weight::default() },
+                    RowSums { count: 1 - count, wall_ns: gvl_ns, ..RowSums::default() },
                 );
             }
             Kind::WaitExtension => {
@@ -155,7 +155,7 @@ impl Aggregate {
                 let labels = account.labels;
                 if let Some(key) = account.last_wait.filter(|key| starts_inside || key.labels == labels) {
                     let wall_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
-                    self.weigh(key, Weight { wall_ns, ..Weight::default() });
+                    self.weigh(key, RowSums { wall_ns, ..RowSums::default() });
                 }
             }
             Kind::Gc { ticked, cause, .. } => {
@@ -168,15 +168,15 @@ impl Aggregate {
                     account.last = Some(key);
                 }
                 account.last_gc = Some(key);
-                self.weigh(key, Weight { count: 1, cpu_ns, wall_ns, ..Weight::default() });
+                self.weigh(key, RowSums { count: 1, cpu_ns, wall_ns, ..RowSums::default() });
                 self.weigh_runnable(key, off_cpu_ns);
             }
             Kind::GvlFree => self.blame_nobody(header, stack),
         }
     }
 
-    fn weigh(&mut self, key: Key, more: Weight) {
-        if more == Weight::default() {
+    fn weigh(&mut self, key: Key, more: RowSums) {
+        if more == RowSums::default() {
             return;
         }
         if let Some(recorder) = &mut self.recorder {
@@ -187,7 +187,7 @@ impl Aggregate {
 
     /// Adds time to the row without a CPU that is else like `key`.
     fn weigh_runnable(&mut self, key: Key, wall_ns: u64) {
-        self.weigh(Key { state: State::Runnable, ..key }, Weight { wall_ns, ..Weight::default() });
+        self.weigh(Key { state: State::Runnable, ..key }, RowSums { wall_ns, ..RowSums::default() });
     }
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest to the stacks that last had the like, or
@@ -236,12 +236,12 @@ impl Aggregate {
             (like(account.last_gc, State::Gc), gc_ns),
             (like(account.last_gc, State::Runnable), off_cpu_in_gc_ns),
         ];
-        self.weigh(ticked, Weight { cpu_ns, ..Weight::default() });
+        self.weigh(ticked, RowSums { cpu_ns, ..RowSums::default() });
         if wall {
             for (key, wall_ns) in parts {
-                self.weigh(key, Weight { wall_ns, ..Weight::default() });
+                self.weigh(key, RowSums { wall_ns, ..RowSums::default() });
             }
-            self.weigh(blamed, Weight { blame_ns, ..Weight::default() });
+            self.weigh(blamed, RowSums { blame_ns, ..RowSums::default() });
         }
     }
 

@@ -47,7 +47,7 @@ impl Key {
 
 /// The sums of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
+pub struct RowSums {
     /// Records.
     pub count: u64,
     /// CPU time, ns.
@@ -62,7 +62,7 @@ pub struct Weight {
     pub bytes: u64,
 }
 
-impl Weight {
+impl RowSums {
     /// Adds another.
     pub(crate) fn add(&mut self, more: &Self) {
         self.count += more.count;

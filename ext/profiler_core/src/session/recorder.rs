@@ -2,7 +2,7 @@
 
 use crate::ids::{Id, Interner, RowId};
 use crate::profile::timeline::{Timeline, TimelineEvent};
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 use crate::session::spec::Measures;
 
 /// The recorder of a timeline: keeps the weights that an aggregate attributes, in the order in which it reports them.
@@ -32,7 +32,7 @@ impl Recorder {
     }
 
     /// `weight` went to the row of `key` at `now_ns` on the monotonic clock.
-    pub(crate) fn add(&mut self, now_ns: u64, key: Key, weight: &Weight) {
+    pub(crate) fn add(&mut self, now_ns: u64, key: Key, weight: &RowSums) {
         let row = self.rows.intern(key);
         let time_ns = now_ns.saturating_sub(self.started_ns);
         self.timeline.push(&TimelineEvent { time_ns, row, weights: self.measures.weights(&key, weight) });

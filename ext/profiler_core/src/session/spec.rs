@@ -5,7 +5,7 @@ use crate::profile::LabelSet;
 use crate::profile::{SampleType, Weights};
 use crate::record::detail::Detail;
 use crate::record::State;
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 
 /// The measures of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,27 +61,27 @@ impl Measures {
     }
 
     /// The weights of a row in these sample types.
-    pub(crate) fn weights(self, key: &Key, weight: &Weight) -> Weights {
+    pub(crate) fn weights(self, key: &Key, sums: &RowSums) -> Weights {
         let mut weights = Weights::default();
-        weights.set(SampleType::Samples, weight.count);
+        weights.set(SampleType::Samples, sums.count);
         if self.cpu {
-            weights.set(SampleType::Cpu, weight.cpu_ns);
+            weights.set(SampleType::Cpu, sums.cpu_ns);
         }
         if self.wall {
-            weights.set(SampleType::Wall, weight.wall_ns);
-            weights.set(SampleType::GvlBlame, weight.blame_ns);
+            weights.set(SampleType::Wall, sums.wall_ns);
+            weights.set(SampleType::GvlBlame, sums.blame_ns);
             match key.state {
-                State::Gvl => weights.set(SampleType::GvlWait, weight.wall_ns),
-                State::Gc => weights.set(SampleType::Gc, weight.wall_ns),
+                State::Gvl => weights.set(SampleType::GvlWait, sums.wall_ns),
+                State::Gc => weights.set(SampleType::Gc, sums.wall_ns),
                 State::Running | State::Waiting | State::Runnable => {}
             }
         }
         if matches!(key.detail, Detail::Live(..)) {
-            weights.set(SampleType::InuseObjects, weight.objects);
-            weights.set(SampleType::InuseSpace, weight.bytes);
+            weights.set(SampleType::InuseObjects, sums.objects);
+            weights.set(SampleType::InuseSpace, sums.bytes);
         } else if self.objects() {
-            weights.set(SampleType::AllocObjects, weight.objects);
-            weights.set(SampleType::AllocSpace, weight.bytes);
+            weights.set(SampleType::AllocObjects, sums.objects);
+            weights.set(SampleType::AllocSpace, sums.bytes);
         }
         weights
     }
@@ -124,4 +124,11 @@ impl SessionSpec {
     pub fn is_unrestricted(&self) -> bool {
         self.labels.is_empty() && self.scope.is_none()
     }
+}
+
+/// Keeps of the threads of a session, in a forked child, the one that forked, if it is among them: its id was `before` in the parent
+/// and is `me` in the child. The child has no other thread.
+pub fn keep_forked(threads: &mut Vec<ThreadId>, before: Option<ThreadId>, me: Option<ThreadId>) {
+    let profiled = before.is_some_and(|before| threads.contains(&before));
+    *threads = me.filter(|_| profiled).into_iter().collect();
 }

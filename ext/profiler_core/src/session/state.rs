@@ -12,7 +12,7 @@ use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::recorder::Recorder;
 use crate::session::spans::Spans;
-use crate::session::spec::SessionSpec;
+use crate::session::spec::{keep_forked, SessionSpec};
 
 /// A thread when a session begins to profile it, with its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +174,7 @@ impl SessionState {
         sets: &LabelSets,
     ) {
         if let Some(threads) = &mut self.spec.threads {
-            let profiled = before.is_some_and(|before| threads.contains(&before));
-            *threads = me.filter(|_| profiled).map(|me| me.thread).into_iter().collect();
+            keep_forked(threads, before, me.map(|it| it.thread));
         }
         self.aggregate = aggregate(&self.spec, started_ns);
         if !self.paused {

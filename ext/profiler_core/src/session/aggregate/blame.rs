@@ -10,7 +10,7 @@ use crate::ids::{LabelSetId, SpanIndex, StackId};
 use crate::record::detail::Detail;
 use crate::record::{Header, State};
 use crate::session::gvl_ticks::GvlTick;
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 
 impl Aggregate {
     /// Blames the ticks for the wait for the GVL that the thread of `header` has been in, up to `header`. They are those that
@@ -24,7 +24,7 @@ impl Aggregate {
             let waited_ns = header.walls.gvl_ns.saturating_sub(header.monotonic_ns.saturating_sub(at_ns));
             let (key, blame_ns) = (Key { detail, ..key }, forward(&mut blamed_ns, waited_ns));
             self.now_ns = at_ns;
-            self.weigh(key, Weight { blame_ns, ..Weight::default() });
+            self.weigh(key, RowSums { blame_ns, ..RowSums::default() });
             last = Some((key, header.labels));
         }
         let account = self.account(&LastClocks::of(header));
@@ -45,6 +45,6 @@ impl Aggregate {
         let (labels, state, detail) = (LabelSetId::NONE, State::Running, Detail::Waiter(thread));
         let key = Key { stack, thread, labels, span: SpanIndex::NONE, state, detail };
         account.last_blamed = Some((key, header.labels));
-        self.weigh(key, Weight { blame_ns, ..Weight::default() });
+        self.weigh(key, RowSums { blame_ns, ..RowSums::default() });
     }
 }

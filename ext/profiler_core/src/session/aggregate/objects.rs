@@ -8,14 +8,14 @@ use crate::ids::{SpanIndex, StackId};
 use crate::record::detail::{Age, Detail};
 use crate::record::{Allocation, Header, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 
 /// The objects that a session knows besides its sums: at most one for each slot of the table of live objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
     /// The generation and the key of the last object of each slot.
     objects: HashMap<u32, (u32, Key), FxBuildHasher>,
-    live: HashMap<Key, Weight, FxBuildHasher>,
+    live: HashMap<Key, RowSums, FxBuildHasher>,
 }
 
 impl Objects {
@@ -32,7 +32,7 @@ impl Objects {
         }
     }
 
-    pub(super) fn into_live(self) -> impl Iterator<Item = (Key, Weight)> {
+    pub(super) fn into_live(self) -> impl Iterator<Item = (Key, RowSums)> {
         self.live.into_iter()
     }
 }
@@ -48,7 +48,7 @@ impl Aggregate {
         let span = self.span(header);
         let key = Key { stack, thread, labels, span, state: State::Running, detail };
         let Allocation { samples, objects, bytes, .. } = *allocation;
-        self.weigh(key, Weight { count: samples.into(), objects, bytes, ..Weight::default() });
+        self.weigh(key, RowSums { count: samples.into(), objects, bytes, ..RowSums::default() });
         if let (true, Some(ObjectId { slot, generation })) = (self.measures.heap, allocation.object) {
             // An object outlives the span in which it was allocated.
             let key = Key { span: SpanIndex::NONE, ..key };

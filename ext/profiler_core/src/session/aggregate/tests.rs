@@ -47,7 +47,7 @@ fn last(thread: u32, cpu_ns: u64) -> LastClocks {
 }
 
 fn sum(aggregate: Aggregate, thread: u32) -> u64 {
-    let of = |(key, weight): (Key, Weight)| (key.thread.0 == thread).then_some(weight.cpu_ns);
+    let of = |(key, weight): (Key, RowSums)| (key.thread.0 == thread).then_some(weight.cpu_ns);
     aggregate.into_weights().into_iter().filter_map(of).sum()
 }
 
@@ -63,8 +63,8 @@ fn a_record_weighs_the_time_since_the_previous_one() {
     assert_eq!(
         weights,
         [
-            (Some(StackId(7)), Weight { count: 1, cpu_ns: 30, ..Weight::default() }),
-            (Some(StackId(8)), Weight { count: 1, cpu_ns: 25, ..Weight::default() }),
+            (Some(StackId(7)), RowSums { count: 1, cpu_ns: 30, ..RowSums::default() }),
+            (Some(StackId(8)), RowSums { count: 1, cpu_ns: 25, ..RowSums::default() }),
         ]
     );
 }
@@ -123,7 +123,7 @@ fn only_time_inside_counts_and_the_rest_goes_to_the_last_stack() {
     aggregate.finish(&last(2, 999));
     let weights = aggregate.into_weights();
     assert_eq!(weights.len(), 1);
-    assert_eq!(weights[0].1, Weight { count: 1, cpu_ns: 30 + 20 + 10, ..Weight::default() });
+    assert_eq!(weights[0].1, RowSums { count: 1, cpu_ns: 30 + 20 + 10, ..RowSums::default() });
 }
 
 #[test]
@@ -160,11 +160,11 @@ fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Header {
 }
 
 fn rows(aggregate: Aggregate) -> Vec<(Option<StackId>, State, u64, u64, u64)> {
-    let row = |(key, it): (Key, Weight)| (key.stack, key.state, it.count, it.cpu_ns, it.wall_ns);
+    let row = |(key, it): (Key, RowSums)| (key.stack, key.state, it.count, it.cpu_ns, it.wall_ns);
     let mut weights = aggregate.into_weights();
     weights.sort_unstable_by_key(|(key, _)| *key);
     let weights = weights.into_iter();
-    weights.filter(|(_, it)| Weight { blame_ns: 0, ..*it } != Weight::default()).map(row).collect()
+    weights.filter(|(_, it)| RowSums { blame_ns: 0, ..*it } != RowSums::default()).map(row).collect()
 }
 
 #[test]
@@ -237,7 +237,7 @@ proptest! {
         let weights = aggregate.into_weights();
         let states = [State::Running, State::Waiting, State::Gvl, State::Gc];
         for (state, part) in states.into_iter().zip(parts) {
-            let of = |(key, it): &(Key, Weight)| if key.state == state { it.wall_ns } else { 0 };
+            let of = |(key, it): &(Key, RowSums)| if key.state == state { it.wall_ns } else { 0 };
             prop_assert_eq!(weights.iter().map(of).sum::<u64>(), part);
         }
         prop_assert_eq!(weights.iter().map(|(_, it)| it.cpu_ns).sum::<u64>(), cpu_ns);

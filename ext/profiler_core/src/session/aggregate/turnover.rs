@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::account::Account;
 use super::Aggregate;
 use crate::ids::{LabelSetId, SpanIndex, ThreadId};
-use crate::session::key::{Key, Weight};
+use crate::session::key::{Key, RowSums};
 use crate::session::spans::Spans;
 
 impl Aggregate {
@@ -85,7 +85,7 @@ impl Aggregate {
 
     /// The sums, in any order.
     #[must_use]
-    pub fn into_weights(self) -> Vec<(Key, Weight)> {
+    pub fn into_weights(self) -> Vec<(Key, RowSums)> {
         self.weights.into_iter().chain(self.objects.into_live()).collect()
     }
 }
