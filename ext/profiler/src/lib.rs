@@ -8,6 +8,7 @@
 use magnus::{prelude::*, Error, Ruby};
 
 mod api;
+mod before_3_3;
 mod boot;
 mod errors;
 mod labels;

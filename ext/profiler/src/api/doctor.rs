@@ -2,6 +2,7 @@
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
+use crate::before_3_3;
 use crate::engine::{perf, setitimer, thread_timer};
 use crate::options::{mode, wall};
 use crate::sampler::timers;
@@ -74,7 +75,7 @@ fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Result<Option<String>, Error> 
 /// `Doctor._waits`: how the waits of `:wall` are seen, nil when they cannot be; and why not, or nil.
 fn waits(ruby: &Ruby, _doctor: Value) -> Result<(Option<&'static str>, Option<String>), Error> {
     let why = wall::why_not(ruby)?;
-    let seen = if vm::gvl::HOOKS { "measured" } else { "sampled" };
+    let seen = if before_3_3::NEEDED { "sampled" } else { "measured" };
     Ok((why.is_none().then_some(seen), why))
 }
 

@@ -8,7 +8,6 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::{Kind, State};
 
-use crate::capture::before_3_3;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
 use crate::capture::walk::Scratch;
@@ -20,7 +19,6 @@ use crate::sys::native_thread;
 use crate::sys::siginfo::{TimerInfo, FROM_TIMER};
 use crate::threads::{self, ThreadState};
 use crate::vm;
-use crate::vm::gvl::HOOKS;
 use crate::vm::jobs::Job;
 
 /// The handler of SIGPROF.
@@ -63,8 +61,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
         // Without the GVL a stack stands still, so a walk here, at once, is as safe as at any safe point.
-        let in_call = !HOOKS && state.sampled.is_on() && before_3_3::in_call(context);
-        capture(hub, state, begun_ns, in_call);
+        capture(hub, state, begun_ns, state.polled.in_call(context));
     }
     let now_ns = clock::monotonic_ns();
     let took_ns = state.handler.add_span(begun_ns, now_ns);
@@ -98,8 +95,7 @@ unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
 fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if !vm::state::on_ruby_thread() || !vm::state::has_stack() {
         if in_call {
-            // The native thread waits for another Ruby thread to run: this one has ended, and Ruby 3.1 did not report it.
-            state.sampled.end(monotonic_ns, Some(clock::thread_cpu_ns()));
+            state.polled.end_unreported(monotonic_ns);
         }
         return count(&hub.counters.dropped_not_ruby);
     }
@@ -125,12 +121,10 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
             return state.ticks_in_gc.count(monotonic_ns);
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
-        return before_3_3::record_collecting(
-            hub,
-            state,
-            scratch,
-            &mut header_now(state, State::Gc, monotonic_ns),
-        );
+        let mut header = header_now(state, State::Gc, monotonic_ns);
+        return state
+            .polled
+            .record_collecting(hub, &mut header, |kind, header| scratch.record_empty(hub, kind, header));
     }
     // The buffer is held, so nothing that the VM reads here is moved.
     if !state.reported.load(Ordering::Relaxed) && !vm::state::has_ruby_frame() {
@@ -142,9 +136,8 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     let doing = if blocked { State::Waiting } else { State::Running };
     let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
     let header = header_now(state, doing, monotonic_ns);
-    if measured && state.sampled.is_on() {
-        before_3_3::record(hub, state, scratch, &header, in_call);
-        return;
+    if measured && state.polled.are_on() {
+        return state.polled.record(hub, &header, in_call, |kind, header| scratch.record(hub, kind, header));
     }
     let has_gvl = measured && !blocked;
     let kind = match state.wanted.outside.load(Ordering::Relaxed) {

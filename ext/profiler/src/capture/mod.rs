@@ -19,7 +19,6 @@
 //! The life of a sample stands in ARCHITECTURE.md.
 
 pub(crate) mod allocation;
-pub(crate) mod before_3_3;
 pub(crate) mod gvl_holder;
 pub(crate) mod handler;
 pub(crate) mod header;

@@ -11,6 +11,7 @@ use ::profiler_core::record::{Kind, State};
 use ::profiler_core::sampling::wall_clock::Due;
 use ::profiler_core::session::spec::Measures;
 
+use crate::before_3_3;
 use crate::capture::gvl_holder::{self, Holder};
 use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::hook_loss;
@@ -20,7 +21,7 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, ThreadState};
 use crate::vm::events::thread_hook;
-use crate::vm::gvl::{self, GvlEvent, HOOKS};
+use crate::vm::gvl::{self, GvlEvent};
 use crate::vm::{self};
 
 /// Whether the hooks on the GVL are installed.
@@ -165,7 +166,7 @@ impl FirstReady {
 /// The caller has the GVL, which nobody has had since the thread got it.
 pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
-    if !HOOKS {
+    if before_3_3::NEEDED {
         if measured && interval_ns > 0 {
             state.walls_on(interval_ns, true);
         }

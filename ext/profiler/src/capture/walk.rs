@@ -9,10 +9,10 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::{push, Header, Kind, Walk};
 
+use crate::before_3_3;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::vm;
-use crate::vm::gvl::HOOKS;
 
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
 pub(crate) const WALK_LIMIT: usize = 10_000;
@@ -148,7 +148,7 @@ impl Scratch {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
         let frames = walk(handles, lines);
         // Where waits are sampled, one without a stack is that of a thread that is no more.
-        if frames == 0 && (kind == Kind::Tick || kind == Kind::Wait && !HOOKS) {
+        if frames == 0 && (kind == Kind::Tick || kind == Kind::Wait && before_3_3::NEEDED) {
             count(&hub.counters.dropped_no_frames);
             return false;
         }

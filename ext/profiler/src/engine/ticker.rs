@@ -19,12 +19,12 @@ use ::std::time::Duration;
 use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
+use crate::before_3_3;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
-use crate::vm::gvl::HOOKS;
 
 /// The least CPU time between two ticks of a thread, ns, unless an eighth of the interval is more. It is far more than it takes
 /// to be interrupted and to block again, or a thread that blocks with the GVL would be interrupted for ever.
@@ -220,7 +220,7 @@ fn work() {
 /// Whether all waits are measured, and all threads wait, for nobody's GVL. A thread whose CPU time is measured has to be visited all
 /// the same. So has any thread where no hook reports waits, nor that a thread runs again.
 fn all_blocked() -> bool {
-    HOOKS
+    !before_3_3::NEEDED
         && CAPTURE.walls.load(Ordering::Relaxed)
         && threads::live()
             .filter(|it| {
@@ -252,16 +252,13 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     if interval_ns == 0 || now_ns < state.ticker.next_tick_ns.load(Ordering::Relaxed) {
         return;
     }
-    if state.sampled.is_on() {
+    if state.polled.are_on() {
         state.ticker.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
-        return match clock::cpu_ns_of(state.native_id()) {
-            Some(cpu_ns) if state.sampled.poll(now_ns, cpu_ns) => {
-                add(&WALL_TICKS, 1);
-                tick(state);
-            }
-            Some(_) => {}
-            None => state.sampled.end(now_ns, None),
-        };
+        if state.polled.poll(now_ns, clock::cpu_ns_of(state.native_id())) {
+            add(&WALL_TICKS, 1);
+            tick(state);
+        }
+        return;
     }
     if !IS_ENGINE.load(Ordering::Relaxed) {
         return;

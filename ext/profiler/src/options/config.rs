@@ -11,6 +11,7 @@ use profiler_core::profile::{LabelSet, Note};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
+use crate::before_3_3;
 use crate::engine::perf;
 use crate::errors::{argument_error, wrong_value};
 use crate::options::integer::integer;
@@ -20,7 +21,6 @@ use crate::options::{mode, trim_path, wall};
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::exceptions::error;
-use crate::vm::gvl::HOOKS;
 use crate::vm::strings::{lossy, named};
 use profiler_core::ticking::engine::Engine;
 
@@ -273,7 +273,7 @@ fn engine(
         (Some(engine), _) => engine,
         (None, Some(_)) => Engine::Safepoint,
         // The ticker polls all threads here, so it can send the ticks as well.
-        (None, None) if measures.wall && !HOOKS => Engine::Ticker,
+        (None, None) if measures.wall && before_3_3::NEEDED => Engine::Ticker,
         // Timers on CPU clocks tick no finer than the kernel.
         (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
         // A counter also ticks in a call that is about to wait without the GVL, and ends it with EINTR. The ticker knows of waits.

@@ -6,6 +6,7 @@ use magnus::{Error, RArray, Ruby, Symbol, Value};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
+use crate::before_3_3;
 use crate::errors::wrong_value;
 use crate::options::integer::integer;
 use crate::options::keywords::either;
@@ -13,7 +14,6 @@ use crate::options::wall;
 use crate::vm;
 use crate::vm::door::inspect;
 use crate::vm::exceptions::error;
-use crate::vm::gvl::HOOKS;
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
@@ -67,7 +67,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
         let why = "there are Ractors, and one that collects garbage does not tell what it frees";
         return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
     }
-    Ok(Measures { runnable: measures.wall && HOOKS, ..measures })
+    Ok(Measures { runnable: measures.wall && !before_3_3::NEEDED, ..measures })
 }
 
 /// The reason why objects cannot be sampled, if there is one.

@@ -2,14 +2,10 @@
 
 use magnus::{Error, Ruby};
 
+use crate::before_3_3;
 use crate::vm;
-use crate::vm::gvl::HOOKS;
 use profiler_core::profile::Note;
 use profiler_core::ticking::engine::Engine;
-
-/// The reason why the engine `safepoint` sees no waits where the VM does not report them.
-const NEEDS_SIGNALS: &str =
-    "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
 
 /// The reason why the VM's hooks on waits cannot be used, where there are any.
 pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
@@ -21,10 +17,12 @@ pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
 /// with that engine. `danger` is the reason why stacks cannot be walked at every instruction.
 pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<Note>, String> {
     match engine {
-        _ if HOOKS => Ok(None),
-        Engine::Safepoint => {
-            Err(format!("{NEEDS_SIGNALS}: {}", danger.unwrap_or("engine :safepoint was requested")))
-        }
+        _ if !before_3_3::NEEDED => Ok(None),
+        Engine::Safepoint => Err(format!(
+            "{}: {}",
+            before_3_3::NEEDS_SIGNALS,
+            danger.unwrap_or("engine :safepoint was requested")
+        )),
         _ => Ok(Some(Note::WaitsSampled {})),
     }
 }

@@ -11,6 +11,7 @@ use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadReading;
 
+use crate::before_3_3;
 use crate::capture::{allocation, handler, wait};
 use crate::engine::perf;
 use crate::labels::Counted;
@@ -31,7 +32,6 @@ use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
-use crate::vm::gvl::HOOKS;
 use crate::vm::threads::{Names, RubyThread};
 use crate::{labels, vm};
 use profiler_core::ticking::engine::Engine;
@@ -215,7 +215,7 @@ impl Sampler {
         } else if self.engine != config.engine && config.engine_requested {
             return Err(Refusal::EngineTaken(self.engine));
         }
-        if config.measures.wall && !HOOKS && self.engine == Engine::Safepoint {
+        if config.measures.wall && before_3_3::NEEDED && self.engine == Engine::Safepoint {
             return Err(Refusal::EngineTaken(self.engine));
         }
         if first && timers::timer_is_foreign(self.engine) {
@@ -250,7 +250,7 @@ impl Sampler {
         Ok(id)
     }
 
-    /// Opens a session in the hub, with ticks that no timer gives yet. [`Sampler::discard`] undoes it.
+    /// Opens a session in the hub. No timer ticks for it yet. [`Sampler::discard`] undoes it.
     fn open(
         &mut self,
         hub: &'static Hub,

@@ -7,6 +7,7 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::ticking::plan::Plan;
 
+use crate::before_3_3;
 use crate::capture::{allocation, wait};
 use crate::labels;
 use crate::sampler::collection::Collection;
@@ -19,7 +20,6 @@ use crate::shared::CAPTURE;
 use crate::sys::{clock, native_thread, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
-use crate::vm::gvl::HOOKS;
 
 /// Whether the collector thread died of a bug. Sessions drain the ring by themselves at stop, so they still end well.
 static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
@@ -85,7 +85,7 @@ impl Sampler {
     pub(super) fn plan(&self) -> Plan<'_> {
         let running = self.ticks.iter().filter(|it| !it.paused);
         let demands = running.map(|it| it.demand(&self.governor));
-        Plan::new(demands, self.engine, HOOKS)
+        Plan::new(demands, self.engine, !before_3_3::NEEDED)
     }
 
     /// Sets the timers that the sessions need now.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use profiler_core::record::counters::count;
 use profiler_core::ticking::plan::{Plan, ThreadPlan};
 
+use crate::before_3_3;
 use crate::capture::{gvl_holder, wait};
 use crate::engine::{perf, setitimer, thread_timer, ticker};
 use crate::sampler::state::try_lock;
@@ -13,7 +14,6 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
-use crate::vm::gvl::HOOKS;
 use profiler_core::ticking::engine::Engine;
 
 /// The plan for threads that start: see [`of_new_threads`].
@@ -113,12 +113,12 @@ pub(super) fn rearm(plan: &Plan<'_>) {
 fn measure_walls(plan: &Plan<'_>) {
     let measured = plan.measures_walls();
     for state in threads::live() {
-        if state.sampled.is_on() && has_exited(state) {
+        if state.polled.are_on() && has_exited(state) {
             threads::retire(state, threads::cpu_ns(state));
             continue;
         }
         let here = state.pthread.load(Ordering::Relaxed) == native_thread::pthread_self();
-        if HOOKS && measured && here {
+        if !before_3_3::NEEDED && measured && here {
             wait::tag_thread(state); // in a forked child its state is another one
             gvl_holder::set_holder(state);
         }

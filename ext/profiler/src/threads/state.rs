@@ -7,10 +7,10 @@ use std::sync::atomic::{
 
 use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
-use profiler_core::sampling::estimated_wall_clock::EstimatedWallClock;
 use profiler_core::sampling::wall_clock::WallClock;
 use profiler_core::session::state::ThreadReading;
 
+use crate::before_3_3::PolledWaits;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::posix_timer;
@@ -67,7 +67,7 @@ pub(crate) struct ThreadState {
     /// Its wall clock time by what it does, where the VM's hooks report waits.
     pub(crate) walls: WallClock,
     /// The same where they do not.
-    pub(crate) sampled: EstimatedWallClock,
+    pub(crate) polled: PolledWaits,
 }
 
 /// The wishes of sessions for a thread.
@@ -237,7 +237,7 @@ impl ThreadState {
             handler: HandlerTime::new(),
             labels: Labelled::new(),
             walls: WallClock::new(),
-            sampled: EstimatedWallClock::new(),
+            polled: PolledWaits::new(),
         }
     }
 
@@ -288,7 +288,7 @@ impl ThreadState {
     /// Its readings as a session begins to profile it, with its CPU clock.
     pub(crate) fn now(&self, cpu_ns: u64) -> ThreadReading {
         let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
-        self.sampled.apportion(&walls);
+        self.polled.apportion(&walls);
         ThreadReading {
             thread: self.id(),
             cpu_ns,

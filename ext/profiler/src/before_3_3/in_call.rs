@@ -1,0 +1,51 @@
+//! Whether a signal has found a thread in a system call: the interrupted instruction says so.
+
+/// EINTR, as system calls return it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const INTERRUPTED: u64 = (-(::libc::EINTR as i64)) as u64;
+
+/// The least that a page can have.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const PAGE: usize = 4096;
+
+/// Whether a signal has found the thread in a system call that waits. Such a call has ended with EINTR, or is about to
+/// be made again: the thread stands just behind the instruction, or just before it.
+///
+/// # Signal safety
+/// Reads the instructions that the thread is about to run, or has just run.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    let registers = &context.uc_mcontext.gregs;
+    let at = registers[::libc::REG_RIP as usize] as usize;
+    if at < PAGE {
+        return false; // a spec that makes ticks up
+    }
+    // SAFETY: what is about to be executed can be read; an instruction that begins so has a second byte. What lies before
+    // is read where it is in the same page.
+    unsafe {
+        let byte = |at: usize| *(at as *const u8);
+        let again = byte(at) == SYSCALL[0] && byte(at + 1) == SYSCALL[1];
+        let ended = registers[::libc::REG_RAX as usize] as u64 == INTERRUPTED && at % PAGE >= 2;
+        again || ended && byte(at - 2) == SYSCALL[0] && byte(at - 1) == SYSCALL[1]
+    }
+}
+
+/// The same elsewhere.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
+    const SYSCALL: u32 = 0xd400_0001;
+    let registers = &context.uc_mcontext;
+    let at = registers.pc as usize;
+    if at < PAGE {
+        return false; // a spec that makes ticks up
+    }
+    // SAFETY: what is about to be executed can be read. What lies before is read where it is in the same page.
+    unsafe {
+        let word = |at: usize| *(at as *const u32);
+        let ended = registers.regs[0] == INTERRUPTED && at % PAGE >= 4;
+        word(at) == SYSCALL || ended && word(at - 4) == SYSCALL
+    }
+}

@@ -1,0 +1,173 @@
+//! The waits of threads where no hook of the VM reports them, as before Ruby 3.3: they are polled.
+//!
+//! All that only those Rubies need is here, behind [`PolledWaits`], and in the core's `sampling/estimated_wall_clock.rs`. Once they
+//! are gone, this folder goes, and with it whatever names it.
+
+use ::core::prelude::rust_2021::*;
+
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::{push_wait_extension, Header, Kind, State, WallTimes};
+use ::profiler_core::sampling::estimated_wall_clock::{Classification, EstimatedWallClock};
+
+use crate::sys::clock;
+use crate::vm;
+use crate::vm::gvl::HOOKS;
+
+mod in_call;
+
+/// Whether waits are polled on this Ruby.
+pub(crate) const NEEDED: bool = !HOOKS;
+
+/// The reason why the engine `safepoint` sees no waits there.
+pub(crate) const NEEDS_SIGNALS: &str =
+    "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
+
+/// The wall clock of one thread, whose waits are polled by the ticker and recorded by ticks.
+#[derive(Debug)]
+pub(crate) struct PolledWaits(EstimatedWallClock);
+
+impl PolledWaits {
+    pub(crate) const fn new() -> Self {
+        Self(EstimatedWallClock::new())
+    }
+
+    /// Prepares it for a new life.
+    pub(crate) fn reset(&self) {
+        self.0.reset();
+    }
+
+    /// Whether the clock is measured.
+    #[inline]
+    pub(crate) fn are_on(&self) -> bool {
+        NEEDED && self.0.is_on()
+    }
+
+    /// Measures from `now_ns` on; the thread's CPU clock stands at `cpu_ns`.
+    pub(crate) fn turn_on(&self, now_ns: u64, cpu_ns: u64, interval_ns: u64) {
+        self.0.turn_on(now_ns, cpu_ns, interval_ns);
+    }
+
+    /// Changes the interval.
+    pub(crate) fn set_interval(&self, interval_ns: u64) {
+        self.0.set_interval(interval_ns);
+    }
+
+    /// Measures no longer. The thread's CPU clock stands at `cpu_ns`; `None` if the thread is gone.
+    pub(crate) fn turn_off(&self, now_ns: u64, cpu_ns: Option<u64>) {
+        match cpu_ns {
+            _ if !self.are_on() => {}
+            Some(cpu_ns) => self.0.turn_off(now_ns, cpu_ns),
+            None => self.0.end(now_ns, None),
+        }
+    }
+
+    /// The wall clocks.
+    ///
+    /// # Signal safety
+    /// Loads.
+    #[inline]
+    pub(crate) fn read(&self, now_ns: u64, cpu_ns: u64) -> WallTimes {
+        self.0.read(now_ns, cpu_ns)
+    }
+
+    /// Counts the time up to these clocks for the record before.
+    pub(crate) fn apportion(&self, walls: &WallTimes) {
+        self.0.apportion(walls);
+    }
+
+    /// Has the thread polled anew.
+    pub(crate) fn poll_anew(&self) {
+        self.0.poll_anew();
+    }
+
+    /// Whether the thread is to get a tick now. Its CPU clock stands at `cpu_ns`; `None` if it is gone. For the ticker.
+    pub(crate) fn poll(&self, now_ns: u64, cpu_ns: Option<u64>) -> bool {
+        match cpu_ns {
+            Some(cpu_ns) => self.0.poll(now_ns, cpu_ns),
+            None => {
+                self.0.end(now_ns, None);
+                false
+            }
+        }
+    }
+
+    /// Whether a tick has found the thread in a system call that waits.
+    ///
+    /// # Signal safety
+    /// Reads the instructions that the thread is about to run, or has just run.
+    #[inline]
+    pub(crate) fn in_call(&self, context: &::libc::ucontext_t) -> bool {
+        self.are_on() && in_call::in_call(context)
+    }
+
+    /// Notes that a tick found the native thread waiting for another Ruby thread to run. So this one has ended, and Ruby 3.1 did not
+    /// report it.
+    #[inline]
+    pub(crate) fn end_unreported(&self, now_ns: u64) {
+        self.0.end(now_ns, Some(clock::thread_cpu_ns()));
+    }
+
+    /// Has `record` take the record of a tick: that the thread runs, or that it waits.
+    ///
+    /// # Signal safety
+    /// Loads, stores, clocks, and a place in the ring.
+    #[inline]
+    pub(crate) fn record(
+        &self,
+        hub: &Hub,
+        header: &Header,
+        in_call: bool,
+        record: impl Fn(Kind, &Header) -> bool,
+    ) {
+        let it = self.0.classify(&header.walls, in_call);
+        if it.waits {
+            count(&hub.counters.waits_interrupted);
+        }
+        close(hub, header, it.before_ns);
+        let waiting = Header { state: State::Waiting, ..*header };
+        let recorded = if it.waits {
+            record(Kind::Wait, &waiting)
+        } else {
+            (!it.starved || record(Kind::Wait, &waiting)) && record(Kind::Tick, header)
+        };
+        if recorded {
+            self.0.commit(&header.walls, it, clock::thread_cpu_ns(), clock::sleeps());
+        }
+    }
+
+    /// Has `record` take the record of a tick on a thread that collects garbage, without the stack that is to blame.
+    ///
+    /// # Signal safety
+    /// As for [`PolledWaits::record`].
+    #[inline]
+    pub(crate) fn record_collecting(
+        &self,
+        hub: &Hub,
+        header: &mut Header,
+        record: impl Fn(Kind, &Header) -> bool,
+    ) {
+        // SAFETY: it is this thread that collects.
+        let kind = Kind::Gc { ticked: true, since_tick_ns: 0, cause: unsafe { vm::gc::latest_cause() } };
+        if !self.are_on() {
+            record(kind, header);
+            return;
+        }
+        let it = Classification { waits: false, ..self.0.classify(&header.walls, false) };
+        self.0.fold(&mut header.walls);
+        close(hub, header, it.before_ns);
+        if record(kind, header) {
+            self.0.commit(&header.walls, it, header.cpu_ns, 0);
+        }
+    }
+}
+
+/// The wait before this record is over, and lasted up to there on the waiting clock.
+#[inline]
+fn close(hub: &Hub, header: &Header, before_ns: Option<u64>) {
+    if let Some(waiting_ns) = before_ns {
+        let extension = Header { walls: WallTimes { waiting_ns, ..header.walls }, ..*header };
+        // Without space in the ring the next wait has that time.
+        let _ = push_wait_extension(&hub.ring, &extension);
+    }
+}
