@@ -9,7 +9,7 @@ use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
 use profiler_core::profile::{LabelSet, Note};
 use profiler_core::sampling::allocation_sampler::Window;
-use profiler_core::session::spec::Measures;
+use profiler_core::session::spec::{Measures, SessionSpec};
 
 use crate::before_3_3;
 use crate::engine::perf;
@@ -79,8 +79,8 @@ impl Bounds {
 /// A session's options.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// The measures of the session.
-    pub(crate) measures: Measures,
+    /// The definition of the session, without its threads and scope.
+    pub(crate) spec: SessionSpec,
     /// The interval of its ticks, ns; 0 for a session of objects alone.
     pub(crate) interval_ns: u64,
     /// The largest share of the process's CPU time that sessions may take; any if nothing.
@@ -89,18 +89,10 @@ pub(crate) struct Config {
     pub(crate) every: Window,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
-    /// Whether each record is kept with its time.
-    pub(crate) timeline: bool,
-    /// Whether samples record their fiber.
-    pub(crate) fibers: bool,
-    /// Whether samples record their span.
-    pub(crate) spans: bool,
     /// The place where garbage collection shows, if not under its cause.
     pub(crate) gc: Option<Place>,
     /// Directories that paths are cut off at; `None` if paths stay as they are.
     pub(crate) trim_path: Option<Vec<String>>,
-    /// The labels that must all be current; otherwise nothing is recorded.
-    pub(crate) labels: LabelSet,
     /// Labels for every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
@@ -137,22 +129,26 @@ impl Config {
         };
         let requested = if measures.timed() { requested_engine(ruby, keywords.engine)? } else { None };
         Ok(Self {
-            measures,
+            spec: SessionSpec {
+                measures,
+                threads: None,
+                labels: labels(ruby, "labels", keywords.labels)?,
+                scope: None,
+                fibers: flag(ruby, "fibers", keywords.fibers)?,
+                spans: flag(ruby, "spans", keywords.spans)?,
+                timeline: timeline(ruby, keywords.timeline, keywords.raw)?,
+            },
             interval_ns,
             max_overhead: share(ruby, "max_overhead", keywords.max_overhead, &MAX_OVERHEAD)?,
             every,
             depth: integer(ruby, "depth", keywords.depth, &DEPTH)?.unwrap_or(DEFAULT_DEPTH) as usize,
             threads: threads(ruby, keywords.threads)?,
-            labels: labels(ruby, "labels", keywords.labels)?,
             static_labels: labels(ruby, "static_labels", keywords.static_labels)?,
             engine: engine(ruby, measures, interval_ns, requested, &mut notes)?,
             engine_requested: requested.is_some(),
             metadata: metadata(ruby, keywords.metadata, keywords.name)?,
             gc: gc(ruby, keywords.gc, keywords.ignore_gc)?,
             trim_path: trim_path::roots(ruby, keywords.trim_path)?,
-            timeline: timeline(ruby, keywords.timeline, keywords.raw)?,
-            fibers: flag(ruby, "fibers", keywords.fibers)?,
-            spans: flag(ruby, "spans", keywords.spans)?,
             notes,
         })
     }
@@ -162,7 +158,9 @@ impl Config {
     /// # Errors
     /// ArgumentError.
     pub(crate) fn check_overhead(&self, ruby: &Ruby, windows: bool) -> Result<(), Error> {
-        let Self { measures, max_overhead: Some(share), .. } = self else { return Ok(()) };
+        let Self { spec: SessionSpec { measures, .. }, max_overhead: Some(share), .. } = self else {
+            return Ok(());
+        };
         let (what, allowed) = match (measures.heap, measures.objects(), windows) {
             (true, ..) => ("live objects are tracked", ""),
             (_, true, false) => ("objects are sampled all the time", "; :allocations in Profiler.continuous"),

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use magnus::Ruby;
-use profiler_core::ids::{ScopeId, ThreadId};
+use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Requests;
@@ -49,10 +49,10 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // SAFETY: the GVL is held.
     unsafe { install_once() };
     // Hooks come first: a thread that starts while Ruby lists its threads then registers itself.
-    let seen = thread_hooks::prepare_threads(ruby, config.measures.timed());
-    wait::hook(config.measures);
-    let numbered = config.fibers.then(labels::number_fibers);
-    if config.spans {
+    let seen = thread_hooks::prepare_threads(ruby, config.spec.measures.timed());
+    wait::hook(config.spec.measures);
+    let numbered = config.spec.fibers.then(labels::number_fibers);
+    if config.spec.spans {
         labels::keep_spans_apart();
     }
     labels::sessions_begin();
@@ -79,7 +79,7 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
     /// The list is requested at most so often: again if more threads end meanwhile than `recent_exits` keeps.
     const TRIES: usize = 10;
     // A thread that the session does not profile may be blamed for a wait for the GVL.
-    if matches!(config.threads, Threads::Current) && !config.measures.wall {
+    if matches!(config.threads, Threads::Current) && !config.spec.measures.wall {
         return vm::threads::only_current(ruby, Names::Omitted);
     }
     for last in (0..TRIES).rev() {
@@ -145,23 +145,10 @@ fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadReading> {
     Some(state.now(cpu_ns))
 }
 
-/// The definition of a session with these options.
-pub(super) fn spec(config: &Config, threads: Option<Vec<ThreadId>>, scope: Option<ScopeId>) -> SessionSpec {
-    SessionSpec {
-        measures: config.measures,
-        threads,
-        labels: config.labels.clone(),
-        scope,
-        fibers: config.fibers,
-        spans: config.spans,
-        timeline: config.timeline,
-    }
-}
-
 /// Installs the handler of SIGPROF, if the session needs it and it is not there. It stays.
 fn own_signal(config: &Config) -> Result<(), Refusal> {
     match sigprof::owner() {
-        _ if !config.measures.timed() => {}
+        _ if !config.spec.measures.timed() => {}
         sigprof::Owner::Us => {}
         sigprof::Owner::Nobody => sigprof::install(handler::on_sigprof),
         sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
@@ -185,7 +172,7 @@ impl Profiled {
             Threads::These(objects) => objects.contains(&it.object),
         };
         let mut found = Vec::new();
-        for thread in all.iter().filter(|it| config.measures.wall || selected(it)) {
+        for thread in all.iter().filter(|it| config.spec.measures.wall || selected(it)) {
             if let Some(now) = register_thread(hub, thread).filter(|_| selected(thread)) {
                 found.push(now);
             }
@@ -203,10 +190,10 @@ impl Profiled {
 
 impl Sampler {
     fn check_startable(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
-        if config.measures.heap && !allocation::has_table() {
+        if config.spec.measures.heap && !allocation::has_table() {
             return Err(Refusal::NoMemory);
         }
-        if !config.measures.timed() {
+        if !config.spec.measures.timed() {
             return self.collector(hub).map_err(Refusal::NoCollector);
         }
         let first = !self.ticks.iter().any(|it| it.measures.timed());
@@ -215,7 +202,7 @@ impl Sampler {
         } else if self.engine != config.engine && config.engine_requested {
             return Err(Refusal::EngineTaken(self.engine));
         }
-        if config.measures.wall && before_3_3::NEEDED && self.engine == Engine::Safepoint {
+        if config.spec.measures.wall && before_3_3::NEEDED && self.engine == Engine::Safepoint {
             return Err(Refusal::EngineTaken(self.engine));
         }
         if first && timers::timer_is_foreign(self.engine) {
@@ -260,10 +247,10 @@ impl Sampler {
         numbered: Option<Counted>,
     ) -> SessionId {
         let Profiled { threads, readings } = profiled;
-        let measures = config.measures;
+        let measures = config.spec.measures;
         // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
         let in_view = threads.clone().filter(|_| bounds.scope.is_none());
-        let spec = spec(config, in_view, bounds.scope);
+        let spec = SessionSpec { threads: in_view, scope: bounds.scope, ..config.spec.clone() };
         let is_selective = !spec.is_unrestricted();
         let deepest = if self.ticks.is_empty() { 0 } else { CAPTURE.depth.load(Ordering::Relaxed) };
         CAPTURE.depth.store(deepest.max(config.depth), Ordering::Relaxed);
@@ -285,7 +272,7 @@ impl Sampler {
             start,
             widest_ns: config.interval_ns,
             markers: Markers::default(),
-            labels: config.labels.clone(),
+            labels: config.spec.labels.clone(),
             requests: Requests::default(),
         });
         self.ticks.push(Ticks {
@@ -293,7 +280,7 @@ impl Sampler {
             threads,
             _counted: [is_selective.then(labels::select), numbered],
             measures,
-            timeline: config.timeline,
+            timeline: config.spec.timeline,
             interval_ns: config.interval_ns,
             max_overhead: config.max_overhead,
             every: config.every,
@@ -317,7 +304,7 @@ impl Sampler {
         }
         self.engine = match self.engine {
             Engine::Perf => Engine::Ticker,
-            Engine::ThreadTimer if config.measures.wall => Engine::Ticker,
+            Engine::ThreadTimer if config.spec.measures.wall => Engine::Ticker,
             Engine::ThreadTimer if !timers::timer_is_foreign(Engine::Setitimer) => Engine::Setitimer,
             _ => return Err(errno),
         };

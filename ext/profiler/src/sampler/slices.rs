@@ -8,9 +8,10 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Requests};
+use profiler_core::session::spec::SessionSpec;
 
 use crate::options::Config;
-use crate::sampler::begin::{join, spec};
+use crate::sampler::begin::join;
 use crate::sampler::collection::Collection;
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
@@ -44,7 +45,12 @@ pub(crate) fn begin_slice(
     };
     let (start, widest_ns) = (ProcessReadings::now(hub), ticks.ticks_each_ns(&governor));
     // No thread is inside a scope that is new, so none has to be listed.
-    let id = hub.open(spec(config, None, Some(scope)), &Registry, start.monotonic_ns, &[]);
+    let id = hub.open(
+        SessionSpec { scope: Some(scope), ..config.spec.clone() },
+        &Registry,
+        start.monotonic_ns,
+        &[],
+    );
     sampler.collections.push(Collection {
         id,
         ticks: of,
@@ -107,7 +113,7 @@ impl Sampler {
 
     /// Ends sessions that wait for slices, if one with another engine is about to start.
     pub(super) fn make_way(&mut self, config: &Config, hub: &Hub) {
-        if config.measures.timed() && config.engine != self.engine {
+        if config.spec.measures.timed() && config.engine != self.engine {
             let waiting = self.ticks.iter().filter(|it| it.is_sliced && !self.has_slices(it.id));
             let waiting: Vec<SessionId> = waiting.map(|it| it.id).collect();
             waiting.into_iter().for_each(|it| self.discard(it, hub));

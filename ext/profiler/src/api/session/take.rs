@@ -22,7 +22,7 @@ impl Session {
     /// Takes what a running session recorded. `None` if it is over.
     fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
         let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
-        if config.measures.heap {
+        if config.spec.measures.heap {
             ruby.gc_start(); // objects that are unreachable and not freed yet would count as live
         }
         let threads = sampler::result_threads(ruby, id)?;

@@ -70,7 +70,7 @@ impl UnnamedProfile {
     /// The notes for the reader: what holds for any profile with these options, then what became of this one.
     fn notes(&self, other_ractors: bool) -> Vec<Note> {
         let Self { facts, config, .. } = self;
-        let timed = config.measures.timed();
+        let timed = config.spec.measures.timed();
         let engine = || facts.engine.name().into();
         let is_other = timed && facts.engine != config.engine;
         let is_setitimer = facts.engine == Engine::Setitimer;
@@ -125,8 +125,8 @@ impl UnnamedProfile {
             Window::Bytes(number) => (0, number),
         };
         profile.meta = Meta {
-            modes: options::modes(config.measures),
-            engine: if config.measures.timed() { engine.name().into() } else { "".into() },
+            modes: options::modes(config.spec.measures),
+            engine: if config.spec.measures.timed() { engine.name().into() } else { "".into() },
             interval_ns: config.interval_ns,
             every: objects,
             every_bytes: bytes,
