@@ -19,19 +19,6 @@ pub struct WallTimes {
     pub gc_ns: u64,
 }
 
-impl WallTimes {
-    /// The later reading of each clock.
-    #[must_use]
-    pub fn max(&self, other: &Self) -> Self {
-        Self {
-            running_ns: self.running_ns.max(other.running_ns),
-            waiting_ns: self.waiting_ns.max(other.waiting_ns),
-            gvl_ns: self.gvl_ns.max(other.gvl_ns),
-            gc_ns: self.gc_ns.max(other.gc_ns),
-        }
-    }
-}
-
 /// A record header: everything about a record but its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {

@@ -211,28 +211,23 @@ impl Aggregate {
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
-        let cpu_ns = forward(&mut account.cpu_ns, last.cpu_ns);
         if runnable {
             account.compare(last.cpu_ns, &last.walls, true);
         }
-        let (attributed, now) = (&mut account.walls, &last.walls);
-        let ran_ns = forward(&mut attributed.running_ns, now.running_ns);
-        let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
-        let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
-        let gvl_ns = forward(&mut attributed.gvl_ns, now.gvl_ns);
-        let [running_ns, off_cpu_ns] = account.split(ran_ns);
+        let (cpu_ns, rest) = account.take_rest(last.cpu_ns, &last.walls);
+        let [running_ns, off_cpu_ns] = account.split(rest.running_ns);
         // GC that has no row is known by its state alone.
         let has_row = account.last_gc.is_some_and(|key| fits(&key));
-        let [gc_ns, off_cpu_in_gc_ns] = if has_row { account.split(gc_ns) } else { [gc_ns, 0] };
+        let [gc_ns, off_cpu_in_gc_ns] = if has_row { account.split(rest.gc_ns) } else { [rest.gc_ns, 0] };
         account.off_cpu_ns = 0;
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
-        let blame_ns = forward(&mut account.blamed_ns, now.gvl_ns);
+        let blame_ns = forward(&mut account.blamed_ns, last.walls.gvl_ns);
         let parts = [
             (like(account.last_ran, State::Running), running_ns),
             (like(account.last_ran, State::Runnable), off_cpu_ns),
-            (like(account.last_wait, State::Waiting), waiting_ns),
-            (like(account.last_wait, State::Gvl), gvl_ns),
+            (like(account.last_wait, State::Waiting), rest.waiting_ns),
+            (like(account.last_wait, State::Gvl), rest.gvl_ns),
             (like(account.last_gc, State::Gc), gc_ns),
             (like(account.last_gc, State::Runnable), off_cpu_in_gc_ns),
         ];

@@ -116,10 +116,21 @@ impl Account {
         Self { cpu_ns, walls, compared, off_cpu_ns: 0, blamed_ns: walls.gvl_ns, ..self }
     }
 
+    /// The CPU time and the wall times that are attributed to no row yet, which are the caller's to attribute.
+    pub(super) fn take_rest(&mut self, cpu_ns: u64, walls: &WallTimes) -> (u64, WallTimes) {
+        let it = &mut self.walls;
+        let rest = WallTimes {
+            running_ns: forward(&mut it.running_ns, walls.running_ns),
+            waiting_ns: forward(&mut it.waiting_ns, walls.waiting_ns),
+            gvl_ns: forward(&mut it.gvl_ns, walls.gvl_ns),
+            gc_ns: forward(&mut it.gc_ns, walls.gc_ns),
+        };
+        (forward(&mut self.cpu_ns, cpu_ns), rest)
+    }
+
     /// Moves all clocks on to these, never back.
     pub(super) fn skip_to(&mut self, cpu_ns: u64, walls: &WallTimes) {
-        self.cpu_ns = self.cpu_ns.max(cpu_ns);
-        self.walls = self.walls.max(walls);
+        self.take_rest(cpu_ns, walls);
         self.blamed_ns = self.blamed_ns.max(walls.gvl_ns);
         self.compare(cpu_ns, walls, true);
         self.off_cpu_ns = 0;
