@@ -13,9 +13,10 @@ RSpec.describe "Windows of Puma's processes under load" do
   let(:types) { { "cpu" => :cpu, "wall" => :wall, "gvl_wait" => :gvl_wait, "gc" => :gc, "gvl_blame" => :gvl_blame, "alloc_objects" => :alloc_objects, "alloc_space" => :alloc_bytes } }
   let(:seconds) { Integer(ENV.fetch("FLEET_SECONDS", "6")) }
 
-  # Requests of all pages in turn.
+  # Requests of all pages in turn. Each has a connection of its own, or the worker that is there first would have them all.
   def load_with_wrk(port)
     File.write(in_box("pages.lua"), <<~LUA)
+      wrk.headers["Connection"] = "close"
       local pages, turn = { "/orders/1", "/search/2", "/cart", "/orders/3" }, 0
       request = function()
         turn = turn + 1
