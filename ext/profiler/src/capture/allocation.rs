@@ -12,11 +12,9 @@ use ::core::prelude::rust_2021::*;
 
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
-pub(crate) use self::demand::Demand;
 use self::heap::Tables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
 use self::objects::Objects;
-pub(crate) use self::silence::is_silent;
 pub(crate) use self::site::own_objects;
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
@@ -26,10 +24,8 @@ use crate::threads;
 use crate::vm::allocations;
 
 mod countdown;
-mod demand;
 mod heap;
 mod objects;
-mod silence;
 mod site;
 mod sums;
 
@@ -58,6 +54,17 @@ static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
     at_marking: (0, 0),
     sample_count: 0,
 }));
+
+/// The demand of all sessions for samples of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Demand {
+    /// The sampling window; `None` if no session samples objects.
+    pub(crate) every: Option<Window>,
+    /// Whether each sample has a time.
+    pub(crate) timed: bool,
+    /// Whether live objects are tracked, also while no session samples.
+    pub(crate) heap: bool,
+}
 
 /// Flushes pending samples to the current sessions, then applies the new settings. With the GVL, outside of the hook.
 pub(crate) fn apply(demand: Demand) {
@@ -156,6 +163,21 @@ pub(crate) fn each_summed_handle(mark: impl FnMut(u64)) {
 /// Ends the counting, as the VM shuts down.
 pub(crate) fn end() {
     countdown::begin(i64::MAX);
+}
+
+/// Whether the hook was not called for some objects that the VM has allocated since the last marking. For the mark function,
+/// once in each marking.
+pub(crate) fn is_silent() -> bool {
+    // SAFETY: garbage is being collected, so nobody is in the hook.
+    let it = unsafe { &mut *OBJECTS.0.get() };
+    if it.hooked.is_none() {
+        return false;
+    }
+    // SAFETY: the GVL is held, and `apply` has asked before.
+    let now = (it.now(), unsafe { allocations::total_allocated() });
+    let before = ::core::mem::replace(&mut it.at_marking, now);
+    let least = if it.by_bytes { allocations::ONE_SIZE } else { 1 };
+    now.1.saturating_sub(before.1).saturating_mul(least) > now.0.saturating_sub(before.0)
 }
 
 /// Samples the object that is due.

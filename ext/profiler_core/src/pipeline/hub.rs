@@ -5,11 +5,13 @@
 //! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason
 //! is that a GC that starts on another thread waits in its mark function for this very lock.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::ids::LabelSetId;
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
+use crate::profile::LabelSet;
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
 use crate::result::ended_threads::EndedThreads;
@@ -21,7 +23,6 @@ use crate::session::state::{SessionState, ThreadReading};
 use crate::tables::generations::Generations;
 
 mod fork;
-mod labels;
 mod marking;
 mod pending;
 mod results;
@@ -170,6 +171,26 @@ impl Hub {
 
     pub(crate) fn labels(&self) -> MutexGuard<'_, LabelSets> {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The id of a set of labels on the fiber of that number, 0 if no session wants the number. The id is good for the table
+    /// whose number comes with it, and for records until the next but one.
+    #[must_use]
+    pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
+        let mut labels = self.labels();
+        (self.labels_table(), labels.intern(set, fiber))
+    }
+
+    /// The number of the present table of sets of labels.
+    #[must_use]
+    pub fn labels_table(&self) -> u64 {
+        self.labels_table.load(Ordering::Relaxed) // ids and numbers come together under the lock
+    }
+
+    /// The number of sets of labels that came too late to be kept apart, since the first session.
+    #[must_use]
+    pub fn labels_refused(&self) -> u64 {
+        self.labels().refused()
     }
 }
 
