@@ -53,12 +53,13 @@ impl PolledWaits {
         self.0.set_interval(interval_ns);
     }
 
-    /// Measures no longer. The thread's CPU clock stands at `cpu_ns`; `None` if the thread is gone.
-    pub(crate) fn turn_off(&self, now_ns: u64, cpu_ns: Option<u64>) {
-        match cpu_ns {
-            _ if !self.are_on() => {}
-            Some(cpu_ns) => self.0.turn_off(now_ns, cpu_ns),
-            None => self.0.end(now_ns, None),
+    /// Measures no longer, if it did. `cpu_ns` reads the thread's CPU clock; it has none if the thread is gone.
+    pub(crate) fn turn_off(&self, now_ns: u64, cpu_ns: impl FnOnce() -> Option<u64>) {
+        if self.are_on() {
+            match cpu_ns() {
+                Some(cpu_ns) => self.0.turn_off(now_ns, cpu_ns),
+                None => self.0.end(now_ns, None),
+            }
         }
     }
 

@@ -45,7 +45,7 @@ impl ThreadState {
     pub(crate) fn walls_off(&self) {
         let now_ns = clock::monotonic_ns();
         if before_3_3::NEEDED {
-            self.polled.turn_off(now_ns, clock::cpu_ns_of(self.native_id()));
+            self.polled.turn_off(now_ns, || clock::cpu_ns_of(self.native_id()));
         } else {
             self.walls.turn_off(now_ns);
         }

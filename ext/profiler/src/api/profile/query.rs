@@ -1,51 +1,126 @@
-//! Questions of Ruby about formats and units, without a profile.
+//! Parts of a profile, and the details of one function.
 
-use magnus::{Error, RArray, Ruby};
-use profiler_core::format::Format;
-use profiler_core::profile::SampleType;
-use profiler_core::text::{self, units};
+use magnus::{Error, RArray, RHash, Ruby};
+use profiler_core::analysis::call_tree::call_tree;
+use profiler_core::analysis::code_origin::Origin;
+use profiler_core::analysis::filter::{filter, Filter};
+use profiler_core::analysis::method::{lines, method, Both};
+use profiler_core::format::too_short;
+use profiler_core::ids::FunctionId;
+use profiler_core::profile::{SampleType, TRACE};
 
-use crate::errors::core_error;
-use crate::vm::strings::FilePath;
+use crate::api::profile::{options, Profile};
+use crate::labels::set_from;
 
-/// `Native.check_format(name)`: raises unless there is a format of that name.
-pub(super) fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
-    Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
-}
+impl Profile {
+    /// `profile._types`: name, unit and sum of each sample type.
+    pub(super) fn types(ruby: &Ruby, rb_self: &Self) -> RArray {
+        let total = rb_self.core.total();
+        let one = |it: &SampleType| (it.name_and_unit().0, it.name_and_unit().1, total.get(*it));
+        ruby.ary_from_iter(rb_self.core.sample_types.iter().map(one))
+    }
 
-/// `Native.format_of(path)`: the format that a file's extension stands for.
-pub(super) fn format_of(ruby: &Ruby, path: FilePath) -> Result<&'static str, Error> {
-    Format::from_path(&path.0).map(Format::name).map_err(|reason| core_error(ruby, &reason))
-}
+    /// `Native.default_type(profile)`: the name of the type that is shown when nobody says which.
+    pub(super) fn default_type(&self) -> &'static str {
+        self.core.default_sample_type().name_and_unit().0
+    }
 
-/// `Native.packs(path, format)`: whether a file of that path is packed by gzip.
-pub(super) fn packs(ruby: &Ruby, path: FilePath, name: String) -> Result<bool, Error> {
-    let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
-    Ok(format.packs(&path.0))
-}
+    /// `Native.too_short(profile)`: a sentence, and the interval that would do, in microseconds; nil if there are samples enough.
+    pub(super) fn too_short(&self) -> Option<(String, Option<u64>)> {
+        too_short(&self.core).map(|it| (it.sentence, it.interval_ns.map(|ns| ns / 1_000)))
+    }
 
-/// `Native.amount(type, weight)`: the weight as people read it, `1.23 s`.
-pub(super) fn amount(name: String, weight: u64) -> String {
-    let of = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
-    of.unwrap_or(SampleType::Samples).amount(weight)
-}
+    /// `Native.functions(profile)`: name, path, first line, and whether it is the app's, by id.
+    pub(super) fn functions(ruby: &Ruby, rb_self: &Self) -> RArray {
+        let one = |it: &profiler_core::profile::Function| {
+            (it.name.clone(), it.path.clone(), it.first_line, Origin::of(it) == Origin::App)
+        };
+        ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
+    }
 
-/// `Native.percent(part, whole)`: `12.3%`.
-pub(super) fn percent(part: u64, whole: u64) -> String {
-    units::percent(part, whole)
-}
+    /// `Native.threads(profile)`: native id and name, by place.
+    pub(super) fn threads(ruby: &Ruby, rb_self: &Self) -> RArray {
+        ruby.ary_from_iter(rb_self.core.threads.iter().map(|it| (it.native_id, it.name.clone())))
+    }
 
-/// `Native.clean(text)`: on one line and harmless to terminals.
-pub(super) fn clean(text: String) -> String {
-    text::clean(&text).into_owned()
-}
+    /// `Native.filter(profile, options)`: `focus ignore hide` (ids of functions), `threads` (places), `app_only`, `note`.
+    pub(super) fn filter(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<Self, Error> {
+        let ids = |name| -> Result<Option<Vec<FunctionId>>, Error> {
+            let ids: Option<Vec<u32>> = options::option(ruby, options, name)?;
+            Ok(ids.map(|it| it.into_iter().map(FunctionId).collect()))
+        };
+        let by = Filter {
+            focus: ids("focus")?,
+            ignore: ids("ignore")?.unwrap_or_default(),
+            hide: ids("hide")?.unwrap_or_default(),
+            app_only: options::flag(ruby, options, "app_only")?,
+            threads: options::option(ruby, options, "threads")?,
+            note: options::option(ruby, options, "note")?.unwrap_or_default(),
+        };
+        rb_self.derive(ruby, move |it| filter(it, &by))
+    }
 
-/// `Native.code(text)`: a name in a cell of a table of Markdown.
-pub(super) fn code(text: String) -> String {
-    text::code(&text)
-}
+    /// `Native.with_labels(profile, labels, early, metadata)`: the profile with these labels on every row that has none of that
+    /// name, or has that of `early`; and with this metadata and its trace, unless it has its own of that name.
+    pub(super) fn with_labels(
+        ruby: &Ruby,
+        rb_self: &Self,
+        labels: RHash,
+        early: RHash,
+        metadata: RHash,
+    ) -> Result<Self, Error> {
+        let [labels, early, metadata] = [labels, early, metadata].map(|it| set_from(ruby, it));
+        let (labels, early, metadata) = (labels?, early?, metadata?);
+        rb_self.derive(ruby, move |it| {
+            let mut labelled = it.clone();
+            labelled.remove_labels(&early);
+            labelled.add_labels(&labels);
+            let trace = labelled.main_trace().map(|it| (TRACE.to_owned(), it.to_owned()));
+            for (name, value) in metadata.pairs().iter().cloned().chain(trace) {
+                labelled.meta.user.entry(name).or_insert(value);
+            }
+            labelled
+        })
+    }
 
-/// `Native.formats`: name and extension of each.
-pub(super) fn formats(ruby: &Ruby) -> RArray {
-    ruby.ary_from_iter(Format::all().map(|it| (it.name(), it.extension())))
+    /// `Native.tree(profile, options)`: `[function, self, total, children]` of each node, then the places of the roots.
+    pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;
+        let nodes = ruby.ary_new_capa(tree.nodes.len());
+        for it in tree.nodes {
+            nodes.push((it.function.0, it.self_weight, it.total_weight, ruby.ary_from_vec(it.children)))?;
+        }
+        let both = ruby.ary_new_capa(2);
+        both.push(nodes)?;
+        both.push(ruby.ary_from_vec(tree.roots))?;
+        Ok(both)
+    }
+
+    /// `Native.method_details(profile, id, options)`: total, self, callers and callees (`[id or nil, weight]`), lines (`[line, total, self]`).
+    pub(super) fn method(ruby: &Ruby, rb_self: &Self, id: u32, options: RHash) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let seen = rb_self.ask(ruby, move |it| method(it, FunctionId(id), of))?;
+        let row = ruby.ary_new_capa(5);
+        row.push(seen.weight.total)?;
+        row.push(seen.weight.own)?;
+        row.push(
+            ruby.ary_from_iter(seen.callers.into_iter().map(|(id, weight)| (id.map(|it| it.0), weight))),
+        )?;
+        row.push(ruby.ary_from_iter(seen.callees.into_iter().map(|(id, weight)| (id.0, weight))))?;
+        row.push(
+            ruby.ary_from_iter(seen.lines.into_iter().map(|(line, Both { total, own })| (line, total, own))),
+        )?;
+        Ok(row)
+    }
+
+    /// `Native.lines(profile, options)`: `[path, line, total, self]` of all that weigh something.
+    pub(super) fn lines(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let all = rb_self.ask(ruby, move |it| -> Vec<_> {
+            let row = |((path, line), it): ((&str, u32), Both)| (path.to_owned(), line, it.total, it.own);
+            lines(it, of).into_iter().map(row).collect()
+        })?;
+        Ok(ruby.ary_from_iter(all))
+    }
 }

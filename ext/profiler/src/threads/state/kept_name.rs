@@ -16,7 +16,7 @@ impl KeptName {
     }
 
     pub(super) fn reset(&self) {
-        self.set(&[]);
+        self.0.iter().for_each(|word| word.store(0, Relaxed));
     }
 
     /// Keeps a name, or the first 256 bytes of it.
