@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "limits"
+require_relative "limit"
 require_relative "options"
 require_relative "command"
 

@@ -8,9 +8,9 @@ module Profiler
     # @api private
     class OnDemand
       KEY = "profiler.on_demand"
-      # A request for a profile, passed inwards from the +middleware+ further out: its +words+, and +outer+, the recording of a
-      # middleware that observes all requests, which makes way for the requested one. +failed+ goes outwards: the recording of
-      # an app that raised. +begun+ are the recordings that began, for {Recording::Policy#guarded} further out.
+      # A request for a profile, passed inwards from the +middleware+ further out. +options_text+ has the requested options. +outer+
+      # is the recording that yields to the requested one: that of a middleware which observes all requests. +failed+ goes
+      # outwards: the recording of an app that raised. +begun+ are the recordings that began, for {Recording::Policy#guarded}.
       Question = Struct.new(:middleware, :options_text, :begun, :outer, :failed)
 
       def initialize(app)

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use magnus::{Error, RHash, RString, Ruby, TryConvert, Value};
+use magnus::{function, Error, Object, RHash, RModule, RString, Ruby, TryConvert, Value};
 
 use crate::capture::allocation;
 use crate::sampler::{self, fork};
@@ -12,7 +12,7 @@ use crate::{labels, threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 /// `Native.mark(name, started_ns)`: see `Profiler.marker`.
-pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
+fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
     fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), 
 
 /// `Native.count_request(labels, begun)`: a request, or a job, with these labels ends now. It began at `begun` on the monotonic
 /// clock, in seconds.
-pub(super) fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
+fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
     fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) || !vm::process::on_main_ractor() {
         return Ok(());
@@ -46,7 +46,7 @@ pub(super) fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<()
 }
 
 /// `Native.give_up_objects`: the app creates a Ractor. True if that ends all sampling of objects.
-pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
+fn give_up_objects(ruby: &Ruby) -> bool {
     fork::continue_after_fork();
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
     if allocation::is_tracking() {
@@ -67,12 +67,12 @@ pub(super) fn give_up_objects(ruby: &Ruby) -> bool {
 }
 
 /// `Native.give_up`: the app takes SIGPROF.
-pub(super) fn give_up(ruby: &Ruby) -> Result<(), Error> {
+fn give_up(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app trapped SIGPROF")
 }
 
 /// `Native.give_up_to_callcc`: the app has loaded a library that replaces stacks.
-pub(super) fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
+fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app loaded continuations (callcc), which replace a stack while it may be walked")
 }
 
@@ -83,4 +83,13 @@ fn give_up_for(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
     fork::continue_after_fork();
     sampler::give_up(why);
     Ok(())
+}
+
+/// Defines the functions.
+pub(super) fn init(native: RModule) -> Result<(), Error> {
+    native.define_singleton_method("mark", function!(mark, 2))?;
+    native.define_singleton_method("count_request", function!(count_request, 2))?;
+    native.define_singleton_method("give_up", function!(give_up, 0))?;
+    native.define_singleton_method("give_up_to_callcc", function!(give_up_to_callcc, 0))?;
+    native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))
 }

@@ -1,6 +1,6 @@
-//! Questions of Ruby about formats and units, without a profile.
+//! Formats, units and texts, for the Ruby part: nothing here is about one profile.
 
-use magnus::{Error, RArray, Ruby};
+use magnus::{function, Error, Object, RArray, RModule, Ruby};
 use profiler_core::format::Format;
 use profiler_core::profile::SampleType;
 use profiler_core::text::{self, units};
@@ -9,43 +9,55 @@ use crate::errors::core_error;
 use crate::vm::strings::FilePath;
 
 /// `Native.check_format(name)`: raises unless there is a format of that name.
-pub(super) fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
+fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
     Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
 }
 
 /// `Native.format_of(path)`: the format that a file's extension stands for.
-pub(super) fn format_of(ruby: &Ruby, path: FilePath) -> Result<&'static str, Error> {
+fn format_of(ruby: &Ruby, path: FilePath) -> Result<&'static str, Error> {
     Format::from_path(&path.0).map(Format::name).map_err(|reason| core_error(ruby, &reason))
 }
 
 /// `Native.packs(path, format)`: whether a file of that path is packed by gzip.
-pub(super) fn packs(ruby: &Ruby, path: FilePath, name: String) -> Result<bool, Error> {
+fn packs(ruby: &Ruby, path: FilePath, name: String) -> Result<bool, Error> {
     let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
     Ok(format.packs(&path.0))
 }
 
 /// `Native.amount(type, weight)`: the weight as people read it, `1.23 s`.
-pub(super) fn amount(name: String, weight: u64) -> String {
+fn amount(name: String, weight: u64) -> String {
     let of = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
     of.unwrap_or(SampleType::Samples).amount(weight)
 }
 
 /// `Native.percent(part, whole)`: `12.3%`.
-pub(super) fn percent(part: u64, whole: u64) -> String {
+fn percent(part: u64, whole: u64) -> String {
     units::percent(part, whole)
 }
 
 /// `Native.clean(text)`: on one line and harmless to terminals.
-pub(super) fn clean(text: String) -> String {
+fn clean(text: String) -> String {
     text::clean(&text).into_owned()
 }
 
 /// `Native.code(text)`: a name in a cell of a table of Markdown.
-pub(super) fn code(text: String) -> String {
+fn code(text: String) -> String {
     text::code(&text)
 }
 
 /// `Native.formats`: name and extension of each.
-pub(super) fn formats(ruby: &Ruby) -> RArray {
+fn formats(ruby: &Ruby) -> RArray {
     ruby.ary_from_iter(Format::all().map(|it| (it.name(), it.extension())))
+}
+
+/// Defines the functions.
+pub(super) fn init(native: RModule) -> Result<(), Error> {
+    native.define_singleton_method("packs", function!(packs, 2))?;
+    native.define_singleton_method("amount", function!(amount, 2))?;
+    native.define_singleton_method("percent", function!(percent, 2))?;
+    native.define_singleton_method("clean", function!(clean, 1))?;
+    native.define_singleton_method("code", function!(code, 1))?;
+    native.define_singleton_method("formats", function!(formats, 0))?;
+    native.define_singleton_method("format_of", function!(format_of, 1))?;
+    native.define_singleton_method("check_format", function!(check_format, 1))
 }

@@ -2,7 +2,9 @@
 
 use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 
+mod app_events;
 mod doctor;
+mod formats;
 mod profile;
 mod session;
 #[cfg(feature = "testing")]
@@ -50,6 +52,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     native.define_singleton_method("came_from_process?", function!(sender::came_from_process, 1))?;
     session::init(ruby, profiler, native)?;
     profile::init(ruby, profiler, native)?;
+    app_events::init(native)?;
+    formats::init(native)?;
     doctor::init(profiler)?;
     totals::init(native)?;
     #[cfg(feature = "testing")]

@@ -15,13 +15,11 @@ use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
 use crate::vm::{self, door};
 
-mod app;
 mod life;
 mod next_profile;
 mod refusal;
 mod take;
 mod unnamed_profile;
-use app::{count_request, give_up, give_up_objects, give_up_to_callcc, mark};
 use life::{Life, Running};
 use next_profile::NextProfile;
 use refusal::{refusal, stopped_error};
@@ -183,11 +181,6 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     own.define_private_method("_new", function!(Session::new, 0))?;
     own.define_private_method("_check", function!(Session::check, 1))?;
     native.define_singleton_method("refusal", function!(refusal, 0))?;
-    native.define_singleton_method("mark", function!(mark, 2))?;
-    native.define_singleton_method("count_request", function!(count_request, 2))?;
-    native.define_singleton_method("give_up", function!(give_up, 0))?;
-    native.define_singleton_method("give_up_to_callcc", function!(give_up_to_callcc, 0))?;
-    native.define_singleton_method("give_up_objects", function!(give_up_objects, 0))?;
     native.define_singleton_method("disarm", function!(sampler::disarm_for_exec, 0))?;
     native.define_singleton_method("rearm", function!(sampler::rearm_after_exec, 0))?;
     native.define_singleton_method("start", function!(Session::start, 3))?;

@@ -4,7 +4,7 @@
 //!   instructions of the app. It must not allocate, lock, wait, log, format or panic, and it leaves
 //!   errno as it was. It calls the system's functions that are safe in a handler, and of the VM only
 //!   what `vm::state`, `vm::frames::walk` and `vm::jobs::trigger` wrap. `rb_profile_frames` is not
-//!   documented as safe here. That it is safe is this project's first-tested belief (ARCHITECTURE.md).
+//!   documented as safe here; ARCHITECTURE.md has the experiments that show that it is.
 //! * One exception: the hook on allocations is in no handler and runs with the GVL. It takes the drain lock
 //!   where it finds the ring full, as there is nobody to wait for. The holder of that lock needs nothing from anybody.
 //! * A tick ends as a record or as a count with a reason.

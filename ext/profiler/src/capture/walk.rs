@@ -43,7 +43,7 @@ static BUFFER: [Buffers; BUFFERS] = [const {
     }
 }; BUFFERS];
 
-/// Buffers that are this handler's until it is dropped: as long, the handler counts as walking.
+/// A buffer that this handler owns until it is dropped. The GC waits for the walk that long.
 pub(crate) struct Scratch(&'static Buffers);
 
 impl Scratch {

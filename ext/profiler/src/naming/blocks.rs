@@ -16,8 +16,8 @@ use profiler_core::text::block_depth;
 use profiler_core::text::names::{brace, without_ids};
 
 use crate::naming::owners::Owner;
+use crate::naming::turns::{Pace, Turns};
 use crate::vm::objects::{kind, references, Kind, Pinned};
-use crate::vm::turns::{Pace, Turns};
 use crate::vm::{frames, methods, modules};
 
 /// The most levels of blocks inside blocks inside a method made by `define_method`.

@@ -9,15 +9,16 @@ use profiler_core::record::frame::Synthetic;
 use profiler_core::tables::name_cache::synthetic;
 use profiler_core::text::names::{without_addresses, without_ids};
 
+use crate::naming::turns::{Pace, Turns};
 use crate::vm::frames::{describe, Description};
 use crate::vm::methods;
 use crate::vm::modules::real_class;
 use crate::vm::objects::{kind, Kind};
-use crate::vm::turns::{Pace, Turns};
 
 mod blocks;
 mod owners;
 pub(crate) mod pending;
+pub(crate) mod turns;
 
 use owners::Owner;
 

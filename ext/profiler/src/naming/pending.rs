@@ -5,8 +5,8 @@ use profiler_core::pipeline::hub::{Hub, Pending};
 use profiler_core::profile::Function;
 
 use crate::naming;
+use crate::naming::turns::Pace;
 use crate::shared::CAPTURE;
-use crate::vm::turns::Pace;
 use crate::vm::without_gvl::briefly_without_gvl;
 
 /// Functions that are named before what is known of them is stored.

@@ -103,8 +103,7 @@ impl Sampler {
         }
     }
 
-    /// Has the session of a slice end with its slices: the slice was lost on the way to who would have ended it, so nobody may
-    /// end the session.
+    /// Has the session of a slice end with its last slice: this one was garbage collected, so nobody is left to end the session.
     pub(super) fn abandon_slice(&mut self, id: SessionId) {
         if let Some((ticks, _)) = self.find(id).filter(|(_, it)| it.is_slice()) {
             ticks.ends_with_slices = true;

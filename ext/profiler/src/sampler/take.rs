@@ -6,6 +6,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Requests, Stats};
 use profiler_core::result::taken::{Take, Taken, Unresolved};
 
+use crate::naming::turns::Pace;
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
@@ -19,7 +20,6 @@ use crate::sys::clock;
 use crate::threads::Registry;
 use crate::vm;
 use crate::vm::threads::RubyThread;
-use crate::vm::turns::Pace;
 use crate::vm::without_gvl::briefly_without_gvl;
 use profiler_core::ticking::engine::Engine;
 

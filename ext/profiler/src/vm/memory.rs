@@ -1,7 +1,7 @@
 //! Memory that the GC cannot see: what a Ruby object of ours owns outside of Ruby's heap.
 
-/// So many bytes that belong to a Ruby object, and that the GC counts for as long as this lives. Without it objects of
-/// megabytes would look like a few words each, and nothing would ever collect them.
+/// Native memory that the GC counts (`rb_gc_adjust_memory_usage`) until this is dropped. Without it objects of megabytes would look
+/// like a few words each, and nothing would ever collect them.
 #[derive(Debug)]
 pub(crate) struct External(usize);
 

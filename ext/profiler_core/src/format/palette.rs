@@ -44,7 +44,7 @@ impl Hue {
     }
 }
 
-/// Behind them all.
+/// The background of all pictures.
 pub(super) const PAPER: Color = Color { r: 250, g: 250, b: 250 };
 
 /// The colour of threads.

@@ -9,9 +9,7 @@ use crate::text::clean;
 /// The name of a thread that has none.
 pub(super) const UNNAMED: &str = "(unnamed thread)";
 
-/// For each thread what of a weight came while it did not just wait. Who opens a file wants to see who worked: by the clock
-/// on the
-/// wall all of them have the same.
+/// The weight of each thread outside of waits. Viewers open on the busiest thread; by wall clock time all threads look equal.
 pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
     let mut sums = vec![0_u64; profile.threads.len()];
     for sample in profile.samples.iter().filter(|it| it.state != State::Waiting) {

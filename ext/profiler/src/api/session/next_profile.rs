@@ -7,8 +7,8 @@ use profiler_core::analysis::merge::concat;
 use profiler_core::profile::Profile as CoreProfile;
 
 use super::unnamed_profile::{Answers, UnnamedProfile};
+use crate::naming::turns::Pace;
 use crate::sampler::fork;
-use crate::vm::turns::Pace;
 use crate::vm::without_gvl::briefly_without_gvl;
 
 /// See the module.

@@ -13,10 +13,10 @@ use super::unnamed_profile::UnnamedProfile;
 use super::Session;
 use crate::api::profile::Profile;
 use crate::naming::pending;
+use crate::naming::turns::Pace;
 use crate::sampler::{self, fork};
 use crate::sys::clock;
 use crate::vm::door;
-use crate::vm::turns::Pace;
 
 impl Session {
     /// Takes what a running session recorded. `None` if it is over.

@@ -12,11 +12,11 @@ use profiler_core::result::taken::Unresolved;
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::engine::perf;
+use crate::naming::turns::{demand_process, Pace};
 use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Facts};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
-use crate::vm::turns::{demand_process, Pace};
 use crate::{naming, vm};
 use profiler_core::ticking::engine::Engine;
 

@@ -74,7 +74,7 @@ pub(super) fn write(
     let selected: Vec<usize> = shown.iter().take(1).copied().collect();
     shown.sort_unstable();
     let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };
-    // What comes at the end itself the front end would leave out.
+    // The front end leaves out a sample at the very end.
     let last_ns = threads.iter().map(Thread::last_ns).max().unwrap_or(0);
     let end_ns = meta.duration_ns.max(last_ns.saturating_add(interval_ns));
     let categories: Vec<_> = CATEGORIES
