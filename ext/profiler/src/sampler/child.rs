@@ -14,7 +14,6 @@ use crate::sampler::exec;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::{ProcessReadings, COLLECTOR_NS};
 use crate::sampler::state::Sampler;
-use crate::sampler::ticks::Ticks;
 use crate::sys::native_thread;
 
 impl Sampler {
@@ -23,9 +22,7 @@ impl Sampler {
     pub(crate) fn remove_orphans(&mut self, me: i32) -> Vec<SessionId> {
         let is_elsewhere = |it: &&Collection| it.bound_to.is_some_and(|thread| thread != me);
         let mut orphans: Vec<_> = self.collections.iter().filter(is_elsewhere).map(|it| it.id).collect();
-        let is_orphan = |it: &&Ticks| it.is_sliced && self.slices_of(it.id).all(|it| orphans.contains(&it));
-        let sliced: Vec<_> = self.ticks.iter().filter(is_orphan).map(|it| it.id).collect();
-        orphans.extend(sliced);
+        orphans.extend(self.sliced_by_none_but(&orphans));
         for id in &orphans {
             if self.remove(*id).is_none() {
                 self.remove_collection(*id);
@@ -46,7 +43,7 @@ impl Sampler {
             collection.bound_to = collection.bound_to.map(|_| native_thread::native_id());
         }
         for ticks in &mut self.ticks {
-            ticks.ends_with_slices |= ticks.is_sliced;
+            ticks.refuse_slices();
             if let Some(threads) = &mut ticks.threads {
                 keep_forked(threads, before, me);
             }
@@ -58,8 +55,7 @@ impl Sampler {
         let start = ProcessReadings::now(hub);
         self.govern_child();
         for ticks in &mut self.ticks {
-            ticks.cpu_waits = ticks.cpu_waits.of_child();
-            ticks.windows = ticks.windows.map(|it| it.next(start.monotonic_ns));
+            ticks.rotate(&start, ticks.cpu_waits.of_child());
         }
         for (ticks, collection) in self.each() {
             // A new process has used no CPU time.

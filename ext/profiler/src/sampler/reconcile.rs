@@ -167,7 +167,7 @@ fn give_up_in(sampler: &mut Sampler, why: &'static str) {
     for ticks in timed.filter(|it| it.given_up.is_none()) {
         ticks.given_up = Some(why);
         if !ticks.paused {
-            ticks.ends_with_slices |= ticks.is_sliced;
+            ticks.refuse_slices();
             let id = ticks.id;
             for collection in collections.iter_mut().filter(|it| it.ticks == id) {
                 ticks.pause(collection, hub);

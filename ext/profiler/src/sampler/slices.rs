@@ -17,6 +17,7 @@ use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::ProcessReadings;
 use crate::sampler::state::Sampler;
+use crate::sampler::ticks::Ticks;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::threads::{self, Registry};
@@ -77,10 +78,23 @@ pub(crate) fn end_unless_sliced(session: SessionId) -> bool {
     true
 }
 
+impl Ticks {
+    /// Has them end with their last slice, if they are there for slices alone.
+    pub(super) fn refuse_slices(&mut self) {
+        self.ends_with_slices |= self.is_sliced;
+    }
+}
+
 impl Sampler {
     /// The open slices of a session.
     pub(super) fn slices_of(&self, session: SessionId) -> impl Iterator<Item = SessionId> + '_ {
         self.collections.iter().filter(move |it| it.ticks == session && it.is_slice()).map(|it| it.id)
+    }
+
+    /// The sessions that have samples in slices alone, and none of them but these.
+    pub(super) fn sliced_by_none_but(&self, these: &[SessionId]) -> Vec<SessionId> {
+        let only_these = |it: &&Ticks| it.is_sliced && self.slices_of(it.id).all(|it| these.contains(&it));
+        self.ticks.iter().filter(only_these).map(|it| it.id).collect()
     }
 
     /// Whether a slice of the session is open.

@@ -80,8 +80,7 @@ fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> 
             let end = ProcessReadings::now(hub);
             let facts = Facts::new(ticks, collection, &end, engine, cpu_waits);
             collection.rotate(&end, ticks.ticks_each_ns(&governor));
-            ticks.windows = ticks.windows.map(|it| it.next(end.monotonic_ns));
-            ticks.cpu_waits = next_cpu_waits;
+            ticks.rotate(&end, next_cpu_waits);
             facts
         }
     };

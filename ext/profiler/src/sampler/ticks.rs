@@ -11,6 +11,7 @@ use profiler_core::ticking::plan::Demand;
 use crate::labels::Counted;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::object_windows::ObjectWindows;
+use crate::sampler::readings::ProcessReadings;
 use crate::threads;
 use crate::vm::threads::RubyThread;
 
@@ -56,6 +57,12 @@ impl Ticks {
             wall: measures.wall,
             threads: threads.as_deref(),
         }
+    }
+
+    /// Goes on from the end of what was taken, with these counts of waits for a CPU.
+    pub(super) fn rotate(&mut self, end: &ProcessReadings, cpu_waits: CpuWaits) {
+        self.cpu_waits = cpu_waits;
+        self.windows = self.windows.map(|it| it.next(end.monotonic_ns));
     }
 
     /// Whether objects are sampled while they are not paused.
