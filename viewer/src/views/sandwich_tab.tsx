@@ -1,6 +1,7 @@
 // One function: who calls it, above, and what it calls, below.
 
 import { useRef, useState } from "preact/hooks";
+import type { TopRow } from "../model/top";
 import { amount, percent } from "../model/units";
 import { useApp } from "./context";
 import { FlameGraph } from "./flame_graph";
@@ -16,7 +17,7 @@ export function SandwichTab() {
   const app = useApp();
   const { model, sums, store, state } = app;
   const rows = sums.top(state.selection, state.view.order);
-  const of = state.view.of >= 0 ? state.view.of : (rows.find((it) => it.function >= 0)?.function ?? -1);
+  const of = useFunction(state.view.of, state.selection.type, rows);
   const [zoom, setZoom] = useState<{ of: number; callers: readonly number[]; callees: readonly number[] }>({ of, callers: [], callees: [] });
   const own = zoom.of === of ? zoom : { of, callers: [], callees: [] };
   const pictures = useRef<{ callers: Picture | null; callees: Picture | null }>({ callers: null, callees: null });
@@ -69,6 +70,15 @@ export function SandwichTab() {
       )}
     </div>
   );
+}
+
+/** The function that was chosen, else the one with most weight. That one stays while a range is drawn, as long as it has weight. */
+function useFunction(chosen: number, type: number, rows: readonly TopRow[]): number {
+  const last = useRef({ of: -1, type });
+  if (chosen < 0 && (last.current.type !== type || !rows.some((it) => it.function === last.current.of))) {
+    last.current = { of: rows.find((it) => it.function >= 0)?.function ?? -1, type };
+  }
+  return chosen >= 0 ? chosen : last.current.of;
 }
 
 /** Two pictures above each other as one: the function itself stands between them once. */
