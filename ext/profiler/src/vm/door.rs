@@ -82,17 +82,34 @@ pub(crate) fn inspect(value: Value) -> Result<String, Error> {
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
 }
 
+/// The machine stack that a call of ours takes at most, with capacity to spare: to stop a session takes some 30 KB.
+const STACK_BYTES: usize = 64 * 1024;
+/// The part of it that one step checks: less than Ruby's own check leaves, which is 16 KB.
+const STACK_STEP: usize = 8 * 1024;
+
 /// Fails if the machine stack is almost at its end. Ruby jumps out of any code that runs into the end, and a lock that is held
-/// there would stay locked for ever.
+/// there would stay locked for ever: one of ours, or that of the allocator.
 ///
 /// # Errors
 /// SystemStackError.
 pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
-    // SAFETY: a `Ruby` proves that this is a Ruby thread; the call compares two addresses.
-    if unsafe { rb_sys::ruby_stack_check() } == 0 {
+    if has_stack(STACK_BYTES) {
         return Ok(());
     }
     Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
+}
+
+/// Whether that many bytes of the stack are left, and what Ruby leaves. Goes there step by step, as it asks about where it stands.
+#[inline(never)]
+fn has_stack(bytes: usize) -> bool {
+    // SAFETY: callers are on a Ruby thread; the call compares two addresses.
+    if unsafe { rb_sys::ruby_stack_check() } != 0 {
+        return false;
+    }
+    let step = std::mem::MaybeUninit::<[u8; STACK_STEP]>::uninit();
+    let enough = bytes == 0 || has_stack(bytes.saturating_sub(STACK_STEP));
+    std::hint::black_box(&step); // it is there during the call
+    enough
 }
 
 /// Asks a question that may have no answer. Ruby then raises a NameError, and this returns `None`.
