@@ -44,4 +44,33 @@ RSpec.describe "Samples at the end of a machine stack" do
     RUBY
     expect(samples).to be_positive
   end
+
+  # Ruby jumps out of what runs into the end: of the allocator too, whose lock nobody releases then.
+  it "let a session run or refuse it, however near the end" do
+    counts = run_json(<<~RUBY, timeout: 20)
+      def recurse(from, call, level = 0)
+        call.call if level >= from
+        [level].each { |number| @deepest = number; recurse(from, call, number + 1) }
+      end
+      def overflow(from = Float::INFINITY, &call)
+        recurse(from, call)
+      rescue SystemStackError
+        nil
+      end
+      counts = { refused: 0, threads: 0 }
+      session = lambda do
+        Profiler.run(interval: 100) { 3_000.times { |number| number.to_s } }.samples
+      rescue SystemStackError
+        counts[:refused] += 1
+        raise
+      end
+      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 4
+      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till
+        Thread.new { overflow && nil; overflow(@deepest - rand(5..60), &session) }.join
+        counts[:threads] += 1
+      end
+      print_json(counts)
+    RUBY
+    expect(counts).to match(refused: be_positive, threads: be_positive)
+  end
 end
