@@ -79,10 +79,11 @@ RSpec.describe "Profiler.metrics" do
   it "count windows that were delivered and lost" do
     delivered, lost = run_json(<<~'RUBY', err: start_with("[profiler] a profile was lost: RuntimeError: no"))
       failing = false
-      continuous = Profiler.continuous(mode: :cpu, period: 60) { failing ? raise("no") : nil }
-      2.times { burn(50); continuous.flush }
+      # A period without a sample is no window, so the interval must not be widened.
+      continuous = Profiler.continuous(mode: :cpu, period: 60, max_overhead: nil) { failing ? raise("no") : nil }
+      2.times { burn(100); continuous.flush }
       failing = true
-      burn(50)
+      burn(100)
       continuous.flush
       print_json(Profiler.metrics.values_at(:profiler_windows_delivered_total, :profiler_windows_lost_total).map { |it| it.to_h { |labels, number| [labels.fetch(:sink), number] } })
     RUBY
