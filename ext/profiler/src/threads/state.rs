@@ -70,7 +70,7 @@ pub(crate) struct ThreadState {
     pub(crate) polled: PolledWaits,
 }
 
-/// The wishes of sessions for a thread.
+/// The measures of a thread that sessions want, and how often.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     /// The finest interval that a session wants, ns; 0 when none profiles it.
@@ -94,7 +94,7 @@ pub(crate) struct Timer {
     pub(crate) armed_ns: AtomicU64,
 }
 
-/// The knowledge of the ticker of a thread.
+/// The ticker's notes about a thread.
 #[derive(Debug)]
 pub(crate) struct TickerState {
     /// The thread's CPU clock at its last tick, ns.

@@ -82,7 +82,7 @@ pub(crate) fn inspect(value: Value) -> Result<String, Error> {
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
 }
 
-/// The machine stack that a call of ours takes at most, with capacity to spare: to stop a session takes some 30 KB.
+/// The machine stack that must be left for a call of ours: twice what it takes to stop a session, which is some 30 KB.
 const STACK_BYTES: usize = 64 * 1024;
 /// The part of it that one step checks: less than Ruby's own check leaves, which is 16 KB.
 const STACK_STEP: usize = 8 * 1024;
@@ -99,7 +99,8 @@ pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
     Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
 }
 
-/// Whether that many bytes of the stack are left, and what Ruby leaves. Goes there step by step, as it asks about where it stands.
+/// Whether that many bytes of the stack are left, besides those that Ruby's check leaves. That check is about the place where it is
+/// called, so this calls itself, a step deeper each time.
 #[inline(never)]
 fn has_stack(bytes: usize) -> bool {
     // SAFETY: callers are on a Ruby thread; the call compares two addresses.
