@@ -9,7 +9,8 @@ use crate::text::clean;
 
 /// The formats that are read.
 const READABLE: &str =
-    "pprof, a .html that profiler wrote, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
+    "pprof, a .html that profiler wrote, JSON of speedscope, stackprof, vernier, rperf or the Firefox Profiler, and folded stacks \
+    are read, packed by gzip or not";
 
 /// An error; its text is the end of a sentence.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 //! | [`format`] | a profile to bytes, and bytes to a profile: one file or folder a format |
 //! | [`store`] | files as a whole, and directories that keep the newest |
 //! | [`analysis`] | a profile to numbers: one question a file |
+//! | [`live`] | what the control socket of a running process is asked, and what it answers |
 //! | [`pipeline`] | the ring to the sessions, on the thread that drains |
 //! | [`result`] | the sums of a session to its profile |
 //! | [`tables`] | stacks, handles and names, for as long as code lives |
@@ -37,6 +38,7 @@ pub mod analysis;
 pub mod error;
 pub mod format;
 pub mod ids;
+pub mod live;
 pub mod pipeline;
 pub mod profile;
 pub mod result;

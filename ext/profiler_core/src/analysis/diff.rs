@@ -4,6 +4,14 @@
 //! number and the weights of its samples allow. Where a side has several runs, it is known as well as these agree. A change is
 //! significant if fewer than one in twenty comparisons of equals would show one like it, of any function, by chance. To that
 //! end the probabilities are corrected (Holm) for the number of functions that were compared.
+//!
+//! Where a side has several runs, these can differ by more than the number and the weights of samples explain. This
+//! excess is estimated from the function's own runs together with the median over all functions, counted as three runs.
+//! A function alone has four degrees of freedom, which say little, but functions do differ.
+//!
+//! A mean in place of the median was lifted by every garbage collection that fell into one run and not into the next.
+//! With the mean, a method was named in 61 % of comparisons in which it had become a tenth slower, and equals were
+//! called changed in 15 % instead of 4 %.
 
 mod chance;
 mod run;
@@ -84,10 +92,11 @@ const LEAST_SAMPLES: u64 = 16;
 /// were called changed, or, with a mean that they lift, nothing ever was.
 const PRIOR: f64 = 3.0;
 
-/// A function as two versions of a program have it in common: where its name says which it is, files and lines may change.
-type Key = (String, String);
+/// The identity of a function in two versions of a program: where its name says which it is, files and lines may change.
+pub(crate) type Key = (String, String);
 
-fn key(function: &Function) -> Key {
+/// The identity of `function`.
+pub(crate) fn key(function: &Function) -> Key {
     let path = if function.method_name.is_empty() { function.path.clone() } else { String::new() };
     (function.name.clone(), path)
 }

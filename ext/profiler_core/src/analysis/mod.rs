@@ -1,4 +1,6 @@
 //! Questions asked of a [`Profile`](crate::profile::Profile), one file each.
+//!
+//! No question reads a clock, a file or the environment.
 
 pub mod allocations;
 pub mod call_tree;

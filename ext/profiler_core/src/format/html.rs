@@ -3,6 +3,12 @@
 //! `viewer/` is its source and `viewer/page.html` what that builds to. The data are two blocks that no browser runs: the bytes of
 //! the native file, and what the profiler says of it, so that page and report say the same.
 
+mod comparison;
+mod periods;
+
+pub use comparison::{write_comparison, Run};
+pub use periods::{write_periods, Period};
+
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -10,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use serde::Serialize;
 
+use self::comparison::Comparison;
 use super::read::page::FILE;
 use super::text::facts;
 use super::{pprof, read, Options};
@@ -21,6 +28,8 @@ use crate::error::Error;
 use crate::profile::{Profile, SampleType};
 
 const PAGE: &str = include_str!("../../../../viewer/page.html");
+/// The version of the profiler that writes the page.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Stands in the page where its data belong.
 const PLACE: &str = "<!-- PROFILE -->";
 
@@ -31,25 +40,41 @@ const PLACE: &str = "<!-- PROFILE -->";
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let title = options.title_or(profile, of);
+    let (file, shown) = as_in_file(profile)?;
+    write_filled(&Facts::of(&shown, of, title), &[file], out)
+}
+
+/// The bytes of the native file, and the profile as it is in there: it leaves out what weighs nothing, so indices differ.
+fn as_in_file(profile: &Profile) -> Result<(Vec<u8>, Profile), Error> {
     let mut file = Vec::new();
     pprof::write(profile, &mut file)?;
-    // Indices are those of the file: it leaves out what weighs nothing.
     let shown = read(&file)?;
-    let facts = serde_json::to_string(&Facts::of(&shown, of, title)).map_err(std::io::Error::from)?;
+    Ok((file, shown))
+}
+
+/// Writes the page with its data: the first file is the one that other commands read.
+fn write_filled(facts: &impl Serialize, files: &[Vec<u8>], out: &mut dyn Write) -> Result<(), Error> {
+    let facts = serde_json::to_string(facts).map_err(std::io::Error::from)?;
     let (before, after) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
     // No name can end the block.
     let facts = facts.replace('<', "\\u003c");
     write!(out, r#"{before}<script type="application/json" id="facts">{facts}</script>"#)?;
-    write!(out, "\n{}", FILE[0])?;
-    let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
-    encoder.write_all(&file)?;
-    encoder.finish()?;
-    drop(encoder);
-    Ok(write!(out, "{}{after}", FILE[1])?)
+    for (place, file) in files.iter().enumerate() {
+        match place {
+            0 => write!(out, "\n{}", FILE[0])?,
+            _ => write!(out, "\n<script type=\"text/plain\" id=\"profile-{place}\">")?,
+        }
+        let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
+        encoder.write_all(file)?;
+        encoder.finish()?;
+        drop(encoder);
+        write!(out, "{}", FILE[1])?;
+    }
+    Ok(write!(out, "{after}")?)
 }
 
 /// The facts beside the pictures; `viewer/src/model/facts.ts` describes it.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Facts<'profile> {
     version: &'static str,
     title: String,
@@ -60,6 +85,8 @@ struct Facts<'profile> {
     idle: IdleRows,
     origins: Vec<&'static str>,
     paths: BTreeMap<&'profile str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<Comparison>,
 }
 
 #[derive(Serialize)]
@@ -76,7 +103,7 @@ struct Found<'profile> {
     command: String,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct IdleRows {
     threads: u64,
     wall_ns: u64,
@@ -91,7 +118,7 @@ impl<'profile> Facts<'profile> {
             Some((path, trim_paths::path(path, &[]))).filter(|(path, short)| path != short)
         };
         Self {
-            version: env!("CARGO_PKG_VERSION"),
+            version: VERSION,
             title,
             of: of.name_and_unit().0,
             findings: findings(profile).into_iter().map(|it| Found::of(profile, it)).collect(),
@@ -103,6 +130,7 @@ impl<'profile> Facts<'profile> {
             },
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
             paths: functions.iter().filter_map(|it| short(&it.path)).collect(),
+            comparison: None,
         }
     }
 }
@@ -138,7 +166,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn block<'page>(page: &'page str, id: &str) -> &'page str {
+    pub(super) fn block<'page>(page: &'page str, id: &str) -> &'page str {
         let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap();
         rest.split_once("</script>").unwrap().0
     }

@@ -3,11 +3,14 @@
 //! Nothing in a file is trusted. The size that it unpacks to, the memory that this takes, the depth of its stacks and their
 //! sums are all bounded. A file that goes beyond fails with an error that says so.
 
+mod firefox;
 mod folded;
 mod json;
 pub(super) mod page;
+mod rperf;
 mod speedscope;
 mod stackprof;
+mod texts;
 
 use std::io::{self, Read};
 
@@ -25,8 +28,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The version of Ruby's Marshal, by which a dump begins.
 const MARSHAL_MAGIC: [u8; 2] = [4, 8];
 
-/// Reads a profile, packed by gzip or not. It is our own file or any other pprof, our own page, a file of speedscope, the JSON
-/// of stackprof, or folded stacks.
+/// Reads a profile, packed by gzip or not. It is our own file or any other pprof, our own page, JSON of speedscope, stackprof,
+/// vernier, rperf or the Firefox Profiler, or folded stacks.
 ///
 /// # Errors
 /// Each way in which the bytes are not a profile that we can read has its own [`Error`].

@@ -1,4 +1,7 @@
 //! The shares of rows in the order of time, for formats that have a line of time.
+//!
+//! A format with a time axis passes on every share of every aggregated sample, so its sums are the profile's. A
+//! property test checks this.
 
 use crate::ids::{Id, RowId, StackId};
 use crate::profile::{Profile, SampleType, Weights};

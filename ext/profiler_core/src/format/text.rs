@@ -6,6 +6,7 @@ mod findings;
 mod groups;
 mod header;
 mod methods;
+mod ranking;
 mod source;
 mod table;
 mod tree;
@@ -15,9 +16,11 @@ use std::io::Write;
 pub use cells::Fit;
 pub use changes::{Changes, Selected};
 pub use methods::methods;
+pub use ranking::{By, Page, Ranked, Ranking};
 pub use source::{sources, Weighed};
 pub use tree::{tree, Shown};
 
+pub(super) use changes::summary;
 pub(super) use findings::place_of;
 pub(super) use header::facts;
 

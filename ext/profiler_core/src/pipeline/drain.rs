@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{SpanIndex, StackId, ThreadId};
+use crate::pipeline::dumps::Dumps;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::Thread;
 use crate::record::detail::Detail;
@@ -56,6 +57,7 @@ pub(crate) struct Drain {
     pub(crate) ended_threads: EndedThreads,
     /// The ticks that tell who had the GVL. Their keys are of the present tables.
     pub(crate) gvl_ticks: GvlTicks,
+    pub(crate) dumps: Dumps,
 }
 
 /// The numbers of a batch.
@@ -78,11 +80,15 @@ impl Drain {
 
     /// Moves at most [`BATCH`] records from the ring to the sessions.
     pub(crate) fn batch(&mut self, ring: &Ring, sets: &LabelSets) -> Drained {
-        let Self { scratch, generations: Generations { current, .. }, sessions, gvl_ticks, .. } = self;
+        let Self { scratch, generations: Generations { current, .. }, sessions, gvl_ticks, dumps, .. } = self;
         let mut drained = Drained::default();
         while drained.records < BATCH && ring.pop(scratch) {
             drained.records += 1;
             let Some(record) = RawRecord::decode(scratch) else { continue };
+            if let Kind::Dump { number, has_gvl } = record.kind {
+                dumps.add(number, has_gvl, &record);
+                continue;
+            }
             let stack = if record.kind.has_stack() { current.stacks.intern(&record) } else { None };
             if let Kind::Allocation(allocation) = record.kind {
                 current.stacks.note_class(allocation.class);

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ids::LabelSetId;
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
+use crate::pipeline::dumps::Dumps;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::LabelSet;
 use crate::record::counters::{add, Counters};
@@ -22,6 +23,7 @@ use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadReading};
 use crate::tables::generations::Generations;
 
+mod dump;
 mod fork;
 mod marking;
 mod pending;
@@ -62,6 +64,7 @@ impl Hub {
                 next_session: 0,
                 ended_threads: EndedThreads::default(),
                 gvl_ticks: GvlTicks::default(),
+                dumps: Dumps::default(),
             }),
             labels: Mutex::default(),
             labels_table: AtomicU64::new(0),
@@ -185,6 +188,13 @@ impl Hub {
     #[must_use]
     pub fn labels_table(&self) -> u64 {
         self.labels_table.load(Ordering::Relaxed) // ids and numbers come together under the lock
+    }
+
+    /// The set of labels behind an id, if it is not too old.
+    #[must_use]
+    pub fn labels_of(&self, id: LabelSetId) -> LabelSet {
+        let labels = self.labels();
+        labels.get(labels.plain(id)).clone()
     }
 
     /// The number of sets of labels that came too late to be kept apart, since the first session.

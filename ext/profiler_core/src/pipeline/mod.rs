@@ -4,7 +4,9 @@
 
 pub mod collector;
 mod drain;
+mod dumps;
 pub mod hub;
 pub mod registry;
 
 pub use drain::{SessionId, BATCH};
+pub use dumps::DumpedStack;

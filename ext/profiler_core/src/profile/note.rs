@@ -61,6 +61,9 @@ pub enum Note {
     WaitsSampled {},
     NativeThreadsShared {},
     OtherRactors {},
+    NewerRuby {
+        newest: Text,
+    },
     CollectorFailed {},
     /// A part of a profile: how much of which sample type is left.
     Selected {
@@ -155,6 +158,9 @@ impl Note {
             }
             Self::OtherRactors {} => {
                 "threads of other Ractors are not in this profile, nor are the objects that they made".into()
+            }
+            Self::NewerRuby { newest } => {
+                format!("this Ruby is newer than the newest that profiler was tested with ({newest}); its self-check passed")
             }
             Self::CollectorFailed {} => {
                 "the collector thread failed, so the ring may have been full (please report this)".into()

@@ -1,4 +1,9 @@
 //! The requests and jobs that ended while a session ran, counted by their labels.
+//!
+//! Samples cannot say how many requests there were, and markers are capped. So the middleware and the jobs tell the
+//! sampler of each end (`Native.count_request`), and each session that selects it adds it to the tally of its labels.
+//! This needs the GVL and the sampler lock, and no record: a rotation takes samples and counts together. A pprof has
+//! them before its standard fields, in field 5210. Of a job of Active Job in Sidekiq only Active Job tells.
 
 use std::collections::BTreeMap;
 

@@ -9,6 +9,15 @@
 //! In memory events are bytes, some ten each: numbers of seven bits a byte, with times and rows as differences from the
 //! event before. They lie in chunks that can be read one by one, so the oldest are dropped without reading the others.
 //! A full chunk never changes, so that a copy shares it.
+//!
+//! All weights of a session go through one place (`Aggregate::weigh`), so events that are recorded one by one or
+//! settled at the end add up to the aggregated samples. `tests/timeline/` checks this for random sessions, and for what
+//! merging, trimming, `gc:` and a file do to them. An event needs no stack, thread or labels of its own, and keeps no
+//! handle alive that the aggregated sample does not.
+//!
+//! Records of several threads can be a little out of order in the ring, and a thread's rest comes late. They are sorted
+//! once the names are there, outside of the lock. An event takes 9 to 13 bytes, and adds some 0.2 us to the collector's
+//! work on a record.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -43,6 +43,13 @@ pub enum Kind {
     WaitExtension,
     /// The thread has allocated objects. Without frames none of them was sampled.
     Allocation(Allocation),
+    /// The stack of the thread for the dump of that number. No session takes it.
+    Dump {
+        /// The number of the dump.
+        number: u32,
+        /// The thread is known to have the GVL.
+        has_gvl: bool,
+    },
 }
 
 /// Objects allocated at one place, with the class of those that were sampled.
@@ -115,7 +122,9 @@ impl Kind {
 
     /// Whether it is a sample of its thread's time, and counted.
     pub(crate) fn is_sample(self) -> bool {
-        self.has_stack() && !matches!(self, Kind::GvlFree | Kind::Holder { .. } | Kind::Allocation(_))
+        let is_other =
+            |it| matches!(it, Kind::GvlFree | Kind::Holder { .. } | Kind::Allocation(_) | Kind::Dump { .. });
+        self.has_stack() && !is_other(self)
     }
 
     /// Encodes the kind as a byte and further words.
@@ -134,6 +143,9 @@ impl Kind {
             Kind::GvlWait { since_ns } => (7, ExtraWords::One(since_ns)),
             Kind::Holder { in_gc, since_tick_ns } => {
                 (8, ExtraWords::One(since_tick_ns << 1 | u64::from(in_gc)))
+            }
+            Kind::Dump { number, has_gvl } => {
+                (9, ExtraWords::One(u64::from(number) << 1 | u64::from(has_gvl)))
             }
         }
     }
@@ -158,6 +170,7 @@ impl Kind {
             6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
             7 => Kind::GvlWait { since_ns: more()? },
             8 => more().map(|word| Kind::Holder { in_gc: word & 1 == 1, since_tick_ns: word >> 1 })?,
+            9 => more().map(|word| Kind::Dump { number: (word >> 1) as u32, has_gvl: word & 1 == 1 })?,
             _ => Kind::Tick,
         })
     }

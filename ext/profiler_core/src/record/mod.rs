@@ -1,4 +1,6 @@
 //! The records that a handler or hook writes, and the ring that it writes to. Safe in a handler.
+//!
+//! Nothing here allocates or waits, and there is no prelude of std.
 
 pub mod counters;
 pub mod detail;

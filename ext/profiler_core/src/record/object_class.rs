@@ -9,7 +9,7 @@ pub struct Class(u64);
 
 impl Class {
     /// No class.
-    pub const NONE: Self = Self(1);
+    pub const NONE: Self = Self(0);
 
     /// The class behind a handle.
     #[inline]
@@ -50,6 +50,7 @@ mod tests {
 
     #[test]
     fn objects_without_class_have_no_handle() {
+        assert_eq!(Class::NONE.handle(), None);
         assert_eq!(Class::internal(7).handle(), None);
         assert_eq!(Class::of_handle(0x7f00).handle(), Some(0x7f00));
         assert_eq!(Class::from_word(Class::internal(5).word()), Class::internal(5));

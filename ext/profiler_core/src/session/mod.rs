@@ -1,4 +1,6 @@
 //! A session: its definition, and what it has added up.
+//!
+//! A session knows of no other one.
 
 pub mod aggregate;
 pub mod gvl_ticks;

@@ -1,4 +1,8 @@
 //! The state of a session: which records are its own, and what they add up to.
+//!
+//! A label switch record has no weight. In a session that selects labels or a scope it opens a thread's account, or
+//! settles and closes it. Other sessions ignore it. A session with a scope sees whatever is in the scope, on any
+//! thread; `Session#join` says which threads tick.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;

@@ -2,7 +2,23 @@
 //!
 //! A generation is frozen once it has grown well beyond what a result needs, and an empty one begins. So code that is unloaded is
 //! forgotten while sessions run. A frozen generation lasts until all results that are of it have their names.
+//!
+//! It is frozen when it has 4,096 handles, and twice as many as the result just taken, and as the functions that came
+//! back in the one before:
+//!
+//! * Each session keeps what it has summed up as a part (`result/part.rs`) and goes on from the same clocks. The stacks
+//!   that its accounts and its live objects name are copied to the new generation. A property test plays random
+//!   programs with and without frozen generations: all results are the same.
+//! * A part that has its names becomes sums by content (`result/named_sums.rs`). They have the same bounds as a
+//!   generation: beyond these, stacks and labels are `(other)`, with a note. Whoever takes a result names its own
+//!   parts, and then some that other sessions wait for.
+//! * A frozen generation is marked until no part and no result needs it. While a session has events in its timeline
+//!   none is frozen, as events name stacks. All is forgotten at once when the last session has its names.
+//!
+//! ERB templates were evaluated for 60 s beside a session that was rotated each 5 s and one that was not. Generations
+//! frozen at 400 handles kept 19 to 664 of them; without that there were 2,608 at the end.
 
+use crate::profile::Function;
 use crate::tables::name_cache::NameCache;
 use crate::tables::stacks::Stacks;
 
@@ -131,6 +147,11 @@ impl Generations {
     /// The handles that nobody else marks.
     pub(crate) fn unkept(&self) -> impl Iterator<Item = u64> + '_ {
         self.all().flat_map(Generation::unkept).copied()
+    }
+
+    /// The name of a handle, if one of them has learnt it or it is synthetic.
+    pub(crate) fn name(&self, handle: u64) -> Option<Function> {
+        self.all().find_map(|it| it.names.get(handle))
     }
 
     /// Whether a stack was cut in one of them.

@@ -4,6 +4,9 @@
 //! most of their frames, from the root on. So each is first compared with the thread's last one, and only the frames that
 //! differ are walked through the tree. Where many differ, the whole raw stack is looked up. Handles are kept once each: the
 //! GC has to mark them, and the VM is asked to name them.
+//!
+//! The tree has at most half a million nodes. A stack that comes later keeps what is known of it, and the rest is
+//! `(other)`.
 
 use hashbrown::HashTable;
 

@@ -13,7 +13,7 @@ pub const UNSAMPLED_NS: u64 = 1 << 53;
 /// The timers that one session needs. A paused session has none.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'sessions> {
-    /// The interval between two samples, ns; 0 for a session of objects alone.
+    /// The interval between two samples, ns; 0 for a session of objects alone, and for one that measures waits and takes no samples.
     pub interval_ns: u64,
     /// Whether it measures CPU time.
     pub cpu: bool,
@@ -39,7 +39,7 @@ pub struct ThreadPlan {
     /// Whether a session measures its CPU time.
     pub cpu: bool,
     /// The finest interval of the sessions that measure its wall clock, ns; 0 where none does. [`UNSAMPLED_NS`] where it is measured
-    /// for other threads' sake, as it may have the GVL.
+    /// for other threads' sake, as it may have the GVL, or for a session without samples.
     pub wall_interval_ns: u64,
 }
 
@@ -78,8 +78,9 @@ impl<'sessions> Plan<'sessions> {
         let demands = || self.demands.iter().filter(|demand| profiles(demand));
         let own_ns = finest(demands());
         let blaming = || self.demands.iter().filter(|demand| demand.wall && self.waits_reported);
+        let is_watched = || demands().any(|demand| demand.wall && self.waits_reported);
         let wall_interval_ns = match finest(demands().filter(|demand| demand.wall)) {
-            0 if finest(blaming()) > 0 => UNSAMPLED_NS,
+            0 if finest(blaming()) > 0 || is_watched() => UNSAMPLED_NS,
             wall_interval_ns => wall_interval_ns,
         };
         let interval_ns = finest(demands().chain(blaming()));

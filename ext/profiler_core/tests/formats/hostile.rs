@@ -41,7 +41,8 @@ fn is_xml(it: char) -> bool {
 
 #[test]
 fn rejects_other_files_with_a_reason() {
-    let nothing = "not a profile: pprof, a .html that profiler wrote, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
+    let nothing = "not a profile: pprof, a .html that profiler wrote, JSON of speedscope, stackprof, vernier, rperf or the Firefox \
+        Profiler, and folded stacks are read, packed by gzip or not";
     for bytes in [&b""[..], b"\x1f", b"hello", b"{\"frames\": []}", &gzip(b""), &gzip(b"hello")] {
         assert_eq!(refusal(bytes), nothing);
     }

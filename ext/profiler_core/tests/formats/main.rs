@@ -12,8 +12,10 @@ mod objects;
 mod others;
 mod pprof;
 mod readers;
+mod rperf;
 mod tables;
 mod timeline;
+mod vernier;
 mod wire;
 
 /// No notes of failures among the sources: a failure prints the profile that it takes. A case here

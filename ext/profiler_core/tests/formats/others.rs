@@ -87,6 +87,11 @@ proptest! {
             prop_assert_eq!(speedscope_sum(&text, *of), total.get(*of));
             prop_assert_eq!(readable(&profile, Format::Speedscope).total().get(*of), total.get(*of));
         }
+        for of in &profile.sample_types {
+            let options = Options { sample_type: Some(*of), ..Options::default() };
+            let there = read(written(Format::Firefox, &profile, &options).as_bytes()).unwrap();
+            prop_assert_eq!(there.total().get(*of), total.get(*of), "{:?}", of);
+        }
         let events = profile.sample_types.iter().map(|of| format!(" {}", total.get(*of))).collect::<String>();
         let callgrind = written(Format::Callgrind, &profile, &options);
         let end = format!("totals:{events}\n");

@@ -6,7 +6,7 @@ use profiler_core::profile::{Profile, SampleType};
 use crate::hostile::gzip;
 
 /// Stack, root first, thread, and weight of each row.
-fn rows(profile: &Profile, of: SampleType) -> Vec<(String, String, u64)> {
+pub(crate) fn rows(profile: &Profile, of: SampleType) -> Vec<(String, String, u64)> {
     let name = |it: profiler_core::profile::Frame| profile.function(it.function).unwrap().name.clone();
     let one = |it: &profiler_core::profile::Sample| {
         let mut frames: Vec<String> = profile.frames_of(it.stack).map(name).collect();
@@ -16,11 +16,11 @@ fn rows(profile: &Profile, of: SampleType) -> Vec<(String, String, u64)> {
     profile.samples.iter().map(one).collect()
 }
 
-fn row(stack: &str, thread: &str, weight: u64) -> (String, String, u64) {
+pub(crate) fn row(stack: &str, thread: &str, weight: u64) -> (String, String, u64) {
     (stack.into(), thread.into(), weight)
 }
 
-fn refusal(text: &str) -> String {
+pub(crate) fn refusal(text: &str) -> String {
     read(text.as_bytes()).unwrap_err().to_string()
 }
 
@@ -104,11 +104,12 @@ fn stackprof() {
 
 #[test]
 fn rejects_formats_that_are_write_only() {
-    let allowed = "pprof, a .html that profiler wrote, JSON of speedscope or stackprof, and folded stacks are read, packed by gzip or not";
+    let allowed = "pprof, a .html that profiler wrote, JSON of speedscope, stackprof, vernier, rperf or the Firefox Profiler, and folded \
+        stacks are read, packed by gzip or not";
     for (text, message) in [
         (
             r#"{"meta":{},"threads":[]}"#,
-            format!("a profile of the Firefox Profiler, which cannot be read: {allowed}"),
+            format!("a profile of Firefox that the Firefox Profiler has not saved, which cannot be read: {allowed}"),
         ),
         (r#"{"nodes":[],"samples":[]}"#, format!("a .cpuprofile, which cannot be read: {allowed}")),
         (r#"{"frames":[]}"#, format!("not a profile: {allowed}")),

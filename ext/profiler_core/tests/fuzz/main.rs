@@ -88,6 +88,9 @@ fn corpus() -> Vec<Vec<u8>> {
     for name in ["timed.speedscope.json", "timed.stackprof.json"] {
         files.push(std::fs::read(root.join("../profiler_core/tests/golden").join(name)).unwrap());
     }
+    for name in ["shop.vernier.json", "shop.rperf.json"] {
+        files.push(std::fs::read(root.join("../../spec/fixtures").join(name)).unwrap());
+    }
     // Of another program: ids out of order, inlined calls.
     let strings: Vec<u8> = ["", "cpu", "ns", "main"]
         .iter()

@@ -98,6 +98,7 @@ pub(super) fn write(
         "sourceCodeIsNotOnSearchfox": true,
         "keepProfileThreadOrder": true,
         "importedFrom": "profiler",
+        "profilerSampleType": of.name_and_unit().0,
         "mode": meta.modes.first().map_or("wall", String::as_str),
         "vernierUserMetadata": meta.user,
         "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns" },

@@ -1,4 +1,7 @@
 //! The timeline as a message, and back.
+//!
+//! The events are columns, and come before the rest of the file. So the rest still ends with the part that shows
+//! whether a file was cut.
 
 use super::messages;
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use super::{speedscope, stackprof};
+use super::{firefox, rperf, speedscope, stackprof};
 use crate::error::Error;
 use crate::profile::Profile;
 
@@ -14,7 +14,9 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     } else if has(&["frames", "mode"]) {
         stackprof::read(text)
     } else if has(&["meta", "threads"]) {
-        Err(Error::Unreadable { format: "a profile of the Firefox Profiler" })
+        firefox::read(text)
+    } else if has(&["mode", "aggregated_samples"]) || has(&["mode", "raw_samples"]) {
+        rperf::read(text)
     } else if has(&["nodes", "samples"]) {
         Err(Error::Unreadable { format: "a .cpuprofile" })
     } else {
@@ -33,7 +35,18 @@ pub(super) fn parse<'text, T: serde::Deserialize<'text>>(text: &'text str) -> Re
 /// The fields by which the formats are known, as far as the object has them. It can have millions of others.
 struct Fields(Vec<&'static str>);
 
-const KNOWN: [&str; 8] = ["shared", "profiles", "frames", "mode", "meta", "threads", "nodes", "samples"];
+const KNOWN: [&str; 10] = [
+    "shared",
+    "profiles",
+    "frames",
+    "mode",
+    "meta",
+    "threads",
+    "nodes",
+    "samples",
+    "aggregated_samples",
+    "raw_samples",
+];
 
 impl<'de> serde::Deserialize<'de> for Fields {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -28,6 +28,16 @@ impl Fit {
         Paint { on: self.color }
     }
 
+    /// A line that is marked.
+    pub(super) fn marked(self, line: &str) -> String {
+        if self.color {
+            // The colours inside the line may end the mark.
+            format!("\u{1b}[7m{}\u{1b}[0m", line.replace("\u{1b}[0m", "\u{1b}[0m\u{1b}[7m"))
+        } else {
+            line.to_owned()
+        }
+    }
+
     /// A text in so many columns, but in some at least.
     pub(super) fn cut(self, text: &str, columns: usize) -> Cow<'_, str> {
         if self.full_paths {

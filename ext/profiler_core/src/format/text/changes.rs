@@ -159,7 +159,8 @@ fn largest(diff: &Diff) -> Vec<&Change> {
     diff.changes.iter().filter(|it| it.before != it.after).take(LARGEST).collect()
 }
 
-fn summary(diff: &Diff) -> String {
+/// The sentence above the table.
+pub(in crate::format) fn summary(diff: &Diff) -> String {
     let of = diff.compare.of;
     let [before, after] = [diff.before, diff.after].map(|it| of.amount(it.round() as u64));
     let spread = match diff.spread {

@@ -42,6 +42,7 @@ impl ForkGuard<'_> {
         drain.ended.clear();
         drain.ended_threads = EndedThreads::default();
         drain.gvl_ticks.clear();
+        drain.dumps.clear();
         drain.sessions.retain(|it| !orphans.contains(&it.id));
         drain.generations.start_over();
         for session in &mut drain.sessions {

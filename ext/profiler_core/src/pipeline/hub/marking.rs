@@ -13,6 +13,7 @@ impl Hub {
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
         let mut drain = self.lock();
         drain.generations.unkept().for_each(&mut mark);
+        drain.dumps.handles().for_each(&mut mark);
         let scratch = &mut drain.scratch;
         let mut at = self.ring.oldest();
         while let Some(next) = self.ring.peek(at, scratch) {

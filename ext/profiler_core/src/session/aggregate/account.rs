@@ -1,4 +1,9 @@
 //! The account of a thread in a session: up to where its time has been attributed.
+//!
+//! From Ruby 3.3 on the sums of the wall clock have a fifth part: `runnable` is running time, or GC, that the CPU clock
+//! lacks. It is computed between two records of running code or GC, and lands where the thread was when it got a CPU
+//! again. CPU time of C code without the GVL belongs to a wait. Such CPU time hides runnable time of the same span, but
+//! makes none.
 
 use crate::ids::{LabelSetId, ThreadId};
 use crate::record::{Header, WallTimes};

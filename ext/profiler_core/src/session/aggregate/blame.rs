@@ -3,6 +3,15 @@
 //! The time that a thread waits for the GVL is a clock like the others. A tick that finds another thread with the GVL moves
 //! it on, and the stack of the tick gets the difference. So the sum is the thread's own waiting, and stacks get shares of it
 //! in proportion to how long they had the GVL while it waited.
+//!
+//! The rest of a wait, after its last tick, is kept for a tick in the thread's next wait. At the end it goes to its last row of
+//! blame. So a wait without a tick biases nothing.
+//!
+//! The alternative was one clock of the process, the sum of all threads' waiting, read in each record. All threads
+//! would write that counter whenever they are ready or resume, where the comparison of two times is one load. It knows
+//! no thread, so sessions of some threads, labels or requests could not have their own waiting, and there would be no
+//! `waiter`. And a difference between two ticks blames the second one also where nobody waited for it any more.
+//! `bench/README.md` has what this way is worth.
 
 use super::account::{forward, LastClocks};
 use super::Aggregate;

@@ -1,0 +1,95 @@
+//! The samples of a thread, and the time that those of vernier weigh.
+
+use serde::Deserialize;
+
+use super::columns::{Numbers, Places};
+use super::header::ns;
+use crate::error::Error;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Samples {
+    pub(super) stack: Places,
+    /// Where there are none, a sample weighs one.
+    #[serde(default)]
+    weight: Numbers,
+    pub(super) weight_type: Option<String>,
+    #[serde(default)]
+    time: Numbers,
+    #[serde(rename = "threadCPUDelta", default)]
+    cpu: Numbers,
+}
+
+impl Samples {
+    /// Checks that each column has a number for each sample, or none at all.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let samples = self.stack.len();
+        let fits = |column: &Numbers| column.0.is_empty() || column.0.len() == samples;
+        match (fits(&self.weight), fits(&self.time), fits(&self.cpu)) {
+            (false, ..) => Err(Error::malformed("a thread has not one weight for each sample")),
+            (_, false, _) => Err(Error::malformed("a thread has not one time for each sample")),
+            (_, _, false) => Err(Error::malformed("a thread has not one CPU time for each sample")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The weight of a sample in units of so much.
+    pub(super) fn weight(&self, place: usize, unit: f64) -> Result<u64, Error> {
+        let weight = self.weight.get(place).unwrap_or(1.0);
+        if weight.is_nan() || weight < 0.0 {
+            return Err(Error::malformed("a sample weighs less than nothing"));
+        }
+        // Beyond the greatest number it stays that, which is too much for any sum.
+        Ok((weight * unit).round() as u64)
+    }
+
+    /// The time of the first sample.
+    pub(super) fn first_ns(&self) -> Option<u64> {
+        self.time.get(0).map(ns)
+    }
+
+    /// The CPU time before a sample, in units of so many nanoseconds. It is not known of the first one.
+    pub(super) fn cpu_ns(&self, place: usize, unit_ns: f64) -> u64 {
+        (self.cpu.get(place).unwrap_or(0.0) * unit_ns).round() as u64
+    }
+}
+
+/// The wall clock time of vernier's samples. A run of equal ones is a single sample, with the time of its first and their number.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    interval_ms: f64,
+}
+
+impl Times {
+    /// For the samples of all threads. `interval_ms` is the interval if they have too few times to tell.
+    pub(super) fn of<'file>(threads: impl Iterator<Item = &'file Samples>, interval_ms: f64) -> Self {
+        let (mut times_ms, mut samples) = (0.0, 0.0);
+        for thread in threads {
+            let Some((last, first_ms)) = thread.stack.len().checked_sub(1).zip(thread.time.get(0)) else {
+                continue;
+            };
+            times_ms += thread.time.get(last).map_or(0.0, |it| it - first_ms);
+            samples += (0..last).map(|it| thread.weight.get(it).unwrap_or(1.0)).sum::<f64>();
+        }
+        let mean_ms = times_ms / samples;
+        Self { interval_ms: if mean_ms.is_finite() && mean_ms > 0.0 { mean_ms } else { interval_ms } }
+    }
+
+    /// The time from a sample to the next one of its thread. After the last one it is that to the thread's end, and as many mean
+    /// intervals where that is not in the file.
+    pub(super) fn ns(&self, thread: &Samples, place: usize, end_ms: Option<f64>) -> Result<u64, Error> {
+        let missing = || Error::malformed("a thread has not one time for each sample");
+        let now_ms = thread.time.get(place).ok_or_else(missing)?;
+        let next_ms = if place + 1 < thread.stack.len() {
+            let next_ms = thread.time.get(place + 1).ok_or_else(missing)?;
+            if next_ms.is_nan() || now_ms.is_nan() || next_ms < now_ms {
+                return Err(Error::malformed("its samples are not in the order of time"));
+            }
+            next_ms
+        } else {
+            let weight = thread.weight.get(place).unwrap_or(1.0);
+            end_ms.unwrap_or(now_ms + weight * self.interval_ms)
+        };
+        Ok(ns(next_ms).saturating_sub(ns(now_ms)))
+    }
+}

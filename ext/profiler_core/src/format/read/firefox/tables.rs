@@ -1,0 +1,134 @@
+//! The tables of a thread, or of all threads: stacks, their frames, functions and texts.
+
+use serde::Deserialize;
+
+use super::columns::Places;
+use crate::error::Error;
+use crate::format::read::texts::Texts;
+
+/// The tables that a thread has of its own, and those that a file has for all threads.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Tables {
+    pub(super) stack_table: Option<StackTable>,
+    pub(super) frame_table: Option<FrameTable>,
+    pub(super) func_table: Option<FuncTable>,
+    pub(super) string_array: Option<Texts>,
+}
+
+impl Tables {
+    /// Whether a thread has none of its own.
+    pub(super) fn are_shared(&self) -> bool {
+        self.stack_table.is_none()
+            && self.frame_table.is_none()
+            && self.func_table.is_none()
+            && self.string_array.is_none()
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct StackTable {
+    frame: Places,
+    prefix: Places,
+    /// In later versions the frame's is that of the stack.
+    #[serde(default)]
+    category: Places,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FrameTable {
+    func: Places,
+    #[serde(default)]
+    line: Places,
+    #[serde(default)]
+    category: Places,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FuncTable {
+    name: Places,
+    #[serde(default)]
+    file_name: Places,
+    #[serde(default)]
+    line_number: Places,
+}
+
+/// A frame: its function, and the line that ran.
+pub(super) struct Frame<'file> {
+    pub(super) name: &'file str,
+    pub(super) path: &'file str,
+    pub(super) first_line: u32,
+    pub(super) line: u32,
+}
+
+/// The tables that a thread uses.
+#[derive(Clone, Copy)]
+pub(super) struct Used<'file> {
+    stacks: &'file StackTable,
+    frames: &'file FrameTable,
+    functions: &'file FuncTable,
+    texts: &'file Texts,
+}
+
+impl<'file> Used<'file> {
+    /// The tables of a thread, and those of all in place of what it lacks.
+    pub(super) fn of(own: &'file Tables, shared: &'file Tables) -> Result<Self, Error> {
+        let missing = |name: &str| Error::malformed(format!("a thread has no {name}"));
+        let stacks = own.stack_table.as_ref().or(shared.stack_table.as_ref());
+        let frames = own.frame_table.as_ref().or(shared.frame_table.as_ref());
+        let functions = own.func_table.as_ref().or(shared.func_table.as_ref());
+        let texts = own.string_array.as_ref().or(shared.string_array.as_ref());
+        Ok(Self {
+            stacks: stacks.ok_or_else(|| missing("stackTable"))?,
+            frames: frames.ok_or_else(|| missing("frameTable"))?,
+            functions: functions.ok_or_else(|| missing("funcTable"))?,
+            texts: texts.ok_or_else(|| missing("stringArray"))?,
+        })
+    }
+
+    /// The number of stacks, and of frames.
+    pub(super) fn rows(&self) -> (usize, usize) {
+        (self.stacks.frame.len(), self.frames.func.len())
+    }
+
+    /// The place of the frame at the leaf end of a stack.
+    pub(super) fn leaf(&self, stack: usize) -> Result<usize, Error> {
+        self.stacks.frame.get(stack).ok_or_else(|| none("stack", stack, self.stacks.frame.len()))
+    }
+
+    /// The stack that called one.
+    pub(super) fn caller(&self, stack: usize) -> Option<usize> {
+        self.stacks.prefix.get(stack)
+    }
+
+    /// The frame at a place.
+    pub(super) fn frame(&self, place: usize) -> Result<Frame<'file>, Error> {
+        let function = self.frames.func.get(place);
+        let function = function.ok_or_else(|| none("frame", place, self.frames.func.len()))?;
+        let name = self.functions.name.get(function);
+        let name = name.ok_or_else(|| none("function", function, self.functions.name.len()))?;
+        let path = self.functions.file_name.get(function).map(|it| self.text(it)).transpose()?;
+        let line = |it: Option<usize>| it.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+        Ok(Frame {
+            name: self.text(name)?,
+            path: path.unwrap_or_default(),
+            first_line: line(self.functions.line_number.get(function)),
+            line: line(self.frames.line.get(place)),
+        })
+    }
+
+    /// The category of the leaf of a stack.
+    pub(super) fn category(&self, stack: usize) -> Option<usize> {
+        let of_frame = || self.frames.category.get(self.stacks.frame.get(stack)?);
+        self.stacks.category.get(stack).or_else(of_frame)
+    }
+
+    fn text(&self, place: usize) -> Result<&'file str, Error> {
+        self.texts.get(place).ok_or_else(|| none("string", place, self.texts.len()))
+    }
+}
+
+fn none(table: &str, place: usize, rows: usize) -> Error {
+    Error::malformed(format!("{table} {place} of {rows}"))
+}

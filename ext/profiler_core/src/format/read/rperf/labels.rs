@@ -1,0 +1,98 @@
+//! The sets of labels in a file of rperf, and the states that two of them say.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+
+use crate::error::Error;
+use crate::format::read::texts::{Pairs, Texts};
+use crate::format::reading::Budget;
+use crate::record::State;
+
+const GVL: &str = "%GVL";
+const GC: &str = "%GC";
+
+/// Sets of labels: names and values of all, and where each set ends.
+#[derive(Default)]
+pub(super) struct LabelSets {
+    texts: Texts,
+    ends: Vec<u32>,
+}
+
+impl<'de> Deserialize<'de> for LabelSets {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = LabelSets;
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("an array of sets of labels")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LabelSets, A::Error> {
+                let mut sets = LabelSets::default();
+                while seq.next_element_seed(Pairs(&mut sets.texts))?.is_some() {
+                    sets.ends.push(u32::try_from(sets.texts.len()).unwrap_or(u32::MAX));
+                }
+                Ok(sets)
+            }
+        }
+        from.deserialize_seq(List)
+    }
+}
+
+/// The state of a sample, and its labels, sorted by name.
+pub(super) struct Labels {
+    pub(super) state: State,
+    pub(super) labels: Vec<(String, String)>,
+}
+
+impl Labels {
+    fn add(&mut self, name: &str, value: &str, budget: &mut Budget) -> Result<(), Error> {
+        match (name, value) {
+            (GVL, "blocked") => self.state = State::Waiting,
+            (GVL, "wait") => self.state = State::Gvl,
+            _ => {
+                // Marking or sweeping is more than the state says, so the label stays.
+                if name == GC {
+                    self.state = State::Gc;
+                }
+                self.labels.push((budget.copy(name)?, budget.copy(value)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LabelSets {
+    /// The labels of the set `id` and of a state by rperf's number, which only samples that are not summed up have.
+    pub(super) fn labels(&self, id: u32, number: u32, budget: &mut Budget) -> Result<Labels, Error> {
+        let mut labels = Labels { state: State::Running, labels: Vec::new() };
+        for place in self.range(id)? {
+            if let (Some(name), Some(value)) = (self.texts.get(2 * place), self.texts.get(2 * place + 1)) {
+                labels.add(name, value, budget)?;
+            }
+        }
+        match number {
+            1 => labels.add(GVL, "blocked", budget)?,
+            2 => labels.add(GVL, "wait", budget)?,
+            3 => labels.add(GC, "mark", budget)?,
+            4 => labels.add(GC, "sweep", budget)?,
+            _ => {}
+        }
+        // The first of several values of a name is kept.
+        labels.labels.sort();
+        labels.labels.dedup_by(|one, other| one.0 == other.0);
+        Ok(labels)
+    }
+
+    /// The places of a set's pairs. A file without labels has no set, and 0 is the empty one.
+    fn range(&self, id: u32) -> Result<std::ops::Range<usize>, Error> {
+        let id = id as usize;
+        let end = match self.ends.get(id) {
+            Some(end) => *end,
+            None if id == 0 => 0,
+            None => return Err(Error::malformed(format!("set {id} of {} sets of labels", self.ends.len()))),
+        };
+        let begin = id.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        Ok(begin as usize / 2..end as usize / 2)
+    }
+}
