@@ -4,7 +4,7 @@
 #
 # `rake compile` sets these variables, and a `gem install` none.
 #
-#   PROFILER_CARGO_PROFILE    release (default), dev, or a profile of Cargo.toml
+#   PROFILER_CARGO_PROFILE    gem (default), release, dev, or another profile of Cargo.toml
 #   PROFILER_CARGO_FEATURES   "testing" adds the functions that the specs need
 #   PROFILER_TARGET_DIR       keep cargo's work there; without it the 300 MB go when the library is installed
 #   CARGO                     the cargo to use
@@ -55,7 +55,7 @@ refuse "Rust #{MIN_RUST} or newer is needed; #{cargo} is #{version}", RUST_HELP 
 refuse "libclang is needed to read Ruby's headers, and was not found", CLANG_HELP unless libclang?
 refuse "Ruby's headers are missing", "Debian/Ubuntu:  apt-get install ruby-dev\n" unless File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"], "ruby.h"))
 
-profile = ENV.fetch("PROFILER_CARGO_PROFILE", "release")
+profile = ENV.fetch("PROFILER_CARGO_PROFILE", "gem")
 features = ENV.fetch("PROFILER_CARGO_FEATURES", "")
 kept = ENV["PROFILER_TARGET_DIR"].to_s.then { |dir| dir unless dir.empty? }
 target = File.expand_path(kept || "target")

@@ -4,7 +4,7 @@ use magnus::{Error, Ruby, Value};
 use profiler_core::error::Error as CoreError;
 
 use crate::vm::door::inspect;
-use crate::vm::exceptions::error;
+use crate::vm::exceptions::{error, exception};
 
 /// The exception for what the core says.
 pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
@@ -29,5 +29,5 @@ pub(crate) fn wrong_value(ruby: &Ruby, value: Value, message: impl FnOnce(String
 
 /// A wrong value from the user.
 pub(crate) fn argument_error(ruby: &Ruby, message: impl Into<String>) -> Error {
-    Error::new(ruby.exception_arg_error(), message.into())
+    exception(ruby.exception_arg_error(), &message.into())
 }

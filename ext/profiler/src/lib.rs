@@ -12,6 +12,7 @@ mod before_3_3;
 mod boot;
 mod errors;
 mod labels;
+mod live;
 mod naming;
 mod options;
 mod sampler;

@@ -1,4 +1,6 @@
 //! The state that handlers, engines and the sampler share: the hub and what is switched on. Safe in a handler.
+//!
+//! Nothing is called from here.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};

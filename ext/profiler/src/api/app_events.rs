@@ -48,6 +48,9 @@ fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
 /// `Native.give_up_objects`: the app creates a Ractor. True if that ends all sampling of objects.
 fn give_up_objects(ruby: &Ruby) -> bool {
     fork::continue_after_fork();
+    if vm::events::GLOBAL_FREES {
+        return false; // what a Ractor frees is reported
+    }
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
     if allocation::is_tracking() {
         ruby.gc_start(); // so that unreachable objects do not count as live

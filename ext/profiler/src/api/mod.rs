@@ -1,11 +1,15 @@
 //! The Ruby classes: what an app calls, and what it gets. A table of contents; each class is a file.
+//!
+//! No sampling is decided here.
 
 use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 
 mod app_events;
 mod doctor;
 mod formats;
+mod live;
 mod profile;
+mod self_check;
 mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
@@ -53,9 +57,11 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     session::init(ruby, profiler, native)?;
     profile::init(ruby, profiler, native)?;
     app_events::init(native)?;
+    self_check::init(native)?;
     formats::init(native)?;
     doctor::init(profiler)?;
     totals::init(native)?;
+    live::init(ruby, profiler)?;
     #[cfg(feature = "testing")]
     testing::init(profiler)?;
     Ok(())

@@ -26,6 +26,7 @@ mod files;
 mod findings;
 mod merge;
 mod options;
+mod periods;
 mod query;
 mod tables;
 mod timeline;
@@ -265,6 +266,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("diff", function!(Profile::diff, 3))?;
     native.define_singleton_method("diff_text", function!(Profile::diff_text, 3))?;
     native.define_singleton_method("diff_svg", function!(Profile::diff_svg, 3))?;
+    native.define_singleton_method("diff_page", function!(Profile::diff_page, 3))?;
+    native.define_singleton_method("period", function!(Profile::period, 2))?;
+    native.define_singleton_method("page_of_periods", function!(Profile::page_of_periods, 2))?;
     native.define_singleton_method("name_of", function!(name_of, 1))?;
     class.define_private_method("_gc", method!(Profile::gc, 1))?;
     class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
@@ -281,6 +285,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("with_labels", function!(Profile::with_labels, 4))?;
     native.define_singleton_method("tree", function!(Profile::tree, 2))?;
     native.define_singleton_method("method_details", function!(Profile::method, 3))?;
+    native.define_singleton_method("ranking", function!(Profile::ranking, 3))?;
     native.define_singleton_method("tree_text", function!(Profile::tree_text, 2))?;
     native.define_singleton_method("methods_text", function!(Profile::methods_text, 3))?;
     native.define_singleton_method("sources_text", function!(Profile::sources_text, 3))?;

@@ -62,8 +62,8 @@ impl Session {
     /// `Native.start(session, options, bounds)`.
     fn start(ruby: &Ruby, session: &Self, options: RHash, bounds: RHash) -> Result<(), Error> {
         door::demand_stack(ruby)?;
-        let (config, bounds) =
-            (Arc::new(Config::from_ruby(ruby, options)?), Bounds::from_ruby(ruby, bounds)?);
+        let (config, bounds) = (Config::from_ruby(ruby, options)?, Bounds::from_ruby(ruby, bounds)?);
+        let config = Arc::new(if bounds.watch { config.without_ticks() } else { config });
         config.check_overhead(ruby, bounds.windows)?;
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session has begun already"));

@@ -20,6 +20,14 @@ fn hold_scratch(hold: bool) {
     walk::hold_all(hold);
 }
 
+/// Computes for that long with the GVL, and checks no interrupts.
+fn hog_gvl(milliseconds: u64) {
+    let till_ns = clock::monotonic_ns() + milliseconds * 1_000_000;
+    while clock::monotonic_ns() < till_ns {
+        std::hint::spin_loop();
+    }
+}
+
 /// Leaves a scratch buffer taken on this thread, as a jump out of the handler would.
 fn leave_scratch() {
     walk::leave_one_taken();
@@ -127,6 +135,7 @@ fn read_freed() -> u8 {
 /// Defines the module.
 pub(crate) fn init(profiler: RModule) -> Result<(), Error> {
     let testing = profiler.define_module("Testing")?;
+    testing.define_singleton_method("hog_gvl", function!(hog_gvl, 1))?;
     testing.define_singleton_method("hold_scratch", function!(hold_scratch, 1))?;
     testing.define_singleton_method("leave_scratch", function!(leave_scratch, 0))?;
     testing.define_singleton_method("fill_ring", function!(fill_ring, 0))?;

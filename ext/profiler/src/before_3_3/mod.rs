@@ -2,6 +2,11 @@
 //!
 //! All that only those Rubies need is here, behind [`PolledWaits`], and in the core's `sampling/estimated_wall_clock.rs`. Once they
 //! are gone, this folder goes, and with it whatever names it.
+//!
+//! The ticker polls all threads, whatever the engine, and spares those that stand still.
+//!
+//! Ruby 3.1 can leave the end of a thread unreported. The native thread then waits for another Ruby thread to run, its
+//! clock stands still, and the tick that checks it finds no stack. That is the thread's end, a poll or two late.
 
 use ::core::prelude::rust_2021::*;
 
@@ -161,6 +166,15 @@ impl PolledWaits {
             self.0.commit(&header.walls, it, header.cpu_ns, 0);
         }
     }
+}
+
+/// Whether a signal that is no tick has found the thread in a system call that waits, where no hook reports that.
+///
+/// # Signal safety
+/// As for [`PolledWaits::in_call`].
+#[inline]
+pub(crate) fn found_in_call(context: &::libc::ucontext_t) -> bool {
+    NEEDED && in_call::in_call(context)
 }
 
 /// The wait before this record is over, and lasted up to there on the waiting clock.

@@ -4,7 +4,21 @@
 //! A sample is open until its weight is known: see [`AllocationSampler`]. Its frames wait in a buffer, which the mark function
 //! knows. Samples that are alike are summed up before they are sent: see [`Sums`].
 //!
-//! All of this is guarded by the GVL. Hooks run on the main Ractor only.
+//! All of this is guarded by the GVL of the main Ractor. Hooks on allocation do nothing in other Ractors, so the objects are the main
+//! one's. Hooks on freed objects run where every Ractor stands still, on the thread that collects.
+//!
+//! * The accounts are closed ([`flush`]) where a session starts, stops, pauses, resumes or takes a snapshot. The open
+//!   sample gets the objects allocated up to here, objects without a sample are `(unsampled)`, and a new window begins.
+//!   So each session gets exactly what was allocated while it ran, whatever other sessions do.
+//! * By bytes, another hook counts down bytes of slots in place of objects. A sample knows the size of its object, and
+//!   so the number of objects in its window; fractions are carried on. Where sessions count differently, all count
+//!   objects, often enough for each.
+//! * The class is carried as a handle, marked like those of frames, and named with them.
+//! * Allocation records have no weight in time, and carry a clock only for a timeline, so they switch no session.
+//!
+//! `:allocations` is the main Ractor's own count, on each Ruby. Sums by Ractor were the alternative. But sessions have
+//! the threads, labels and scopes of one Ractor, a sample needs its stack and its thread, and each Ractor would need a
+//! state of its own.
 
 use ::core::cell::UnsafeCell;
 use ::core::matches;
@@ -14,7 +28,7 @@ use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
 use self::heap::Tables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
-use self::objects::Objects;
+use self::objects::{Objects, Pending};
 pub(crate) use self::site::own_objects;
 use self::sums::Sums;
 use crate::capture::walk::WALK_LIMIT;
@@ -37,12 +51,14 @@ const LONGEST_NS: u64 = 100_000;
 /// State that only the holder of the GVL touches, and never in a signal handler.
 struct Guarded(UnsafeCell<Objects>);
 
-// SAFETY: whoever touches it has the GVL of the main Ractor, or collects garbage while nobody has.
+// SAFETY: whoever touches it has the GVL of the main Ractor, or collects garbage. Then the main one stands still: it waits for the VM's
+// lock, and it holds no reference to this over a call that may do that.
 unsafe impl Sync for Guarded {}
 
+// All zeros: it takes memory only where it is used, and no space in the library's file.
 static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
-    sampler: AllocationSampler::new(0x9e37_79b9_7f4a_7c15),
-    open: None,
+    sampler: AllocationSampler::IDLE,
+    open: Pending::None,
     hooked: None,
     by_bytes: false,
     carried: 0,
@@ -86,8 +102,7 @@ pub(crate) fn apply(demand: Demand) {
             hook.into_iter().for_each(|it| allocations::add_hook(it));
         }
     }
-    // SAFETY: as above.
-    unsafe { (*OBJECTS.0.get()).tables.track(demand.heap) };
+    heap::track(demand.heap);
 }
 
 /// Whether objects are sampled. With the GVL, outside of the hook.
@@ -124,7 +139,7 @@ pub(crate) fn send_sums() {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls nothing of this.
     let it = unsafe { &mut *OBJECTS.0.get() };
-    if let Some(open) = &mut it.open {
+    if let Pending::Open(open) = &mut it.open {
         open.place = None; // it becomes a record of its own
     }
     it.send_sums(hub);
@@ -136,7 +151,7 @@ pub(crate) fn start_over() {
     let it = unsafe { &mut *OBJECTS.0.get() };
     let now = it.now();
     it.sampler.close_window(now, it.sampler.window());
-    it.open = None;
+    it.open = Pending::None;
     if let Some(tracked) = &mut it.tables.used {
         tracked.clear();
     }
@@ -148,7 +163,7 @@ pub(crate) fn start_over() {
 pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     // SAFETY: garbage is being collected, so nobody is in the hook.
     let it = unsafe { &*OBJECTS.0.get() };
-    if let Some(open) = it.open {
+    if let Pending::Open(open) = it.open {
         it.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
         open.site.class.handle().into_iter().for_each(mark);
     }
@@ -186,7 +201,7 @@ pub(crate) fn is_silent() -> bool {
 /// an object or raises.
 ///
 /// # Safety
-/// `trace_arg` is what the hook was called with.
+/// `trace_arg` is what the hook was called with, on a thread of the main Ractor.
 #[cold]
 #[inline(never)]
 unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
@@ -205,7 +220,7 @@ unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
     while it.sampler.due() <= now {
         open.known += it.sampler.next_sample();
     }
-    it.open = Some(open);
+    it.open = Pending::Open(open);
     it.wait_for_next(now);
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::current_native()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);

@@ -2,6 +2,18 @@
 //!
 //! When a wait is over, its holder has let go of the GVL, and stands in what it did that for, mostly a system call. So no
 //! stack is taken then.
+//!
+//! * The handler notes the time of each tick that finds a thread with the GVL. RESUMED compares it with the start of
+//!   the wait. If a tick fell into the wait, the thread pushes a record without frames (`Kind::GvlWait`): its clock of
+//!   waiting for the GVL, and since when.
+//! * A tick in a GC is recorded when the GC ends, with the time of the tick, and so is the blame.
+//! * No tick finds nobody. A wait that began after the last holder had left is sampled by thresholds, like other waits,
+//!   as `(nobody)`.
+//! * Each thread that may have the GVL has to tick equally often. So a thread that no session profiles (`outside`) has
+//!   ticks as well, at the finest interval of `:wall`, but only while a thread of a session waits. They are not counted
+//!   as samples (`Kind::Holder`).
+//! * C code that sleeps with the GVL has no tick, as a signal would end its system call. Its time goes to the next
+//!   tick. The same holds for the profiler's own threads, which are in no session.
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{from_ref, null_mut};
@@ -57,6 +69,14 @@ pub(crate) fn set_holder(state: &'static ThreadState) -> Option<Holder> {
     STATE.store(from_ref(state).cast_mut(), Relaxed);
     // SAFETY: it is null or came from a `&'static ThreadState`.
     unsafe { before.as_ref() }.map(|state| Holder { state, id })
+}
+
+/// The thread that has the GVL, as far as that is known. For any thread, so it may be wrong by the time that it is read.
+pub(crate) fn holder() -> Option<ThreadId> {
+    let id = ThreadId(ID.load(Relaxed));
+    // SAFETY: it is null or came from a `&'static ThreadState`.
+    let state = unsafe { STATE.load(Relaxed).as_ref() }?;
+    (state.is_live() && state.id() == id && !state.walls.is_blocked()).then_some(id)
 }
 
 /// Notes that a thread of which nothing is known has the GVL, or will have.

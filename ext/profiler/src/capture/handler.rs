@@ -8,15 +8,16 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::{Kind, State};
 
+use crate::capture::dump;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
+use crate::capture::interrupted::{is_ours, knows_its_fiber, on_alternate_stack};
 use crate::capture::walk::Scratch;
 use crate::engine::owner::owner_of;
 use crate::engine::{progress, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
-use crate::sys::native_thread;
-use crate::sys::siginfo::{TimerInfo, FROM_TIMER};
+use crate::sys::siginfo::{TimerInfo, FROM_QUEUE, FROM_TIMER};
 use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::jobs::Job;
@@ -34,6 +35,9 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: with SA_SIGINFO the kernel hands over both.
     let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<::libc::ucontext_t>()) };
+    if info.code == FROM_QUEUE {
+        return dump::answer(hub, info, context);
+    }
     // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
     let enabled = CAPTURE.enabled.load(Ordering::Acquire);
     let state = match owner_of(info, enabled) {
@@ -148,53 +152,6 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if scratch.record(hub, kind, &header) && has_gvl {
         gvl_holder::note_tick(monotonic_ns);
     }
-}
-
-/// Whether the labels in the state are those of the fiber that runs. They are not for an instant, when the VM has switched to
-/// another fiber and our hook has not run yet.
-#[inline]
-fn knows_its_fiber(state: &ThreadState) -> bool {
-    // Only where it is known: so the VM has been asked before, outside of a handler, and answers with a read.
-    let known = state.labels.fiber.load(Ordering::Relaxed);
-    // And only on the thread of which it is known: Ruby 3.1 reuses native threads without a report.
-    known == 0 || (vm::state::current_thread() == state.object() && known == vm::state::current_fiber())
-}
-
-/// Whether the state is that of the calling thread. One that was registered by another
-/// thread learns its identity at its first tick.
-#[inline]
-fn is_ours(state: &ThreadState) -> bool {
-    if !state.is_live() {
-        return false;
-    }
-    let me = native_thread::pthread_self();
-    match state.pthread.load(Ordering::Relaxed) {
-        0 if state.native_id() == native_thread::native_id() => {
-            state.pthread.store(me, Ordering::Relaxed);
-            true
-        }
-        known => known == me,
-    }
-}
-
-/// Whether the tick interrupted a handler that runs on the alternate stack: the VM's for SIGSEGV, which moves objects back
-/// during a compaction. Our own handler runs there too (SA_ONSTACK), so the interrupted stack pointer decides.
-#[inline]
-fn on_alternate_stack(context: &::libc::ucontext_t) -> bool {
-    let stack = &context.uc_stack;
-    interrupted_stack_pointer(context).wrapping_sub(stack.ss_sp as usize) < stack.ss_size
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn interrupted_stack_pointer(context: &::libc::ucontext_t) -> usize {
-    context.uc_mcontext.gregs[::libc::REG_RSP as usize] as usize
-}
-
-#[cfg(target_arch = "aarch64")]
-#[inline]
-fn interrupted_stack_pointer(context: &::libc::ucontext_t) -> usize {
-    context.uc_mcontext.sp as usize
 }
 
 /// The value of errno, which is restored when this is dropped.

@@ -1,7 +1,9 @@
 //! Hooks that the VM has lost: it calls them no more, though they are still in its list.
 //!
-//! When the VM frees a Ractor, it takes the hooks of that one, mostly none, for all that there are. Hooks on allocation and on
+//! When the VM frees a Ractor, before Ruby 4.0, it takes the hooks of that one, mostly none, for all that there are. Hooks on allocation and on
 //! garbage collection are then not called until any hook is added or removed. So each marking checks whether they still are.
+//!
+//! Objects up to the next garbage collection are lost then, and a note in the header says so.
 
 use ::core::ffi::c_void;
 use ::core::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +37,9 @@ pub(super) fn note_gc() {
 ///
 /// *Runs on:* the thread that collects, in the mark function.
 pub(crate) fn check() {
+    if vm::events::GLOBAL_HOOKS {
+        return; // those stay, and the VM's count has the objects of all Ractors
+    }
     let gc_is_silent =
         !GC_REPORTED.swap(false, Ordering::Relaxed) && CAPTURE.gc_hooked.load(Ordering::Relaxed);
     let is_lost = allocation::is_silent() || gc_is_silent || OWED.load(Ordering::Relaxed);

@@ -4,7 +4,7 @@
 //!   instructions of the app. It must not allocate, lock, wait, log, format or panic, and it leaves
 //!   errno as it was. It calls the system's functions that are safe in a handler, and of the VM only
 //!   what `vm::state`, `vm::frames::walk` and `vm::jobs::trigger` wrap. `rb_profile_frames` is not
-//!   documented as safe here; ARCHITECTURE.md has the experiments that show that it is.
+//!   documented as safe here; `spec/programs/stress/README.md` has the experiments that show that it is.
 //! * One exception: the hook on allocations is in no handler and runs with the GVL. It takes the drain lock
 //!   where it finds the ring full, as there is nobody to wait for. The holder of that lock needs nothing from anybody.
 //! * A tick ends as a record or as a count with a reason.
@@ -19,9 +19,11 @@
 //! The life of a sample stands in ARCHITECTURE.md.
 
 pub(crate) mod allocation;
+pub(crate) mod dump;
 pub(crate) mod gvl_holder;
 pub(crate) mod handler;
 pub(crate) mod header;
 pub(crate) mod hook_loss;
+mod interrupted;
 pub(crate) mod wait;
 pub(crate) mod walk;

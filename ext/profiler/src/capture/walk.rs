@@ -1,4 +1,6 @@
 //! From a stack to a record: a few static buffers to walk into, and then exactly the space that it needs.
+//!
+//! A buffer knows its thread, so that a thread that collects garbage does not wait for one of its own.
 
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;

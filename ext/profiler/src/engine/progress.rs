@@ -1,4 +1,7 @@
 //! Time for the app between two ticks.
+//!
+//! Beside an engine with kernel timers (`:wall` before Ruby 3.3) only the ticker's own ticks are put off. There a
+//! pending tick may come from such a timer, and those are rare enough by themselves.
 
 use ::core::ptr::null_mut;
 use ::core::sync::atomic::Ordering;

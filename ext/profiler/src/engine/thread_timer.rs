@@ -7,6 +7,9 @@
 //! The kernel names a timer by a number. Once the timer is deleted, the number can be that of another one: the app's own, or
 //! that of the next thread in this state. Threads end without the lock of the sampler, and on Ruby 3.1 without the GVL. So a
 //! timer is touched only under a claim (`core/claim.rs`).
+//!
+//! At CONFIG_HZ=250 a requested interval of 1 ms thus results in a sample every 4 ms. Every header says what was
+//! requested and what came of it. Overrun (`si_overrun`) is a figure, not a weight.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;

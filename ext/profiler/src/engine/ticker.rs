@@ -6,6 +6,9 @@
 //!
 //! Where no hook reports waits, it samples the wall clocks as well, whatever the engine. A thread that waits is then sent a tick
 //! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
+//!
+//! After a tenth of a second in which no thread has run, it sleeps until a hook on the GVL wakes it. Only from Ruby 3.3
+//! on can it know that.
 
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
@@ -295,15 +298,6 @@ fn waits_are_measured(state: &ThreadState) -> bool {
 
 /// Sends the signal that the timer of a thread would send: the kernel lets a process claim that of itself.
 pub(crate) fn tick(state: &'static ThreadState) {
-    let info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
-    // SAFETY: it is as large as a siginfo; a thread that is gone is an error that we ignore.
-    unsafe {
-        ::libc::syscall(
-            ::libc::SYS_rt_tgsigqueueinfo,
-            ::libc::getpid(),
-            state.native_id(),
-            ::libc::SIGPROF,
-            &raw const info,
-        );
-    }
+    // A thread that is gone needs none.
+    let _ = TimerInfo::with(::core::ptr::from_ref(state) as usize).send(state.native_id());
 }

@@ -6,6 +6,17 @@
 //! created. Before Ruby 3.2 nothing reports its creation, and it inherits those of the fiber that first resumed it. A thread
 //! inherits none. Ractors other than the main one can set labels too, but no session sees them. The scope says to which request
 //! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request. Nor is the span of a trace a label: see `span`.
+//!
+//! The id of a set is valid for one table of sets; each object remembers its own id and the table of that. On a change
+//! the state goes first and the label switch record second. A tick in between already belongs to the new labels, and a
+//! tick too makes a thread cross (`core/session/state.rs`).
+//!
+//! A session that selects labels must know when a thread crosses into them and out, not only that some tick fell
+//! inside. While there is such a session, each change of a thread's labels pushes a record without frames, with the
+//! clocks of that instant. If the ring is full, the thread, which is in no handler, drains it itself.
+//!
+//! A session that starts reads the labels of other threads from their fiber-local variables. A fiber that has inherited
+//! its labels, but never read them, counts as without labels until it sets some or its thread switches fibers.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

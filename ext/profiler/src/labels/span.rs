@@ -2,6 +2,11 @@
 //!
 //! Spans begin and end more often than anything else here, so each fiber has one object for them, which changes. As in
 //! OpenTelemetry, a new fiber is in none.
+//!
+//! A span is no label, as its ids are new with each request. A handler finds the span's ids in the state of its thread
+//! (`threads/state/span.rs`). A counter tells it of a change that it interrupted, and there is no span then. The record
+//! carries the ids, four words, if there are any. A session that wants spans keeps rows apart by them
+//! (`core/session/spans.rs`). Ids become labels of a sample only in the finished profile.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,13 @@
 //! The hook on the switch of fibers: it sets a thread's labels to those of the fiber that runs on it.
+//!
+//! The VM has switched before this hook runs. A tick in between would record a fiber's stack with the labels of
+//! another. So the state also holds the Fiber whose labels it has. A tick that finds another one running
+//! (`rb_fiber_current`, to which the walk's frames belong) is dropped and counted, and its time carried. The state
+//! holds the labels' object as well, which on Ruby 3.1 a fiber yet to begin inherits. The mark function keeps both
+//! alive and in place.
+//!
+//! `ruby_stack_length` distinguishes fibers as well, but writes where the stack of the current one ends. From a handler
+//! between two fibers, it writes the address of the wrong stack, and a later GC dies of that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

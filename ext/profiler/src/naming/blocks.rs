@@ -4,6 +4,14 @@
 //! other way: through all methods of all classes to the blocks that they were made of. That takes tens of
 //! milliseconds in a large app, so it is done only if there is such a frame. The answers are kept for so long that
 //! searching takes at most a hundredth of the time, and longer for sessions of which nobody should notice a search.
+//!
+//! The names of methods are read only from modules with a hit. A block inside such a block leads outward by way of the
+//! code that it refers to: of all that, the code which encloses the block has the lower level in its label. While
+//! addresses are compared, no Ruby object is created; what must outlast that is in a buffer that the GC pins
+//! ([`Pinned`]).
+//!
+//! In rotations that let other threads run, answers stay valid for an hour at least. The list of all modules is a walk
+//! through the heap, which cannot be interrupted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};

@@ -2,6 +2,10 @@
 //!
 //! No address is in what we make up, no method of the app is called, and all of it happens with the GVL
 //! held but never under a lock.
+//!
+//! A handle is a method entry or bare code. The owner of an entry is the first class or module that it refers to, as
+//! the VM says (`vm/objects.rs`). The kind of owner (`vm/modules.rs`) and its spelling (`naming/owners.rs`) need no
+//! method call, so a class of the app is never asked about itself.
 
 use magnus::{rb_sys::AsRawValue, Error, Ruby, Value};
 use profiler_core::profile::Function;

@@ -53,6 +53,8 @@ pub(crate) struct Bounds {
     pub(crate) slices: bool,
     /// Whether it samples objects in windows, none of which is open yet.
     pub(crate) windows: bool,
+    /// Whether it has no samples. It is there so that threads, and their waits, are known.
+    pub(crate) watch: bool,
 }
 
 impl Bounds {
@@ -68,6 +70,7 @@ impl Bounds {
                 "scope" => it.scope = Option::<u32>::try_convert(value)?.map(ScopeId),
                 "slices" => it.slices = value.to_bool(),
                 "windows" => it.windows = value.to_bool(),
+                "watch" => it.watch = value.to_bool(),
                 other => return Err(argument_error(ruby, format!("unknown keyword: {other}"))),
             }
             Ok(ForEach::Continue)
@@ -81,7 +84,7 @@ impl Bounds {
 pub(crate) struct Config {
     /// The definition of the session, without its threads and scope.
     pub(crate) spec: SessionSpec,
-    /// The interval of its ticks, ns; 0 for a session of objects alone.
+    /// The interval of its ticks, ns; 0 for a session of objects alone, and for one without samples.
     pub(crate) interval_ns: u64,
     /// The largest share of the process's CPU time that sessions may take; any if nothing.
     pub(crate) max_overhead: Option<f64>,
@@ -151,6 +154,11 @@ impl Config {
             trim_path: trim_path::roots(ruby, keywords.trim_path)?,
             notes,
         })
+    }
+
+    /// The same for a session without samples, which does not tick.
+    pub(crate) fn without_ticks(self) -> Self {
+        Self { interval_ns: 0, ..self }
     }
 
     /// Fails if a share of the CPU time is requested that cannot be kept. `windows` says whether objects are sampled now and then.

@@ -63,7 +63,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     if let Some(why) = if measures.objects() { no_objects(ruby)? } else { None } {
         return why_not(inspect(value)?, why, ":cpu, :wall");
     }
-    if measures.heap && vm::process::has_ractors(ruby)? {
+    if measures.heap && !vm::events::GLOBAL_FREES && vm::process::has_ractors(ruby)? {
         let why = "there are Ractors, and one that collects garbage does not tell what it frees";
         return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
     }

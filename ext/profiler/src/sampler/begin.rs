@@ -1,4 +1,7 @@
 //! The start of a session.
+//!
+//! The VM lists the threads and their names while the sampler lock is not held. Hooks are installed before that, so a
+//! thread that starts meanwhile registers itself.
 
 use std::sync::atomic::Ordering;
 
@@ -43,7 +46,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     let ready = {
         let mut sampler = enter();
         sampler.make_way(config, hub);
-        sampler.check_startable(hub, config).map(|()| sampler.starting += 1)
+        sampler.check_startable(hub, config, bounds).map(|()| sampler.starting += 1)
     };
     ready?;
     // SAFETY: the GVL is held.
@@ -189,14 +192,14 @@ impl Profiled {
 }
 
 impl Sampler {
-    fn check_startable(&mut self, hub: &'static Hub, config: &Config) -> Result<(), Refusal> {
+    fn check_startable(&mut self, hub: &'static Hub, config: &Config, bounds: Bounds) -> Result<(), Refusal> {
         if config.spec.measures.heap && !allocation::has_table() {
             return Err(Refusal::NoMemory);
         }
         if !config.spec.measures.timed() {
-            return self.collector(hub).map_err(Refusal::NoCollector);
+            return self.collector_for(hub, bounds);
         }
-        let first = !self.ticks.iter().any(|it| it.measures.timed());
+        let first = !self.ticks.iter().any(Ticks::has_ticks);
         if first && self.starting == 0 {
             self.engine = config.engine;
         } else if self.engine != config.engine && config.engine_requested {
@@ -211,6 +214,14 @@ impl Sampler {
         if let (Engine::Perf, Err(errno)) = (self.engine, perf::probe()) {
             // Counters are created later, but only now can their refusal be reported.
             return Err(Refusal::NoTimer(errno));
+        }
+        self.collector_for(hub, bounds)
+    }
+
+    /// Creates the collector, if it is not there. A session that only watches needs none.
+    fn collector_for(&mut self, hub: &'static Hub, bounds: Bounds) -> Result<(), Refusal> {
+        if bounds.watch {
+            return Ok(());
         }
         self.collector(hub).map_err(Refusal::NoCollector)
     }
@@ -249,12 +260,15 @@ impl Sampler {
         let Profiled { threads, readings } = profiled;
         let measures = config.spec.measures;
         // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
-        let in_view = threads.clone().filter(|_| bounds.scope.is_none());
+        let in_view = match bounds.watch {
+            true => Some(Vec::new()),
+            false => threads.clone().filter(|_| bounds.scope.is_none()),
+        };
         let spec = SessionSpec { threads: in_view, scope: bounds.scope, ..config.spec.clone() };
         let is_selective = !spec.is_unrestricted();
         let deepest = if self.ticks.is_empty() { 0 } else { CAPTURE.depth.load(Ordering::Relaxed) };
         CAPTURE.depth.store(deepest.max(config.depth), Ordering::Relaxed);
-        let covers_process = threads.is_none() && !is_selective;
+        let covers_process = threads.is_none() && !is_selective && !bounds.watch;
         let vm_objects = (covers_process && measures.objects() && !bounds.windows).then(|| {
             // SAFETY: sessions start with the GVL held.
             unsafe { vm::allocations::total_allocated() }
@@ -299,7 +313,7 @@ impl Sampler {
     /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to the ticker where it
     /// refuses a counter. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
-        if config.engine_requested || self.ticks.iter().filter(|it| it.measures.timed()).count() > 1 {
+        if config.engine_requested || self.ticks.iter().filter(|it| it.has_ticks()).count() > 1 {
             return Err(errno);
         }
         self.engine = match self.engine {

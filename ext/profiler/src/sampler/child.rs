@@ -68,7 +68,8 @@ impl Sampler {
         if self.ticks.is_empty() {
             return self.reconcile();
         }
-        if self.collector(hub).is_err() || self.apply_timers().is_err() {
+        let collected = !self.has_samples() || self.collector(hub).is_ok();
+        if !collected || self.apply_timers().is_err() {
             // A child that gets no thread or no timer reports its time, but no stacks.
             self.ticks.iter_mut().for_each(|it| it.given_up = Some("the forked process got no timer"));
         }

@@ -1,4 +1,6 @@
 //! The counters that go on in a forked child.
+//!
+//! The child notes what it inherited, and subtracts it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

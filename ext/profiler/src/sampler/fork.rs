@@ -4,6 +4,19 @@
 //! that none is held by a thread that the child does not have. In the child the sessions forget what they recorded, which
 //! is the parent's, and go on with the one thread that exists. A collector thread and timers come when Ruby runs again: a
 //! child that only turns into another program never gets them.
+//!
+//! In the child, capture is off and walking buffers are free, as the threads that held them are not here. The registry
+//! forgets all threads but the one that forked, which gets a new id and a CPU clock of 0. Label sets stay, as their ids
+//! are on fibers. A session that profiled this thread continues to do so, and one that profiled only others profiles
+//! nobody. A session whose block is on a thread that is not here is over, as nobody would ever end it.
+//!
+//! Nothing is counted twice, as what was in the ring or in an aggregate at that instant stays the parent's and is wiped
+//! from the copy. Nothing is lost, as the child's account opens at 0 and its first record carries the time since,
+//! whether or not a timer was there. Neither kind of timer is inherited, so none ticks twice. `spec/laws/forks_spec.rb`
+//! ends and begins processes in every way and adds the files up.
+//!
+//! A child of `vfork` shares the memory of its parent until it is another program. The hooks do not run there, and have
+//! nothing to do.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

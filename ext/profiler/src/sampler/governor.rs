@@ -1,4 +1,11 @@
 //! The governor of the sessions that have a largest overhead: where its readings come from, and what it changes.
+//!
+//! It compares what we used with what the process used, a few times a second. What we used is the time of handlers and
+//! hooks, the CPU time of our native threads, and an estimate for each tick. The CPU time of our Ruby threads is in the
+//! header's cost and not here: they build and deliver profiles, and no interval would lessen that.
+//!
+//! Use beyond the share is a debt, which outlives the session. A thread gets its new interval after its next
+//! tick, so threads that sleep cost nothing, however many they are.
 
 use std::sync::atomic::Ordering;
 

@@ -4,6 +4,13 @@
 //! a generation, whose older ones [`keepers`] keep. The drain lock makes the ring and the table agree, and the scratch buffer empty. No handler is between its walk
 //! and its publishing (`walk::wait_for_walks`), so no handle is anywhere else. Names are resolved while the generation still lists
 //! the handles.
+//!
+//! * The root is not write-barrier protected. So it is marked again in every minor GC and at the end of an incremental
+//!   marking, which is where a compaction decides what may move.
+//! * A handler that starts during a GC does not walk. The mark function waits for one that started before. That takes a
+//!   few microseconds, as a walk needs nothing from anybody.
+//! * Compaction is over before `rb_during_gc` is false again. Read in the sources of 3.3: `gc_sweep_compact` runs from
+//!   the start of moving to the update of references without a pause.
 
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};

@@ -46,4 +46,4 @@ pub(crate) use slices::{begin_slice, end_unless_sliced};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
 pub(crate) use take::{take, Facts};
-pub(crate) use totals::{totals, Totals};
+pub(crate) use totals::{sessions, totals, Totals};

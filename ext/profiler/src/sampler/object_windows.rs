@@ -1,4 +1,9 @@
 //! Sessions that sample objects now and then, as the hook on allocation costs for each object. The caller decides when.
+//!
+//! No interval makes that hook cheaper. So a continuous session samples objects in whole periods, which
+//! `lib/profiler/periods/object_windows.rb` chooses from the VM's own count of objects. In the others the hook is off.
+//! A window that opened in the middle of work would not see the bulk of it, as hooks come where Ruby checks its
+//! interrupts.
 
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;

@@ -1,4 +1,9 @@
 //! The upkeep for the sessions that there are: collector thread, timers, hooks.
+//!
+//! The last session takes timers and hooks away. Nothing is kept for the next session but the handler, the mark root,
+//! the fork hooks, the collector and the ticker, if it was needed; the two threads sleep. Timers and hooks that were
+//! kept between two requests saved 6 to 15 us of the 80 that a recorded request costs. That is 0.5 % of a request of 2
+//! ms: too little to defend a second state of the sampler.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,9 +64,14 @@ impl Sampler {
     pub(super) fn wake(&self) {
         // Release pairs with the Acquire in the handler.
         CAPTURE.enabled.store(true, Ordering::Release);
-        if let Some(collector) = &self.collector {
+        if let Some(collector) = self.collector.as_ref().filter(|_| self.has_samples()) {
             collector.run();
         }
+    }
+
+    /// Whether a session gets samples, so that somebody has to drain them.
+    pub(super) fn has_samples(&self) -> bool {
+        self.ticks.iter().any(Ticks::has_samples)
     }
 
     /// Removes ticks, with their collection.
@@ -113,6 +123,11 @@ impl Sampler {
         } else {
             // A thread that gets no timer is counted.
             let _ = self.apply_timers();
+            if let Some(collector) =
+                self.collector.as_ref().filter(|_| !self.has_samples() && self.starting == 0)
+            {
+                collector.rest();
+            }
         }
     }
 }

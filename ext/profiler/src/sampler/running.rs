@@ -156,14 +156,14 @@ pub(crate) fn sample_objects(session: SessionId, open: bool) {
     sampler.apply_object_demand();
 }
 
-/// Whether there is a session.
+/// Whether there is a session with samples.
 pub(crate) fn any() -> bool {
-    !enter().ticks.is_empty()
+    enter().has_samples()
 }
 
 /// Whether there is a session that is not limited to a scope.
 pub(crate) fn any_unscoped() -> bool {
-    enter().collections.iter().any(|it| it.scope.is_none())
+    enter().each().any(|(ticks, it)| ticks.has_samples() && it.scope.is_none())
 }
 
 /// Records a marker in the sessions that profile the calling thread: it did what it calls `name` since `started_ns` on the

@@ -2,6 +2,14 @@
 //!
 //! A result renews them as it is taken. Where none is taken for long, a helper does: the mark function sees that they have grown,
 //! a job starts the helper, and the helper asks the VM for the names. So an exception that is delivered meanwhile is the helper's.
+//!
+//! The helper is a Ruby thread of ours that ends when all is named. The job starts it by a call that runs no Ruby code.
+//! An exception ends it, and the next garbage collection requests another one.
+//!
+//! Sets of labels get a new table too, also once there are 2,048 of them (`core/session/labels.rs`).
+//!
+//! With `:allocations`, `every: 100`, and no result at all, a program that renders ERB templates had 49,600 iseqs and
+//! 78 MB after 10 s without the helper, and 4,000 to 10,000 and 36 MB with it.
 
 use std::ffi::c_void;
 

@@ -15,6 +15,7 @@ use crate::sampler::timers::{self, disarm};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::sys::sigprof;
 use crate::threads::{self, Lifecycle, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
@@ -130,7 +131,12 @@ fn thread_ends() {
     }
 }
 
+/// Ends the state of the calling thread. From here on no signal may come: Ruby frees the alternate stack of the handler with the Thread,
+/// which can be while the native thread still ends. A tick that was decided on before can come at any time.
 fn end(state: &ThreadState) {
+    if vm::process::ENDS_WITH_NATIVE && !vm::process::shares_native_threads() {
+        sigprof::block_here();
+    }
     threads::keep_native_name(state);
     close(state, clock::thread_cpu_ns());
 }

@@ -65,6 +65,16 @@ impl Ticks {
         self.windows = self.windows.map(|it| it.next(end.monotonic_ns));
     }
 
+    /// Whether threads tick for it while it is not paused.
+    pub(super) fn has_ticks(&self) -> bool {
+        self.measures.timed() && self.interval_ns > 0
+    }
+
+    /// Whether its collections get samples: those of a session that only watches do not.
+    pub(super) fn has_samples(&self) -> bool {
+        self.has_ticks() || self.measures.objects()
+    }
+
     /// Whether objects are sampled while they are not paused.
     pub(super) fn samples_objects(&self) -> bool {
         self.measures.objects() && self.no_objects.is_none() && self.windows.is_none_or(|it| it.is_open())

@@ -1,4 +1,6 @@
 //! The timers of all threads, which are set as a [`Plan`] says.
+//!
+//! Here nobody knows what a session saw: only which threads tick, and how finely.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

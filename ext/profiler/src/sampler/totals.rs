@@ -8,13 +8,13 @@ use crate::engine::ticker;
 use crate::sampler::cumulative::Cumulative;
 use crate::sampler::fork::enter;
 use crate::sampler::readings::COLLECTOR_NS;
-use crate::sampler::state::Sampler;
+use crate::sampler::state::{try_lock, Sampler};
 use crate::threads;
 
 /// The totals of this process, and its sessions at this instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
-    /// Sessions, paused ones too.
+    /// Sessions with samples, paused ones too.
     pub(crate) sessions: usize,
     /// The finest interval at which a session ticks, ns; 0 if none does.
     pub(crate) interval_ns: u64,
@@ -31,7 +31,7 @@ pub(crate) fn totals() -> Totals {
     let sampler = enter();
     let Cumulative { counts, handler_ns } = Cumulative::now().since(&sampler.inherited);
     Totals {
-        sessions: sampler.ticks.len(),
+        sessions: sampler.ticks.iter().filter(|it| it.has_samples()).count(),
         interval_ns: sampler.finest_tick_ns(),
         counts,
         handler_ns,
@@ -39,9 +39,14 @@ pub(crate) fn totals() -> Totals {
     }
 }
 
+/// The number of sessions with samples, for threads without the GVL: `None` while another thread changes them.
+pub(crate) fn sessions() -> Option<usize> {
+    try_lock().map(|sampler| sampler.ticks.iter().filter(|it| it.has_samples()).count())
+}
+
 impl Sampler {
     fn finest_tick_ns(&self) -> u64 {
-        let ticking = self.ticks.iter().filter(|it| !it.paused && it.measures.timed());
+        let ticking = self.ticks.iter().filter(|it| !it.paused && it.has_ticks());
         ticking.map(|it| it.ticks_each_ns(&self.governor)).min().unwrap_or(0)
     }
 }

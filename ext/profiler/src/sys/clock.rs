@@ -47,6 +47,11 @@ pub(crate) fn timespec(ns: u64) -> ::libc::timespec {
     }
 }
 
+/// The time since the system was started, ns, as the kernel dates processes.
+pub(crate) fn boot_ns() -> u64 {
+    read(::libc::CLOCK_BOOTTIME).unwrap_or(0)
+}
+
 /// Clock of the calendar, ns since 1970 UTC.
 pub(crate) fn realtime_ns() -> u64 {
     read(::libc::CLOCK_REALTIME).unwrap_or(0)

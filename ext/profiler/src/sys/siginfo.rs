@@ -27,12 +27,32 @@ impl TimerInfo {
         Self { signo, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value, rest: [0; 12] }
     }
 
+    /// A signal that this process queues to a thread of its own: with the number of a dump, and `value`.
+    pub(crate) fn queued(number: u32, value: usize) -> Self {
+        // SAFETY: takes nothing and cannot fail.
+        let pid = unsafe { ::libc::getpid() };
+        Self { code: FROM_QUEUE, timer: pid, overrun: number as c_int, ..Self::with(value) }
+    }
+
+    /// Sends it as SIGPROF to a thread of this process, which the kernel lets claim all that. False if the thread is gone, or the
+    /// user may have no more signals waiting.
+    pub(crate) fn send(&self, native_id: c_int) -> bool {
+        // SAFETY: it is as large as a siginfo; a thread that is gone is an error.
+        unsafe {
+            let this = ::core::ptr::from_ref(self);
+            ::libc::syscall(::libc::SYS_rt_tgsigqueueinfo, ::libc::getpid(), native_id, ::libc::SIGPROF, this)
+                == 0
+        }
+    }
+
     /// Whether a signal [`FROM_PROCESS`] came from none: the kernel could not keep what it says.
     pub(crate) fn is_empty(&self) -> bool {
         self.timer == 0
     }
 }
 
+/// The signal was queued by a process (`SI_QUEUE`), whose pid and uid lie where a timer has its number and overrun.
+pub(crate) const FROM_QUEUE: c_int = -1;
 /// The signal came from a POSIX timer (`SI_TIMER`).
 pub(crate) const FROM_TIMER: c_int = -2;
 /// The signal came from a process (`SI_USER`), or from none (pid 0) where the user's quota of pending signals was used up

@@ -1,4 +1,12 @@
 //! The handler of SIGPROF: none, ours, or somebody else's.
+//!
+//! A process has one handler of SIGPROF and one process timer, and each can have one owner. A session refuses to start
+//! where SIGPROF has a handler that is not ours, and with the engine `setitimer` also where the timer of the process is
+//! armed already. A second copy of the extension refuses to load.
+//!
+//! The app's `trap("PROF")` is seen before it happens (`lib/profiler/process/interop.rb`). The collector finds a
+//! handler installed behind Ruby's back after one of its rounds. Either way all sessions are settled and paused for
+//! good, with a note in the header. They keep what they have, and `resume` raises.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
@@ -56,6 +64,17 @@ pub(crate) fn install(handler: Handler) {
         ::libc::sigaction(::libc::SIGPROF, &ours, ::core::ptr::null_mut());
     }
     INSTALLED.store(current(), Ordering::Relaxed);
+}
+
+/// Blocks SIGPROF on the calling native thread for good.
+pub(crate) fn block_here() {
+    // SAFETY: the set is ours.
+    unsafe {
+        let mut set: ::libc::sigset_t = ::core::mem::zeroed();
+        ::libc::sigemptyset(&mut set);
+        ::libc::sigaddset(&mut set, ::libc::SIGPROF);
+        ::libc::pthread_sigmask(::libc::SIG_BLOCK, &set, ::core::ptr::null_mut());
+    }
 }
 
 /// Runs `start`, which creates a native thread, so that the thread takes no signal of the process.

@@ -9,6 +9,11 @@
 //! ```
 //!
 //! A pass through the states visits only those that are not free: a bit for each says so (`slab.rs`).
+//!
+//! A Thread outlives its state. Ruby calls its hooks at the end of a thread and only then reports the exception that
+//! ended it. That report runs Ruby code, and a session that begins meanwhile meets the thread again. The mark function
+//! keeps the Thread of each live state, so that tags and walks find memory that is its own. From Ruby 3.3 on the event
+//! EXITED ends the state. Elsewhere the next list does, the next thread on that native one, or libc.
 
 use std::sync::atomic::{
     AtomicU32,

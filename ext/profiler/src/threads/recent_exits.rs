@@ -1,5 +1,7 @@
 //! The threads that ended last. Ruby lists a thread until all of it is over, and to request that list lets others run. So a list
 //! may name a thread that has just ended.
+//!
+//! A state that is missing from a list ends only if it is older than the question.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -7,7 +7,8 @@ use crate::vm::door::Name;
 use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
-/// A hook that is called for each object that the main Ractor allocates, when it has its class and its slot but no contents.
+/// A hook that is called for each allocated object, when it has its class and its slot but no contents. The object may be another
+/// Ractor's: see [`events::in_other_ractor`](crate::vm::events::in_other_ractor).
 pub(crate) type AllocationHook = unsafe extern "C" fn(VALUE, *mut c_void);
 
 /// An [`AllocationHook`] whose body is `$body`, with what [`allocated_object`] needs as `$trace_arg`.

@@ -3,6 +3,18 @@
 //! Such a call may switch threads, and it may raise an exception that has nothing to do with the question. The VM delivers
 //! `Thread#raise`, `Thread#kill`, `Timeout`, `Interrupt` and a trap that raises as the frame of the callee is popped.
 //! So callers finish their state before they ask, or undo it. An error is always passed on: nothing here drops one.
+//!
+//! * A question that Ruby answers with a NameError is asked twice, which distinguishes that answer from a NameError
+//!   that somebody sent. An error is never kept as an answer.
+//! * State is finished before a call into Ruby, or undone. Labels stand in the fiber and in the state before `Fiber[]=`
+//!   is called. `Labels.leave` undoes whatever `Labels.enter` did, even where it raised.
+//! * A session is an object before it begins (`Life::New`), and ends by itself when the object is freed: the GC only
+//!   notes that, and a postponed job discards it. Its result is kept until its Profile has reached the caller, so the
+//!   next `stop` continues what an exception interrupted.
+//! * Nothing is called in a postponed job, as the VM drops what is raised there.
+//!
+//! Sessions refuse to begin or end where less than 64 KB of the machine stack are left. Ruby's handler of SIGSEGV jumps
+//! out of whatever holds a lock, the allocator too.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,6 +4,25 @@ use core::ffi::c_int;
 
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
+use crate::vm::process::on_main_ractor;
+
+/// Whether hooks on objects and on garbage collection are the VM's, which calls them in each Ractor, with its lock held. Before Ruby
+/// 4.0 they belong to the Ractor that added them.
+pub(crate) const GLOBAL_HOOKS: bool = cfg!(ruby_gte_4_0);
+
+/// Whether the hook on freed objects is called for those of all Ractors, while all of them stand still. Before Ruby 4.0 a Ractor does not
+/// report what it frees. After 4.0 each one collects its own heap beside the others.
+pub(crate) const GLOBAL_FREES: bool = GLOBAL_HOOKS && !cfg!(ruby_gt_4_0);
+
+/// Whether a hook on objects or on garbage collection is called in a Ractor other than the main one, whose GVL guards our state.
+///
+/// # Signal safety
+/// A few reads; in another Ractor a search in its table.
+#[inline]
+pub(crate) fn in_other_ractor() -> bool {
+    GLOBAL_HOOKS && !on_main_ractor()
+}
+
 /// A hook that is called on the thread itself, with the GVL, with the event and the Thread object.
 ///
 /// The same hook serves starts and exits of threads. The VM asks every hook about every allocated object, which takes 2 ns a hook.
@@ -71,7 +90,7 @@ pub(crate) unsafe fn unhook(hook: ThreadHook) {
 pub(crate) const GC_HOOKS: bool = cfg!(ruby_gte_3_3);
 
 /// Calls `hook` on each thread as it begins to collect garbage, where [`begins`] is true, and as it is done. A collection is
-/// many such pairs, as sweeping comes in steps.
+/// many such pairs, as sweeping comes in steps. The thread may be another Ractor's: see [`in_other_ractor`].
 ///
 /// # Safety
 /// The caller holds the GVL; the hook calls nothing of the VM but a walk.

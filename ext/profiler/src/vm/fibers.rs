@@ -2,6 +2,16 @@
 //!
 //! Labels are kept twice: as a fiber-local variable, which can be read cheaply and of other threads,
 //! and from Ruby 3.2 on in the fiber's storage, which a new fiber inherits. A span is in a variable alone.
+//!
+//! Code that finds nothing in the variable reads the storage and copies that into the variable. "Nothing" is stored as
+//! such, so the storage is read once.
+//!
+//! A new Thread inherits its creator's storage as well, but not its labels. So the labels say which Thread they belong
+//! to, and hold that Thread. An address alone would one day be that of another Thread, created where a dead one was
+//! collected. For the same reason nothing here is a table from fibers to labels: data attached to a fiber dies with it.
+//!
+//! Ruby 3.1 has no storage. There a fiber that has not begun and has no labels of its own takes those of the fiber
+//! before it, which is the one that resumes it. A fiber that has not begun is known by its empty stack.
 
 use std::ffi::c_int;
 

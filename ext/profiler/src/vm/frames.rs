@@ -117,6 +117,32 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     })
 }
 
+/// The description that can be read of a handle without the GVL: the label of the code, and its path. Nothing of a C function, whose
+/// name is a Symbol, which the VM may be changing the table of.
+///
+/// # Safety
+/// The handle has been marked since it was walked; no garbage is being collected, and none will be before this returns.
+pub(crate) unsafe fn describe_without_gvl(handle: u64) -> Option<Description> {
+    let frame = handle as VALUE;
+    // SAFETY: the slot holds an object, as it was marked. For both kinds the VM's functions read what the code holds, which never
+    // changes while it lives: they neither allocate nor call anything.
+    unsafe {
+        if !matches!(kind(handle), Kind::Method | Kind::Iseq) {
+            return None;
+        }
+        let string = |it: VALUE| {
+            let is_string = rb_sys::RB_TYPE_P(it, ruby_value_type::RUBY_T_STRING);
+            is_string.then(|| super::text(it))
+        };
+        let path = string(rb_sys::rb_profile_frame_path(frame))?;
+        Some(Description {
+            label: string(rb_sys::rb_profile_frame_label(frame)),
+            path: Some(path),
+            ..Description::default()
+        })
+    }
+}
+
 /// The owner of a method entry.
 unsafe fn owner(handle: u64, kind: Kind) -> Option<u64> {
     if kind != Kind::Method {

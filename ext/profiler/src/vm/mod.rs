@@ -19,6 +19,7 @@ pub(crate) mod methods;
 pub(crate) mod modules;
 pub(crate) mod objects;
 pub(crate) mod own_threads;
+pub(crate) mod probe;
 pub(crate) mod process;
 pub(crate) mod root;
 pub(crate) mod state;

@@ -2,6 +2,8 @@
 //!
 //! An object is its VALUE as a number. That number is valid as long as nothing lets the GC run, or as long as something that
 //! the GC sees holds the object in its place: the machine's stack, or a [`Pinned`].
+//!
+//! The references come from `rb_objspace_reachable_objects_from`, which libruby exports for its own objspace.
 
 use core::ffi::{c_long, c_void};
 

@@ -45,6 +45,9 @@ fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
+/// Whether a native thread ends with its Ruby thread, where the main Ractor has one for each. Before, Ruby uses it again.
+pub(crate) const ENDS_WITH_NATIVE: bool = cfg!(ruby_gte_3_3);
+
 /// Whether several Ruby threads of the main Ractor share one native thread (`RUBY_MN_THREADS=1`).
 pub(crate) fn shares_native_threads() -> bool {
     static MN_THREADS: OnceLock<bool> = OnceLock::new();

@@ -71,18 +71,18 @@ pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Resul
     let Threads { list, holder } = list(ruby, Names::Omitted)?;
     let backtrace = BACKTRACE.value(ruby)?;
     let mut begun = Vec::with_capacity(list.len());
-    for thread in list {
-        if thread.current || is_known(thread.object) || has_frames(backtrace, thread.object)? {
+    for (place, thread) in list.into_iter().enumerate() {
+        // A Thread that has ended since is held by the Array alone, and a compaction may have moved it.
+        let object: Value = holder.entry(isize::try_from(place).unwrap_or_default())?;
+        if thread.current || is_known(thread.object) || has_frames(backtrace, object)? {
             begun.push(thread);
         }
     }
     Ok(Threads { list: begun, holder })
 }
 
-/// Whether Ruby shows a frame of the Thread `object`, which is alive.
-fn has_frames(backtrace: Value, object: u64) -> Result<bool, Error> {
-    // SAFETY: the caller has the list that holds the object.
-    let thread = unsafe { Value::from_raw(object as VALUE) };
+/// Whether Ruby shows a frame of the Thread.
+fn has_frames(backtrace: Value, thread: Value) -> Result<bool, Error> {
     let ruby = Ruby::get_with(thread);
     let frames = bind_call(backtrace, [thread, 0.into_value_with(&ruby), 1.into_value_with(&ruby)])?;
     Ok(RArray::from_value(frames).is_some_and(|frames| !frames.is_empty()))

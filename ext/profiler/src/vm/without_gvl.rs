@@ -3,6 +3,10 @@
 //! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL. A write to a
 //! disk that does not answer cannot be interrupted, but waiting for it can. A Ruby thread that gets an interrupt leaves at once,
 //! and the work ends alone. So the work owns all that it needs, and nothing of Ruby is in it.
+//!
+//! Reading and writing go this way, and computing except for small profiles. The work owns its temporary file and
+//! renames or removes it itself (`core/store.rs`); the caller that leaves removes it too. A trap that forks meanwhile
+//! makes a child without that thread, in which the call raises.
 
 use std::cell::UnsafeCell;
 use std::os::raw::c_void;

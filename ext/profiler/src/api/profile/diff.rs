@@ -5,8 +5,10 @@ use std::sync::Arc;
 use magnus::{Error, RArray, RHash, RString, Ruby};
 use profiler_core::analysis::diff::{diff, Compare, Diff};
 use profiler_core::analysis::merge::merge;
+use profiler_core::format::html::{write_comparison, Run};
 use profiler_core::format::svg::write_difference;
 use profiler_core::format::text::{Changes, Selected};
+use profiler_core::profile::Profile as CoreProfile;
 
 use crate::api::profile::{options, tables, work, Profile};
 use crate::errors::{argument_error, core_error};
@@ -111,4 +113,32 @@ impl Profile {
         })?;
         picture.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
     }
+
+    /// `Native.diff_page(before, after, options)`: the page of both; `type title`, and `before after`, the names of the runs.
+    pub(super) fn diff_page(
+        ruby: &Ruby,
+        before: RArray,
+        after: RArray,
+        options: RHash,
+    ) -> Result<RString, Error> {
+        let (before, after) = (work::all(before)?, work::all(after)?);
+        let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
+        let format_options = options::of_formats(ruby, first, options)?;
+        let names = |side| options::option::<Vec<String>>(ruby, options, side);
+        let names = [names("before")?.unwrap_or_default(), names("after")?.unwrap_or_default()];
+        let runs = before.len();
+        let page = work::on(ruby, [before, after].concat(), move |all| {
+            let (before, after) = all.split_at(runs);
+            let (old, new) = (named(&names[0], "before", before), named(&names[1], "after", after));
+            let mut bytes = Vec::new();
+            write_comparison(&old, &new, &format_options, &mut bytes).map(|()| bytes)
+        })?;
+        page.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
+    }
+}
+
+/// The runs of a side, which is their name where they have none.
+fn named<'profile>(names: &[String], side: &str, profiles: &[&'profile CoreProfile]) -> Vec<Run<'profile>> {
+    let name = |place: usize| names.get(place).map_or(side, String::as_str).to_owned();
+    profiles.iter().enumerate().map(|(place, profile)| Run { name: name(place), profile }).collect()
 }

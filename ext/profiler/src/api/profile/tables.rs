@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use magnus::typed_data::Obj;
 use magnus::{Error, RArray, RHash, Ruby, TryConvert};
 use profiler_core::analysis::method::Both;
-use profiler_core::format::text::{methods, sources, tree, Fit, Shown, Weighed};
+use profiler_core::analysis::top::Order;
+use profiler_core::format::text::{methods, sources, tree, By, Fit, Page, Ranking, Shown, Weighed};
 use profiler_core::ids::FunctionId;
+use profiler_core::profile::Profile as CoreProfile;
 
 use crate::api::profile::{options, Profile};
+use crate::errors::core_error;
 use crate::vm::strings::FilePath;
 
 /// `columns full_paths color`.
@@ -73,5 +77,50 @@ impl Profile {
         rb_self.ask(ruby, move |it| {
             sources(&files, Weighed { of, whole: it.total().get(of), roots: &roots, fit })
         })
+    }
+
+    /// `Native.ranking(profile, before, options)`: the weight of all, `[name, place, total, self, function]` of each row, and the table
+    /// of a page. `before` is the profile of the time before, or nil. Options: `type by sort_total filter first rows selected marks`, and
+    /// those of [`fit`]; `by` is `methods`, `lines` or a label.
+    pub(super) fn ranking(
+        ruby: &Ruby,
+        rb_self: &Self,
+        before: Option<Obj<Self>>,
+        options: RHash,
+    ) -> Result<RArray, Error> {
+        let of = options::sample_type(ruby, &rb_self.core, options)?;
+        let by = match &*options::option::<String>(ruby, options, "by")?.unwrap_or_default() {
+            "" | "methods" => By::Methods,
+            "lines" => By::Lines,
+            label => By::Label(label.into()),
+        };
+        let order =
+            if options::flag(ruby, options, "sort_total")? { Order::TotalWeight } else { Order::SelfWeight };
+        let filter: String = options::option(ruby, options, "filter")?.unwrap_or_default();
+        let marks: Option<Vec<char>> = options::option(ruby, options, "marks")?;
+        let marks = match marks.as_deref() {
+            Some(&[rises, falls]) => [rises, falls],
+            _ => ['^', 'v'],
+        };
+        let page = Page {
+            first: options::option(ruby, options, "first")?.unwrap_or(0),
+            rows: options::option(ruby, options, "rows")?.unwrap_or(usize::MAX),
+            selected: options::option(ruby, options, "selected")?,
+            marks,
+        };
+        let fit = fit(ruby, options)?;
+        let rank = |profile: &CoreProfile| Ranking::new(profile, of, &by, order, &filter);
+        let now = rank(&rb_self.core).map_err(|why| core_error(ruby, &why))?;
+        let before = before.and_then(|it| rank(&it.core).ok());
+        let table = now.table(before.as_ref(), of, order, page, fit);
+        let rows = ruby.ary_new_capa(now.rows.len());
+        for it in now.rows {
+            rows.push((it.name, it.place, it.total, it.own, it.function.map(|it| it.0)))?;
+        }
+        let all = ruby.ary_new_capa(3);
+        all.push(now.whole)?;
+        all.push(rows)?;
+        all.push(table)?;
+        Ok(all)
     }
 }

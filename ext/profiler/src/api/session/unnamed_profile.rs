@@ -17,6 +17,7 @@ use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Facts};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::vm::probe;
 use crate::{naming, vm};
 use profiler_core::ticking::engine::Engine;
 
@@ -81,6 +82,7 @@ impl UnnamedProfile {
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
+            probe::NEEDED.then(|| Note::NewerRuby { newest: probe::NEWEST_TESTED.into() }),
             facts.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),

@@ -1,6 +1,15 @@
 //! The live objects among the sampled ones: a hook on freed objects removes them from the table.
 //!
 //! The hook runs while garbage is being collected. An object with a finalizer counts as freed when it is no longer reachable.
+//!
+//! A record carries the slot in the table and the slot's generation. Each session remembers, by slot, the site of the
+//! last object that it saw there. So when it reads the table after a full GC, the objects in it are the live ones.
+//! Those that it does not know were allocated for other sessions.
+//!
+//! The alternatives to a hook on freed objects do not work. `rb_objspace_marked_object_p`, called for each object in
+//! the table at the end of marking, would cost nothing for freed objects, but Ruby 3.4 does not export it. A WeakMap
+//! cannot hold hidden objects, cannot be written to in the hook, and is corrupt under compaction on Ruby 3.1.
+//! `bench/README.md` has the floor of the hook.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +20,7 @@ use ::profiler_core::sampling::live_objects::{LiveObject, LiveObjects};
 
 use crate::capture::allocation::OBJECTS;
 use crate::vm::allocations::{self, allocation_hook};
+use crate::vm::events::{in_other_ractor, GLOBAL_FREES};
 
 /// The most objects that are tracked at once. The table has 12 MiB, of which only the used part takes memory.
 pub(crate) const CAPACITY: usize = 1 << 18;
@@ -27,23 +37,33 @@ pub(super) struct Tables {
 impl Tables {
     pub(super) const NONE: Self = Self { used: None, spare: None };
 
-    /// Sets whether live objects are tracked from now on. With the GVL, outside of the hooks.
-    pub(super) fn track(&mut self, enabled: bool) {
-        if enabled == HOOKED.swap(enabled, Ordering::Relaxed) {
-            return;
-        }
-        if enabled {
-            let Some(table) = self.spare.take() else { return }; // no session begins without it
-            table.clear();
-            self.used = Some(table);
-            // SAFETY: the GVL is held.
-            unsafe { allocations::add_free_hook(on_freed) };
-        } else {
-            // SAFETY: the GVL is held.
-            unsafe { allocations::remove_hook(on_freed) };
-            self.spare = self.used.take();
-        }
+    /// Puts the spare table to use, empty. False if there is none.
+    fn begin(&mut self) -> bool {
+        self.used = self.spare.take();
+        self.used.as_mut().map(|table| table.clear()).is_some()
     }
+}
+
+/// Sets whether live objects are tracked from now on. With the GVL, outside of the hooks.
+///
+/// While the VM adds or removes a hook, another Ractor may collect garbage, and so call this one.
+pub(super) fn track(enabled: bool) {
+    if enabled == HOOKED.swap(enabled, Ordering::Relaxed) {
+        return;
+    }
+    let tables = || {
+        // SAFETY: the GVL is held, and the reference is gone before the VM is called.
+        unsafe { &mut (*OBJECTS.0.get()).tables }
+    };
+    if !enabled {
+        // SAFETY: the GVL is held.
+        unsafe { allocations::remove_hook(on_freed) };
+        let ended = tables();
+        ended.spare = ended.used.take();
+    } else if tables().begin() {
+        // SAFETY: the GVL is held.
+        unsafe { allocations::add_free_hook(on_freed) };
+    } // else no session begins
 }
 
 /// Allocates the table of live objects, unless it is there. False if there is no memory for it. With the GVL, outside of the
@@ -63,7 +83,10 @@ pub(crate) fn is_tracking() -> bool {
 }
 
 allocation_hook!(on_freed, |trace_arg| {
-    // SAFETY: garbage is being collected, so nobody is in the other hook.
+    if !GLOBAL_FREES && in_other_ractor() {
+        return; // what it frees is its own, and not in the table
+    }
+    // SAFETY: garbage is being collected, by the main Ractor or while it stands still, so nobody is in the other hook.
     if let Some(tracked) = unsafe { &mut (*OBJECTS.0.get()).tables.used } {
         // SAFETY: the VM calls us with this.
         tracked.remove(unsafe { allocations::allocated_object(trace_arg) });

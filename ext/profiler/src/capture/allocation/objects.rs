@@ -21,7 +21,7 @@ use crate::vm::allocations::{self, AllocationHook};
 /// The state of the sampling of objects.
 pub(super) struct Objects {
     pub(super) sampler: AllocationSampler,
-    pub(super) open: Option<Open>,
+    pub(super) open: Pending,
     /// The installed hook.
     pub(super) hooked: Option<AllocationHook>,
     /// Whether bytes are counted, not objects.
@@ -40,6 +40,23 @@ pub(super) struct Objects {
     pub(super) at_marking: (u64, u64),
     /// The number of samples so far, to time some of them.
     pub(super) sample_count: u32,
+}
+
+/// The open sample, if there is one. An Option could have a tag that is not 0, and this is in a static of zeros.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Pending {
+    None,
+    Open(Open),
+}
+
+impl Pending {
+    pub(super) fn take(&mut self) -> Option<Open> {
+        match ::core::mem::replace(self, Self::None) {
+            Self::None => None,
+            Self::Open(open) => Some(open),
+        }
+    }
 }
 
 /// A sampled object whose weight is not known yet.

@@ -1,0 +1,80 @@
+//! The answer of a thread that a dump asks where it is: a record with its stack, which no session takes.
+//!
+//! The signal is queued by our own process, with the number of the dump. A thread that cannot answer now is asked again.
+
+use ::core::prelude::rust_2021::*;
+use ::core::ptr::from_ref;
+use ::core::sync::atomic::Ordering;
+
+use ::profiler_core::pipeline::hub::Hub;
+use ::profiler_core::record::{Kind, State};
+
+use crate::before_3_3;
+use crate::capture::header::{header_at, header_now};
+use crate::capture::interrupted::{is_ours, knows_its_fiber, on_alternate_stack};
+use crate::capture::walk::Scratch;
+use crate::shared::CAPTURE;
+use crate::sys::clock;
+use crate::sys::siginfo::TimerInfo;
+use crate::threads::{self, ThreadState};
+use crate::vm;
+
+/// Sends the thread the signal that requests its stack. False if the thread is gone, or the user may have no more signals waiting.
+pub(crate) fn ask(state: &'static ThreadState, number: u32) -> bool {
+    TimerInfo::queued(number, from_ref(state) as usize).send(state.native_id())
+}
+
+/// Answers: the part of the handler for such a signal.
+///
+/// *Runs on:* the thread that is asked. *GVL:* held or not. *Calls:* what the rules of this folder allow.
+pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &::libc::ucontext_t) {
+    let Some(state) = threads::at(info.value).filter(|it| is_ours(it)) else { return };
+    state.ticker.signal.arrived();
+    let begun_ns = clock::monotonic_ns();
+    // Where stacks cannot be walked at every instant, they are not.
+    let may_walk = CAPTURE.enabled.load(Ordering::Acquire) && !CAPTURE.at_safepoints.load(Ordering::Relaxed);
+    if may_walk && !on_alternate_stack(context) && vm::state::on_ruby_thread() && vm::state::has_stack() {
+        record(hub, state, info.overrun as u32, before_3_3::found_in_call(context));
+    }
+    state.handler.add_span(begun_ns, clock::monotonic_ns());
+}
+
+/// Takes the record, unless this is not the time for it.
+fn record(hub: &Hub, state: &ThreadState, number: u32, in_call: bool) {
+    if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
+        return;
+    }
+    // As in the handler: first the buffer, then the question about GC.
+    let Some(scratch) = Scratch::take() else { return };
+    let without_gvl = !vm::state::not_in_blocking_region();
+    let now_ns = clock::monotonic_ns();
+    if vm::state::during_gc() {
+        return;
+    }
+    if !state.reported.load(Ordering::Relaxed) && !vm::state::has_ruby_frame() {
+        return;
+    }
+    let measured = CAPTURE.walls.load(Ordering::Relaxed);
+    let waits = if measured && state.walls.is_on() { state.walls.is_blocked() } else { in_call };
+    let gvl = measured && state.walls.gvl_wait_since_ns() != 0;
+    let doing = match (gvl, waits) {
+        (true, _) => State::Gvl,
+        (false, true) => State::Waiting,
+        (false, false) => State::Running,
+    };
+    let header = header_now(state, doing, now_ns);
+    scratch.record(hub, Kind::Dump { number, has_gvl: doing == State::Running && !without_gvl }, &header);
+}
+
+/// Takes the record of another thread, which does not run.
+///
+/// # Safety
+/// The caller holds the GVL; the thread is alive.
+pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doing: State) {
+    let header = header_at(state, doing, clock::monotonic_ns(), 0);
+    let Some(scratch) = Scratch::take() else { return };
+    if !vm::state::during_gc() {
+        // SAFETY: as promised, and garbage is not being collected.
+        unsafe { scratch.record_of(hub, state.object(), Kind::Dump { number, has_gvl: false }, &header) };
+    }
+}

@@ -1,0 +1,142 @@
+//! The requests that Ruby answers. A connection waits for the answer, without the GVL.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use profiler_core::live::dump::Dump;
+use profiler_core::live::request::Form;
+use profiler_core::live::{body_line, error_line};
+
+use super::dump::Taking;
+
+/// The calls that may wait. Each connection makes one at a time.
+const MOST: usize = 64;
+
+/// A question for Ruby.
+#[derive(Clone, Debug)]
+pub(crate) enum Question {
+    /// A request: the line.
+    Line(String),
+    /// The names of a dump.
+    Dump(Arc<Taking>, Form),
+    /// The client has gone.
+    Gone,
+}
+
+/// A call, as Ruby takes it.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) number: u64,
+    pub(crate) connection: u64,
+    pub(crate) question: Question,
+}
+
+/// An answer: a line of JSON, and bytes that follow it.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// An error, in words.
+    pub(crate) fn error(why: &str) -> Self {
+        Self { head: error_line(why), body: Vec::new() }
+    }
+
+    /// A dump in that form.
+    pub(crate) fn dump(dump: &Dump, form: Form) -> Self {
+        let body = match form {
+            Form::Text => dump.text(),
+            Form::Json => format!("{}\n", dump.json()),
+        };
+        Self { head: body_line(body.len()), body: body.into_bytes() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    last: u64,
+    waiting: VecDeque<Call>,
+    /// Those who wait for answers, by call.
+    askers: BTreeMap<u64, Sender<Answer>>,
+}
+
+/// The calls of a server.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    queue: Mutex<Queue>,
+    /// A pipe from which the Ruby thread reads when there is a call.
+    waker: OwnedFd,
+}
+
+impl Calls {
+    pub(super) fn new(waker: OwnedFd) -> Self {
+        Self { queue: Mutex::default(), waker }
+    }
+
+    /// Asks Ruby, and waits for its answer. `None` if that took too long, or nobody answers any more.
+    pub(super) fn ask(&self, connection: u64, question: Question, patience: Duration) -> Option<Answer> {
+        let (sender, receiver) = channel();
+        let number = self.push(connection, question, Some(sender))?;
+        let answer = receiver.recv_timeout(patience);
+        if matches!(answer, Err(RecvTimeoutError::Timeout)) {
+            let mut queue = self.lock();
+            queue.askers.remove(&number);
+            queue.waiting.retain(|it| it.number != number);
+        }
+        answer.ok()
+    }
+
+    /// Tells Ruby that a client has gone.
+    pub(super) fn gone(&self, connection: u64) {
+        self.push(connection, Question::Gone, None);
+    }
+
+    fn push(&self, connection: u64, question: Question, asker: Option<Sender<Answer>>) -> Option<u64> {
+        let mut queue = self.lock();
+        if queue.waiting.len() >= MOST && asker.is_some() {
+            return None;
+        }
+        queue.last += 1;
+        let number = queue.last;
+        queue.waiting.push_back(Call { number, connection, question });
+        queue.askers.extend(asker.map(|it| (number, it)));
+        drop(queue);
+        self.wake();
+        Some(number)
+    }
+
+    /// The descriptor to which it writes.
+    pub(super) fn waker(&self) -> RawFd {
+        self.waker.as_raw_fd()
+    }
+
+    /// Wakes the Ruby thread. A pipe that is full has woken it already.
+    pub(super) fn wake(&self) {
+        if let Ok(waker) = self.waker.try_clone() {
+            let _ = std::fs::File::from(waker).write(b".");
+        }
+    }
+
+    /// The next call, for the Ruby thread.
+    pub(crate) fn next(&self) -> Option<Call> {
+        self.lock().waiting.pop_front()
+    }
+
+    /// Answers a call. One that nobody waits for any more is dropped.
+    pub(crate) fn answer(&self, number: u64, answer: Answer) {
+        let asker = self.lock().askers.remove(&number);
+        if let Some(asker) = asker {
+            let _ = asker.send(answer);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

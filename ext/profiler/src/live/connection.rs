@@ -1,0 +1,177 @@
+//! A connection: requests, a line each, and their answers. The client may be anybody of the same user, and may send anything.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use profiler_core::live::request::{Form, Request, LONGEST};
+use profiler_core::live::who::Who;
+
+use super::calls::{Answer, Calls, Question};
+use super::dump::Taking;
+use super::process;
+use crate::shared::CAPTURE;
+use crate::{sampler, threads};
+
+/// The time for a line to arrive once its first byte has, and for the first of all.
+const LINE: Duration = Duration::from_secs(5);
+/// The time between two requests.
+const IDLE: Duration = Duration::from_secs(3_600);
+/// The time that a client may take to receive an answer.
+const RECEIVE: Duration = Duration::from_secs(30);
+/// The time for which a dump waits for Ruby.
+const DUMP: Duration = Duration::from_secs(1);
+/// The time for which any other request does: to begin a session is quick, to name a large one is not.
+const RUBY: Duration = Duration::from_secs(60);
+
+/// See the module.
+pub(super) struct Connection<'server> {
+    calls: &'server Calls,
+    /// `RUBY_DESCRIPTION`.
+    ruby: &'server str,
+    stream: &'server UnixStream,
+    number: u64,
+    /// Whether Ruby knows of it.
+    is_known: bool,
+    /// The begin of the next lines, as far as it was read.
+    read: Vec<u8>,
+}
+
+impl<'server> Connection<'server> {
+    pub(super) fn new(
+        calls: &'server Calls,
+        ruby: &'server str,
+        stream: &'server UnixStream,
+        number: u64,
+    ) -> Self {
+        Self { calls, ruby, stream, number, is_known: false, read: Vec::new() }
+    }
+
+    /// Tells a client that it is not served.
+    pub(super) fn refuse(stream: &UnixStream, why: &str) {
+        let _ = stream.set_nonblocking(true); // this is the thread that accepts
+        let mut stream = stream;
+        let _ = stream.write_all(&line(&Answer::error(why)));
+    }
+
+    /// Serves the client until it goes.
+    pub(super) fn serve(mut self) {
+        let mut patience = LINE;
+        while let Ok(Some(line)) = self.next_line(patience) {
+            let answer = match Request::parse(&line) {
+                Ok(request) => self.answer(request),
+                Err(why) => Answer::error(&why),
+            };
+            if self.send(&answer).is_err() {
+                break;
+            }
+            patience = IDLE;
+        }
+        if self.is_known {
+            self.calls.gone(self.number);
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Who => self.who(),
+            Request::Dump(form) => dump(self.calls, self.ruby, self.number, form),
+            Request::Ruby(line) => {
+                self.is_known = true;
+                self.ask(Question::Line(line), RUBY).unwrap_or_else(|| {
+                    Answer::error("the process runs no Ruby code now, or is busy (a dump says where it is)")
+                })
+            }
+        }
+    }
+
+    fn ask(&self, question: Question, patience: Duration) -> Option<Answer> {
+        self.calls.ask(self.number, question, patience)
+    }
+
+    fn who(&self) -> Answer {
+        let who = Who {
+            pid: std::process::id(),
+            program: process::program(),
+            ruby: self.ruby.into(),
+            profiler: env!("CARGO_PKG_VERSION").into(),
+            age_s: process::age_s(),
+            threads: threads::live().count(),
+            sessions: sampler::sessions(),
+        };
+        Answer { head: who.json(), body: Vec::new() }
+    }
+
+    /// The next line, with its end. `None` if there is none, as the client has gone.
+    fn next_line(&mut self, patience: Duration) -> io::Result<Option<Vec<u8>>> {
+        let mut till = Instant::now() + patience;
+        let mut is_partial = !self.read.is_empty();
+        if is_partial {
+            till = Instant::now() + LINE;
+        }
+        let mut buffer = [0; 4_096];
+        loop {
+            if let Some(end) = self.read.iter().position(|it| *it == b'\n') {
+                let rest = self.read.split_off(end + 1);
+                return Ok(Some(std::mem::replace(&mut self.read, rest)));
+            }
+            if self.read.len() > LONGEST {
+                self.send(&Answer::error(&format!("the request is longer than {LONGEST} bytes")))?;
+                return Ok(None);
+            }
+            let left = till.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            let mut stream = self.stream;
+            match stream.read(&mut buffer) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.read.extend(buffer.iter().take(count)),
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+            if !is_partial {
+                (is_partial, till) = (true, Instant::now() + LINE);
+            }
+        }
+    }
+
+    /// Sends an answer, for as long as the client may take in all.
+    fn send(&self, answer: &Answer) -> io::Result<()> {
+        let till = Instant::now() + RECEIVE;
+        let mut bytes: &[u8] = &line(answer);
+        let mut stream = self.stream;
+        while !bytes.is_empty() {
+            let left = till.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            stream.set_write_timeout(Some(left))?;
+            match stream.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => bytes = bytes.get(count..).unwrap_or(&[]),
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where all threads are: with names of Ruby's, or of what is known without it.
+pub(super) fn dump(calls: &Calls, ruby: &str, connection: u64, form: Form) -> Answer {
+    let Some(hub) = CAPTURE.hub() else { return Answer::error("no thread is known yet") };
+    let taking = Arc::new(Taking::begin(hub));
+    let named = calls.ask(connection, Question::Dump(Arc::clone(&taking), form), DUMP);
+    named.unwrap_or_else(|| Answer::dump(&taking.finish_without_ruby(ruby), form))
+}
+
+/// The bytes of an answer: its line, which says how many follow.
+fn line(answer: &Answer) -> Vec<u8> {
+    let mut bytes = answer.head.clone().into_bytes();
+    bytes.push(b'\n');
+    bytes.extend_from_slice(&answer.body);
+    bytes
+}

@@ -1,0 +1,290 @@
+//! A dump while it is taken.
+//!
+//! Threads that run are asked at once, by a signal to each. Those that wait stand still, so a thread with the GVL reads their stacks,
+//! and no system call of theirs is interrupted. Before Ruby 3.3 nobody can read the stack of another thread, nor knows who waits:
+//! there all are asked. So they are where nobody gets the GVL.
+//!
+//! The records of threads that were asked go through the ring as all others, and to no session: the drain keeps them
+//! (`core/pipeline/dumps.rs`), and their handles are marked until the dump ends.
+//!
+//! Without the GVL names are what some generation has learnt, else what can be read of code. That happens under the
+//! drain lock, for which the mark function waits, and only if `rb_during_gc` says no under it: so nothing is moved or
+//! freed meanwhile. The name of a C function is a Symbol; its table may change at any instant, and it is not read.
+
+use std::collections::{BTreeSet, HashMap};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use magnus::{Error, Ruby};
+use profiler_core::ids::{LabelSetId, ThreadId};
+use profiler_core::live::dump::{Dump, DumpedFrame, DumpedThread};
+use profiler_core::pipeline::hub::Hub;
+use profiler_core::pipeline::DumpedStack;
+use profiler_core::profile::Function;
+use profiler_core::record::State;
+
+use super::process;
+use crate::before_3_3;
+use crate::capture::{dump, gvl_holder};
+use crate::naming;
+use crate::naming::turns::{Pace, Turns};
+use crate::sys::{clock, sigprof};
+use crate::threads::{self, Registry, ThreadState};
+use crate::vm;
+use crate::vm::threads::Names;
+
+/// The time for which answers are awaited.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The pause before answers are counted again.
+const PAUSE: Duration = Duration::from_micros(200);
+/// The time after which a thread is asked again: it may have been in the middle of a garbage collection.
+const AGAIN: Duration = Duration::from_millis(5);
+/// The number of tries to name functions between two garbage collections.
+const TRIES: u32 = 50;
+
+/// A thread when the dump began.
+#[derive(Debug)]
+struct Asked {
+    state: &'static ThreadState,
+    id: ThreadId,
+    doing: State,
+    for_ns: Option<u64>,
+    labels: LabelSetId,
+    holds_gvl: bool,
+    /// Whether it blocked.
+    blocked: bool,
+}
+
+/// See the module. Its handles are kept for as long as it is.
+#[derive(Debug)]
+pub(crate) struct Taking {
+    hub: &'static Hub,
+    number: u32,
+    pid: u32,
+    at_ns: u64,
+    threads: Vec<Asked>,
+}
+
+/// The names that Ruby has for what is in a dump.
+#[derive(Debug)]
+pub(crate) struct Named {
+    stacks: Vec<DumpedStack>,
+    names: HashMap<u64, Function>,
+    /// The names of threads, by object.
+    threads: HashMap<u64, String>,
+    ruby: String,
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        if self.is_of_this_process() {
+            self.hub.end_dump(self.number);
+        }
+    }
+}
+
+impl Taking {
+    /// Begins a dump, and asks the threads that run. Needs no GVL.
+    pub(super) fn begin(hub: &'static Hub) -> Self {
+        let now_ns = clock::monotonic_ns();
+        let holder = gvl_holder::holder();
+        let threads = threads::live().map(|state| Asked::now(state, now_ns, holder)).collect();
+        let (number, pid, at_ns) = (hub.begin_dump(), std::process::id(), clock::realtime_ns());
+        let taking = Self { hub, number, pid, at_ns, threads };
+        taking.ask(|it| !it.blocked);
+        taking
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Asks the threads of which `wanted` says so, again and again until they have answered or the time is up.
+    fn ask(&self, wanted: impl Fn(&Asked) -> bool) {
+        let begun = Instant::now();
+        let mut asked_at: Option<Instant> = None;
+        while sigprof::owner() == sigprof::Owner::Us {
+            let wanted = self.threads.iter().filter(|it| wanted(it) && it.is_there());
+            let missing = self.hub.missing_in_dump(self.number, &Registry, wanted.map(|it| it.id));
+            if missing.is_empty() || begun.elapsed() > PATIENCE {
+                return;
+            }
+            if asked_at.is_none_or(|it| it.elapsed() > AGAIN) {
+                self.threads.iter().filter(|it| missing.contains(&it.id)).for_each(|it| it.ask(self.number));
+                asked_at = Some(Instant::now());
+            }
+            sleep(PAUSE);
+        }
+    }
+
+    /// Reads the stacks of the threads that have not been asked, and names all functions, in turns with other threads.
+    ///
+    /// # Errors
+    /// Exceptions that were delivered meanwhile.
+    pub(crate) fn name(&self, ruby: &Ruby) -> Result<Named, Error> {
+        let listed = vm::threads::list(ruby, Names::Included)?;
+        let mut turns = Turns::new(Pace::Yielding, self.pid);
+        self.read_waiting(ruby, &mut turns)?;
+        let stacks = self.hub.dumped(self.number, &Registry);
+        let mut names: HashMap<u64, Function> =
+            self.hub.name_dump(self.number, |_| None).into_iter().collect();
+        let unknown: BTreeSet<u64> = stacks.iter().flat_map(|it| &it.frames).map(|it| it.handle()).collect();
+        let unknown: Vec<u64> = unknown.into_iter().filter(|it| !names.contains_key(it)).collect();
+        // SAFETY: they are of this process, and kept by this.
+        let functions = unsafe { naming::functions(ruby, &unknown, Pace::Yielding, self.pid)? };
+        names.extend(unknown.into_iter().zip(functions));
+        let threads = listed.list.iter().filter_map(|it| Some((it.object, it.name.clone()?))).collect();
+        listed.release();
+        Ok(Named { stacks, names, threads, ruby: vm::process::description(ruby) })
+    }
+
+    /// Reads the stacks that are still missing. A thread whose state is live has not ended.
+    fn read_waiting(&self, ruby: &Ruby, turns: &mut Turns) -> Result<(), Error> {
+        let ids = self.threads.iter().filter(|it| it.is_there()).map(|it| it.id);
+        let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
+        for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
+            turns.give(ruby)?;
+            if it.is_there() {
+                // SAFETY: the GVL is held, and the thread is alive.
+                unsafe { dump::record_of(self.hub, it.state, self.number, it.state.walls.doing().0) };
+            }
+        }
+        Ok(())
+    }
+
+    /// The dump with Ruby's names. This needs no GVL.
+    pub(crate) fn with(&self, named: &Named) -> Dump {
+        let name = |it: &Asked| named.threads.get(&it.state.object()).cloned();
+        let threads = self.threads(&named.stacks, &named.names, name);
+        self.dump(&named.ruby, threads, true, Vec::new())
+    }
+
+    /// The same without Ruby: the threads that wait are asked as well, and what is known of the functions has to do.
+    pub(super) fn finish_without_ruby(&self, ruby: &str) -> Dump {
+        self.ask(|_| true);
+        let stacks = self.hub.dumped(self.number, &Registry);
+        let mut names = HashMap::new();
+        for _ in 0..TRIES {
+            let mut in_gc = false;
+            let named = self.hub.name_dump(self.number, |handle| {
+                in_gc = in_gc || vm::state::during_gc();
+                if in_gc {
+                    return None;
+                }
+                // SAFETY: this is called under the drain lock, for which the mark function waits, so no garbage collection goes
+                // past it; the handle is kept by this.
+                let found = unsafe { vm::frames::describe_without_gvl(handle) }?;
+                Some(Function { path: found.path?, ..Function::named(&found.label?) })
+            });
+            names = named.into_iter().collect();
+            if !in_gc {
+                break;
+            }
+            sleep(PAUSE);
+        }
+        // Ruby has no other name for the main thread, and the kernel has that of the program.
+        let name = |it: &Asked| (u32::try_from(it.state.native_id()) == Ok(self.pid)).then(|| "main".into());
+        let threads = self.threads(&stacks, &names, name);
+        let why = "the GVL was not to be had for a second, so methods have their bare names, and C functions may have none";
+        self.dump(ruby, threads, false, vec![why.into()])
+    }
+
+    fn threads(
+        &self,
+        stacks: &[DumpedStack],
+        names: &HashMap<u64, Function>,
+        name: impl Fn(&Asked) -> Option<String>,
+    ) -> Vec<DumpedThread> {
+        let last_with_gvl = stacks
+            .iter()
+            .filter(|it| it.has_gvl)
+            .max_by_key(|it| it.header.monotonic_ns)
+            .map(|it| it.header.thread);
+        let is_known = self.threads.iter().any(|it| it.holds_gvl);
+        let thread = |it: &Asked| {
+            let info = threads::info(it.state, name(it));
+            let stack = stacks.iter().find(|stack| stack.header.thread == it.id);
+            let doing = stack.map_or(it.doing, |it| it.header.state);
+            let labels = self.hub.labels_of(stack.map_or(it.labels, |it| it.header.labels));
+            DumpedThread {
+                native_id: info.native_id,
+                name: info.name,
+                state: doing.name().into(),
+                for_ns: it.for_ns.filter(|_| doing == it.doing),
+                has_gvl: if is_known { it.holds_gvl } else { last_with_gvl == Some(it.id) },
+                labels: labels.pairs().to_vec(),
+                frames: stack.map_or_else(Vec::new, |it| frames(it, names)),
+                missing: stack.is_none().then(|| why_missing(it).into()),
+            }
+        };
+        self.threads.iter().filter(|it| it.is_there()).map(thread).collect()
+    }
+
+    fn dump(&self, ruby: &str, threads: Vec<DumpedThread>, named: bool, mut notes: Vec<String>) -> Dump {
+        if sigprof::owner() != sigprof::Owner::Us {
+            notes.push("SIGPROF has another handler, so threads cannot be asked where they are".into());
+        }
+        let mut dump = Dump {
+            pid: self.pid,
+            ruby: ruby.into(),
+            program: process::program(),
+            at: self.at_ns as f64 / 1e9,
+            named,
+            notes,
+            threads,
+        };
+        dump.sort();
+        dump
+    }
+}
+
+impl Asked {
+    fn now(state: &'static ThreadState, now_ns: u64, holder: Option<ThreadId>) -> Self {
+        let (doing, since_ns) = state.walls.doing();
+        let since_ns = Some(since_ns).filter(|it| *it != 0);
+        let id = state.id();
+        Self {
+            state,
+            id,
+            doing,
+            for_ns: since_ns.map(|it| now_ns.saturating_sub(it)),
+            labels: LabelSetId(state.labels.set.load(std::sync::atomic::Ordering::Relaxed)),
+            holds_gvl: holder == Some(id) && matches!(doing, State::Running | State::Gc),
+            blocked: !before_3_3::NEEDED && state.walls.is_blocked(),
+        }
+    }
+
+    /// Whether the thread is still the one that it was.
+    fn is_there(&self) -> bool {
+        self.state.is_live() && self.state.id() == self.id
+    }
+
+    /// Sends the signal. A thread that begins to wait lets it arrive first, so that it interrupts no system call.
+    fn ask(&self, number: u32) {
+        if !self.blocked && !before_3_3::NEEDED {
+            self.state.ticker.signal.announce();
+            if self.state.walls.is_blocked() {
+                return self.state.ticker.signal.retract();
+            }
+        }
+        dump::ask(self.state, number);
+    }
+}
+
+fn why_missing(it: &Asked) -> &'static str {
+    match it.doing {
+        State::Gc => "it collects garbage",
+        _ if it.is_there() => "it did not answer",
+        _ => "it has ended",
+    }
+}
+
+fn frames(stack: &DumpedStack, names: &HashMap<u64, Function>) -> Vec<DumpedFrame> {
+    let frame = |it: &profiler_core::record::frame::RawFrame| match names.get(&it.handle()) {
+        Some(function) => {
+            DumpedFrame { name: function.name.clone(), path: function.path.clone(), line: it.line() }
+        }
+        None => DumpedFrame { name: "(C function)".into(), path: Function::CFUNC.into(), line: 0 },
+    };
+    stack.frames.iter().map(frame).collect()
+}
