@@ -18,9 +18,11 @@ module Profiler
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
+  autoload :Control, "#{__dir__}/profiler/control"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
+  autoload :Html, "#{__dir__}/profiler/html"
   autoload :Input, "#{__dir__}/profiler/input"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
@@ -37,6 +39,7 @@ module Profiler
   autoload :Requests, "#{__dir__}/profiler/requests"
   autoload :Sample, "#{__dir__}/profiler/sample"
   autoload :Traces, "#{__dir__}/profiler/traces"
+  autoload :UnixAddress, "#{__dir__}/profiler/process/unix_address"
 
   # The start of a marker without a block: after its end, so its duration is 0.
   INSTANT = (2**63) - 1
@@ -258,6 +261,21 @@ module Profiler
       Metrics.read
     end
 
+    # Lets other processes of this user look into this one: <tt>profiler ps</tt>, +dump+, +start+, +stop+ and +snapshot+. It listens on
+    # a socket in a directory of the user's own, and a forked child does so too. The thread of it runs for the life of the process.
+    #
+    # @param directory [String, nil] for the socket; by default +profiler+ in XDG_RUNTIME_DIR, or else /tmp/profiler-UID
+    # @param dump_signal [String, Symbol, nil] a signal that prints a dump on stderr, as +QUIT+
+    # @return [Control] the one of this process, if it is there already
+    # @raise [ArgumentError] for a value that is not allowed
+    # @raise [Error] if the directory is not of this user alone, or there is no thread
+    # @raise [SystemCallError] if there can be no socket
+    # @raise [Unsupported] if this process cannot be profiled
+    def control(directory: nil, dump_signal: nil)
+      ensure_supported
+      Control.start(directory, dump_signal)
+    end
+
     # Whether a session runs in this process. It is always false in a Ractor other than the main one.
     def running?
       defined?(Session) ? Session.any? : false
@@ -272,7 +290,7 @@ module Profiler
     #
     # @return [String, nil]
     def unsupported_reason
-      Platform.unsupported_reason || Platform.ractor_reason || Native.refusal
+      Platform.unsupported_reason || Platform.ractor_reason || Native.refusal || (SelfCheck.unsupported_reason if SelfCheck::NEEDED)
     end
 
     # Writes the profiles of blocks in which the process ends, which may run no ensure of ours.
@@ -321,10 +339,11 @@ end
 
 # Elsewhere the extension does not load, and {Profiler.supported?} is all that works.
 unless Profiler::Platform.unsupported_reason
-  require "profiler/profiler.so" # by its whole name, as it would else be looked for as Ruby in all directories first
+  Profiler::Platform.load_extension
   require_relative "profiler/background_thread"
   require_relative "profiler/process/interop"
   require_relative "profiler/process/ends"
+  require_relative "profiler/self_check"
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end

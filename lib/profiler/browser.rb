@@ -9,8 +9,18 @@ module Profiler
     # @param title [String, nil]
     # @return [String] the page. It is not removed, as the browser reads it later. Its path is printed where nothing can show it.
     def self.show(profile, title: nil)
+      show_page { |page| profile.save(page, title: title) }
+    end
+
+    # @param bytes [String] a page
+    # @return [String] as {show}
+    def self.show_bytes(bytes)
+      show_page { |page| File.open(page, "wbx", 0o600) { |it| it.write(bytes) } }
+    end
+
+    def self.show_page
       page = File.join(Dir.mktmpdir("profiler-"), "profile.html")
-      profile.save(page, title: title)
+      yield page
       warn "[profiler] the page is #{page}" if far? || !open(page)
       page
     end
@@ -36,6 +46,6 @@ module Profiler
 
       ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).any? { |it| File.executable?(File.join(it, program)) }
     end
-    private_class_method :on_path?
+    private_class_method :on_path?, :show_page
   end
 end

@@ -11,6 +11,12 @@ module Profiler
     COMMANDS = {
       "record" => :Record,
       "stat" => :Stat,
+      "ps" => :Ps,
+      "top" => :Top,
+      "dump" => :Dump,
+      "start" => :Start,
+      "snapshot" => :Snapshot,
+      "stop" => :Stop,
       "view" => :View,
       "report" => :Report,
       "tree" => :Tree,

@@ -11,7 +11,7 @@ module Profiler
   #
   # A request asks with +?profile=cpu+ or <tt>X-Profile: mode=wall;interval=500</tt>. Its response names the profile in
   # +x-profiler-result+, or has a reason in +x-profiler-refused+. <tt>?profile=</tt> with that name, or
-  # <tt>?profile=last</tt>, shows it.
+  # <tt>?profile=last</tt>, shows it; <tt>?profile=list</tt> lists all that are kept.
   #
   # Unauthorized clients cannot detect the middleware: their responses are the app's. Without +permit+ and +token+, only
   # requests from this machine are authorized, in development.
@@ -19,6 +19,7 @@ module Profiler
     autoload :RequestParser, "#{__dir__}/middleware/request_parser"
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
+    autoload :Index, "#{__dir__}/middleware/index"
     autoload :OnDemand, "#{__dir__}/middleware/on_demand"
     autoload :Route, "#{__dir__}/middleware/route"
     autoload :Shown, "#{__dir__}/middleware/shown"
@@ -58,6 +59,7 @@ module Profiler
       @policy = Recording::Policy.new(**options)
       @policy.describer = method(:describe)
       @shown = Shown.new(@policy)
+      @index = Index.new(@policy, parameter)
       @idle = @policy.idle?
       @labels = defined?(Session) ? true : false
       [Body, Hijack, Shown] # loaded now: to load in a request is to be interrupted in the middle of it
@@ -154,7 +156,7 @@ module Profiler
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
     def attempt(options_text, named, begun)
-      return [@shown.response(options_text)] if named
+      return [options_text == Index::LIST ? @index.response : @shown.response(options_text)] if named
 
       [nil, @policy.on_demand(@parser.parse(options_text), begun)]
     rescue *OWN_TROUBLE => e

@@ -4,6 +4,8 @@ module Profiler
   # Decides whether this platform is supported, before the extension is loaded.
   module Platform
     MINIMUM_RUBY = [3, 1].freeze
+    RUBY = RUBY_VERSION[/\A\d+\.\d+/]
+    HOW_TO_BUILD = "the source gem builds one where it is installed"
     # The modes of time that disturb nothing: before Ruby 3.3, +:wall+ ends system calls that wait.
     TIME_MODES = (RUBY_VERSION < "3.3" ? %i[cpu] : %i[cpu wall]).freeze
 
@@ -27,6 +29,19 @@ module Profiler
       raise Unsupported, reason if reason
     end
 
+    # Loads the extension: the only one of a gem that was built here, or of those in the gem of a platform the one for this Ruby.
+    #
+    # @raise [LoadError] if it does not fit this system
+    def self.load_extension
+      return require("profiler/profiler.so") if rubies.empty? # by its whole name, as it would else be looked for as Ruby in all directories first
+
+      require "#{__dir__}/#{RUBY}/profiler.so"
+    rescue LoadError => e
+      raise if rubies.empty?
+
+      raise LoadError, "the extension of this gem does not fit this system (#{e.message.lines.first&.chomp}): #{HOW_TO_BUILD}"
+    end
+
     def self.find_reason
       if RUBY_ENGINE != "ruby"
         "#{RUBY_ENGINE} is not CRuby: its stacks cannot be read"
@@ -34,8 +49,25 @@ module Profiler
         "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY.join(".")} or newer is needed"
       elsif !RUBY_PLATFORM.include?("linux")
         "#{RUBY_PLATFORM} has no timer on a thread's CPU clock: only Linux is supported so far"
+      elsif rubies.any? && !rubies.include?(RUBY)
+        "this gem has an extension for Ruby #{rubies.join(", ")}, and none for #{RUBY}: #{HOW_TO_BUILD}"
+      elsif (collector = other_collector)
+        "the garbage collector #{collector} does not say when it runs, and stacks must not be read then: only Ruby's default one is supported"
       end
     end
     private_class_method :find_reason
+
+    # The Rubies for which the gem of a platform has an extension; none in a gem that was built here.
+    def self.rubies
+      @rubies ||= Dir.glob("[0-9]*.[0-9]*", base: __dir__).sort
+    end
+    private_class_method :rubies
+
+    # The name of a garbage collector that was loaded in place of Ruby's own (+RUBY_GC_LIBRARY+), where there can be one.
+    def self.other_collector
+      name = GC.config[:implementation] if GC.respond_to?(:config)
+      name unless name.nil? || name == "default"
+    end
+    private_class_method :other_collector
   end
 end

@@ -15,6 +15,11 @@ module Profiler
   #
   # Unauthorized clients get the 404 of Rack or Rails for an unknown path; from the middleware, what the app answers. Without +permit+
   # and +token+, only requests from this machine are authorized, in development.
+  #
+  # A profile is recorded on the thread of the request, which sleeps meanwhile. So scrapers do not disturb one another,
+  # and no {Profiler.stop} ends it. The profile is taken gently, as a period's is. A request that records marks its env,
+  # so that a middleware and a flight recorder further out do not take it for slow. Where there is no token, requests
+  # that a page of another site may have caused are refused too, see {Permission::Local}.
   class Pprof
     autoload :Answer, "#{__dir__}/pprof/answer"
     autoload :Client, "#{__dir__}/pprof/client"
@@ -26,7 +31,6 @@ module Profiler
     autoload :Sessions, "#{__dir__}/pprof/sessions"
     autoload :TcpAddress, "#{__dir__}/pprof/tcp_address"
     autoload :Threads, "#{__dir__}/pprof/threads"
-    autoload :UnixAddress, "#{__dir__}/pprof/unix_address"
 
     # The path of the middleware.
     AT = "/debug/pprof"

@@ -10,8 +10,8 @@ module Profiler
     # The return value of the block given to {Profiler.run}.
     attr_reader :value
 
-    # Reads a file: the +.pb.gz+ or +.html+ of {#save}, any other pprof, JSON of speedscope or stackprof, or folded stacks, each
-    # gzipped or not. A note in the header says what the format does not contain.
+    # Reads a file: the +.pb.gz+ or +.html+ of {#save}, any other pprof, JSON of vernier, rperf, stackprof, speedscope or the Firefox
+    # Profiler, or folded stacks, each gzipped or not. A note in the header says what the format does not contain.
     #
     # @param path [String]
     # @return [Profile]
@@ -88,10 +88,12 @@ module Profiler
     # Shows the profile in a browser, as one page without a network. Where there is no browser, the path of the page is printed.
     #
     # @param title [String, nil]
+    # @param before [Profile, Array<Profile>, nil] earlier runs: the page then shows what changed since, as {Profile.diff} computes it
     # @return [String] the path of the page
     # @raise [SystemCallError] if it cannot be written
-    def view(title: nil)
-      Browser.show(self, title: title)
+    # @raise [ArgumentError] if +before+ lacks the sample type
+    def view(title: nil, before: nil)
+      before ? Browser.show_bytes(Native.diff_page(Array(before), [self], { title: title })) : Browser.show(self, title: title)
     end
 
     # Encodes the profile as the bytes of a file.
@@ -103,11 +105,13 @@ module Profiler
     #   order of time; it requires a timeline)
     # @param title [String, nil] of a picture or summary
     # @param limit [Integer, nil] functions in a table; 0 for all
+    # @param source [Boolean] of html: puts in the text of source files, except of those that look secret
     # @return [String] binary
     # @raise [ArgumentError] if the format is not known, or does not support an option
     # @raise [FormatError] as {#save}
-    def dump(format, **options)
-      _write(format.to_s, format_options(**options))
+    def dump(format, source: false, **options)
+      bytes = _write(format.to_s, format_options(**options))
+      source && format.to_s == "html" ? with_sources(bytes) : bytes
     end
 
     # @api private
@@ -329,6 +333,11 @@ module Profiler
 
     def format_options(type: nil, style: nil, title: nil, limit: nil)
       { **typed(type), style: style&.to_s, title: title, limit: limit && checked_limit(limit) }
+    end
+
+    def with_sources(page)
+      require_relative "profile/sources"
+      Sources.put_into(page, self)
     end
 
     def checked_limit(limit)

@@ -3,6 +3,9 @@
 module Profiler
   # The profile of one request, job or example: of its own fiber and those created in it, and on other threads of what is done
   # {inside} there.
+  #
+  # A {Policy} begins it, which knows limits and where results go. {Middleware} decides who may request a profile and
+  # where a request ends.
   class Recording
     # The result of a piece of work.
     #
@@ -74,7 +77,8 @@ module Profiler
       profile = session.stop
       more, early, metadata = @policy.describer.call(self)
       labels = more.merge(labels).compact
-      profile = Native.with_labels(profile, labels, early, { seconds: format("%.3f", took), **metadata })
+      facts = { seconds: format("%.3f", took), reason: @reason.to_s, **labels.slice(:job, :queue).transform_values(&:to_s), **metadata }
+      profile = Native.with_labels(profile, labels, early, facts)
       @policy.store(Result.new(id: id, profile: profile, reason: @reason, labels: labels, seconds: took))
     ensure
       leave if session

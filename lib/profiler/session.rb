@@ -6,6 +6,8 @@ module Profiler
   #
   # A forked child continues the sessions of its parent as its own. They forget the parent's samples, and profile the thread
   # that forked.
+  #
+  # A file that is written in the child has the pid in its name, see {FileName}.
   class Session
     # Running sessions of {Profiler.start}, oldest first, with the thread that called it; {Profiler.stop} finds them here. All
     # others belong to the owner of the object, and end when it is garbage.
@@ -33,6 +35,7 @@ module Profiler
       # @api private
       def begin(options, starter: nil, **bounds)
         Platform.demand_main_ractor
+        SelfCheck.demand if SelfCheck::NEEDED
         Interop.watch
         Traces.follow if options[:spans]
         prepare(options)

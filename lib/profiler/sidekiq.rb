@@ -17,25 +17,30 @@ module Profiler
     # Not "profile": Sidekiq 8 profiles jobs that have that with Vernier, and they fail where it is not installed.
     OPTION = "profiler"
 
+    autoload :Profiles, "#{__dir__}/sidekiq/profiles"
+
     class << self
       # Creates a middleware with these options. Sidekiq instantiates one for each job, so the class holds what they share.
       #
       # @param permit [#call, nil] called with the job's Hash; decides whether the job may request a profile
+      # @param profiles [Boolean] whether jobs with Sidekiq's own option +profile+ get profiles for its Web UI, see {Profiles}
       # @param options [Hash] as for {Recording::Policy#initialize}
       # @return [Class]
       # @raise [ArgumentError]
-      def with(permit: nil, **options)
+      def with(permit: nil, profiles: false, **options)
         raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
 
         policy = Recording::Policy.new(**options)
+        for_web = Profiles.new(**options.except(:sample_rate, :slower_than, :out, :format, :keep)) if profiles
         Class.new(self) do
           @permit = permit
           @policy = policy
+          @profiles = for_web
         end
       end
 
       # @api private
-      attr_reader :permit
+      attr_reader :permit, :profiles
 
       # @api private
       def policy
@@ -65,10 +70,17 @@ module Profiler
 
     def begin_one(policy, job, begun)
       requested = job[OPTION]
-      permit = self.class.permit
-      return policy.by_chance(begun) unless requested && (permit.nil? || policy.calling { permit.call(job) })
+      profiles = self.class.profiles
+      may = (requested || (profiles && job[Profiles::OPTION])) && permitted?(policy, job)
+      return policy.by_chance(begun) unless may
+      return profiles.begin(job, begun) unless requested
 
       policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s), begun)
+    end
+
+    def permitted?(policy, job)
+      permit = self.class.permit
+      permit.nil? || policy.calling { permit.call(job) }
     end
 
     # Whether Active Job counts it.

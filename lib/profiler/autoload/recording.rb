@@ -9,10 +9,16 @@ require_relative "settings"
 module Profiler
   module Autoload
     # A session from the start of the process to its end, continued in each forked child.
+    #
+    # Before +exec+ it writes what it has. The new program may be a Ruby that owns the plain name, so the file's name
+    # has the pid and the number of times that the process did this. If +exec+ fails, that file is deleted and the
+    # recording continues.
+    #
+    # It raises nothing into the app once it has started: what goes wrong is said on stderr.
     class Recording
       # Loads the profiler, and starts what is requested by the environment.
       #
-      # @return [Recording, nil] nil for an always-on session, which needs nothing else
+      # @return [Recording, nil] nil for an always-on session or a control socket, which need nothing else
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
         reason = Platform.unsupported_reason
@@ -20,6 +26,9 @@ module Profiler
 
         require_relative "../../profiler"
         settings = Settings.new(env.to_h) # a copy: an app may clear its environment
+        Control.beside(**settings.control) if settings.control?
+        return if settings.control_only?
+
         # The claim is for those that inherit the environment.
         return new(settings, Claim.new(env)) unless settings.continuous? || settings.flight?
 

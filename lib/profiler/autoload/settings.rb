@@ -37,6 +37,8 @@ module Profiler
       FLIGHT = "PROFILER_FLIGHT"       # as QUIET: the last minutes, written at a signal, a crash, SIGTERM
       FLIGHT_OUT = "PROFILER_FLIGHT_OUT" # their directory, where OUT is that of a continuous session
       MINUTES = "PROFILER_MINUTES"
+      CONTROL = "PROFILER_CONTROL"     # as QUIET, or a directory: a control socket, and no recording unless another variable wants one
+      DUMP_SIGNAL = "PROFILER_DUMP_SIGNAL" # name of a signal that prints a dump on stderr; with CONTROL
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
       # The last three are internal. See {Claim}.
       LEDGER = "PROFILER_LEDGER"
@@ -44,7 +46,8 @@ module Profiler
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, QUIET, LEDGER, OWNER, EXECS].freeze
+               START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, LEDGER, OWNER,
+               EXECS].freeze
 
       # Seconds that PROFILER_DURATION can have: 31 years.
       LONGEST = 1_000_000_000
@@ -110,6 +113,21 @@ module Profiler
           every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
           trim_path: trim_path, timeline: flag?(TIMELINE) || page? || nil, fibers: flag?(FIBERS) || nil
         }.compact
+      end
+
+      # Whether the process has a control socket: see {Profiler.control}.
+      def control?
+        flag?(CONTROL) || flag?(DUMP_SIGNAL)
+      end
+
+      # Keywords for {Control.beside}.
+      def control
+        { dump_signal: value(DUMP_SIGNAL) }.compact
+      end
+
+      # Whether there is nothing but that.
+      def control_only?
+        control? && !@named && [LEDGER, CONTINUOUS, FLIGHT, SIGNAL, DURATION].none? { |name| flag?(name) }
       end
 
       # Whether the process is profiled continuously: see {Profiler.continuous}.

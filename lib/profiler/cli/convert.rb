@@ -19,7 +19,8 @@ module Profiler
         profiler convert profile.pb.gz flames --format svg
         profiler convert profile.pb.gz - --format folded | grep Order
 
-        IN is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
+        IN is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
+        Firefox Profiler, or folded stacks.
         OUT's extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
         .stackprof.json, .md, .json or .txt; with .gz appended, it is compressed.
       TEXT
@@ -33,6 +34,7 @@ module Profiler
         parser.on("--style STYLE", "of a picture: icicle, flame, reverse (callers of the heaviest) or flamechart (in the",
                   "order of time; needs a timeline)") { |style| options[:style] = style }
         parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = text }
+        source_option(parser)
         json_option(parser)
       end
 
@@ -46,7 +48,7 @@ module Profiler
         input, out = arguments
         raise UsageError, "which format? (profiler convert IN - --format FORMAT)" if out == TO_STDOUT && !@format
 
-        write(out, @format, inputs: [input], type: @type, **options) { read_filtered(input) }
+        write(out, @format, inputs: [input], type: @type, **{ source: @source }.compact, **options) { read_filtered(input) }
         0
       end
 

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "color"
-require_relative "options"
 require_relative "command"
+require_relative "comparison"
+require_relative "options"
 
 module Profiler
   module CLI
@@ -18,6 +19,7 @@ module Profiler
         profiler diff old1.pb.gz,old2.pb.gz new1.pb.gz,new2.pb.gz
         profiler diff before.pb.gz after.pb.gz --absolute --sort-total
         profiler diff before.pb.gz after.pb.gz --out diff.svg
+        profiler diff before.pb.gz after.pb.gz --out diff.html
 
         It compares shares of a run, or with --absolute the weights. Of comparisons between equal programs, one in twenty shows a
         significant change. One run a side only shows the noise of sampling, so three or more are better. What
@@ -39,7 +41,7 @@ module Profiler
         full_paths_option(parser)
         parser.on("--all", "list also changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
-        parser.on("-o", "--out FILE", "also write a picture (.svg) of the difference") { |file| @out = file }
+        parser.on("-o", "--out FILE", "also write a picture (.svg) or the page (.html) of the difference") { |file| @out = file }
         parser.on("--json", "print JSON: before, after, type, and changes with before, after, chance, significant") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
@@ -57,7 +59,7 @@ module Profiler
           else puts Native.diff_text(before, after, { all: @all, limit: limit, markdown: @md, **diff_options })
           end
         end
-        checked(@out) { out.replace(picture(before, after)) } if out
+        checked(@out) { out.replace(picture(arguments, before, after)) } if out
         0
       end
 
@@ -70,13 +72,15 @@ module Profiler
 
       # Checked before the work.
       def picture_file
-        raise UsageError, "--out #{@out} is not an .svg" unless @out.end_with?(".svg")
+        raise UsageError, "--out #{@out} is neither an .svg nor an .html" unless @out.end_with?(".svg", ".html")
 
         load_profiler
         checked(@out) { Output.new(@out) }
       end
 
-      def picture(before, after)
+      def picture(arguments, before, after)
+        return Comparison.new(*arguments, before, after).page(type: @type) if @out.end_with?(".html")
+
         Native.diff_svg(before, after, { type: @type, absolute: @absolute ? true : false })
       end
     end

@@ -9,6 +9,9 @@ module Profiler
       # A name or a path is cut to no less.
       LEAST = 12
 
+      # Whether characters beyond ASCII are shown as such.
+      def self.utf8? = Encoding.default_external == Encoding::UTF_8
+
       private
 
       # The columns that a line may have.

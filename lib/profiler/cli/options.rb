@@ -25,6 +25,10 @@ module Profiler
         parser.on("--idle", "show the waits of idle threads too, which are left out of wall clock time") { @idle = true }
       end
 
+      def source_option(parser)
+        parser.on("--source", "put the text of source files into the page, except of those that look secret") { @source = true }
+      end
+
       def type_option(parser)
         parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
       end

@@ -30,6 +30,21 @@ module Profiler
         clear
       end
 
+      # Yields, and shows which of +count+ names this is.
+      #
+      # @return what the block returns
+      def step(verb, count, name)
+        @steps = (@steps || 0) + 1
+        show("#{verb} #{@steps} of #{count}: #{File.basename(name)}")
+        yield
+      end
+
+      # Removes the line.
+      def clear
+        @io.print("\r\e[K") if @shown
+        @shown = false
+      end
+
       private
 
       def show(text)
@@ -37,11 +52,6 @@ module Profiler
 
         @shown = true
         @io.print("\r\e[K#{text[0, 78].inspect[1..-2]}")
-      end
-
-      def clear
-        @io.print("\r\e[K") if @shown
-        @shown = false
       end
     end
   end

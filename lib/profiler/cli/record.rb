@@ -9,6 +9,7 @@ require_relative "answer"
 require_relative "child_process"
 require_relative "color"
 require_relative "command"
+require_relative "remote"
 require_relative "view"
 
 module Profiler
@@ -18,6 +19,7 @@ module Profiler
     class Record < Command
       include Color
       include Options
+      include Remote
 
       Settings = Autoload::Settings
 
@@ -28,6 +30,7 @@ module Profiler
         profiler ruby app.rb
         profiler record --out cpu.pb.gz --out cpu.html -- bundle exec rspec
         profiler record --frequency 200 --quiet -- bin/rails runner Report.new.call
+        profiler record --pid 4711 --duration 10 --out now.html
 
         The first Ruby process writes the file, others that the command starts write beside it, with their
         pid in the name (cpu.4711.pb.gz), and so do processes that are forked. SIGKILL writes nothing. The
@@ -84,6 +87,8 @@ module Profiler
         end
         parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
         parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << non_empty("--label", label) }
+        parser.on("--control", "have a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
+        parser.on("--pid PID", "record a process that runs already, for --duration or until Ctrl-C; see profiler ps") { |process| @process = process }
         parser.on("-q", "--quiet", "print nothing at the end") { @env[Settings::QUIET] = "1" }
         parser.on("--json", "print the end as JSON on stderr: resources, findings and files") { @json = true }
         color_option(parser)
@@ -107,6 +112,7 @@ module Profiler
       end
 
       def call(command)
+        return record_process(command) if @process
         raise UsageError, "which command? (profiler #{USAGE})" if command.empty?
 
         load_profiler
@@ -196,6 +202,43 @@ module Profiler
           # Also for a program under Bundler, whose Gemfile does not contain this gem.
           "RUBYLIB" => [lib, ENV["RUBYLIB"]].compact.reject(&:empty?).join(File::PATH_SEPARATOR)
         )
+      end
+
+      # Records a process that runs already. Its session ends with this command, however that ends.
+      def record_process(command)
+        raise UsageError, "a command or --pid, not both: #{command.join(" ")} (profiler #{USAGE})" unless command.empty?
+
+        load_profiler
+        @env[Settings::LABELS] = @labels.join(",") unless @labels.empty?
+        @paths = paths
+        @env[Settings::OUT] = @paths.join("\n")
+        check
+        seconds = Settings.new(@env.compact).duration
+        with_client(@process) do |client|
+          number = begin_in(client, bound: true)
+          wait(seconds)
+          profile = receive(client, { do: "stop", session: number }, @paths, @env[Settings::FORMAT])
+          say_answer(profile, @paths) unless @env[Settings::QUIET]
+          View.new.show(readable(@paths).first) if @open && readable(@paths).any?
+        end
+        0
+      end
+
+      def wait(seconds)
+        seconds ? sleep(seconds) : sleep
+      rescue Interrupt
+        nil # that is enough
+      end
+
+      # Begins a session in another process.
+      #
+      # @return [Integer] its number
+      def begin_in(client, bound: false)
+        options = Settings.new(@env.compact).session.merge({ labels: @only }.compact.reject { |_, labels| labels.empty? })
+        head, = client.ask(do: "start", options: options, bound: bound)
+        head.fetch("session")
+      rescue Control::Client::Failed => e
+        raise Failure, in_terms_of_options(e.message)
       end
 
       # Prints the answer, and opens the page. Errors here leave the status as it is, which is the command's.

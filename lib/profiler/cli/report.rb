@@ -23,7 +23,8 @@ module Profiler
         profiler report profile.pb.gz --color=always | less -R
         profiler report profile.pb.gz --json | jq -r '.top[] | "\\(.self) \\(.name)"'
 
-        FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of speedscope or stackprof, or folded stacks.
+        FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
+        Firefox Profiler, or folded stacks.
       TEXT
 
       def initialize

@@ -2,27 +2,35 @@
 
 require "rbconfig"
 require_relative "../browser"
-require_relative "options"
 require_relative "command"
+require_relative "comparison"
+require_relative "directory_page"
+require_relative "options"
 
 module Profiler
   module CLI
-    # +profiler view FILE+: opens the page in a browser, or writes a file for another viewer.
+    # +profiler view FILE+: opens the page in a browser, or writes a file for another viewer. +view BEFORE AFTER+ compares,
+    # and +view DIRECTORY+ shows the periods of a continuous session.
     class View < Command
       include Options
 
       SUMMARY = "Opens a recorded profile in a browser, or in another viewer."
-      USAGE = "view [FILE] [options]"
+      USAGE = "view [FILE] [options], or view BEFORE[,BEFORE...] AFTER[,AFTER...], or view DIRECTORY"
       EXAMPLES = <<~TEXT
         profiler view profile.pb.gz
         profiler view profile.pb.gz --style reverse --app-only
+        profiler view profile.pb.gz --source
         profiler view profile.pb.gz --in firefox
         BROWSER=firefox profiler view profile.pb.gz
         profiler view profile.pb.gz --print
+        profiler view before.pb.gz after.pb.gz
+        profiler view profiles/ --print
 
         The page is one file and needs no network: it can be kept, sent, or attached to a CI run. --style draws a picture instead,
         which does not change. --in speedscope or firefox writes a file and opens the page on which to drop it. Both keep it in
-        the browser; nothing is sent. The program that opens is $BROWSER, else xdg-open or open. Over ssh, the file is only named.
+        the browser; nothing is sent. Of two files the page shows what changed, as profiler diff does. Of the directory of a
+        continuous session it shows how busy each process was, and opens each period. The program that opens is $BROWSER, else
+        xdg-open or open. Over ssh, the file is only named.
       TEXT
 
       PAGES = { "speedscope" => "https://www.speedscope.app/", "firefox" => "https://profiler.firefox.com/" }.freeze
@@ -43,6 +51,7 @@ module Profiler
       def define(parser)
         filter_options(parser)
         idle_option(parser)
+        source_option(parser)
         parser.on("--in VIEWER", "page (default), svg, speedscope or firefox") { |viewer| @viewer = viewer }
         parser.on("--style STYLE", "of a picture (svg): icicle (default), flame, reverse or flamechart",
                   "(in the order of time; the default with --in svg and a timeline)") { |style| @style = style }
@@ -51,12 +60,11 @@ module Profiler
       end
 
       def call(arguments)
-        path = one_file(arguments)
         @viewer ||= @style ? "svg" : "page"
         raise UsageError, "--in #{@viewer} is not a viewer (allowed: #{EXTENSIONS.keys.join(", ")})" unless EXTENSIONS.key?(@viewer)
 
         @idle ||= @viewer != "svg" # the page leaves them out by itself, and others show one thread after the other
-        file = written(path)
+        file = page_of(arguments)
         puts file unless @json
         open_in_browser(PAGES.fetch(@viewer, file)) unless @print || Browser.far?
         0
@@ -67,11 +75,58 @@ module Profiler
         profile = read_busy(path)
         # Only in the order of time does a timeline show what was done when.
         @style ||= "flamechart" if @viewer == "svg" && profile.timeline
-        options = { type: @type, style: @style }.compact
+        options = { type: @type, style: @style, source: @source }.compact
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{EXTENSIONS.fetch(@viewer)}")
         write(file, nil, inputs: [path], **options) { profile }
         file
+      end
+
+      def page_of(arguments)
+        return compared(*arguments) if arguments.size == 2
+
+        path = one_file(arguments)
+        File.directory?(path) ? overview(path) : written(path)
+      end
+
+      # @return [String] the page of a directory
+      def overview(directory)
+        raise UsageError, "a directory is shown in the page only" unless @viewer == "page"
+
+        load_profiler
+        files = DirectoryPage.files(directory)
+        raise Failure, "#{directory} has no profiles of a continuous session" if files.empty?
+
+        page = DirectoryPage.new(File.basename(File.expand_path(directory)), type: @type)
+        progress = Progress.new
+        page.read(files) { |path| progress.step("reading", files.size, path) { readable(path) } }
+        progress.clear
+        file = File.join(Dir.mktmpdir("profiler-"), "#{File.basename(File.expand_path(directory))}.html")
+        page.write(file)
+        print_json(page.facts(file)) if @json
+        file
+      rescue SystemCallError => e
+        raise Failure, "cannot show #{directory}: #{CLI.reason(e)}"
+      end
+
+      # @return [Profile, nil] nil with a line on stderr if the file is damaged, or gone by now
+      def readable(path)
+        read_filtered(path)
+      rescue Failure => e
+        CLI.complain "left out: #{e.message}"
+      end
+
+      # @return [String] the page of both sides
+      def compared(before, after)
+        raise UsageError, "two files are compared in the page only; profiler diff --out diff.svg draws a picture" unless @viewer == "page"
+
+        file = File.join(Dir.mktmpdir("profiler-"), "diff.html")
+        page = Comparison.new(before, after, runs(before), runs(after))
+        with_file_in_errors("#{before} and #{after}") { page.write(file, type: @type) }
+        print_json(page.facts(file)) if @json
+        file
+      rescue SystemCallError => e
+        raise Failure, "cannot write the page: #{CLI.reason(e)}"
       end
 
       def open_in_browser(target)

@@ -5,6 +5,9 @@ module Profiler
     # Permits and profiles requests at its place in the stack of middlewares, for a {Middleware} further out with
     # +permit_inside+. The session and the user are known there, unlike further out.
     #
+    # The outer one begins what is profiled by chance. This one calls +permit+ and begins the requested profiles, since
+    # nothing is profiled before it is permitted.
+    #
     # @api private
     class OnDemand
       KEY = "profiler.on_demand"

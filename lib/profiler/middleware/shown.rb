@@ -11,9 +11,9 @@ module Profiler
                   "x-content-type-options" => "nosniff" }.freeze
       private_constant :POLICY, :HEADERS
 
-      # Whether the value of a query can be the name of a profile.
+      # Whether the value of a query can be the name of a profile, or of their list.
       def self.name?(options_text)
-        options_text == LAST || Directory::OURS.match?(options_text)
+        options_text == LAST || options_text == Index::LIST || Directory::OURS.match?(options_text)
       end
 
       # @param policy [Recording::Policy]

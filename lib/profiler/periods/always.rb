@@ -31,6 +31,7 @@ module Profiler
           @running = @running.merge(kind => mine)
           Ends.listen(Always)
           mine.start
+          Control.beside
           started = mine
         ensure
           mine&.stop unless started

@@ -14,6 +14,21 @@ module Profiler
   # * +own_thread?+ says that it can only be called on the thread, as it may take for ever
   #
   # The end of the process is the work of the thread that ends it, as it has the GVL: another thread may not get its turn in time.
+  #
+  # The life of a period:
+  #
+  # 1. {Always} starts at most one session of each kind, and tells them of the ends and turns of the process.
+  # 2. The thread waits for a multiple of the length, or for a command: to end the period, or everything.
+  # 3. It rotates the session. The client takes the profile: {Continuous} passes it to each sink, {Flight} keeps the
+  #    bytes.
+  # 4. After a profile that cannot be taken, {Losses} counts it and says so. After a stray exception the thread goes on.
+  # 5. If SIGPROF has another owner, the session ends with what it has. Each second the thread tries to begin another.
+  # 6. A forked child builds a Periods of its own around the session that it inherits.
+  # 7. The thread that ends the process stops the session and stores the last profile itself. It keeps the GVL for 200
+  #    ms while a native thread writes, and leaves after 5 s. Only an app's block is left to the thread of the periods:
+  #    it never runs on a thread of the app.
+  # 8. Before +exec+ and a daemon it ends the period in the same way, and the session goes on if nothing replaces the
+  #    process.
   class Periods
     # Options of the session, where they are not given.
     MODES = Platform::TIME_MODES

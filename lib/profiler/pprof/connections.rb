@@ -6,6 +6,9 @@ module Profiler
   class Pprof
     # The connections of a {Listener}. One thread accepts them and reads the heads of their requests, and each whole request gets a thread.
     # So clients that send slowly take no thread. All is bounded.
+    #
+    # A request gets a thread once its head is whole and its token right. At most 64 heads are awaited, each for 5
+    # seconds.
     class Connections
       # Connections whose heads are awaited. Beyond that the oldest is closed, as it has had the most time.
       WAITING = 64

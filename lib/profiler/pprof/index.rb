@@ -12,15 +12,12 @@ module Profiler
         "/threads" => "every thread: name, status, labels, backtrace",
         "/metrics" => "counters of the profiler itself, for Prometheus"
       }.freeze
-      # In the order of replacement: an entity begins with the first.
-      ESCAPES = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", '"' => "&quot;", "'" => "&#39;" }.freeze
-      private_constant :ESCAPES
 
       # @param base [String] the path of the app
       # @param path [String] of the request below that; links are relative, as a proxy may have cut the path
       # @return [String]
       def self.html(base, path)
-        inside = path.empty? ? "#{escape(base[%r{[^/]*\z}])}/" : ""
+        inside = path.empty? ? "#{Html.escape(base[%r{[^/]*\z}])}/" : ""
         rows = PATHS.map { |to, text| "<li><a href=\"#{inside}#{to.delete_prefix("/")}\">#{to}</a> #{text}</li>" }
         <<~HTML
           <!doctype html>
@@ -35,9 +32,6 @@ module Profiler
           </html>
         HTML
       end
-
-      def self.escape(text) = text.b.gsub(/[&<>"']/n, ESCAPES).force_encoding(Encoding::UTF_8).scrub("?")
-      private_class_method :escape
     end
   end
 end

@@ -3,6 +3,9 @@
 module Profiler
   class Pprof
     # The sessions that are recorded for clients, a bounded number at once. Each ends with its request, in whatever way that ends.
+    #
+    # A place whose thread was interrupted on its way out, or is a parent's, is swept by the next request and in a
+    # forked child.
     class Sessions
       # Raised where all places are taken; +seconds+ is when to try again.
       class Full < Error

@@ -10,6 +10,9 @@ module Profiler
   # * +around_exec+: runs its block, which returns only if another program cannot replace this one
   # * +becomes_daemon+: before a child continues, and this process ends in silence
   # * +forked(same)+: in a child; whether that child is this process, which became a daemon
+  #
+  # +at_exit+ covers most ends; these hooks catch those that bypass it. <tt>open("|-")</tt> with a block is not covered. A recording
+  # of the process, the blocks of <tt>run(out:)</tt>, the deadlines of requests and the sessions that never end are listeners.
   module Ends
     # Seconds that the end of a process can be delayed by.
     PATIENCE = 5

@@ -157,6 +157,21 @@ module Profiler
         @store.fetch(name)
       end
 
+      # The names of all profiles that are kept, the newest first.
+      #
+      # @return [Array<String>, nil] nil if the store cannot list
+      # @api private
+      def list
+        @store.list if @store.respond_to?(:list) && @store.respond_to?(:fetch)
+      end
+
+      # As {fetch}, without waiting for a profile on its way.
+      #
+      # @param name [String]
+      # @return [Profile, nil]
+      # @api private
+      def read(name) = @store.fetch(name)
+
       # Runs the block and reports errors of the profiler's own, each kind once, so that the app goes on. Other exceptions came
       # from outside, and propagate.
       def quietly

@@ -66,6 +66,17 @@ module Profiler
       nil
     end
 
+    # The names of all profiles, the newest first.
+    #
+    # @return [Array<String>]
+    # @raise [SystemCallError, ArgumentError] as {store}
+    def list
+      return [] unless File.exist?(@path)
+
+      prepare
+      Dir.children(@path).grep(OURS).sort.reverse # a name begins with the time
+    end
+
     # Creates the directory, and checks it.
     #
     # @raise [SystemCallError, ArgumentError] as {store}

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "zlib"
 require_relative "file_name"
 
 module Profiler
@@ -12,8 +13,9 @@ module Profiler
     # @param options [Hash] as for {Profile#dump}
     # @raise [ArgumentError] if the format is not known
     # @raise [SystemCallError] if the place cannot be written to
-    def initialize(path, format: nil, **options)
+    def initialize(path, format: nil, source: false, **options)
       @options = options
+      @source = source
       # A path is bytes: expand_path would refuse to join those of two encodings.
       @path = File.expand_path(path.to_s.dup.force_encoding(Encoding.find("filesystem")))
       @path = File.realdirpath(@path) if File.symlink?(@path)
@@ -39,7 +41,13 @@ module Profiler
     # @return [String] the path
     def write(profile)
       @path = FileName.with_pid(@path) unless @stream || @pid.equal?(Process.pid) # not ==, which an app may have defined anew
-      profile.write_into(@path, @format, gzip: Native.packs(@path, @format), replace: !@stream, **@options)
+      gzip = Native.packs(@path, @format)
+      if @source && page?
+        page = profile.dump(@format, source: true, **@options)
+        replace(gzip ? Zlib.gzip(page) : page)
+      else
+        profile.write_into(@path, @format, gzip: gzip, replace: !@stream, **@options)
+      end
       @path
     rescue SystemCallError => e
       raise e.class, @path

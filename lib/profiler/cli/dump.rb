@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "../control/client"
+require_relative "command"
+
+module Profiler
+  module CLI
+    # +profiler dump PID+: where each thread of a process is.
+    class Dump < Command
+      SUMMARY = "Prints where each thread of a running process is, even of one that hangs."
+      USAGE = "dump [options] PID"
+      EXAMPLES = <<~TEXT
+        profiler dump 4711
+        profiler dump --watch 1 4711
+        profiler dump --json 4711 | jq '.threads[] | select(.state == "running")'
+        profiler dump /run/user/1000/profiler/4711.sock
+
+        profiler ps lists the processes. The thread with the GVL comes first. If no Ruby code of the process can run,
+        the dump takes a second, and methods have their bare names.
+      TEXT
+
+      # Seconds between two dumps.
+      PAUSES = (0.1..3_600).freeze
+
+      def initialize
+        super
+        @json = false
+      end
+
+      private
+
+      def define(parser)
+        parser.on("--json", "print JSON, a line: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
+        parser.on("--watch SECONDS", "print one every so many seconds, until the process ends") { |text| @pause = pause(text) }
+      end
+
+      def pause(text)
+        seconds = Float(text, exception: false)
+        return seconds if seconds && PAUSES.cover?(seconds)
+
+        raise UsageError, "--watch: #{text.inspect} is not a number of seconds from #{PAUSES.begin} to #{PAUSES.end}"
+      end
+
+      def call(arguments)
+        raise UsageError, "one process is needed (profiler #{USAGE}); profiler ps lists them" unless arguments.size == 1
+
+        client = Control::Client.of(arguments.first)
+        dump(client)
+        watch(client) if @pause
+        0
+      rescue Control::Client::Failed => e
+        raise Failure, e.message
+      end
+
+      def dump(client)
+        _, text = client.ask(do: "dump", form: @json ? "json" : "text")
+        $stdout.write(Control::Client.harmless(text))
+        $stdout.flush
+      end
+
+      def watch(client)
+        loop do
+          sleep @pause
+          puts unless @json
+          dump(client)
+        end
+      rescue Control::Client::Failed
+        CLI.complain("the process has ended")
+      end
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "../control/client"
+require_relative "command"
+
+module Profiler
+  module CLI
+    # +profiler ps+: the processes of this user that can be looked into.
+    class Ps < Command
+      SUMMARY = "Lists the running processes that dump, start, stop and snapshot can reach."
+      USAGE = "ps [options]"
+      EXAMPLES = <<~TEXT
+        profiler ps
+        profiler ps --json | jq .[].pid
+
+        A process can be reached if it was started with PROFILER_CONTROL=1 and profiler/autoload, or calls
+        Profiler.control. Root sees the processes of all users.
+      TEXT
+      TITLES = %w[PID AGE THREADS SESSIONS RUBY PROGRAM].freeze
+      private_constant :TITLES
+
+      def initialize
+        super
+        @json = false
+      end
+
+      private
+
+      def define(parser)
+        parser.on("--json", "print JSON: for each process pid, program, ruby, age_s, threads, sessions, socket") { @json = true }
+      end
+
+      def call(arguments)
+        raise UsageError, "unexpected argument: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
+
+        found = Control::Client.all.filter_map { |client| describe(client) }.sort_by { |it| it.fetch("pid") }
+        @json ? print_json(found) : print_table(found)
+        0
+      end
+
+      # A process that ends meanwhile is left out.
+      def describe(client)
+        who, = client.ask(do: "who")
+        who.merge("socket" => client.path)
+      rescue Control::Client::Failed
+        nil
+      ensure
+        client.close
+      end
+
+      def print_table(found)
+        return CLI.complain("no process can be reached (see profiler ps --help)") if found.empty?
+
+        rows = [TITLES, *found.map { |it| row(it) }]
+        widths = rows.transpose.map { |column| column.map(&:size).max }
+        rows.each do |*cells, program|
+          line = "#{cells.zip(widths).map { |cell, width| cell.rjust(width) }.join("  ")}  #{program}"
+          puts $stdout.tty? ? line[0, columns] : line
+        end
+      end
+
+      def row(who)
+        version = who.fetch("ruby")[/\d+\.\d+\.\d+\S*/] || "?"
+        [who.fetch("pid").to_s, age(who["age_s"]), who.fetch("threads").to_s, (who["sessions"] || "?").to_s, version, who.fetch("program")].map { |it| Control::Client.harmless(it).tr("\n", " ") }
+      end
+
+      def age(seconds)
+        case seconds
+        when nil then "?"
+        when ...100 then "#{seconds.round} s"
+        when ...6_000 then "#{(seconds / 60).round} min"
+        when ...360_000 then "#{(seconds / 3_600).round} h"
+        else "#{(seconds / 86_400).round} d"
+        end
+      end
+    end
+  end
+end

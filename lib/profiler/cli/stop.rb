@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "../autoload/settings"
+require_relative "color"
+require_relative "command"
+require_relative "options"
+require_relative "remote"
+
+module Profiler
+  module CLI
+    # +profiler stop PID+: ends a session in a running process, and writes its profile here.
+    class Stop < Command
+      include Color
+      include Options
+      include Remote
+
+      SUMMARY = "Ends a session in a running process, and writes its profile here."
+      USAGE = "stop [options] PID"
+      EXAMPLES = <<~TEXT
+        profiler stop 4711
+        profiler stop --session 2 -o it.html -o it.pb.gz 4711
+
+        Sessions are those of profiler start. Without --session it is the newest.
+      TEXT
+      REQUEST = "stop"
+
+      def initialize
+        super
+        @outs = []
+      end
+
+      private
+
+      def define(parser)
+        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
+                  "(default #{Autoload::Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
+        parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @format = format }
+        parser.on("--session N", Integer, "the number that profiler start printed") { |number| @session = number }
+        parser.on("-q", "--quiet", "print nothing at the end") { @quiet = true }
+        color_option(parser)
+      end
+
+      def call(arguments)
+        process = one_process(arguments)
+        load_profiler
+        @outs << Autoload::Settings.default_out(@format) if @outs.empty?
+        with_client(process) do |client|
+          profile = receive(client, { do: self.class::REQUEST, session: @session }.compact, @outs, @format)
+          say_answer(profile, @outs) unless @quiet
+        end
+        0
+      end
+    end
+  end
+end

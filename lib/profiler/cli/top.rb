@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "record"
+require_relative "remote"
+require_relative "top/screen"
+
+module Profiler
+  module CLI
+    # +profiler top PID+: what a running process does now, on a screen that changes.
+    class Top < Record
+      include Remote
+
+      SUMMARY = "Shows what a running process does now, on a screen that changes each second."
+      USAGE = "top [options] PID"
+      EXAMPLES = <<~TEXT
+        profiler top 4711
+        profiler top --mode allocations --by class 4711
+        profiler top --once --json --window 5 4711
+
+        Keys: m methods, l lines, t threads, s states, c classes, b the next label; o sorts by self or total, y the next sample
+        type; / filters, arrows select and Enter shows callers, callees and lines; p pauses, w writes what was seen to a file,
+        d shows a dump, h helps, q quits. Marks before a row (^ and v, where there are no arrows) say that it rises or falls by a twentieth or more.
+      TEXT
+
+      # Seconds of a window.
+      WINDOWS = (0.1..3_600).freeze
+      # Samples a second: enough for a screen, and one percent of a core at most.
+      FREQUENCY = "100"
+
+      # Variables of a process from its start to its end, and those of files.
+      OF_RECORDINGS = [Settings::DURATION, Settings::SIGNAL].freeze
+      private_constant :OF_RECORDINGS
+
+      def initialize
+        super
+        @env[Settings::MODE] = nil
+        @window = 1.0
+        @by = "methods"
+        @only = {}
+      end
+
+      private
+
+      def options_anywhere? = true
+
+      def define(parser)
+        VARIABLES.reject { |_, (variable, _)| OF_RECORDINGS.include?(variable) }.each do |option, (variable, text)|
+          parser.on(option, text.sub(/ \(default.*\)/, "")) { |value| @env[variable] = non_empty(option, value) }
+        end
+        parser.on("--by ROWS", "methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }
+        parser.on("--type NAME", "sample type, as for profiler report") { |type| @type = type }
+        parser.on("--total", "sort by total weight, not by self") { @total = true }
+        parser.on("--window SECONDS", "the time that a screen shows (default 1)") { |text| @window = window(text) }
+        parser.on("--once", "print one window, and end") { @once = true }
+        parser.on("--json", "with --once, print JSON: pid, seconds, type, total, rows") { @json = true }
+        color_option(parser)
+      end
+
+      def window(text)
+        seconds = Float(text, exception: false)
+        return seconds if seconds && WINDOWS.cover?(seconds)
+
+        raise UsageError, "--window: #{text.inspect} is not a number of seconds from #{WINDOWS.begin} to #{WINDOWS.end}"
+      end
+
+      def call(arguments)
+        process = one_process(arguments)
+        raise UsageError, "--json needs --once" if @json && !@once
+        raise UsageError, "a screen needs a terminal (or --once)" unless @once || ($stdin.tty? && $stdout.tty?)
+
+        load_profiler
+        @colored = Color.enabled?(@color || "auto", $stdout)
+        with_client(process) do |client|
+          who, = client.ask(do: "who")
+          @env[Settings::MODE] ||= measures_waits?(who) ? "cpu,wall" : "cpu"
+          @env[Settings::FREQUENCY] ||= FREQUENCY unless @env[Settings::INTERVAL] || of_objects?
+          check
+          watch(client, who, begin_in(client, bound: true))
+        end
+        0
+      end
+
+      # Whether waits are measured there, and no system call is ended for them.
+      def measures_waits?(who)
+        version = who.fetch("ruby")[/\d+\.\d+/] || "0"
+        (version.split(".").map(&:to_i) <=> [3, 3]) >= 0
+      end
+
+      def of_objects?
+        (@env[Settings::MODE].split(",") - %w[allocations heap object retained]).empty?
+      end
+
+      def watch(client, who, session)
+        windows = Windows.new(client, session, @window)
+        view = RankingView.new(by: @by, type: @type, total: @total)
+        return once(windows, view, who) if @once
+
+        Screen.new(windows, view, who, @colored) { Control::Client.of(client.path) }.run
+      end
+
+      def once(windows, view, who)
+        window = windows.next
+        lines = view.table(window, nil, height: 0, columns: columns, color: @colored)
+        return print_json(**view.to_h(window), pid: who.fetch("pid")) if @json
+
+        puts view.summary(window), lines
+      rescue ArgumentError => e
+        raise UsageError, e.message
+      end
+    end
+  end
+end

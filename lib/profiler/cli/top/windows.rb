@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Profiler
+  module CLI
+    # The windows of a session in another process: profiles, each of the time since the one before.
+    class Windows
+      # Windows that are kept, to be written.
+      MOST = 3_600
+      private_constant :MOST
+
+      # A window.
+      #
+      # @!attribute profile
+      #   @return [Profile] without the waits of idle threads
+      # @!attribute seconds
+      #   @return [Float]
+      Window = Struct.new(:profile, :seconds)
+
+      # Seconds of a window.
+      #
+      # @return [Float]
+      attr_reader :length
+
+      # @param client [Control::Client]
+      # @param session [Integer] its number
+      # @param length [Float] seconds
+      def initialize(client, session, length)
+        @client = client
+        @session = session
+        @length = length
+        @begun = Clock.now
+        @seen = []
+      end
+
+      # Waits until the window ends, and returns it.
+      #
+      # @return [Window]
+      # @raise [Control::Client::Failed]
+      def next
+        sleep(left) if left.positive?
+        take
+      end
+
+      # The window so far; the next one begins.
+      #
+      # @return [Window]
+      # @raise [Control::Client::Failed]
+      def take
+        _, bytes = @client.ask(do: "rotate", session: @session)
+        now = Clock.now
+        seconds, @begun = now - @begun, now
+        profile = Native.parse(bytes)
+        @seen.shift if @seen.size >= MOST
+        @seen << profile
+        Window.new(profile.without_idle, seconds)
+      end
+
+      # Seconds until the window ends.
+      #
+      # @return [Float]
+      def left = @begun + @length - Clock.now
+
+      # All that was seen.
+      #
+      # @return [Profile, nil]
+      def seen
+        @seen.size > 1 ? Profile.merge(*@seen) : @seen.first
+      end
+    end
+  end
+end

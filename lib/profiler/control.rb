@@ -1,0 +1,209 @@
+# frozen_string_literal: true
+
+require_relative "process/signal_name"
+
+module Profiler
+  # The control socket of this process. {Profiler.control} opens it.
+  #
+  # A native thread serves it, so that it answers even where no Ruby code can run. What needs Ruby is done by a thread of the
+  # profiler. A forked child has a socket of its own.
+  class Control
+    autoload :Client, "#{__dir__}/control/client"
+    autoload :Place, "#{__dir__}/control/place"
+    autoload :Sessions, "#{__dir__}/control/sessions"
+
+    # Seconds after a stray exception.
+    PAUSE = 0.1
+    # Bytes of the pipe that are read at once. One is written for each call.
+    MANY = 4_096
+    # Values of the variable that say no.
+    OFF = %w[0 false].freeze
+    private_constant :PAUSE, :MANY, :OFF
+
+    LOCK = Mutex.new
+    private_constant :LOCK
+
+    class << self
+      # The one of this process.
+      #
+      # @return [Control, nil]
+      def current
+        @current if @current&.running?
+      end
+
+      # @api private
+      # @see Profiler.control
+      def start(directory, dump_signal)
+        signal = dump_signal && Signal.list.fetch(SignalName.of(dump_signal.to_s))
+        LOCK.synchronize do
+          current&.dump_at(signal) if signal
+          current || begin
+            [Place, Sessions, UnixAddress] # loaded now, on this thread
+            Ends.listen(Control)
+            @current&.close # its thread was killed
+            @current = new(Place.own(directory), signal).tap(&:start)
+          end
+        end
+      end
+
+      # Opens it beside what the process is recorded by, unless the environment says no. What fails is said, and nothing else.
+      #
+      # @param dump_signal [String, nil]
+      # @api private
+      def beside(dump_signal: nil)
+        start(nil, dump_signal) unless OFF.include?(ENV.fetch(Place::VARIABLE, ""))
+      rescue *OWN_TROUBLE => e
+        Losses.say("the process has no control socket: #{Losses.reason(e)}")
+      end
+
+      # @api private
+      def process_ends(_error) = @current&.leave
+
+      # The program that replaces this one has no socket.
+      #
+      # @api private
+      def around_exec
+        @current&.leave
+        yield
+      ensure
+        @current&.restart
+      end
+
+      # @api private
+      def forked(same) = @current&.forked(same)
+    end
+
+    # @param place [Place]
+    # @param signal [Integer, nil] one that prints a dump
+    def initialize(place, signal)
+      @place = place
+      @signal = signal
+      @losses = Losses.new("the control socket is closed")
+    end
+
+    # The path of the socket.
+    #
+    # @return [String]
+    def path = @address.to_s
+
+    # Has a signal print a dump.
+    #
+    # @param signal [Integer]
+    # @api private
+    def dump_at(signal)
+      @signal = signal
+      @server._dump_at(signal)
+    end
+
+    # Whether it can be reached in this process.
+    def running? = @thread&.alive? ? true : false
+
+    # Closes the socket, and discards the sessions that others began.
+    #
+    # @return [nil]
+    def close
+      thread, @thread = @thread, nil
+      server, @server = @server, nil
+      server&._close
+      thread&.kill unless thread.equal?(Thread.current)
+      @watch&.discard
+      @sessions&.discard
+      leave
+    end
+
+    # @api private
+    def start
+      @pid = Process.pid
+      @watch = Session.begin({ mode: RUBY_VERSION < "3.3" ? :cpu : :wall }, watch: true)
+      @sessions = Sessions.new
+      @reader, writer = IO.pipe
+      @address, listener = @place.listen
+      # Both descriptors become the server's.
+      [writer, listener].each { |it| it.autoclose = false }
+      @server = LiveServer._start(listener.fileno, writer.fileno)
+      begin_thread
+      @server._dump_at(@signal) if @signal
+      started = true
+    ensure
+      unless started
+        @server&._close
+        @watch&.discard
+        @address&.leave
+      end
+    end
+
+    # Removes the file of the socket, as the process ends.
+    #
+    # @api private
+    def leave
+      @address&.leave if @pid.equal?(Process.pid)
+      nil
+    end
+
+    # Opens it again, where the process did not end.
+    #
+    # @api private
+    def restart
+      return unless @server
+
+      close
+      start
+    rescue *OWN_TROUBLE => e
+      @losses.add(e)
+    end
+
+    # Begins anew in a forked child, whose threads are the parent's. One that became a daemon has another socket, too.
+    #
+    # @api private
+    def forked(same)
+      return unless @server
+
+      @address.leave if same
+      @server._leave
+      @reader.close
+      @thread = @server = nil
+      @watch&.discard
+      start
+    rescue *OWN_TROUBLE => e
+      @losses.add(e)
+    end
+
+    private
+
+    # The thread inherits the mask, so that it begins even if it is killed at once.
+    def begin_thread
+      Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler control") { work } }
+    end
+
+    # A stray exception ends what is being done.
+    def work
+      Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
+    rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on
+      Clock.nap(PAUSE)
+      retry if @thread.equal?(Thread.current)
+    end
+
+    def serve
+      loop do
+        @reader.readpartial(MANY)
+        while (number, connection, line = @server._next)
+          answer(number, connection, line)
+        end
+      end
+    end
+
+    # The client gets all errors, also those from outside.
+    def answer(number, connection, line)
+      case line
+      when nil then @sessions.leave(connection)
+      when "dump" then @server._dump(number)
+      else
+        head, body = @sessions.answer(connection, line)
+        @server._answer(number, head, body)
+      end
+    rescue Exception => e # rubocop:disable Lint/RescueException -- as in {work}
+      @server._answer(number, Sessions.error("the request failed: #{Losses.reason(e)}"), "")
+      raise unless e.is_a?(StandardError)
+    end
+  end
+end

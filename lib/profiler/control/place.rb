@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Control
+    # A directory of control sockets. It belongs to one user, and nobody else may enter it. A socket is named by its process.
+    class Place
+      # The setting that has a directory, or switches the socket on.
+      VARIABLE = "PROFILER_CONTROL"
+      SUFFIX = ".sock"
+      private_constant :SUFFIX
+
+      class << self
+        # The place for sockets of this process.
+        #
+        # @param directory [String, nil]
+        # @return [Place]
+        # @raise [ArgumentError] for what is no path
+        def own(directory = nil)
+          directory = directory.to_path if directory.respond_to?(:to_path)
+          unless directory.nil? || (directory.is_a?(String) && !directory.empty? && !directory.include?("\0"))
+            raise ArgumentError, "directory: #{directory.inspect} is not a path"
+          end
+
+          new(File.expand_path(directory || of(Process.euid).first), Process.euid)
+        end
+
+        # The places where sockets of this user may be; for root, of all users.
+        #
+        # @return [Array<Place>]
+        def all
+          own = of(Process.euid).map { |it| new(it, Process.euid) }
+          return own unless Process.euid.zero?
+
+          # The name of a directory says whose it is, and nobody else's counts. One that root has named may be anybody's.
+          others = [*Dir["/tmp/profiler-*"], *Dir["/run/user/*/profiler"]].map { |it| new(it, Integer(it[/\d+/], 10)) if it.match?(/\d/) }
+          [*own, *others.compact, *([new(named, File.stat(named).uid)] if named && File.exist?(named))].uniq(&:to_a)
+        end
+
+        # The directories where the sockets of a user may be. The first one is taken.
+        #
+        # @param uid [Integer]
+        # @return [Array<String>]
+        def of(uid)
+          runtime = ENV.fetch("XDG_RUNTIME_DIR", "")
+          own = File.join(runtime, "profiler") if uid == Process.euid && File.owned?(runtime)
+          [named, own, "/tmp/profiler-#{uid}", "/run/user/#{uid}/profiler"].compact.uniq.map { |it| File.expand_path(it) }
+        end
+
+        private
+
+        # The directory of the environment.
+        def named
+          it = ENV.fetch(VARIABLE, "")
+          it if it.include?("/")
+        end
+      end
+
+      # @return [String]
+      attr_reader :path
+
+      # @param path [String]
+      # @param uid [Integer] the user to whom it has to belong
+      def initialize(path, uid)
+        @path = path
+        @uid = uid
+      end
+
+      # @return [Array(String, Integer)] the path and the user
+      def to_a = [@path, @uid]
+
+      # Listens in it for this process.
+      #
+      # @return [Array(UnixAddress, Socket)]
+      # @raise [Error, SystemCallError]
+      def listen
+        prepare
+        name = Process.pid.to_s
+        begin
+          address = UnixAddress.new(File.join(@path, name + SUFFIX))
+          [address, address.open]
+        rescue Errno::EADDRINUSE
+          # A process of another container that has the same number.
+          name = "#{Process.pid}-#{Random.urandom(4).unpack1("H*")}"
+          retry
+        end
+      end
+
+      # @return [Array<String>] the paths of the sockets that are there
+      def sockets
+        return [] unless ours?
+
+        Dir[File.join(@path, "*#{SUFFIX}")]
+      end
+
+      # @param pid [Integer]
+      # @return [Array<String>] those of a process of that number
+      def sockets_of(pid)
+        sockets.select { |it| File.basename(it).match?(/\A#{pid}[-.]/) }
+      end
+
+      private
+
+      def prepare
+        begin
+          Dir.mkdir(@path, 0o700)
+        rescue Errno::EEXIST
+          nil
+        rescue Errno::ENOENT
+          require "fileutils"
+          FileUtils.mkdir_p(File.dirname(@path))
+          retry
+        end
+        raise Error, "#{@path} is not a directory of this user alone, so no control socket is there (its mode must be 0700)" unless ours?
+      end
+
+      # Whether it is a directory that its user alone, and root, can enter.
+      def ours?
+        stat = File.lstat(@path)
+        stat.directory? && stat.uid == @uid && (stat.mode & 0o077).zero?
+      rescue SystemCallError
+        false
+      end
+    end
+  end
+end

@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+module Profiler
+  # Text in the pages that Ruby writes.
+  #
+  # @api private
+  module Html
+    # In the order of replacement: an entity begins with the first.
+    ESCAPES = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", '"' => "&quot;", "'" => "&#39;" }.freeze
+    private_constant :ESCAPES
+
+    # @param text [String] of any bytes
+    # @return [String] text and values of attributes, never markup
+    def self.escape(text)
+      text.b.gsub(/[&<>"']/n, ESCAPES).force_encoding(Encoding::UTF_8).scrub("?")
+    end
+  end
+end
