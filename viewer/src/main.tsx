@@ -2,15 +2,21 @@
 
 import { render } from "preact";
 import { load } from "./model/decode";
-import type { Facts } from "./model/facts";
+import type { Facts, IndexFacts } from "./model/facts";
 import { Model } from "./model/model";
 import { FormatError } from "./model/protobuf";
+import { twoSided } from "./model/two_sided";
 import { Failure, Page } from "./views/page";
+import { Periods } from "./views/periods";
 
-/** The text of a block of data in the page. */
+/** The text of a block of data in the page; `null` where there is no such block. */
+function textOf(id: string): string | null {
+  return document.getElementById(id)?.textContent ?? null;
+}
+
 function block(id: string): string {
-  const text = document.getElementById(id)?.textContent;
-  if (text === null || text === undefined) throw new FormatError("this page has no profile in it");
+  const text = textOf(id);
+  if (text === null) throw new FormatError("this page has no profile in it");
   return text;
 }
 
@@ -29,19 +35,30 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function factsOf(text: string): Facts {
+function factsOf(text: string): Facts | IndexFacts {
   try {
-    return JSON.parse(text) as Facts;
+    return JSON.parse(text) as Facts | IndexFacts;
   } catch {
     throw new FormatError("the facts beside the profile are damaged");
   }
 }
 
+function sourcesOf(text: string): Record<string, string> {
+  try {
+    return JSON.parse(text) as Record<string, string>;
+  } catch {
+    throw new FormatError("the sources beside the profile are damaged");
+  }
+}
+
 async function start(app: HTMLElement): Promise<void> {
   try {
-    const facts = factsOf(block("facts"));
+    const read = factsOf(block("facts"));
+    if ("periods" in read) return render(<Periods index={read} block={(id) => bytesOf(block(id))} />, app);
+    const facts = { ...read, sources: sourcesOf(textOf("sources") ?? "{}") };
     const file = bytesOf(block("profile"));
-    const model = new Model(await load(file), facts);
+    const others = (facts.comparison?.runs ?? []).slice(1).map((_, at) => bytesOf(block(`profile-${at + 1}`)));
+    const model = facts.comparison ? await twoSided(facts, [file, ...others]) : new Model(await load(file), facts);
     document.title = `${facts.title} - profiler`;
     render(<Page model={model} file={file} />, app);
   } catch (error) {

@@ -1,10 +1,13 @@
 // Chromium, driven as a person drives it.
 
-import { existsSync } from "node:fs";
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 import { chromium, type Browser, type BrowserContextOptions, type Page as Tab } from "playwright-core";
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -32,8 +35,16 @@ export class Opened {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const opened = new Opened(await context.newPage());
     await opened.tab.goto(`${pathToFileURL(html).href}${fragment && `#${fragment}`}`);
-    await opened.tab.waitForSelector("[role=tablist], [role=alert]");
+    await opened.tab.waitForSelector("[role=tablist], [role=alert], .days canvas");
     return opened;
+  }
+
+  /** Opens a page, uses it, and closes it if nothing went wrong in it. */
+  static async using(browser: Browser, html: string, use: (opened: Opened) => Promise<void>, fragment = "", options: BrowserContextOptions = {}): Promise<void> {
+    const opened = await Opened.at(browser, html, fragment, options);
+    await use(opened);
+    assert.deepEqual(opened.wrong, []);
+    await opened.close();
   }
 
   async show(tab: string): Promise<void> {
@@ -89,6 +100,13 @@ export class Opened {
   async total(): Promise<string> {
     await this.settle();
     return (await this.tab.locator(".selected strong").textContent())!;
+  }
+
+  /** What is a serious fault of the page for people who read it in other ways, each with an element that has it. */
+  async faults(): Promise<string[]> {
+    await this.tab.evaluate(AXE);
+    const { violations } = await this.tab.evaluate(() => (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe.run({ resultTypes: ["violations"] }));
+    return violations.filter((it) => ["serious", "critical"].includes(it.impact)).map((it) => `${it.id}: ${it.nodes[0]!.html}`);
   }
 
   async close(): Promise<void> {

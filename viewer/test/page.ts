@@ -1,13 +1,14 @@
 // Pages for tests: what the profiler writes, and what its report says of the same profile.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 import { load } from "../src/model/decode";
 import type { Facts } from "../src/model/facts";
 import { Model } from "../src/model/model";
+import { twoSided } from "../src/model/two_sided";
 
 const ROOT = resolve(process.env["PROFILER_ROOT"] ?? "..");
 const RUBY = process.env["PROFILER_RUBY"] ?? "ruby";
@@ -34,9 +35,9 @@ export async function recorded(program = "small.rb", ...args: string[]): Promise
 export const kept = (name: string): Promise<Page> => converted(join(ROOT, "viewer/test/programs", name));
 
 /** The page of a file. */
-export async function converted(file: string): Promise<Page> {
+export async function converted(file: string, ...options: string[]): Promise<Page> {
   const html = join(mkdtempSync(join(tmpdir(), "viewer-")), "it.html");
-  ruby(join(ROOT, "exe/profiler"), "convert", file, html);
+  ruby(join(ROOT, "exe/profiler"), "convert", file, html, ...options);
   return read(file, html);
 }
 
@@ -45,6 +46,58 @@ async function read(file: string, html: string): Promise<Page> {
   const facts = JSON.parse(block(text, "facts")) as Facts;
   const bytes = new Uint8Array(Buffer.from(block(text, "profile"), "base64"));
   return { file, html: text, htmlPath: html, bytes, facts, model: new Model(await load(bytes), facts) };
+}
+
+/** A page of two sides, and the files of each. */
+export interface TwoSided {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly htmlPath: string;
+  readonly facts: Facts;
+  readonly model: Model;
+}
+
+/** The page that compares the runs of two sides. */
+export async function compared(before: readonly string[], after: readonly string[]): Promise<TwoSided> {
+  const htmlPath = join(mkdtempSync(join(tmpdir(), "viewer-")), "diff.html");
+  ruby(join(ROOT, "exe/profiler"), "diff", before.join(), after.join(), "--out", htmlPath);
+  const text = readFileSync(htmlPath, "utf8");
+  const facts = JSON.parse(block(text, "facts")) as Facts;
+  const files = facts.comparison!.runs.map((_, at) => new Uint8Array(Buffer.from(block(text, at === 0 ? "profile" : `profile-${at}`), "base64")));
+  return { before, after, htmlPath, facts, model: await twoSided(facts, files) };
+}
+
+/** Runs a program of `test/programs` that writes two files, and compares them. */
+export async function versions(program = "versions.rb"): Promise<TwoSided> {
+  const directory = mkdtempSync(join(tmpdir(), "viewer-"));
+  const files = ["before", "after"].map((it) => join(directory, `${it}.pb.gz`));
+  ruby(join(ROOT, "viewer/test/programs", program), ...files);
+  return compared([files[0]!], [files[1]!]);
+}
+
+/** A directory of `files` periods of a minute, in turn before and after, and its page. */
+export function directory({ before, after }: TwoSided, files: number): { readonly files: readonly string[]; readonly htmlPath: string } {
+  const path = join(mkdtempSync(join(tmpdir(), "viewer-")), "periods");
+  ruby(join(ROOT, "viewer/test/programs/day.rb"), path, String(files), "60", before[0]!, after[0]!);
+  const { file } = JSON.parse(ruby(join(ROOT, "exe/profiler"), "view", path, "--print", "--json")) as { file: string };
+  return { files: readdirSync(path).sort().map((it) => join(path, it)), htmlPath: file };
+}
+
+/** A row of the comparison, in shares of a run or in its weight. */
+export interface DiffRow {
+  readonly name: string;
+  readonly path: string;
+  readonly first_line: number;
+  readonly before: number;
+  readonly after: number;
+  readonly samples: number;
+  readonly chance: number;
+  readonly significant: boolean;
+}
+
+/** `profiler diff BEFORE AFTER --json` with all rows. */
+export function diff({ before, after }: Pick<TwoSided, "before" | "after">, ...options: string[]): { before: number; after: number; changes: DiffRow[] } {
+  return JSON.parse(said("diff", before.join(), after.join(), "--json", "--all", "--limit", "0", ...options)) as { before: number; after: number; changes: DiffRow[] };
 }
 
 function block(html: string, id: string): string {
@@ -65,6 +118,28 @@ export interface ReportRow {
 /** `profiler report FILE --json` with all rows. */
 export function report(file: string, ...options: string[]): { top: ReportRow[] } {
   return JSON.parse(said("report", file, "--json", "--limit", "0", ...options)) as { top: ReportRow[] };
+}
+
+/** A value of a label in the report, with its requests where they were counted. */
+export interface Value {
+  /** Nothing for samples without the label. */
+  readonly value: string | null;
+  readonly weight: number;
+  readonly heaviest: { readonly name: string; readonly self: number } | null;
+  readonly count: number | null;
+  readonly mean: number | null;
+  readonly largest: number | null;
+}
+
+/** `profiler report FILE --by LABEL --json` with all values. */
+export function by(file: string, label: string, ...options: string[]): Value[] {
+  return (JSON.parse(said("report", file, "--by", label, "--json", "--limit", "0", ...options)) as { values: Value[] }).values;
+}
+
+/** `profiler annotate FILE PATH --json`: by line, its weights. */
+export function annotated(file: string, path: string, ...options: string[]): Map<number, { self: number; total: number }> {
+  const { files } = JSON.parse(said("annotate", file, path, "--json", ...options)) as { files: Record<string, Record<string, { self: number; total: number }>> };
+  return new Map(Object.entries(Object.values(files)[0]!).map(([line, weights]) => [Number(line), weights]));
 }
 
 /** A call of `profiler tree`. */

@@ -122,7 +122,7 @@ async function measure(html: string): Promise<void> {
   await tab.waitForFunction(() => (window as unknown as { picture: number }).picture > 0, undefined, { timeout: 120_000 });
   note("first picture", [await tab.evaluate(() => (window as unknown as { picture: number }).picture)]);
   note("memory to the first picture, MiB", [await peakOf(browser)]);
-  for (const name of ["Flame graph", "Flame chart", "Top", "Call tree", "Sandwich"]) {
+  for (const name of await tab.getByRole("tab").allTextContents()) {
     await tab.getByRole("tab", { name, exact: true }).click();
     await frames(tab);
     note(`brush, ${name}`, await latencies(tab, "pointermove", () => brush(tab)));

@@ -1,5 +1,6 @@
 // From the bytes of a `.pb.gz` to a profile. The bytes may say anything: each number is checked before it is an index.
 
+import { checkedRequests, listOf } from "./json_lists";
 import { FormatError, Numbers, Reader } from "./protobuf";
 import type { Functions, Frames, LabelSet, Marker, Profile, Rows, SampleType, Thread, Timeline } from "./profile";
 
@@ -18,6 +19,15 @@ export async function load(packed: Uint8Array<ArrayBuffer>): Promise<Profile> {
     throw new FormatError("the profile is damaged: it is not whole gzip");
   }
   return decode(unpacked);
+}
+
+/** A JSON text that is packed with gzip. */
+export async function loadJson(packed: Uint8Array<ArrayBuffer>): Promise<unknown> {
+  try {
+    return JSON.parse(new TextDecoder().decode(await gunzipped(packed)));
+  } catch {
+    throw new FormatError("the facts of a period are damaged");
+  }
 }
 
 /** What is packed with gzip. To write it at once and read it here takes half as long as a stream of a blob, and a response. */
@@ -87,6 +97,7 @@ class Raw {
   private timeNs = 0;
   private durationNs = 0;
   private markers = "";
+  private requests = "";
   private timeline: Reader | null = null;
   private readonly threads: [number, number][] = [];
   private readonly sampleThread = new Numbers();
@@ -117,6 +128,7 @@ class Raw {
       else if (field === 5207) this.markers = reader.text();
       else if (field === 5208) reader.numbers(this.sampleThread);
       else if (field === 5209) this.timeline = reader.message();
+      else if (field === 5210) this.requests = reader.text();
       else reader.skip();
     }
     this.strings = reader.texts(this.stringPlaces);
@@ -143,6 +155,7 @@ class Raw {
       labelSets,
       timeline: this.timeline && checkedTimeline(this.timeline, types.length, rows.count),
       markers: this.checkedMarkers(threads),
+      requests: checkedRequests(this.requests),
     };
   }
 
@@ -283,16 +296,8 @@ class Raw {
   }
 
   private checkedMarkers(threads: Thread[]): Marker[] {
-    if (this.markers === "") return [];
-    let list: unknown;
-    try {
-      list = JSON.parse(this.markers);
-    } catch {
-      throw new FormatError("the markers are not JSON");
-    }
-    if (!Array.isArray(list)) throw new FormatError("the markers are no list");
     const place = new Map(threads.map((it, index) => [`${it.nativeId} ${it.name}`, index]));
-    return list.map((it: Partial<{ name: string; started_at_ns: number; duration_ns: number; thread: Partial<{ native_id: number; name: string }> }> | null) => ({
+    return listOf("markers", this.markers).map((it: Partial<{ name: string; started_at_ns: number; duration_ns: number; thread: Partial<{ native_id: number; name: string }> }> | null) => ({
       name: String(it?.name ?? ""),
       thread: place.get(`${it?.thread?.native_id} ${it?.thread?.name}`) ?? -1,
       start: Math.max(0, (Number(it?.started_at_ns) || 0) - this.timeNs),

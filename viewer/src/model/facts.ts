@@ -36,4 +36,70 @@ export interface Facts {
   readonly origins: readonly Origin[];
   /** A short path for each path that has one. */
   readonly paths: Readonly<Record<string, string>>;
+  /** The text of source files, by path, where it was asked for. */
+  readonly sources?: Readonly<Record<string, string>>;
+  /** In a page of two sides: functions are then those of all files. */
+  readonly comparison?: ComparisonFacts;
+}
+
+/** The files of two sides, and how likely chance is to have made each change. */
+export interface ComparisonFacts {
+  /** In the order of the page's files: those after, then those before. */
+  readonly runs: readonly RunFacts[];
+  /** Of each sample type that all files have: of self and total weights, by shares and absolute. */
+  readonly changes: readonly Changes[];
+}
+
+export interface RunFacts {
+  readonly side: "before" | "after";
+  /** The name of the file. */
+  readonly name: string;
+  /** As that of a page of one file. */
+  readonly header: readonly string[];
+  /** By function of the file, its index among those of all files. */
+  readonly functions: readonly number[];
+}
+
+export interface Changes {
+  /** The name of the sample type. */
+  readonly type: string;
+  readonly total: boolean;
+  readonly absolute: boolean;
+  /** The sentence of `profiler diff`. */
+  readonly summary: string;
+  /** By function, the probability that chance alone brings such a change to any; others have 1. */
+  readonly chances: readonly (readonly [function: number, chance: number])[];
+}
+
+/** In a page of a directory: how busy each process was, and the periods that the page holds. */
+export interface IndexFacts {
+  readonly version: string;
+  readonly title: string;
+  readonly periods: Periods;
+}
+
+export interface Periods {
+  /** What `cells` weigh: CPU time, or the wall clock time in which threads did not wait. */
+  readonly type: "cpu" | "wall";
+  readonly processes: readonly PeriodProcess[];
+  /** In the order of the page's blocks. */
+  readonly parts: readonly PeriodPart[];
+}
+
+export interface PeriodProcess {
+  readonly pid: number;
+  readonly program: string;
+  /** A file each: when it begins and ends, ms since 1970; its weight, ns; and the part that it is in. */
+  readonly cells: readonly (readonly [from: number, to: number, weight: number, part: number])[];
+}
+
+/** The files of one process that can be opened together. */
+export interface PeriodPart {
+  /** Index into `processes`. */
+  readonly process: number;
+  /** Ms since 1970. */
+  readonly from: number;
+  readonly to: number;
+  /** The number of files that were merged. */
+  readonly files: number;
 }

@@ -3,6 +3,7 @@
 
 import type { Names } from "./names";
 import type { Profile } from "./profile";
+import type { Within } from "./within";
 import { everything, type Selection, type Transform } from "./selection";
 
 const SIMPLE = ["recursion", "gems", "app"] as const;
@@ -21,9 +22,12 @@ export function toFragment(profile: Profile, names: Names, selection: Selection,
     add("from", String(Math.round(selection.range.from)));
     add("to", String(Math.round(selection.range.to)));
   }
+  if (selection.against) add("against", `${Math.round(selection.against.from)} ${Math.round(selection.against.to)}`);
+  if (selection.side !== "after") add("side", selection.side);
   for (const it of selection.threads ?? []) add("thread", `${profile.threads[it]!.nativeId} ${profile.threads[it]!.name}`);
   for (const it of selection.states ?? []) add("state", profile.states[it]!);
   for (const [name, values] of selection.labels) for (const value of values) add(`label.${name}`, value);
+  if (selection.within) add("within", `${Math.round(selection.within.least)} ${selection.within.marker}`);
   if (selection.idle) add("idle", "1");
   if (selection.search) add("search", selection.search);
   for (const it of selection.transforms) add("do", "function" in it ? `${it.kind} ${names.name(it.function)}` : it.kind);
@@ -35,7 +39,8 @@ export function fromFragment(profile: Profile, names: Names, fragment: string): 
   const text = new URLSearchParams(fragment);
   const whole = everything(profile);
   const type = profile.types.findIndex((it) => it.name === text.get("type"));
-  const [from, to] = [Number(text.get("from") ?? NaN), Number(text.get("to") ?? NaN)];
+  const rangeOf = (from = NaN, to = NaN) => (from >= 0 && to > from && profile.timeline ? { from, to } : null);
+  const range = rangeOf(Number(text.get("from") ?? NaN), Number(text.get("to") ?? NaN));
   const threads = indices(text.getAll("thread"), profile.threads.map((it) => `${it.nativeId} ${it.name}`));
   const states = indices(text.getAll("state"), profile.states);
   const labels = new Map<string, Set<string>>();
@@ -47,10 +52,13 @@ export function fromFragment(profile: Profile, names: Names, fragment: string): 
   const selection = {
     ...whole,
     type: type < 0 ? whole.type : type,
-    range: from >= 0 && to > from && profile.timeline ? { from, to } : null,
+    range,
+    against: range && rangeOf(...(text.get("against") ?? "").split(" ").map(Number)),
+    side: text.get("side") === "before" ? ("before" as const) : ("after" as const),
     threads,
     states,
     labels,
+    within: withinOf(text.get("within"), profile),
     idle: text.get("idle") === "1",
     search: text.get("search") ?? "",
     transforms: text.getAll("do").flatMap((it) => transformOf(it, names)),
@@ -66,6 +74,11 @@ function transformOf(text: string, names: Names): Transform[] {
   const name = text.slice(kind.length + 1);
   for (let of = 0; of < names.count; of++) if (names.name(of) === name) return [{ kind, function: of }];
   return [];
+}
+
+function withinOf(text: string | null, { timeline, markers }: Profile): Within | null {
+  const [, least, marker] = /^(\d+) ([^]*)$/.exec(text ?? "") ?? [];
+  return marker !== undefined && timeline && markers.some((it) => it.name === marker) ? { marker, least: Number(least) } : null;
 }
 
 function indices(wanted: string[], all: readonly string[]): Set<number> | null {

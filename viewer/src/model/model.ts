@@ -1,18 +1,21 @@
 // A profile under selections: what each view shows. It keeps what the last selections needed, so a change computes only what it
 // changes: time the weights, a transform the stacks.
 
+import { changes, Comparison, isWhole, type Change, type Side, type SideWeights } from "./comparison";
 import type { Facts } from "./facts";
 import { boxes, type Boxes } from "./flame";
 import { Names } from "./names";
+import { isAppSite, isRuby, isSite, owners } from "./owners";
 import type { Profile, SampleType } from "./profile";
 import { expression, matches, under } from "./search";
-import { selectedRows, sum, type Selection, type Transform } from "./selection";
+import { eventsIn, selectedRows, sum, type Range, type Selection, type Transform } from "./selection";
 import { interval } from "./share";
 import { allStacks, inverted, sandwich, transformed } from "./stacks";
 import { heat, tracks, type Heat, type Track } from "./time";
 import { Top, type TopOrder, type TopRow } from "./top";
 import type { Tree, Weighed } from "./tree";
 import { Weights } from "./weights";
+import { eventsWithin } from "./within";
 
 /** A tree with its weights, and what a search lights up in it. */
 export interface Stacks {
@@ -40,12 +43,16 @@ export class Model {
   private readonly weights: Weights;
   private readonly selected = new Memory<Uint8Array>(16);
   private readonly searched = new Memory<Matched>(4);
+  private readonly inMarkers = new Memory<Uint8Array>(4);
+  private readonly owned = new Memory<Int32Array>(4);
 
   readonly profile: Profile;
 
+  /** @param runOf in a page of two sides: by row, the index of its run */
   constructor(
     profile: Profile,
     readonly facts: Facts,
+    private readonly runOf: Uint16Array | null = null,
   ) {
     const type = profile.types.findIndex((it) => it.name === facts.type);
     this.profile = type < 0 ? profile : { ...profile, defaultType: type };
@@ -59,18 +66,37 @@ export class Model {
 
   /** By row, whether it is selected by all but time; stacks that a transform leaves out are not. */
   rows(selection: Selection): Uint8Array {
-    const { threads, states, labels, idle, type, transforms } = selection;
-    const key = JSON.stringify([threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, type, transforms]);
+    const { threads, states, labels, idle, type, transforms, side } = selection;
+    const key = JSON.stringify([side, threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, type, transforms]);
     return this.selected.of(key, () => {
       const rows = selectedRows(this.profile, this.facts, selection);
       const { rowNode } = this.tree(transforms);
-      return rows.map((it, row) => (rowNode[row]! < 0 ? 0 : it));
+      const runs = this.facts.comparison?.runs;
+      const isOther = runs && Array.from(runs, (it) => it.side !== side);
+      return rows.map((it, row) => (rowNode[row]! < 0 || isOther?.[this.runOf![row]!] ? 0 : it));
     });
+  }
+
+  /** By event, whether it is in a marker that is selected; `null` where none is. */
+  only({ within }: Selection): Uint8Array | null {
+    if (!within || !this.profile.timeline) return null;
+    return this.inMarkers.of(JSON.stringify(within), () => eventsWithin(this.profile, within));
   }
 
   /** The weight of each row under the selection. */
   rowWeights(selection: Selection): Float64Array {
-    return this.weights.of(this.rows(selection), selection.type, selection.range);
+    return this.weights.of(this.rows(selection), selection.type, selection.range, this.only(selection));
+  }
+
+  /** By event, its weight under the selection; `null` without a timeline. */
+  eventWeights(selection: Selection): Float64Array | null {
+    const { timeline } = this.profile;
+    const column = timeline?.weights[selection.type];
+    if (!timeline || !column) return null;
+    const rows = this.rows(selection);
+    const only = this.only(selection);
+    const { first, end } = selection.range ? eventsIn(timeline, selection.range) : { first: 0, end: timeline.count };
+    return column.map((weight, event) => (event >= first && event < end && rows[timeline.row[event]!] && (only?.[event] ?? 1) ? weight : 0));
   }
 
   total(selection: Selection): number {
@@ -88,6 +114,23 @@ export class Model {
     return { tree, weighed, matched: matched.own, found };
   }
 
+  /** The stacks of rows with weights of their own. */
+  stacksOf(transforms: readonly Transform[], weights: Float64Array): Stacks {
+    const tree = this.tree(transforms);
+    return { tree, weighed: tree.weigh(weights), matched: null, found: 0 };
+  }
+
+  /** By row, the function that it counts for: the leaf; the innermost one in Ruby; or the one that a finding names, as the app's. */
+  owners(transforms: readonly Transform[], of: "leaf" | "ruby" | "site"): Int32Array {
+    const { profile, names } = this;
+    const kinds = {
+      leaf: [],
+      ruby: [(it: number) => isRuby(profile, it)],
+      site: [(it: number) => isAppSite(profile, names, it), (it: number) => isSite(profile, it)],
+    };
+    return this.owned.of(JSON.stringify([of, transforms]), () => owners(this.tree(transforms), names, kinds[of]));
+  }
+
   top(selection: Selection, order: TopOrder): TopRow[] {
     const { tree, weighed } = this.stacks(selection);
     return this.tops.of("", () => new Top(tree, this.names), tree).rows(weighed, order);
@@ -100,7 +143,7 @@ export class Model {
   /** The weight of the selection over all time, and of what is searched for in it. `null` without a timeline. */
   heat(selection: Selection, most: number): Heat | null {
     if (!this.profile.timeline) return null;
-    return heat(this.profile, selection.type, this.rows(selection), this.lit(selection), most);
+    return heat(this.profile, selection.type, this.rows(selection), this.lit(selection), most, this.only(selection));
   }
 
   tracks(selection: Selection, columns: number): Track[] {
@@ -115,14 +158,59 @@ export class Model {
   /** The number of samples that were taken of what is selected. */
   samples(selection: Selection): number {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
-    return type < 0 ? 0 : sum(this.weights.of(this.rows(selection), type, selection.range));
+    return type < 0 ? 0 : sum(this.weights.of(this.rows(selection), type, selection.range, this.only(selection)));
   }
 
   /** The numbers of samples in the nodes of the tree of `stacks`; `null` if the profile does not count them. */
   counts(selection: Selection, direction: Direction = "down"): Weighed | null {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
     if (type < 0) return null;
-    return this.tree(selection.transforms, direction).weigh(this.weights.of(this.rows(selection), type, selection.range));
+    return this.tree(selection.transforms, direction).weigh(this.weights.of(this.rows(selection), type, selection.range, this.only(selection)));
+  }
+
+  /** Whether the page has two sides. */
+  get isTwoSided(): boolean {
+    return this.facts.comparison !== undefined && this.runOf !== null;
+  }
+
+  /** Whether there is something to compare. */
+  compares(selection: Selection): boolean {
+    return this.isTwoSided || (selection.range !== null && selection.against !== null);
+  }
+
+  /** What is selected, on both sides: by shares of each run, or by the weight of a run. Of two ranges, the earlier is the one before. */
+  comparison(selection: Selection, absolute: boolean, direction: Direction = "down"): Comparison {
+    return new Comparison(this.tree(selection.transforms, direction), this.side(selection, "before", absolute), this.side(selection, "after", absolute));
+  }
+
+  /** The functions of both sides. */
+  changes(selection: Selection, total: boolean, absolute: boolean): Change[] {
+    const type = this.type(selection).name;
+    const known = this.facts.comparison?.changes.find((it) => it.type === type && it.total === total && it.absolute === absolute);
+    return changes(this.comparison(selection, absolute), this.names, total, known && isWhole(selection) ? known : null);
+  }
+
+  /** By row, what one run of a side weighs; the mean of its runs. */
+  weightsOf(selection: Selection, side: Side): Float64Array {
+    return this.side(selection, side, true).weights;
+  }
+
+  private side(selection: Selection, side: Side, absolute: boolean): SideWeights {
+    const [rows, range] = this.isTwoSided ? [this.rows({ ...selection, side }), null] : [this.rows(selection), rangeOf(selection, side)];
+    const samples = this.profile.types.findIndex((it) => it.name === "samples");
+    const only = this.only(selection);
+    const weights = this.weights.of(rows, selection.type, range, only);
+    return { weights: this.scaled(weights, side, absolute), samples: samples < 0 ? null : this.weights.of(rows, samples, range, only) };
+  }
+
+  /** Weights as shares of their runs, or as the weights of one run; the mean of the runs of a side. */
+  private scaled(weights: Float64Array, side: Side, absolute: boolean): Float64Array {
+    const runs = this.facts.comparison?.runs;
+    const number = runs?.filter((it) => it.side === side).length ?? 1;
+    const all = new Float64Array(runs?.length ?? 1);
+    const run = (row: number) => this.runOf?.[row] ?? 0;
+    for (let row = 0; row < weights.length; row++) all[run(row)]! += weights[row]!;
+    return weights.map((it, row) => (it === 0 ? 0 : absolute ? it / number : it / all[run(row)]! / number));
   }
 
   private tree(transforms: readonly Transform[], direction: Direction = "down"): Tree {
@@ -154,6 +242,12 @@ export class Model {
       return { own, inside: under(tree, own) };
     }, tree);
   }
+}
+
+/** The range of a side. */
+function rangeOf({ range, against }: Selection, side: Side): Range {
+  const [earlier, later] = range!.from <= against!.from ? [range!, against!] : [against!, range!];
+  return side === "before" ? earlier : later;
 }
 
 /** The last values that were computed, by key; for as long as `basis` is the same object. */

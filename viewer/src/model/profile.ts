@@ -71,6 +71,15 @@ export interface Marker {
   readonly duration: number;
 }
 
+/** Requests or jobs with the same labels, all that ended. */
+export interface Requests {
+  readonly labels: LabelSet;
+  readonly count: number;
+  /** Ns of all of them, and of the longest. */
+  readonly total: number;
+  readonly largest: number;
+}
+
 /** A profile. */
 export interface Profile {
   readonly types: readonly SampleType[];
@@ -89,4 +98,5 @@ export interface Profile {
   readonly labelSets: readonly LabelSet[];
   readonly timeline: Timeline | null;
   readonly markers: readonly Marker[];
+  readonly requests: readonly Requests[];
 }

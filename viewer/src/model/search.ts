@@ -1,7 +1,7 @@
 // What a search matches: functions, and with them nodes of a tree and rows.
 
 import type { Names } from "./names";
-import type { Tree } from "./tree";
+import type { Tree, Weighed } from "./tree";
 
 /** The expression of a search, without regard to case; `null` for none. A text that is no expression is searched as it is. */
 export function expression(text: string): RegExp | null {
@@ -23,4 +23,18 @@ export function under(tree: Tree, matched: Uint8Array): Uint8Array {
   const found = new Uint8Array(tree.count);
   for (let node = 1; node < tree.count; node++) found[node] = found[tree.parent[node]!]! | matched[node]!;
   return found;
+}
+
+/** The weight of the nodes that are `matched`, with all that they call. */
+export function weightUnder(weighed: Weighed, matched: Uint8Array): number {
+  const { tree } = weighed;
+  const inside = under(tree, matched);
+  let found = 0;
+  for (let node = 1; node < tree.count; node++) if (matched[node] && !inside[tree.parent[node]!]) found += weighed.total(node);
+  return found;
+}
+
+/** The search for functions of this name alone. */
+export function exactly(name: string): string {
+  return `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}$`;
 }

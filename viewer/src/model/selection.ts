@@ -2,6 +2,7 @@
 
 import type { Facts } from "./facts";
 import type { Profile, Timeline } from "./profile";
+import type { Within } from "./within";
 
 /** A change to all stacks. Functions are indices into `Profile.functions`. */
 export type Transform =
@@ -29,12 +30,18 @@ export interface Selection {
   /** Index into `Profile.types`. */
   readonly type: number;
   readonly range: Range | null;
+  /** The range that is compared with that one. */
+  readonly against: Range | null;
+  /** In a page of two sides, the one that is shown alone. */
+  readonly side: "before" | "after";
   /** Indices into `Profile.threads`. */
   readonly threads: ReadonlySet<number> | null;
   /** Indices into `Profile.states`. */
   readonly states: ReadonlySet<number> | null;
   /** By name of a label, the values of which a row has to have one; the empty one stands for a row without the label. */
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Only what threads did inside of these markers. */
+  readonly within: Within | null;
   /** Whether waits of idle threads are in it, which else are left out of wall clock time. */
   readonly idle: boolean;
   /** A regular expression; it lights up what it matches and leaves nothing out. */
@@ -45,7 +52,7 @@ export interface Selection {
 
 /** All of a profile, in its default sample type. */
 export function everything(profile: Profile): Selection {
-  return { type: profile.defaultType, range: null, threads: null, states: null, labels: new Map(), idle: false, search: "", transforms: [] };
+  return { type: profile.defaultType, range: null, against: null, side: "after", threads: null, states: null, labels: new Map(), within: null, idle: false, search: "", transforms: [] };
 }
 
 /** By row, whether it is selected: by all but time and transforms. */
@@ -68,16 +75,16 @@ export function selectedRows(profile: Profile, facts: Facts, selection: Selectio
   return selected;
 }
 
-/** By row, its weight: of `selectedRows`, and in the range of time. */
-export function weigh(profile: Profile, selected: Uint8Array, type: number, range: Range | null): Float64Array {
+/** By row, its weight: of `selectedRows`, in the range of time, and of these events alone. */
+export function weigh(profile: Profile, selected: Uint8Array, type: number, range: Range | null, only: Uint8Array | null = null): Float64Array {
   const { timeline } = profile;
-  if (range === null || timeline === null) {
+  if ((range === null && only === null) || timeline === null) {
     const weights = new Float64Array(profile.rows.count);
     const column = profile.rows.weights[type]!;
     for (let row = 0; row < weights.length; row++) weights[row] = selected[row] ? column[row]! : 0;
     return weights;
   }
-  return weighed(timeline, selected, type, eventsIn(timeline, range), null);
+  return weighed(timeline, selected, type, range ? eventsIn(timeline, range) : { first: 0, end: timeline.count }, null, only);
 }
 
 /** The events of a range: `first` and all before `end`. */
@@ -95,16 +102,16 @@ export function eventsIn({ time }: Timeline, range: Range): Events {
  * By row, the weight of its events among these; from what it is among others on, if that is known. Then only the events of one
  * range alone are added or taken away, which is exact as long as all weights together are a whole number without a rest.
  */
-export function weighed(timeline: Timeline, selected: Uint8Array, type: number, events: Events, before: { readonly events: Events; readonly weights: Float64Array } | null): Float64Array {
+export function weighed(timeline: Timeline, selected: Uint8Array, type: number, events: Events, before: { readonly events: Events; readonly weights: Float64Array } | null, only: Uint8Array | null = null): Float64Array {
   const column = timeline.weights[type];
   const weights = before?.weights.slice() ?? new Float64Array(selected.length);
   if (!column) return weights;
   const { row } = timeline;
   const add = (first: number, end: number) => {
-    for (let event = first; event < end; event++) if (selected[row[event]!]) weights[row[event]!]! += column[event]!;
+    for (let event = first; event < end; event++) if (selected[row[event]!] && (only === null || only[event])) weights[row[event]!]! += column[event]!;
   };
   const take = (first: number, end: number) => {
-    for (let event = first; event < end; event++) if (selected[row[event]!]) weights[row[event]!]! -= column[event]!;
+    for (let event = first; event < end; event++) if (selected[row[event]!] && (only === null || only[event])) weights[row[event]!]! -= column[event]!;
   };
   if (!before) add(events.first, events.end);
   else {

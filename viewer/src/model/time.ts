@@ -22,8 +22,8 @@ export interface Heat {
   readonly largest: number;
 }
 
-/** The weight of `rows` by time, and the part of it that is `lit`, with at most `most` columns. */
-export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint8Array | null, most: number): Heat {
+/** The weight of `rows` by time, and the part of it that is `lit`, with at most `most` columns; of these events alone. */
+export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint8Array | null, most: number, only: Uint8Array | null = null): Heat {
   const span = spanOf(profile);
   const columnNs = COLUMNS_NS.find((it) => span / it <= most) ?? span / most;
   const columns = Math.max(1, Math.ceil(span / columnNs));
@@ -32,7 +32,7 @@ export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint
   spread(profile, type, rows, columnNs / CELLS, cells.length, (row, cell, weight) => {
     cells[cell]! += weight;
     if (lit?.[row]) litCells[cell]! += weight;
-  });
+  }, only);
   return { columnNs, columns, rows: CELLS, cells, lit: litCells, largest: cells.reduce((one, other) => Math.max(one, other), 0) };
 }
 
@@ -63,7 +63,7 @@ export function spanOf(profile: Profile): number {
 }
 
 /** Spreads each event of `rows` over the time that it weighs, in cells of `cellNs`. Weights that are no time stay where they end. */
-function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void): void {
+function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void, only: Uint8Array | null = null): void {
   const { timeline } = profile;
   const column = timeline?.weights[type];
   if (!timeline || !column) return;
@@ -73,7 +73,7 @@ function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number
   for (let event = 0; event < count; event++) {
     const weight = column[event]!;
     const of = row[event]!;
-    if (weight === 0 || !rows[of]) continue;
+    if (weight === 0 || !rows[of] || (only !== null && !only[event])) continue;
     const end = time[event]!;
     const to = Math.min(last, Math.max(0, Math.ceil(end / cellNs) - 1));
     const start = isTime ? Math.max(0, end - weight) : end;

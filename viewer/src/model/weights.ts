@@ -8,6 +8,7 @@ const MOST_KEPT = 6;
 interface Kept {
   readonly rows: Uint8Array;
   readonly type: number;
+  readonly only: Uint8Array | null;
   readonly range: Range | null;
   readonly events: Events | null;
   readonly weights: Float64Array;
@@ -20,22 +21,22 @@ export class Weights {
 
   constructor(private readonly profile: Profile) {}
 
-  /** By row, its weight: of the selected ones, and in the range. */
-  of(rows: Uint8Array, type: number, range: Range | null): Float64Array {
-    const same = (it: Kept) => it.rows === rows && it.type === type;
+  /** By row, its weight: of the selected ones, in the range, and of these events alone. */
+  of(rows: Uint8Array, type: number, range: Range | null, only: Uint8Array | null = null): Float64Array {
+    const same = (it: Kept) => it.rows === rows && it.type === type && it.only === only;
     const known = this.kept.find((it) => same(it) && (it.range === range || (it.range?.from === range?.from && it.range?.to === range?.to)));
-    const found = known ?? this.compute(rows, type, range, this.kept.findLast((it) => same(it) && it.events !== null));
+    const found = known ?? this.compute(rows, type, range, only, this.kept.findLast((it) => same(it) && it.events !== null));
     this.kept = [...this.kept.filter((it) => it !== known).slice(1 - MOST_KEPT), found];
     return found.weights;
   }
 
-  private compute(rows: Uint8Array, type: number, range: Range | null, last: Kept | undefined): Kept {
+  private compute(rows: Uint8Array, type: number, range: Range | null, only: Uint8Array | null, last: Kept | undefined): Kept {
     const { timeline } = this.profile;
-    if (range === null || timeline === null) return { rows, type, range, events: null, weights: weigh(this.profile, rows, type, range) };
+    if (range === null || timeline === null) return { rows, type, only, range, events: null, weights: weigh(this.profile, rows, type, range, only) };
     const events = eventsIn(timeline, range);
     const near = last?.events && apart(events, last.events) < events.end - events.first && this.isExact(timeline, type);
     const before = near ? { events: last.events!, weights: last.weights } : null;
-    return { rows, type, range, events, weights: weighed(timeline, rows, type, events, before) };
+    return { rows, type, only, range, events, weights: weighed(timeline, rows, type, events, before, only) };
   }
 
   /** Whether sums of these weights have no rest, in whatever order they are added. */

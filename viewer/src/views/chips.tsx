@@ -5,7 +5,8 @@ import type { Transform } from "../model/selection";
 import { amount, count, percent } from "../model/units";
 import { rangeText } from "./axis";
 import { useApp } from "./context";
-import { brief, stateWord, threadName, transformWord, typeWord } from "./words";
+import { isComparing, shownTab } from "./view";
+import { brief, stateWord, threadName, transformWord, typeWord, withinWord } from "./words";
 
 interface Chip {
   readonly text: string;
@@ -20,19 +21,14 @@ const SIMPLE: readonly (readonly [kind: "app" | "gems" | "recursion", text: stri
 
 export function Chips() {
   const app = useApp();
-  const { model, sums, store, state } = app;
+  const { model, store, state } = app;
   const { selection } = state;
-  const type = model.type(selection);
-  const samples = sums.samples(selection);
-  const whole = sums.whole(selection.type);
-  const total = sums.total(selection);
   const chips = useChips();
+  const tab = shownTab(model, state);
   return (
     <div class="chips">
       <p class="selected" aria-live="polite">
-        <strong>{amount(type, total)}</strong> {typeWord(type.name)}
-        {total < whole && <span class="muted"> of {amount(type, whole)} ({percent(total, whole)})</span>}
-        {samples > 0 && type.name !== "samples" && <span class="muted">, {count(samples)} samples</span>}
+        {isComparing(tab) ? <BothTotals /> : <SideTotal />}
       </p>
       <ul aria-label="Selected">
         {chips.map(({ text, remove }) => (
@@ -63,6 +59,36 @@ export function Chips() {
   );
 }
 
+/** The sum of what is selected. */
+function SideTotal() {
+  const { model, sums, state } = useApp();
+  const { selection } = state;
+  const type = model.type(selection);
+  const samples = sums.samples(selection);
+  const whole = sums.whole(selection);
+  const total = sums.total(selection);
+  return (
+    <>
+      {model.isTwoSided && <span class="muted">{selection.side} </span>}
+      <strong>{amount(type, total)}</strong> {typeWord(type.name)}
+      {total < whole && <span class="muted"> of {amount(type, whole)} ({percent(total, whole)})</span>}
+      {samples > 0 && type.name !== "samples" && <span class="muted">, {count(samples)} samples</span>}
+    </>
+  );
+}
+
+/** The sums of both sides. */
+function BothTotals() {
+  const { model, sums, state } = useApp();
+  const type = model.type(state.selection);
+  const { before, after } = sums.comparison(state.selection, true).totals;
+  return (
+    <>
+      <strong>{amount(type, Math.round(before))}</strong> <span class="muted">before,</span> <strong>{amount(type, Math.round(after))}</strong> <span class="muted">after:</span> {typeWord(type.name)}
+    </>
+  );
+}
+
 /** The transforms with one more, or without it if it is among them. */
 export function toggled(transforms: readonly Transform[], kind: "app" | "gems" | "recursion"): Transform[] {
   const others = transforms.filter((it) => it.kind !== kind);
@@ -72,15 +98,22 @@ export function toggled(transforms: readonly Transform[], kind: "app" | "gems" |
 function useChips(): Chip[] {
   const { model, store, state } = useApp();
   const { profile, facts } = model;
-  const { range, threads, states, labels, idle, transforms } = state.selection;
+  const { range, against, threads, states, labels, within, idle, transforms } = state.selection;
   const chips: Chip[] = [];
-  if (range) chips.push({ text: rangeText(range), remove: () => store.select({ range: null }) });
+  if (range && against) {
+    const both = [
+      { text: rangeText(range), from: range.from, remove: () => store.select({ range: against, against: null }) },
+      { text: rangeText(against), from: against.from, remove: () => store.select({ against: null }) },
+    ].sort((one, other) => one.from - other.from);
+    both.forEach(({ text, remove }, at) => chips.push({ text: `${at === 0 ? "before" : "after"}: ${text}`, remove }));
+  } else if (range) chips.push({ text: rangeText(range), remove: () => store.select({ range: null }) });
   if (threads) chips.push({ text: several([...threads].map((it) => threadName(profile, it)), "threads"), remove: () => store.select({ threads: null }) });
   if (states) chips.push({ text: several([...states].map((it) => stateWord(profile.states[it]!)), "states"), remove: () => store.select({ states: null }) });
   for (const [name, values] of labels) {
     const remove = () => store.select({ labels: new Map([...labels].filter(([it]) => it !== name)) });
     chips.push({ text: `${brief(clean(name))}: ${several([...values].map((it) => brief(clean(it)) || "(none)"), "values")}`, remove });
   }
+  if (within) chips.push({ text: withinWord(within), remove: () => store.select({ within: null }) });
   if (idle) chips.push({ text: "with idle threads", remove: () => store.select({ idle: false }) });
   else if (facts.idle.rows.length > 0 && model.type(state.selection).name === "wall") {
     chips.push({ text: "without idle waits", remove: () => store.select({ idle: true }) });

@@ -2,8 +2,9 @@
 
 import type { Finding } from "../model/facts";
 import type { Model } from "../model/model";
-import { everything, type Selection } from "../model/selection";
 import { clean } from "../model/names";
+import { exactly } from "../model/search";
+import { everything, type Selection } from "../model/selection";
 import type { Sums } from "./sums";
 
 /** By kind of finding, the words of the states that it is about. */
@@ -25,7 +26,7 @@ export function selectionOf(finding: Finding, model: Model, sums: Sums): Selecti
     return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
   }
   if (finding.kind === "trust") return null;
-  const search = finding.name === null ? "" : `^${escaped(clean(finding.name))}$`;
+  const search = finding.name === null ? "" : exactly(clean(finding.name));
   const blame = profile.types.findIndex((it) => it.name === "gvl_blame");
   // It names who held the GVL. That is not on the stacks of those that waited, but has their time as its own weight.
   if (finding.kind === "gvl" && finding.name !== null && blame >= 0) return { ...whole, type: blame, search };
@@ -37,8 +38,4 @@ export function selectionOf(finding: Finding, model: Model, sums: Sums): Selecti
 export function isShown(selection: Selection, of: Selection): boolean {
   const same = (one: ReadonlySet<number> | null, other: ReadonlySet<number> | null) => [...(one ?? [])].join() === [...(other ?? [])].join();
   return selection.type === of.type && selection.search === of.search && selection.idle === of.idle && same(selection.states, of.states) && same(selection.threads, of.threads);
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }

@@ -1,17 +1,25 @@
 // A flame graph that can be walked: with the pointer, and with keys.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Direction } from "../model/model";
+import type { Direction, Stacks } from "../model/model";
+import type { SampleType } from "../model/profile";
 import type { Tree } from "../model/tree";
 import { useApp } from "./context";
-import { BOX, FlamePicture } from "./flame_picture";
-import { nodeTip } from "./frame_facts";
+import { BOX, FlamePicture, type Look } from "./flame_picture";
+import { nodeTip, partTip } from "./frame_facts";
 import { usePaint, useScroll, useSize } from "./hooks";
 import { matchStep } from "./matches";
 import type { Picture } from "./surface";
-import { Tip, type TipPlace } from "./tip";
+import { Tip, type TipPlace, type TipText } from "./tip";
 
 const LEAST = 0.4; // px, the width of the narrowest box that is drawn
+
+/** Other stacks than those of the selection, with a look and a text for each box. */
+export interface Graph {
+  readonly stacks: Stacks;
+  readonly look: Look;
+  readonly tip: (node: number) => TipText;
+}
 
 export interface FlameProps {
   readonly label: string;
@@ -23,13 +31,16 @@ export interface FlameProps {
   readonly onZoom: (path: readonly number[]) => void;
   /** Leaves the box above all out: the one function under it has the full width. */
   readonly bare?: boolean;
+  readonly graph?: Graph;
   readonly onPicture: (picture: Picture) => void;
+  /** The stacks to show, in place of those of the selection. */
+  readonly part?: { readonly stacks: Stacks; readonly type: SampleType };
 }
 
-export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, onPicture }: FlameProps) {
+export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, graph, onPicture, part }: FlameProps) {
   const app = useApp();
   const { model, sums, state, openMenu } = app;
-  const stacks = sums.stacks(state.selection, direction);
+  const stacks = part?.stacks ?? graph?.stacks ?? sums.stacks(state.selection, direction);
   const { tree } = stacks;
   const root = nodeOf(tree, zoom) || (bare ? tree.firstChild[0]! : 0);
   const scroller = useRef<HTMLDivElement>(null);
@@ -42,8 +53,8 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
 
   const picture = useMemo(() => {
     const boxes = model.boxes(stacks, root, LEAST / Math.max(1, view.width));
-    return new FlamePicture(boxes, stacks, model.names, view.width, up);
-  }, [stacks, root, view.width, up]);
+    return new FlamePicture(boxes, stacks, model.names, view.width, up, graph?.look);
+  }, [stacks, graph?.look, root, view.width, up]);
   useLayoutEffect(() => onPicture(picture), [picture]);
   useLayoutEffect(() => {
     if (scroller.current) scroller.current.scrollTop = up ? scroller.current.scrollHeight : 0;
@@ -54,6 +65,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
   const lift = up ? Math.max(0, view.height - picture.height) : 0;
   usePaint(canvas, view, (surface) => picture.paint(surface, top - lift, top - lift + view.height), [picture, top, lift]);
 
+  const tipOf = graph?.tip ?? ((node: number) => (part ? partTip(app, stacks, part.type, node) : nodeTip(app, stacks, direction, node)));
   const boxAt = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
     return picture.at(event.clientX - box.left, event.clientY - box.top + top - lift);
@@ -67,7 +79,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
   const move = (event: PointerEvent) => {
     const box = boxAt(event);
     setHovered(box);
-    setTip(box < 0 ? null : { ...nodeTip(app, stacks, direction, picture.boxes.node[box]!), x: event.clientX, y: event.clientY });
+    setTip(box < 0 ? null : { ...tipOf(picture.boxes.node[box]!), x: event.clientX, y: event.clientY });
   };
   const walk = useWalk(picture, current, setCurrent, scroller, lift);
   const keyed = (event: KeyboardEvent) => {
@@ -85,7 +97,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, o
     event.preventDefault();
     event.stopPropagation();
   };
-  const known = walk.box < 0 ? null : nodeTip(app, stacks, direction, picture.boxes.node[walk.box]!);
+  const known = walk.box < 0 ? null : tipOf(picture.boxes.node[walk.box]!);
   const empty = stacks.weighed.total(root) <= 0;
   return (
     <div class="scroller flame" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame graph" aria-label={label} onKeyDown={keyed}>

@@ -4,7 +4,7 @@ import type { Boxes } from "../model/flame";
 import type { Names } from "../model/names";
 import type { Stacks } from "../model/model";
 import { percent } from "../model/units";
-import { fitted } from "./lettering";
+import { fitted, widthOf } from "./lettering";
 import { nextMatch } from "./matches";
 import type { Picture, Surface } from "./surface";
 import { mix, theme, type Theme } from "./theme";
@@ -12,6 +12,24 @@ import { mix, theme, type Theme } from "./theme";
 export const BOX = 18; // px, the height of a row of boxes
 const TEXT_LEAST = 22; // px, a box with text in it
 const PAD = 4; // px, before the text
+
+/** How the boxes of a picture look. */
+export interface Look {
+  color(theme: Theme, node: number): string;
+  /** What stands behind the name; empty for nothing. */
+  remark(node: number): string;
+  isHatched(node: number): boolean;
+}
+
+/** By whose code it is. */
+export function ownLook(stacks: Stacks, names: Names): Look {
+  const { functions } = stacks.tree;
+  return {
+    color: (theme, node) => boxColor(theme, names, functions[node]!),
+    remark: () => "",
+    isHatched: (node) => names.isLeaf(functions[node]!),
+  };
+}
 
 /** A flame graph of some width. Its rows go down from the root, or up. */
 export class FlamePicture implements Picture {
@@ -25,6 +43,7 @@ export class FlamePicture implements Picture {
     private readonly names: Names,
     readonly width: number,
     private readonly up: boolean,
+    private readonly look: Look = ownLook(stacks, names),
   ) {
     this.height = Math.max(1, boxes.depths) * BOX;
     const rows: number[][] = Array.from({ length: boxes.depths }, () => []);
@@ -85,16 +104,15 @@ export class FlamePicture implements Picture {
     const node = this.boxes.node[box]!;
     const of = this.stacks.tree.functions[node]!;
     const gap = width > 3 ? 1 : width > 1.2 ? 0.4 : 0;
-    const waits = this.names.isLeaf(of);
     const matched = searching && this.stacks.matched![node] === 1;
-    let color = matched ? colors.lit : boxColor(colors, this.names, of);
+    let color = matched ? colors.lit : this.look.color(colors, node);
     if (searching && !matched) color = mix(color, colors.background, 0.62);
     surface.rect(left, top, Math.max(0.4, width - gap), BOX - 1, color);
-    if (waits && width > 1) surface.hatch(left, top, width - gap, BOX - 1);
+    if (width > 1 && this.look.isHatched(node)) surface.hatch(left, top, width - gap, BOX - 1);
     if (width < TEXT_LEAST) return;
     const room = width - gap - 2 * PAD;
     const name = node === 0 ? this.rootText() : this.names.name(of);
-    const text = fitted(name, room);
+    const text = withRemark(name, this.look.remark(node), room);
     if (text) surface.text(left + PAD, top + BOX / 2, text, matched ? colors.background : colors.boxText);
   }
 
@@ -115,6 +133,14 @@ export class FlamePicture implements Picture {
     }
     return row[low - 1] ?? -1;
   }
+}
+
+/** A name with a remark behind it, if there is room for both. */
+function withRemark(name: string, remark: string, room: number): string {
+  const text = fitted(name, room);
+  if (remark === "" || text === "") return text;
+  const shorter = fitted(name, room - widthOf(`  ${remark}`));
+  return shorter === "" || shorter.endsWith("…") ? text : `${shorter}  ${remark}`;
 }
 
 /** The color of a function by its origin; its shade comes from its name. */

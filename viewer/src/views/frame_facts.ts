@@ -1,6 +1,7 @@
 // What is known of a box or a row: its weights, how sure they are, and where it is.
 
 import type { Direction, Stacks } from "../model/model";
+import type { SampleType } from "../model/profile";
 import { interval } from "../model/share";
 import { amount, count, percent } from "../model/units";
 import type { App } from "./context";
@@ -27,6 +28,17 @@ export function nodeTip(app: App, stacks: Stacks, direction: Direction, node: nu
     ["self", `${amount(type, self)}, ${percent(self, all)}`],
   ];
   if (samples) rows.push(["samples", count(samples.total(node))], ["95 % sure", sureness(app, total)]);
+  return withPlace(app, of, node, rows);
+}
+
+/** The same for stacks with weights of their own. */
+export function partTip(app: App, { tree, weighed }: Stacks, type: SampleType, node: number): TipText {
+  const all = weighed.total(0);
+  const weight = (it: number) => `${amount(type, it)}, ${percent(it, all)}`;
+  return withPlace(app, tree.functions[node]!, node, [["total", weight(weighed.total(node))], ["self", weight(weighed.self(node))]]);
+}
+
+function withPlace({ model }: App, of: number, node: number, rows: [string, string, string?][]): TipText {
   if (of >= 0 && !model.names.isLeaf(of)) {
     const origin = model.names.origin(of);
     rows.push(["code", ORIGIN_WORDS[origin], theme().origins[origin][0]!]);

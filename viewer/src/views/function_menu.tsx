@@ -76,6 +76,8 @@ function itemsOf(app: App, { function: of, stack, zoom }: MenuTarget): Item[] {
   const items: Item[] = [];
   if (zoom) items.push(["Zoom to it", zoom]);
   if (!names.isLeaf(of)) items.push(["Callers and callees", () => store.show({ tab: "sandwich", of })]);
+  const path = model.profile.functions.path[of] ?? "";
+  if (path !== "" && path !== "<cfunc>") items.push(["Source by line", () => store.show({ tab: "source", picks: { ...state.view.picks, file: path, line: String(model.profile.functions.firstLine[of]) } })]);
   items.push(["Search for it", () => store.select({ search })], null);
   items.push(["Focus: only stacks with it", add({ kind: "focus", function: of })]);
   items.push(["Drop: only stacks without it", add({ kind: "drop", function: of })]);

@@ -10,7 +10,7 @@ import { treeText } from "./texts";
 import { SHAPES, type Shape } from "./view";
 import { brief } from "./words";
 
-const SHAPE_NAMES: Readonly<Record<Shape, string>> = { icicle: "Icicle", flame: "Flame", inverted: "Inverted" };
+export const SHAPE_NAMES: Readonly<Record<Shape, string>> = { icicle: "Icicle", flame: "Flame", inverted: "Inverted" };
 
 export function GraphTab() {
   const app = useApp();
@@ -47,7 +47,7 @@ export function GraphTab() {
 const ENDS = 2; // crumbs at each end that are shown
 
 /** The way from the root to the box that has the full width. */
-function Crumbs() {
+export function Crumbs() {
   const { model, store, state } = useApp();
   const { zoom } = state.view;
   if (zoom.length === 0) return <span class="grow" />;

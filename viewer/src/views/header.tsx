@@ -4,9 +4,11 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { clean } from "../model/names";
 import { amount, percent } from "../model/units";
 import { Checks } from "./checks";
+import { Segments } from "./compare_bar";
 import { useApp, type App } from "./context";
 import { Popover } from "./popover";
 import { copy, fileName, pngOf, save, svgOf } from "./takeout";
+import { isComparing, shownTab } from "./view";
 import { brief, stateWord, threadName, typeWord } from "./words";
 
 const SEARCH_MS = 120; // after the last key
@@ -25,6 +27,9 @@ export function Header({ onHelp }: { onHelp: () => void }) {
           </option>
         ))}
       </select>
+      {model.isTwoSided && !isComparing(shownTab(model, state)) && (
+        <Segments label="Side" choices={(["before", "after"] as const).map((it) => [it === "before" ? "Before" : "After", state.selection.side === it, () => store.select({ side: it })])} />
+      )}
       <Search />
       <Filters />
       <SaveMenu />
@@ -47,7 +52,9 @@ function Search() {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => store.select({ search: input.current!.value }, "search"), SEARCH_MS);
   };
-  const found = selection.search === "" ? null : sums.stacks(selection).found;
+  const isBoth = isComparing(shownTab(model, state));
+  const sides = isBoth ? sums.foundOnSides(selection) : null;
+  const found = sides ? sides.before + sides.after : selection.search === "" || isBoth ? null : sums.stacks(selection).found;
   return (
     <div class="search" role="search">
       <input
@@ -69,7 +76,7 @@ function Search() {
         }}
       />
       <output class={found === 0 ? "sum none" : "sum"} aria-live="polite">
-        {found !== null && (found > 0 ? `${percent(found, sums.total(selection))}, ${amount(model.type(selection), found)}` : "no match")}
+        {found !== null && (sides && found > 0 ? `${percent(sides.before, 1)} before, ${percent(sides.after, 1)} after` : found > 0 ? `${percent(found, sums.total(selection))}, ${amount(model.type(selection), found)}` : "no match")}
       </output>
     </div>
   );

@@ -7,9 +7,9 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
     "Everywhere",
     [
       ["/", "search"],
-      ["1 to 5", "flame graph, flame chart, top, call tree, sandwich"],
+      ["1 to 9", "the views, in the order of their tabs"],
       ["u, U", "undo, redo"],
-      ["Escape", "take away the zoom, then the range, then the search"],
+      ["Escape", "take away the zoom, then the ranges, then the search"],
       ["n, N", "next match of the search, last match"],
       ["t", "the next sample type"],
       ["a, g, r", "app only, collapse gems, collapse recursion"],
@@ -23,6 +23,7 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
     "Range of time",
     [
       ["drag", "select a range; an edge can be dragged, with Shift all of it"],
+      ["Ctrl and drag", "compare a second range with the first"],
       ["double click", "select all of the time"],
       ["← →", "move the range; with Shift its end"],
       ["+ −", "shorter, longer"],
@@ -54,6 +55,13 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
       ["→ ←", "open, close (call tree)"],
       ["*", "open the hottest path (call tree)"],
       ["Enter", "callers and callees (top)"],
+    ],
+  ],
+  [
+    "GVL",
+    [
+      ["arrows", "walk from cell to cell"],
+      ["Enter", "the stacks that waited, and those that held the GVL"],
     ],
   ],
 ];

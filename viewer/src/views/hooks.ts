@@ -1,6 +1,6 @@
 // Hooks for canvases: their size, and painting in step with the screen.
 
-import { useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { CanvasSurface } from "./surface";
 import { theme, watchTheme, type Theme } from "./theme";
 
@@ -67,4 +67,18 @@ export function useScroll(element: Place<HTMLElement>): number {
     return () => of.removeEventListener("scroll", scrolled);
   }, []);
   return top;
+}
+
+const NARROW = "(max-width: 800px)"; // as in the style sheet
+
+/** Whether the window is as narrow as a phone. */
+export function useNarrow(): boolean {
+  const query = useMemo(() => matchMedia(NARROW), []);
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
 }

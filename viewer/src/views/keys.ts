@@ -3,7 +3,7 @@
 import { toggled } from "./chips";
 import type { App } from "./context";
 import { copyText } from "./header";
-import { FIRST_VIEW, SHAPES, TABS } from "./view";
+import { FIRST_VIEW, SHAPES, tabsOf } from "./view";
 
 /** Does what a key stands for; false if it stands for nothing. */
 export function onKey(app: App, event: KeyboardEvent, help: () => void): boolean {
@@ -19,7 +19,7 @@ export function onKey(app: App, event: KeyboardEvent, help: () => void): boolean
     else return false;
     return true;
   }
-  const tab = TABS[Number(event.key) - 1];
+  const tab = tabsOf(model, selection)[Number(event.key) - 1];
   if (tab) {
     store.show({ tab });
     return true;
@@ -56,6 +56,7 @@ export function onKey(app: App, event: KeyboardEvent, help: () => void): boolean
       return true;
     case "Escape":
       if (view.zoom.length > 0) store.show({ zoom: FIRST_VIEW.zoom });
+      else if (selection.against) store.select({ against: null });
       else if (selection.range) store.select({ range: null });
       else if (selection.search) store.select({ search: "" });
       else return false;

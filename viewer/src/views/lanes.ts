@@ -15,23 +15,26 @@ interface Lane {
 
 export class Lanes {
   private readonly known = new Map<string, Lane>();
+  private only: Uint8Array | null = null;
 
   constructor(private readonly profile: Profile) {}
 
-  /** The profile with the events alone that a thread has in a range; some that begin after it are among them. */
-  part(thread: number, type: number, range: Range): Profile {
+  /** The profile with the events alone that a thread has in a range, of `only` some or of all; some that begin after it are among them. */
+  part(thread: number, type: number, range: Range, only: Uint8Array | null): Profile {
     const { timeline, types } = this.profile;
     if (!timeline?.weights[type]) return this.profile;
-    const { time, row, weights, longest } = this.lane(timeline, thread, type);
+    const { time, row, weights, longest } = this.lane(timeline, thread, type, only);
     const [begin, end] = [firstAfter(time, range.from), firstAfter(time, range.to + longest)];
     const columns = types.map((_, index) => (index === type ? weights.subarray(begin, end) : null));
     const part = { count: end - begin, dropped: timeline.dropped, time: time.subarray(begin, end), row: row.subarray(begin, end), weights: columns };
     return { ...this.profile, timeline: part };
   }
 
-  private lane(timeline: Timeline, thread: number, type: number): Lane {
+  private lane(timeline: Timeline, thread: number, type: number, only: Uint8Array | null): Lane {
     const key = `${thread} ${type}`;
-    const lane = this.known.get(key) ?? laneOf(this.profile, timeline, thread, type);
+    if (only !== this.only) this.known.clear();
+    this.only = only;
+    const lane = this.known.get(key) ?? laneOf(this.profile, timeline, thread, type, only);
     this.known.delete(key);
     this.known.set(key, lane);
     if (this.known.size > MOST_KEPT) this.known.delete(this.known.keys().next().value!);
@@ -39,14 +42,14 @@ export class Lanes {
   }
 }
 
-function laneOf(profile: Profile, { count, time, row, weights }: Timeline, thread: number, type: number): Lane {
+function laneOf(profile: Profile, { count, time, row, weights }: Timeline, thread: number, type: number, only: Uint8Array | null): Lane {
   const column = weights[type]!;
   const own = profile.rows.thread;
   const events = new Uint32Array(count);
   let found = 0;
   let longest = 0;
   for (let event = 0; event < count; event++) {
-    if (own[row[event]!] !== thread || column[event]! <= 0) continue;
+    if (own[row[event]!] !== thread || column[event]! <= 0 || (only !== null && !only[event])) continue;
     events[found++] = event;
     longest = Math.max(longest, column[event]!);
   }

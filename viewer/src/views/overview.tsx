@@ -1,6 +1,6 @@
 // All of the time: how active the program was, and what each thread did. A range of it is selected here.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { clean } from "../model/names";
 import { sum } from "../model/selection";
 import { spanOf, type Track } from "../model/time";
@@ -13,6 +13,7 @@ import { StateLegend } from "./legend";
 import { Tip, type TipPlace } from "./tip";
 import { CELL, fullColumn, paintHeat, paintMarkers, paintTrack, TRACK } from "./track_picture";
 import { theme } from "./theme";
+import { isComparing } from "./view";
 import { brief, stateWord, threadName } from "./words";
 
 const AXIS = 20; // px
@@ -45,14 +46,16 @@ function TimeOverview() {
   const span = spanOf(model.profile);
   const brush = useMemo(() => new Brush(span, Math.max(1, width)), [span, width]);
   const drag = useDrag(app, brush, strip);
-  const { range } = selection;
+  const { range, against } = selection;
 
   const keyed = (event: KeyboardEvent) => {
-    const next = event.key === "Escape" ? null : brush.key(event.key, event.shiftKey, range);
-    if (next === range || event.ctrlKey || event.metaKey || event.altKey) return;
+    const which = range && (event.ctrlKey || event.metaKey || (event.key === "Escape" && against)) ? "against" : "range";
+    const next = event.key === "Escape" ? null : brush.key(event.key, event.shiftKey, selection[which]);
+    if (next === selection[which] || event.altKey || (which === "range" && (event.ctrlKey || event.metaKey))) return;
     event.preventDefault();
     event.stopPropagation();
-    store.select({ range: next }, "range");
+    store.select({ [which]: next }, which);
+    if (which === "against" && next && !isComparing(state.view.tab)) store.show({ tab: "difference" }, which);
   };
   const strips = { width, span, brush, setTip };
   return (
@@ -95,26 +98,38 @@ type Handlers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPo
 
 /** The handlers of a strip on which a range is drawn. */
 function useDrag({ store, state }: App, brush: Brush, strip: { current: HTMLElement | null }): Handlers {
-  const drag = useRef<{ drag: Drag; x: number; of: string } | null>(null);
-  const { range } = state.selection;
+  const drag = useRef<{ drag: Drag; x: number; of: string; which: "range" | "against" } | null>(null);
+  const { range, against } = state.selection;
   const place = (event: PointerEvent) => event.clientX - strip.current!.getBoundingClientRect().left;
-  const end = () => (drag.current = null);
+  const whichAt = (event: PointerEvent, x: number) => {
+    const second = range && (event.ctrlKey || event.metaKey || (brush.isEdge(x, against) && !brush.isEdge(x, range)));
+    return second ? "against" : "range";
+  };
+  const end = () => {
+    const done = drag.current;
+    drag.current = null;
+    if (done?.which === "against" && store.state.selection.against && !isComparing(store.state.view.tab)) store.show({ tab: "difference" }, done.of);
+  };
   return {
     onPointerDown(event) {
       if (event.button !== 0) return;
       const x = place(event);
-      drag.current = { drag: brush.begin(x, range, event.shiftKey), x, of: `range ${event.timeStamp}` };
+      const which = whichAt(event, x);
+      drag.current = { drag: brush.begin(x, state.selection[which], event.shiftKey), x, of: `range ${event.timeStamp}`, which };
       (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     },
     onPointerMove(event) {
       const x = place(event);
       const own = event.currentTarget as HTMLElement;
-      if (!drag.current) own.classList.toggle("on-edge", brush.isEdge(x, range));
-      else if (Math.abs(x - drag.current.x) > 2) store.select({ range: brush.drag(drag.current.drag, x) ?? range }, drag.current.of);
+      if (!drag.current) own.classList.toggle("on-edge", brush.isEdge(x, range) || brush.isEdge(x, against));
+      else if (Math.abs(x - drag.current.x) > 2) {
+        const { which, of } = drag.current;
+        store.select({ [which]: brush.drag(drag.current.drag, x) ?? state.selection[which] }, of);
+      }
     },
     onPointerUp: end,
     onPointerCancel: end,
-    onDblClick: () => store.select({ range: null }),
+    onDblClick: () => store.select({ range: null, against: null }),
   };
 }
 
@@ -252,20 +267,25 @@ function trackTip({ model, sums, state }: App, track: Track, column: number, col
   return { x: event.clientX, y: event.clientY, title: threadName(profile, track.thread), place: `at ${moment(from, span / columns)}`, rows };
 }
 
-/** What is not in the range lies in the shade. */
+/** What is in no range lies in the shade. Two ranges that are compared have their names. */
 function Shade({ width, span }: { width: number; span: number }) {
-  const { range } = useApp().state.selection;
-  const [left, right] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
-  useEffect(() => {
-    if (!range || !left.current || !right.current) return;
-    left.current.style.width = `${(range.from / span) * width}px`;
-    right.current.style.width = `${width - (range.to / span) * width}px`;
-  });
+  const { range, against } = useApp().state.selection;
   if (!range) return null;
+  const ranges = [range, ...(against ? [against] : [])].sort((one, other) => one.from - other.from);
+  const x = (time: number) => (time / span) * width;
+  const ends = [0, ...ranges.flatMap((it) => [x(it.from), x(it.to)]), width];
+  const dark = ranges.length === 2 && ranges[1]!.from < ranges[0]!.to ? [[0, ends[1]!], [Math.max(ends[2]!, ends[4]!), width]] : Array.from({ length: ends.length / 2 }, (_, at) => [ends[2 * at]!, ends[2 * at + 1]!]);
   return (
     <div class="shade" style={{ width: `${width}px` }} aria-hidden="true">
-      <div class="shade-left" ref={left} />
-      <div class="shade-right" ref={right} />
+      {dark.map(([from, to], at) => (
+        <div key={at} class={`shade-part${at > 0 ? " after-range" : ""}${at < dark.length - 1 ? " before-range" : ""}`} style={{ left: `${from!}px`, width: `${Math.max(0, to! - from!)}px` }} />
+      ))}
+      {against &&
+        ranges.map((it, at) => (
+          <span key={at} class="shade-name" style={{ left: `${x(it.from)}px` }}>
+            {at === 0 ? "before" : "after"}
+          </span>
+        ))}
     </div>
   );
 }

@@ -3,29 +3,59 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Model } from "../model/model";
+import { ChangesTab } from "./changes_tab";
 import { ChartTab } from "./chart_tab";
 import { Chips } from "./chips";
 import { AppContext, type App, type MenuTarget, type Takeout } from "./context";
+import { DifferenceTab } from "./difference_tab";
 import { FunctionMenu } from "./function_menu";
+import { GcTab } from "./gc_tab";
 import { GraphTab } from "./graph_tab";
+import { GvlTab } from "./gvl_tab";
 import { Header } from "./header";
 import { Help } from "./help";
 import { onKey } from "./keys";
+import { LabelsTab } from "./labels_tab";
+import { MemoryTab } from "./memory_tab";
 import { Overview } from "./overview";
 import { SandwichTab } from "./sandwich_tab";
+import { Sides } from "./sides";
 import { Sidebar } from "./sidebar";
+import { SourceTab } from "./source_tab";
 import { Store } from "./store";
 import { Sums } from "./sums";
 import { TopTab } from "./top_tab";
 import { TreeTab } from "./tree_tab";
-import { TABS, TAB_NAMES, type Tab } from "./view";
+import { shownTab, tabsOf, TAB_NAMES, type Tab } from "./view";
 
 const SAID_MS = 2500;
-const VIEWS: Readonly<Record<Tab, () => ComponentChildren>> = { graph: GraphTab, chart: ChartTab, top: TopTab, tree: TreeTab, sandwich: SandwichTab };
+const VIEWS: Readonly<Record<Tab, () => ComponentChildren>> = {
+  difference: DifferenceTab,
+  changes: ChangesTab,
+  graph: GraphTab,
+  chart: ChartTab,
+  top: TopTab,
+  tree: TreeTab,
+  sandwich: SandwichTab,
+  gvl: GvlTab,
+  labels: LabelsTab,
+  memory: MemoryTab,
+  gc: GcTab,
+  source: SourceTab,
+};
 
-export function Page({ model, file }: { model: Model; file: Uint8Array<ArrayBuffer> }) {
+export interface PageProps {
+  readonly model: Model;
+  readonly file: Uint8Array<ArrayBuffer>;
+  /** Words of the address that are not the selection's. */
+  readonly prefix?: string;
+  /** What stands above the page. */
+  readonly above?: ComponentChildren;
+}
+
+export function Page({ model, file, prefix = "", above = null }: PageProps) {
   const [, changed] = useReducer((it: number) => it + 1, 0);
-  const store = useMemo(() => new Store(model), [model]);
+  const store = useMemo(() => new Store(model, prefix), [model]);
   const sums = useMemo(() => new Sums(model), [model]);
   const takeout = useRef<Takeout | null>(null);
   const [menu, openMenu] = useState<MenuTarget | null>(null);
@@ -33,6 +63,7 @@ export function Page({ model, file }: { model: Model; file: Uint8Array<ArrayBuff
   const [said, say] = useState("");
   const app: App = { model, sums, store, state: store.state, file, takeout, openMenu, say };
   useEffect(() => store.watch(() => changed(0)), [store]);
+  useEffect(() => () => store.close(), [store]);
   useEffect(() => {
     const failed = (event: ErrorEvent) => say(`This page failed: ${event.message}`);
     addEventListener("error", failed);
@@ -53,11 +84,12 @@ export function Page({ model, file }: { model: Model; file: Uint8Array<ArrayBuff
   return (
     <AppContext.Provider value={app}>
       <Guard>
+        {above}
         <Header onHelp={() => setHelp(true)} />
-        <Overview />
+        {model.isTwoSided ? <Sides /> : <Overview />}
         <Chips />
         <div class="body">
-          <TabView tab={store.state.view.tab} show={(tab) => store.show({ tab })} />
+          <TabView tab={shownTab(model, store.state)} tabs={tabsOf(model, store.state.selection)} show={(tab) => store.show({ tab })} />
           <Sidebar />
         </div>
         {menu && <FunctionMenu target={menu} close={() => openMenu(null)} />}
@@ -70,21 +102,21 @@ export function Page({ model, file }: { model: Model; file: Uint8Array<ArrayBuff
   );
 }
 
-function TabView({ tab, show }: { tab: Tab; show: (tab: Tab) => void }) {
+function TabView({ tab, tabs, show }: { tab: Tab; tabs: readonly Tab[]; show: (tab: Tab) => void }) {
   const View = VIEWS[tab];
   const keyed = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (by === 0) return;
     event.preventDefault();
-    const next = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length]!;
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length]!;
     show(next);
     document.querySelector<HTMLElement>(`#tab-${next}`)?.focus();
   };
   return (
     <section class="view" aria-label="View">
       <div class="tabs" role="tablist" aria-label="Views" onKeyDown={keyed}>
-        {TABS.map((it, at) => (
-          <button key={it} id={`tab-${it}`} role="tab" aria-selected={it === tab} aria-controls="panel" tabIndex={it === tab ? 0 : -1} title={`${TAB_NAMES[it]} (${at + 1})`} onClick={() => show(it)}>
+        {tabs.map((it, at) => (
+          <button key={it} id={`tab-${it}`} role="tab" aria-selected={it === tab} aria-controls="panel" tabIndex={it === tab ? 0 : -1} title={at < 9 ? `${TAB_NAMES[it]} (${at + 1})` : TAB_NAMES[it]} onClick={() => show(it)}>
             {TAB_NAMES[it]}
           </button>
         ))}

@@ -18,14 +18,27 @@ export class Store {
   private fragment = "";
   private readonly listeners = new Set<() => void>();
 
-  constructor(private readonly model: Model) {
+  /** @param prefix words of the address that stay as they are */
+  constructor(
+    private readonly model: Model,
+    private readonly prefix = "",
+  ) {
     this.state = this.ofAddress();
-    addEventListener("hashchange", () => {
-      if (location.hash.slice(1) === this.fragment) return;
-      this.fragment = location.hash.slice(1);
-      this.put(this.ofAddress(), "");
-    });
+    addEventListener("hashchange", this.moved);
   }
+
+  /** Ends what the store does by itself. */
+  close(): void {
+    removeEventListener("hashchange", this.moved);
+    clearTimeout(this.timer);
+  }
+
+  private readonly moved = (): void => {
+    const fragment = location.hash.slice(1);
+    if (fragment === this.fragment || !fragment.startsWith(this.prefix)) return;
+    this.fragment = fragment;
+    this.put(this.ofAddress(), "");
+  };
 
   /** Calls `listener` after each change; returns what ends that. */
   watch(listener: () => void): () => void {
@@ -40,6 +53,11 @@ export class Store {
 
   show(change: Partial<View>, of = ""): void {
     this.put({ ...this.state, view: { ...this.state.view, ...change } }, of);
+  }
+
+  /** Notes what was chosen in a tab. */
+  pick(name: string, value: string): void {
+    this.show({ picks: { ...this.state.view.picks, [name]: value } });
   }
 
   put(state: State, of: string): void {
@@ -104,12 +122,13 @@ export class Store {
 
   private words(): string {
     const { profile, names } = this.model;
-    return toFragment(profile, names, this.state.selection, toWords(this.state.view, profile, names));
+    const words = toFragment(profile, names, this.state.selection, toWords(this.state.view, this.model));
+    return [this.prefix, words].filter((it) => it !== "").join("&");
   }
 
   private ofAddress(): State {
     const { profile, names } = this.model;
     const { selection, view } = fromFragment(profile, names, location.hash.slice(1));
-    return { selection, view: fromWords(view, profile, names) };
+    return { selection, view: fromWords(view, this.model) };
   }
 }

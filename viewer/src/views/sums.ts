@@ -1,6 +1,8 @@
 // What several views need of the model for the same selection, computed once.
 
+import type { Change, Comparison } from "../model/comparison";
 import type { Direction, Model, Stacks } from "../model/model";
+import { expression, matches, weightUnder } from "../model/search";
 import { everything, type Range, type Selection, type Transform } from "../model/selection";
 import { chart, type Call, type Heat, type Track } from "../model/time";
 import type { TopOrder, TopRow } from "../model/top";
@@ -26,7 +28,7 @@ export interface Lit {
 export class Sums {
   /** By selection, or by what rows it selects. */
   private readonly known = new Map<object, Map<string, unknown>>();
-  private readonly wholes = new Map<number, number>();
+  private readonly wholes = new Map<string, number>();
   private idle: ReadonlySet<number> | null = null;
 
   private readonly lanes: Lanes;
@@ -39,6 +41,27 @@ export class Sums {
     return this.kept(selection, `stacks ${JSON.stringify(direction)}`, () => this.model.stacks(selection, direction));
   }
 
+  /** The two sides of what is selected. */
+  comparison(selection: Selection, absolute: boolean, direction: Direction = "down"): Comparison {
+    return this.kept(selection, `comparison ${absolute} ${JSON.stringify(direction)}`, () => this.model.comparison(selection, absolute, direction));
+  }
+
+  /** The shares of what is searched for on both sides; `null` without a search. */
+  foundOnSides(selection: Selection): { before: number; after: number } | null {
+    const search = expression(selection.search);
+    return search && this.kept(selection, "found on sides", () => {
+      const { tree, before, after } = this.comparison(selection, false);
+      const functions = matches(search, this.model.names);
+      const matched = Uint8Array.from({ length: tree.count }, (_, node) => (node === 0 ? 0 : functions[tree.functions[node]!]!));
+      return { before: weightUnder(before, matched), after: weightUnder(after, matched) };
+    });
+  }
+
+  /** The functions of both sides. */
+  changes(selection: Selection, total: boolean, absolute: boolean): Change[] {
+    return this.kept(selection, `changes ${total} ${absolute}`, () => this.model.changes(selection, total, absolute));
+  }
+
   /** The numbers of samples in the nodes of the same tree; `null` if the profile does not count them. */
   counts(selection: Selection, direction: Direction = "down"): Weighed | null {
     return this.kept(selection, `counts ${JSON.stringify(direction)}`, () => this.model.counts(selection, direction));
@@ -48,10 +71,11 @@ export class Sums {
     return this.kept(selection, "total", () => this.model.total(selection));
   }
 
-  /** All that was measured in a sample type, without the waits of idle threads. */
-  whole(type: number): number {
-    const known = this.wholes.get(type) ?? this.model.total({ ...everything(this.model.profile), type });
-    this.wholes.set(type, known);
+  /** All that was measured in a sample type, without the waits of idle threads; of one side, where there are two. */
+  whole({ type, side }: Selection): number {
+    const key = `${type} ${side}`;
+    const known = this.wholes.get(key) ?? this.model.total({ ...everything(this.model.profile), type, side });
+    this.wholes.set(key, known);
     return known;
   }
 
@@ -67,7 +91,7 @@ export class Sums {
   heat(selection: Selection, most: number): Activity | null {
     const chosen = { ...selection, search: "", transforms: leavingOut(selection.transforms) };
     const awake = { ...chosen, states: this.awake(selection) };
-    return this.kept(this.model.rows(awake), `heat ${most}`, () => {
+    return this.kept(this.model.rows(awake), `heat ${most} ${JSON.stringify(selection.within)}`, () => {
       const heat = this.model.heat(awake, most);
       if (heat && heat.largest > 0) return { ...heat, awake: awake.states !== selection.states };
       const all = this.model.heat(chosen, most);
@@ -78,7 +102,7 @@ export class Sums {
   /** The cells of time that a search lights up, of the same form; `null` without a search. */
   lit(selection: Selection, most: number): Lit | null {
     if (selection.search === "") return null;
-    return this.kept(this.model.rows(selection), `lit ${most} ${selection.search}`, () => {
+    return this.kept(this.model.rows(selection), `lit ${most} ${selection.search} ${JSON.stringify(selection.within)}`, () => {
       const cells = this.model.heat(selection, most)?.lit;
       return cells ? { cells, largest: cells.reduce((one, other) => Math.max(one, other), 0) } : null;
     });
@@ -101,7 +125,7 @@ export class Sums {
   calls(selection: Selection, thread: number, range: Range, columns: number): Call[] {
     const { tree } = this.stacks(selection);
     const least = (range.to - range.from) / columns;
-    const profile = this.lanes.part(thread, selection.type, range);
+    const profile = this.lanes.part(thread, selection.type, range, this.model.only(selection));
     return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, least);
   }
 
@@ -167,6 +191,16 @@ export class Sums {
     column.forEach((weight, row) => (all[profile.rows.thread[row]!]! += weight));
     for (const row of facts.idle.rows) idle[profile.rows.thread[row]!]! += column[row]!;
     return new Set(profile.threads.map((_, thread) => thread).filter((it) => idle[it]! > 0 && idle[it]! >= all[it]! * IDLE_SHARE));
+  }
+
+  /** Anything else that a view needs of a selection, by a name of its own. */
+  of<Value>(selection: Selection, name: string, compute: () => Value): Value {
+    return this.kept(selection, `own ${name}`, compute);
+  }
+
+  /** The same of the whole profile. */
+  once<Value>(name: string, compute: () => Value): Value {
+    return this.kept(this, `own ${name}`, compute);
   }
 
   private kept<Value>(of: object, name: string, compute: () => Value): Value {

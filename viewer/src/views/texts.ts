@@ -1,8 +1,11 @@
 // Views as plain text, to paste into a message.
 
+import { isSignificant, type Change, type Comparison } from "../model/comparison";
 import type { Direction, Stacks } from "../model/model";
+import type { SampleType } from "../model/profile";
 import { amount, percent } from "../model/units";
 import type { App } from "./context";
+import { delta, ratio, value } from "./difference_words";
 import { nodeOf } from "./flame_graph";
 import { typeWord } from "./words";
 
@@ -40,6 +43,41 @@ export function treeText(app: App, direction: Direction, zoom: readonly number[]
     open.push(...heaviestFirst(stacks, node).filter((it) => stacks.weighed.total(it) >= stacks.weighed.total(root) * LEAST).reverse());
   }
   return [heading(app, stacks.weighed.total(0)), `${"TOTAL".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
+}
+
+/** The changes of functions. */
+export function changesText({ model, state }: App, rows: readonly Change[]): string {
+  const type = model.type(state.selection);
+  const { absolute } = state.view;
+  const lines = rows.slice(0, MOST_LINES).map((it) => {
+    const mark = it.chance !== null && !isSignificant(it) ? "?" : " ";
+    return `${changeCells(it.before, it.after, absolute, type)} ${mark} ${model.names.name(it.function)}`;
+  });
+  return [`${typeWord(type.name)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
+}
+
+/** The calls of two sides from a box on, those with a share that can be seen. */
+export function differenceText({ model, state }: App, shown: Comparison, absolute: boolean, zoom: readonly number[]): string {
+  const type = model.type(state.selection);
+  const { tree, both, before, after } = shown;
+  const root = nodeOf(tree, zoom);
+  const lines: string[] = [];
+  const open = [root];
+  for (let node = open.pop(); node !== undefined && lines.length < MOST_LINES; node = open.pop()) {
+    const name = node === 0 ? "all" : model.names.name(tree.functions[node]!);
+    const depth = tree.depth[node]! - tree.depth[root]!;
+    lines.push(`${changeCells(before.total(node), after.total(node), absolute, type)}   ${"  ".repeat(depth)}${name}`);
+    const callees = heaviestFirst({ tree, weighed: both, matched: null, found: 0 }, node);
+    open.push(...callees.filter((it) => both.total(it) >= both.total(root) * LEAST).reverse());
+  }
+  return [`${typeWord(type.name)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
+}
+
+const CHANGE_HEAD = `${"BEFORE".padStart(10)}  ${"AFTER".padStart(10)}  ${"CHANGE".padStart(18)}   FUNCTION`;
+
+function changeCells(before: number, after: number, absolute: boolean, type: SampleType): string {
+  const cells = [value(before, absolute, type), value(after, absolute, type), delta(before, after, absolute, type)];
+  return `${cells.map((it) => it.padStart(10)).join("  ")} ${ratio(before, after).padStart(7)}`;
 }
 
 /** One line of a tree. */

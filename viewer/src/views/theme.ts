@@ -17,6 +17,12 @@ export interface Theme {
   /** By the word of the state. */
   readonly states: Readonly<Record<string, string>>;
   readonly marker: string;
+  /** Of a difference: no change, more, less, what is new, and what is gone. */
+  readonly same: string;
+  readonly more: string;
+  readonly less: string;
+  readonly added: string;
+  readonly gone: string;
   /** From no activity to the most. */
   readonly heat: readonly string[];
   /** The same for what a search lights up, and for what it does not. */
@@ -74,6 +80,11 @@ function read(): Theme {
     hatch: color("hatch"),
     boxText: color("box-text"),
     marker: color("marker"),
+    same: color("same"),
+    more: color("more"),
+    less: color("less"),
+    added: color("added"),
+    gone: color("gone"),
     origins: Object.fromEntries(ORIGINS.map((it) => [it, shades(color(it))])) as Record<Origin, string[]>,
     states: Object.fromEntries(STATES.map((it) => [it, color(`state-${it}`)])),
     heat: ramp(empty, color("heat")),

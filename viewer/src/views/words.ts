@@ -5,6 +5,8 @@ import type { Model } from "../model/model";
 import { clean } from "../model/names";
 import type { Profile } from "../model/profile";
 import type { Transform } from "../model/selection";
+import { duration } from "../model/units";
+import type { Within } from "../model/within";
 
 const MOST_LETTERS = 300;
 
@@ -50,6 +52,11 @@ export function typeWord(name: string): string {
 export function threadName(profile: Profile, thread: number): string {
   const { name, nativeId } = profile.threads[thread]!;
   return name === "" ? `thread ${nativeId}` : brief(clean(name));
+}
+
+/** Which markers are selected: `inside GET /orders, from 100 ms on`. */
+export function withinWord({ marker, least }: Within): string {
+  return `inside ${brief(clean(marker))}${least > 0 ? `, from ${duration(least)} on` : ""}`;
 }
 
 export function transformWord(transform: Transform, model: Model): string {

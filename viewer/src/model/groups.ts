@@ -1,0 +1,89 @@
+// The values of a label, with what weighs most in each, and the requests that ended with it.
+
+import type { Profile, Requests } from "./profile";
+
+/** Groupings that every row has. */
+export const THREAD = "thread";
+export const STATE = "state";
+export const MARKERS = "\nmarkers"; // no label has such a name
+/** Labels that the profiler puts on rows. */
+export const OURS = new Set(["class", "age", "gc", "gc_reason", "waiter"]);
+
+/** A value of a label. */
+export interface Group {
+  /** Empty for rows without the label. */
+  readonly value: string;
+  weight: number;
+  /** The function with most self weight in it; -1 for none. */
+  heaviest: number;
+  own: number;
+  readonly requests: Tally | null;
+}
+
+/** Requests: how many, and ns. */
+export interface Tally {
+  count: number;
+  total: number;
+  largest: number;
+}
+
+/** By set of labels, its values of one. */
+export function valuesOf({ labelSets }: Profile, label: string): readonly (readonly string[])[] {
+  return labelSets.map((set) => {
+    const own = set.filter(([name]) => name === label).map(([, value]) => value);
+    return own.length > 0 ? own : [""];
+  });
+}
+
+/**
+ * The values of a label by weight.
+ *
+ * @param weights by row
+ * @param leaves by row, the function whose self weight its weight is
+ * @param keysOf by row, the values that it counts for
+ */
+export function groups(weights: Float64Array, leaves: Int32Array, keysOf: (row: number) => readonly string[], requests: ReadonlyMap<string, Tally>): Group[] {
+  const sums = new Map<string, { weight: number; own: Map<number, number> }>();
+  for (const value of requests.keys()) sums.set(value, { weight: 0, own: new Map() });
+  for (let row = 0; row < weights.length; row++) {
+    const weight = weights[row]!;
+    if (weight === 0) continue;
+    for (const key of keysOf(row)) {
+      let sum = sums.get(key);
+      if (!sum) sums.set(key, (sum = { weight: 0, own: new Map() }));
+      sum.weight += weight;
+      sum.own.set(leaves[row]!, (sum.own.get(leaves[row]!) ?? 0) + weight);
+    }
+  }
+  const found = Array.from(sums, ([value, { weight, own }]) => {
+    let [heaviest, most] = [-1, 0];
+    for (const [of, sum] of own) if (sum > most) [heaviest, most] = [of, sum];
+    return { value, weight, heaviest, own: most, requests: requests.get(value) ?? null };
+  });
+  return found.sort((one, other) => other.weight - one.weight || (one.value < other.value ? -1 : 1));
+}
+
+/** The requests that ended with each value of a label. */
+export function tallies(requests: readonly Requests[], label: string): Map<string, Tally> {
+  const found = new Map<string, Tally>();
+  for (const { labels, count, total, largest } of requests) {
+    const value = labels.find(([name]) => name === label)?.[1];
+    if (value === undefined) continue;
+    const sum = found.get(value) ?? { count: 0, total: 0, largest: 0 };
+    found.set(value, { count: sum.count + count, total: sum.total + total, largest: Math.max(sum.largest, largest) });
+  }
+  return found;
+}
+
+/** What there is to group by: labels of the app first, then markers, then what each row has. */
+export function groupings(profile: Profile): string[] {
+  const sets = [...profile.labelSets, ...profile.requests.map((it) => it.labels)];
+  const labels = [...new Set(sets.flatMap((set) => set.map(([name]) => name)))];
+  const own = labels.filter((it) => !OURS.has(it));
+  return [...own, ...(profile.markers.length > 0 ? [MARKERS] : []), THREAD, STATE, ...labels.filter((it) => OURS.has(it))];
+}
+
+/** Whether the app told of anything to group by. */
+export function hasLabels(profile: Profile): boolean {
+  return profile.markers.length > 0 || profile.requests.length > 0 || profile.labelSets.some((set) => set.some(([name]) => !OURS.has(name)));
+}

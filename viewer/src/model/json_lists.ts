@@ -1,0 +1,26 @@
+// The lists that a file has as JSON beside its samples.
+
+import type { Requests } from "./profile";
+import { FormatError } from "./protobuf";
+
+export function checkedRequests(text: string): Requests[] {
+  return listOf("requests", text).map((it: Partial<{ labels: Record<string, unknown>; count: number; total_ns: number; largest_ns: number }> | null) => ({
+    labels: Object.entries(it?.labels ?? {}).map(([name, value]) => [name, String(value)] as const),
+    count: Math.max(0, Number(it?.count) || 0),
+    total: Math.max(0, Number(it?.total_ns) || 0),
+    largest: Math.max(0, Number(it?.largest_ns) || 0),
+  }));
+}
+
+/** A list as JSON; none where there is no text. */
+export function listOf(what: string, text: string): any[] {
+  if (text === "") return [];
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw new FormatError(`the ${what} are not JSON`);
+  }
+  if (!Array.isArray(list)) throw new FormatError(`the ${what} are no list`);
+  return list;
+}

@@ -1,0 +1,50 @@
+// Models of two sides: of a page that compares files, and of two periods of one process.
+
+import { load } from "./decode";
+import type { Facts, Origin } from "./facts";
+import { Model } from "./model";
+import type { Profile } from "./profile";
+import { united } from "./united";
+
+/** @param files the bytes of each run, in the order of the facts */
+export async function twoSided(facts: Facts, files: readonly Uint8Array<ArrayBuffer>[]): Promise<Model> {
+  const profiles = await Promise.all(files.map(load));
+  const { profile, part } = united(profiles.map((profile, at) => ({ profile, functions: facts.comparison!.runs[at]!.functions })));
+  return new Model(profile, facts, part);
+}
+
+/** A file with its facts. */
+export interface Opened {
+  readonly profile: Profile;
+  readonly facts: Facts;
+  /** What people call it. */
+  readonly name: string;
+}
+
+/** Compares two periods of one process: its functions are the same by name and place. Chances are not known of them. */
+export function twoPeriods(before: Opened, after: Opened): Model {
+  const places = new Map<string, number>();
+  const origins: Origin[] = [];
+  const functionsOf = ({ profile: { functions }, facts }: Opened) =>
+    functions.name.map((name, of) => {
+      const key = `${name}\n${functions.path[of]!}\n${functions.firstLine[of]!}`;
+      let place = places.get(key);
+      if (place === undefined) {
+        places.set(key, (place = places.size));
+        origins.push(facts.origins[of] ?? "synthetic");
+      }
+      return place;
+    });
+  const runs = [after, before].map((it, at) => ({ side: at === 0 ? ("after" as const) : ("before" as const), name: it.name, header: it.facts.header, functions: functionsOf(it) }));
+  const { profile, part } = united([after, before].map((it, at) => ({ profile: it.profile, functions: runs[at]!.functions })));
+  const facts: Facts = {
+    ...after.facts,
+    title: `${before.name} → ${after.name}`,
+    findings: [],
+    idle: { threads: 0, wall_ns: 0, rows: [] },
+    origins,
+    paths: { ...before.facts.paths, ...after.facts.paths },
+    comparison: { runs, changes: [] },
+  };
+  return new Model(profile, facts, part);
+}

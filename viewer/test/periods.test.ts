@@ -1,0 +1,106 @@
+// The page of a directory: each cell is what `profiler report` says of the file, and opens it.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { Browser } from "playwright-core";
+
+import { grid } from "../src/model/days";
+import { amount, percent } from "../src/model/units";
+import { delta, ratio, value } from "../src/views/difference_words";
+import { launch, Opened } from "./browser";
+import { diff, directory, report, versions, type TwoSided } from "./page";
+
+const MINUTE = 60_000;
+const CPU = { name: "cpu", unit: "nanoseconds" };
+
+let browser: Browser;
+let sides: TwoSided;
+before(async () => {
+  sides = await versions();
+  browser = await launch();
+});
+after(() => browser.close());
+
+describe("the grid of a process", () => {
+  const utc = (ms: number) => ms;
+  const process = (cells: readonly (readonly [number, number, number, number])[]) => ({ pid: 1, program: "", cells });
+
+  it("has a file of a minute in one cell, and spreads a longer one", () => {
+    const start = Date.UTC(2026, 10, 26, 3);
+    const map = grid(process([[start + 3, start + MINUTE + 3, 500, 0], [start + MINUTE + 4, start + 2 * MINUTE + 1, 700, 1], [start + 10 * MINUTE, start + 20 * MINUTE, 1000, 2]]), utc);
+    assert.deepEqual([map.rows, map.columns, map.first], [1, 60, start]);
+    assert.deepEqual([...map.cells.slice(0, 3)], [500, 700, -1]);
+    assert.deepEqual([...map.cells.slice(10, 20)], Array.from({ length: 10 }, () => 100));
+    assert.deepEqual([map.part[0], map.part[1], map.part[2], map.part[19]], [0, 1, -1, 2]);
+    assert.equal(map.total, 2200);
+  });
+
+  it("has a row for each day, if it is more than two", () => {
+    const start = Date.UTC(2026, 10, 26, 3);
+    const map = grid(process(Array.from({ length: 80 }, (_, hour) => [start + hour * 60 * MINUTE, start + (hour * 60 + 1) * MINUTE, 1, hour])), utc);
+    assert.deepEqual([map.rows, map.columns, map.cellMs], [4, 288, 5 * MINUTE]);
+    assert.equal(map.cells.filter((it) => it > 0).length, 80);
+  });
+
+  it("is empty without files", () => assert.equal(grid(process([]), utc).rows, 0));
+});
+
+describe("the page of a directory", () => {
+  it("shows each period as the report does, opens it, and compares two", async () => {
+    const { files, htmlPath } = directory(sides, 6);
+    const opened = await Opened.at(browser, htmlPath, "", { timezoneId: "UTC" });
+    const map = opened.tab.getByRole("application", { name: /arrow keys walk/ });
+    const { width } = (await map.boundingBox())!;
+    const at = (minute: number) => ({ x: 96 + ((width - 96) * (minute + 0.5)) / 60, y: 8 });
+    for (const [minute, file] of files.entries()) {
+      await map.hover({ position: at(minute) });
+      const all = report(file).top.reduce((sum, it) => sum + it.self, 0);
+      const text = (await opened.tab.locator(".tip").textContent())!;
+      assert.ok(text.includes(`CPU time${amount(CPU, all)}`) && text.includes(`of a CPU${percent(all, 60e9)}`), text);
+    }
+
+    await map.click({ position: at(3) });
+    await opened.tab.waitForSelector("[role=tablist]");
+    await opened.show("Top");
+    const { top } = report(files[3]!);
+    const all = top.reduce((sum, it) => sum + it.self, 0);
+    const cell = (weight: number) => `${amount(CPU, weight)} ${percent(weight, all)}`;
+    assert.deepEqual((await opened.table("Functions")).map((it) => it.slice(0, 3).join(" | ")).sort(), top.filter((it) => it.total > 0).map((it) => [cell(it.self), cell(it.total), it.name].join(" | ")).sort());
+    await opened.tab.evaluate(() => new Promise((done) => setTimeout(done, 400)));
+    const words = new URLSearchParams(new URL(opened.tab.url()).hash.slice(1));
+    assert.deepEqual([words.get("period"), words.get("view")], ["3", "top"]);
+    await opened.tab.reload();
+    await opened.tab.waitForSelector("[aria-label=Functions]");
+    await opened.tab.getByRole("button", { name: "Earlier" }).click();
+    await opened.tab.getByRole("heading", { name: "Nov 26 00:02 to 00:03" }).waitFor();
+
+    await opened.tab.getByRole("button", { name: "All periods" }).click();
+    await map.click({ position: at(0), modifiers: ["Control"] });
+    await map.click({ position: at(5), modifiers: ["Control"] });
+    await opened.tab.waitForSelector("[role=tablist]");
+    await opened.show("Changes");
+    const { changes } = diff({ before: [files[0]!], after: [files[5]!] });
+    const rows = (await opened.table("Changes")).map((it) => it.slice(0, 5).join(" | "));
+    assert.deepEqual(rows.sort(), changes.filter((it) => it.before + it.after > 0).map((it) => [value(it.before, false, CPU), value(it.after, false, CPU), delta(it.before, it.after, false, CPU), ratio(it.before, it.after), it.name].join(" | ")).sort());
+    assert.deepEqual(opened.wrong, []);
+    await opened.close();
+  });
+
+  it("is walked with keys, and says what it shows", async () => {
+    const { htmlPath } = directory(sides, 3);
+    const opened = await Opened.at(browser, htmlPath, "", { timezoneId: "UTC" });
+    assert.deepEqual(await opened.faults(), []);
+    await opened.tab.getByRole("application", { name: /arrow keys walk/ }).focus();
+    await opened.tab.keyboard.press("ArrowRight");
+    await opened.tab.keyboard.press("ArrowRight");
+    await opened.settle();
+    assert.match((await opened.tab.locator("[aria-live]").first().textContent())!, /^Nov 26 00:01 to 00:02, CPU time /);
+    await opened.tab.keyboard.press("Enter");
+    await opened.tab.getByRole("heading", { name: "Nov 26 00:01 to 00:02" }).waitFor();
+    await opened.tab.goBack();
+    await opened.tab.getByRole("application", { name: /arrow keys walk/ }).waitFor();
+    assert.deepEqual(opened.wrong, []);
+    await opened.close();
+  });
+});
