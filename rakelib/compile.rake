@@ -4,11 +4,12 @@
 BUILD = File.join(ROOT, "tmp", RbConfig::CONFIG["arch"], RbConfig::CONFIG["ruby_version"])
 TARGET = ENV.fetch("PROFILER_TARGET_DIR", File.join(BUILD, "target"))
 
-# Through the same extconf.rb and Makefile that `gem install` uses. One at a time: jobs beside the specs compile, too.
-def compile(profile)
+# Through the same extconf.rb and Makefile that `gem install` uses. One at a time: jobs beside the specs compile, too. The library is
+# profiler/profiler.so in the directory `into`.
+def compile(profile, features: ENV.fetch("PROFILER_CARGO_FEATURES", "testing"), into: "#{ROOT}/lib")
   env = {
     "PROFILER_CARGO_PROFILE" => profile,
-    "PROFILER_CARGO_FEATURES" => ENV.fetch("PROFILER_CARGO_FEATURES", "testing"),
+    "PROFILER_CARGO_FEATURES" => features,
     "PROFILER_TARGET_DIR" => TARGET,
     "RUBYOPT" => nil # a build tool is no place for what is tried out on the specs
   }
@@ -16,7 +17,7 @@ def compile(profile)
   File.open(File.join(BUILD, "compile.lock"), File::RDWR | File::CREAT) do |lock|
     lock.flock(File::LOCK_EX)
     sh env, RUBY, "#{ROOT}/ext/profiler/extconf.rb", chdir: BUILD, verbose: false
-    sh env, "make", "--silent", "Q=@", "install", "sitearchdir=#{ROOT}/lib", chdir: BUILD, verbose: false
+    sh env, "make", "--silent", "Q=@", "install", "sitearchdir=#{into}", chdir: BUILD, verbose: false
   end
 end
 

@@ -4,12 +4,21 @@ require "fileutils"
 require "shellwords"
 
 # A fresh machine, as a new minimal Debian root: git, certificates, and nothing else of ours or of this machine's, no Rust, no Ruby.
-# What a newcomer does there, step by step: clone, bin/demo, bin/test; then the gem, as a user who cannot read the clone.
+# What a newcomer does there, step by step: clone, bin/demo, bin/test; then the gem, as a user who cannot read the clone. On a second
+# such root, the gem of this platform: there is a Ruby, and nothing that compiles.
 class Fresh
   SUITES = %w[bookworm trixie].freeze # Ruby 3.1 with Rust 1.85, and Ruby 3.3 with Rust 1.85
+  PLATFORM_MS = 5_000 # for all of an installation without a compiler
   USER = "somebody"
   HOME = "/home/#{USER}"
   LOGS = File.join(ROOT, "tmp/fresh")
+
+  INSTALL = "gem install --local --no-document --install-dir #{HOME}/gems --bindir #{HOME}/bin profiler.gem"
+  PROFILE = <<~SH
+    cd #{HOME}
+    su #{USER} -c '! ls /srv 2>/dev/null'
+    su #{USER} -c 'GEM_PATH=#{HOME}/gems bin/profiler record --out flame.svg -- ruby -e "def work = 3_000_000.times { |i| i.to_s }; work"'
+  SH
 
   # The clone is in a directory that only root may read.
   STEPS = {
@@ -34,24 +43,38 @@ class Fresh
     SH
     "install" => <<~SH,
       cd #{HOME}
-      su #{USER} -c 'gem install --local --no-document --install-dir #{HOME}/gems --bindir #{HOME}/bin profiler.gem'
+      su #{USER} -c '#{INSTALL}'
     SH
-    "profile" => <<~SH
+    "profile" => PROFILE,
+    "platform" => "another new root",
+    "ruby" => <<~SH,
+      apt-get -qq update
+      apt-get -qq -y --no-install-recommends install ruby
+      ! command -v cc
+      ! command -v cargo
+      useradd --create-home #{USER}
+      chmod 700 /srv
+      install --mode 644 /srv/profiler.gem #{HOME}/profiler.gem
+    SH
+    "seconds" => <<~SH,
       cd #{HOME}
-      su #{USER} -c '! ls /srv 2>/dev/null'
-      su #{USER} -c 'GEM_PATH=#{HOME}/gems bin/profiler record --out flame.svg -- ruby -e "def work = 3_000_000.times { |i| i.to_s }; work"'
+      began=$(date +%s%N)
+      su #{USER} -c '#{INSTALL}'
+      [ $(( ($(date +%s%N) - began) / 1000000 )) -le #{PLATFORM_MS} ]
     SH
+    "graph" => PROFILE
   }.freeze
 
   # The flame graph that a step draws, and a function that must be in it.
   GRAPHS = {
     "demo" => ["/srv/profiler/tmp/demo/rdoc.svg", /RDoc::/],
-    "profile" => ["#{HOME}/flame.svg", /Object#work/]
+    "profile" => ["#{HOME}/flame.svg", /Object#work/],
+    "graph" => ["#{HOME}/flame.svg", /Object#work/]
   }.freeze
 
   def initialize(suite)
     @suite = suite
-    @root = File.join(ENV["PROFILER_ROOTS"] || File.join(Dir.home, ".cache/profiler/roots"), "fresh-#{suite}")
+    @root = File.join(ROOTS, "fresh-#{suite}")
   end
 
   # @return [Hash{String => Array(String, Float)}] of each step: nil, or why it failed; and its seconds. After the first
@@ -72,6 +95,11 @@ class Fresh
     FileUtils.rm_rf([@root, "#{@root}.log", "#{@root}.lock"], secure: true)
   end
 
+  # The gem that rake package:native has built.
+  def self.platform_gem
+    Dir["#{ROOT}/pkg/profiler-*-linux.gem"].max_by { |it| File.mtime(it) } || abort("check:fresh: there is no gem of this platform: run rake package:native first, or pick other STEPS")
+  end
+
   private
 
   def locked
@@ -82,21 +110,25 @@ class Fresh
     end
   end
 
+  # A bundle is what is committed: what only lies in this checkout is on no fresh machine.
+  #
   # @return [String, nil] why it failed
   def take(step)
     log = File.join(LOGS, "#{@suite}-#{step}.log")
     FileUtils.mkdir_p(LOGS)
     File.write(log, "")
-    passed = step == "root" ? make(log) : enter(step, log)
+    passed = case step
+             when "root" then make(log) && into(log, "git", "bundle", "create", "--quiet", File.join(@root, "srv/profiler.bundle"), "HEAD")
+             when "platform" then make(log) && into(log, "cp", Fresh.platform_gem, File.join(@root, "srv/profiler.gem"))
+             else enter(step, log)
+             end
     return "see #{log}\n#{File.readlines(log).last(30).join}" unless passed
 
     fault(*GRAPHS[step]) if GRAPHS.key?(step)
   end
 
-  # The bundle is what is committed: what only lies in this checkout is on no fresh machine.
   def make(log)
-    into(log, "bin/make-root", "--minimal", @suite, @root) &&
-      into(log, "git", "bundle", "create", "--quiet", File.join(@root, "srv/profiler.bundle"), "HEAD")
+    into(log, "bin/make-root", "--minimal", @suite, @root)
   end
 
   def enter(step, log)
@@ -119,7 +151,7 @@ class Fresh
 end
 
 namespace :check do
-  desc "Clone, demo, test, install and profile on new, minimal Debian 12 and 13 (FRESH=bookworm,trixie; STEPS=...; KEEP=1; 50 minutes)"
+  desc "Clone, demo, test, install and profile, and the gem of rake package:native, on new, minimal Debian 12 and 13 (FRESH=bookworm,trixie; STEPS=...; KEEP=1; 50 minutes)"
   task :fresh do
     pick = lambda do |variable, all|
       picked = ENV.fetch(variable, all.join(",")).split(/[\s,]+/)
@@ -129,6 +161,7 @@ namespace :check do
     end
     suites = pick.call("FRESH", Fresh::SUITES)
     steps = pick.call("STEPS", Fresh::STEPS.keys)
+    Fresh.platform_gem if steps.include?("platform") # before the steps that take long
     mkdir_p Fresh::LOGS, verbose: false
 
     results = suites.to_h do |suite|

@@ -30,7 +30,7 @@ def clippy_allows
 end
 
 desc "Run every linter"
-task lint: %w[lint:fmt lint:clippy lint:imports lint:ruby lint:shell lint:rbs lint:prose]
+task lint: %w[lint:fmt lint:clippy lint:imports lint:ruby lint:shell lint:workflows lint:rbs lint:prose]
 
 namespace :lint do
   desc "Are the Rust files formatted?"
@@ -65,6 +65,13 @@ namespace :lint do
     next left_out("shellcheck", "not installed") unless here?("shellcheck", "--version")
 
     sh "shellcheck", *shell_files
+  end
+
+  desc "actionlint on what GitHub runs"
+  task :workflows do
+    next left_out("actionlint", "not installed") unless here?("actionlint", "--version")
+
+    sh "actionlint", *FileList[".github/workflows/*.yml"]
   end
 
   desc "Do the signatures in sig/ fit together?"

@@ -3,6 +3,8 @@
 # The other Rubies live in Debian roots, which bin/in-root makes when they are needed (2 minutes and 1 GB each).
 # Each builds in a copy of this checkout, so none disturbs another or this one.
 
+ROOTS = ENV["PROFILER_ROOTS"] || File.join(Dir.home, ".cache/profiler/roots")
+
 RUBIES = {
   "3.3" => %w[bin/in-root trixie ruby],
   "3.4" => %w[bin/in-root sid ruby3.4],
@@ -21,7 +23,7 @@ end
 # Prints the table whatever happened, and fails when one failed.
 def in_turn(runs)
   results = runs.to_h do |name, command|
-    puts "\n== #{name}: #{command.join(" ")}"
+    puts "\n== #{name}: #{command.grep(String).join(" ")}"
     started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     passed = system(*command, chdir: ROOT)
     [name, [passed, Process.clock_gettime(Process::CLOCK_MONOTONIC) - started]]
