@@ -9,4 +9,77 @@ RSpec.describe "Profiler on an unsupported Ruby" do
     RUBY
     expect(output).to match(supported: false, running: false, reason: /is not CRuby/, error: "Profiler::Unsupported: #{output[:reason]}")
   end
+
+  it "is refused with another garbage collector" do
+    result = ruby_child("-e", 'def GC.config = { implementation: "mmtk" }; require "profiler"; Profiler.run { } rescue puts $!.class, $!.message')
+    expect(result.out).to start_with("Profiler::Unsupported\nthe garbage collector mmtk does not say when it runs"), result.err
+  end
+
+  # Such a gem has extensions by the versions of their Rubies, and none that was built where it is installed.
+  describe "in the gem of a platform" do
+    let(:own) { RUBY_VERSION[/\A\d+\.\d+/] }
+
+    # The output of a program that requires a copy of our files with these extensions: nil is ours, a text is no extension.
+    def with_extensions(extensions)
+      Dir.mktmpdir do |directory|
+        lib = File.join(directory, "lib")
+        FileUtils.cp_r(Child::LIB, lib)
+        ours = Dir[File.join(lib, "profiler/profiler.{so,bundle}")].first
+        extensions.each do |version, text|
+          FileUtils.mkdir_p(File.join(lib, "profiler", version))
+          place = File.join(lib, "profiler", version, "profiler.so")
+          text ? File.write(place, text) : FileUtils.cp(ours, place)
+        end
+        File.delete(ours)
+        said = <<~RUBY
+          begin
+            require "profiler"
+            puts Profiler.unsupported_reason || Profiler.run { 7 }.value
+          rescue LoadError
+            puts $!.message
+          end
+        RUBY
+        command_child(RbConfig.ruby, "-I", lib, "-e", said).out
+      end
+    end
+
+    it "loads the one for this Ruby" do
+      expect(with_extensions("2.7" => "of another Ruby", own => nil)).to eq("7\n")
+    end
+
+    it "says which Rubies it is for" do
+      expect(with_extensions("2.6" => "x", "2.7" => "x")).to eq("this gem has an extension for Ruby 2.6, 2.7, and none for #{own}: the source gem builds one where it is installed\n")
+    end
+
+    it "says that an extension does not fit this system" do
+      expect(with_extensions(own => "no library")).to match(/\Athe extension of this gem does not fit this system \(.+\): the source gem builds one where it is installed\n\z/)
+    end
+  end
+
+  # Hooks on garbage collection are not used before Ruby 3.3.
+  describe "that is newer than those it was tested with", if: RUBY_VERSION >= "3.3" do
+    let(:prelude) { <<~RUBY }
+      Profiler::SelfCheck.send(:remove_const, :NEEDED)
+      Profiler::SelfCheck::NEEDED = true
+      # Answers of the VM that are wrong.
+      def answer(*answers) = Profiler::Native.define_singleton_method(:probe) { |_objects| answers }
+    RUBY
+
+    it "works if its self-check passes" do
+      expect(run_json("print_json([Profiler.unsupported_reason, Profiler.run { burn }.stats[:samples]])")).to match([nil, be_positive])
+    end
+
+    names = '["Profiler::Native.probe", "Profiler::SelfCheck.probe"]'
+    {
+      '["foo", "bar", "baz"], 100, true' => 'a known stack was walked as ["foo", "bar"]',
+      "#{names}, 3, true" => "the hook on allocation was called for 3 of 100 objects",
+      "#{names}, 100, false" => "the hooks on garbage collection were not called"
+    }.each do |answers, reason|
+      it "is refused because #{reason}" do
+        message, why = run_json("answer(#{answers}); print_json([error { Profiler.run { } }, Profiler.unsupported_reason])")
+        expect(message).to eq("Profiler::Unsupported: #{why}")
+        expect(why).to start_with("Ruby #{RUBY_VERSION} is newer than those").and end_with("fails its self-check: #{reason}")
+      end
+    end
+  end
 end

@@ -32,6 +32,18 @@ RSpec.describe "Profiler.view" do
     expect(profiler_child("report", page).err).to match(/\Aprofiler: #{page}: a profile that was cut short/)
   end
 
+  it "shows what changed since earlier profiles" do
+    result = ruby_child("-e", <<~RUBY, env: { "PATH" => box, "BROWSER" => "" })
+      require "profiler"
+      one, other = Array.new(2) { Profiler.run { 200_000.times { |it| it.to_s } } }
+      puts other.view(before: [one, one], title: "both")
+    RUBY
+    @page = result.out.chomp
+    facts = JSON.parse(File.read(@page)[/id="facts">(.*?)<\/script>/m, 1])
+    expect([facts["title"], facts["comparison"]["runs"].map { |it| it["side"] }]).to eq ["both", %w[after before before]]
+    expect(File.stat(@page).mode & 0o777).to eq 0o600
+  end
+
   it "only names the page over ssh, and where there is no browser" do
     [{ "SSH_CONNECTION" => "a", "BROWSER" => "", "DISPLAY" => "", "WAYLAND_DISPLAY" => "" }, { "PATH" => box, "BROWSER" => "" }].each do |env|
       result = ruby_child("-e", "require 'profiler'; puts Profiler.run { 9_000.times { |it| it.to_s } }.view", env: env)

@@ -43,6 +43,10 @@ RSpec.describe "profiler diff and check" do
     expect(out.lines.drop(3).first).to match(/\A +20\.\d+% +2[34]\.\d+% +\+[34]\.\d+% +\+\d+%   Shop#m0  /)
     expect(File.read("#{box}/difference.svg")).to include("<svg", "Shop#m0", "red: more than before")
     expect(File.stat("#{box}/difference.svg").mode & 0o777).to eq 0o600
+    run("diff", old, slow, "-o", "difference.html")
+    expect(File.read("#{box}/difference.html")).to include('"side":"before"', '"name":"old0.folded"')
+    expect(File.stat("#{box}/difference.html").mode & 0o777).to eq 0o600
+    expect(profiler_child("diff", old, slow, "-o", "it.png", chdir: box).err).to match(/it\.png is neither an \.svg nor an \.html/)
     expect(Dir.children(box).grep(/tmp/)).to eq []
     nowhere = profiler_child("diff", old, slow, "-o", "gone/difference.svg", chdir: box)
     expect([nowhere.code, nowhere.out, nowhere.err]).to match [1, "", %r{\Aprofiler: cannot write gone/difference\.svg: No such file or directory}]

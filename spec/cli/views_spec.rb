@@ -32,6 +32,23 @@ RSpec.describe "Commands that show a profile" do
     expect(run("report", shop, "--type", "samples")).to match(/^samples: 211 in all/)
   end
 
+  it "put the text of sources into a page only when asked to, and none that looks secret" do
+    work = "def work = Array.new(9) { Object.new }\nwork\n"
+    files = { "app.rb" => "#{work}# </script> <!--\n", "secrets.rb" => work, "keys.rb" => work, ".env.rb" => work, "login.rb" => "#{work}PASSWORD = 'correct-horse'\n" }
+    files.each { |name, text| File.write("#{box}/#{name}", text) }
+    program = "Profiler.run(mode: :allocations, every: 1) { ARGV.each { |it| load it } }.save('work.pb.gz')"
+    expect(system(RbConfig.ruby, "-I#{File.expand_path("../../lib", __dir__)}", "-rprofiler", "-e", program, *files.keys.map { |name| "#{box}/#{name}" }, chdir: box)).to be true
+    run("convert", "work.pb.gz", "with.html", "--source")
+    run("convert", "work.pb.gz", "without.html")
+    with, without = %w[with without].map { |name| File.read("#{box}/#{name}.html") }
+    sources = JSON.parse(with[%r{id="sources">(.*?)</script>}m, 1])
+    own = sources.select { |path, _| path.start_with?("#{File.realpath(box)}/") }
+    expect(own.transform_keys { |path| File.basename(path) }).to eq files.slice("app.rb")
+    expect(without).not_to include('id="sources"')
+    expect(with.scan("</script>").size).to eq(without.scan("</script>").size + 1)
+    expect(run("report", "with.html", "--json")).to eq run("report", "without.html", "--json").gsub("without.html", "with.html")
+  end
+
   it "name a function, thread or type that is not there" do
     expect(refusal("report", shop, "--focus", "nobody")).to eq [1, "profiler: #{shop}: no function matches /nobody/\n"]
     expect(refusal("report", shop, "--focus", "(")).to match [2, /\Aprofiler: --focus "\(" is not a regular expression: .*\n\z/]
@@ -127,6 +144,88 @@ RSpec.describe "Commands that show a profile" do
     [path, firefox].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
   end
 
+  it "show two files in one page, with the facts of both" do
+    FileUtils.cp(shop, "#{box}/old.pb.gz")
+    path = run("view", "old.pb.gz", shop, "--print").chomp
+    page = File.read(path)
+    expect([File.basename(path), File.stat(path).mode & 0o777]).to eq ["diff.html", 0o600]
+    comparison = JSON.parse(page[/id="facts">(.*?)<\/script>/m, 1])["comparison"]
+    expect(comparison["runs"].map { |it| it.values_at("side", "name") }).to eq [["after", "shop.pb.gz"], ["before", "old.pb.gz"]]
+    expect(page.scan(/<script type="text\/plain" id="(profile[^"]*)"/).flatten).to eq %w[profile profile-1]
+    # Commands that read a page read the later side.
+    expect(run("report", path)).to match(/cpu: 847 ms in all/)
+    json = JSON.parse(run("view", "old.pb.gz,old.pb.gz", shop, "--print", "--json"))
+    expect(json).to include("format" => "html", "bytes" => be > page.size, "before_files" => %w[old.pb.gz old.pb.gz], "after_files" => [shop])
+    expect(refusal("view", shop, shop, "--in", "svg")).to match [2, /two files are compared in the page only; profiler diff --out diff\.svg draws/]
+    expect(refusal("view", shop, shop, shop)).to match [2, /one file at a time, not 3/]
+    expect(refusal("view", shop, shop, "--type", "wall")).to match [1, /the profile has no "wall"/]
+    expect(refusal("view", "nowhere.pb.gz", shop)).to match [1, /cannot read nowhere\.pb\.gz/]
+  ensure
+    [path, json&.fetch("file")].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
+  end
+
+  it "show the periods of a continuous session, damaged files left out" do
+    ruby_child("-e", <<~RUBY, "#{box}/kept")
+      require "profiler"
+      session = Profiler.continuous(out: ARGV[0], period: 60, mode: :cpu)
+      3.times { 300_000.times { |it| it.to_s }; session.flush }
+      session.stop
+    RUBY
+    files = Dir["#{box}/kept/*.pb.gz"]
+    File.write("#{box}/kept/20261122T003012.123-4711-9f86d081.pb.gz", "damaged")
+    File.write("#{box}/kept/other.pb.gz", "none of ours")
+    result = profiler_child("view", "kept", "--print", "--json", chdir: box)
+    expect([result.code, result.err]).to match [0, /\Aprofiler: left out: .*9f86d081\.pb\.gz: .*\n\z/]
+    json = JSON.parse(result.out)
+    expect(json).to include("format" => "html", "processes" => 1, "periods" => files.size, "parts" => files.size)
+    page = File.read(json["file"])
+    index = JSON.parse(page[/id="facts">(.*?)<\/script>/m, 1])
+    process = index["periods"]["processes"].first
+    totals = files.sort.map { |it| JSON.parse(run("report", it, "--type", "cpu", "--json", "--limit", "0"))["top"].sum { |row| row["self"] } }
+    expect(process["cells"].map { |it| it[2] }).to eq totals
+    expect(page.scan(/id="(period-\d+)"/).flatten).to eq files.each_index.map { |it| "period-#{it}" }
+    expect(File.stat(json["file"]).mode & 0o777).to eq 0o600
+    FileUtils.mkdir_p("#{box}/empty")
+    expect(refusal("view", "empty")).to eq [1, "profiler: empty has no profiles of a continuous session\n"]
+    expect(refusal("view", "kept", "--in", "svg").last).to match(/a directory is shown in the page only/)
+  ensure
+    FileUtils.rm_rf(File.dirname(json["file"])) if json
+  end
+
+  it "merge periods where a day has more than the page may have" do
+    parts = [10_000_000, 10].map do |most|
+      result = ruby_child("-e", <<~RUBY, "#{box}/kept#{most}", most.to_s, "#{box}/#{most}.html")
+        require "profiler"
+        require "profiler/cli"
+        require "profiler/cli/directory_page"
+        session = Profiler.continuous(out: ARGV[0], period: 60, mode: :cpu)
+        3.times { 300_000.times { |it| it.to_s }; session.flush }
+        session.stop
+        kind = Profiler::CLI::DirectoryPage
+        kind.send(:remove_const, :MOST)
+        kind::MOST = Integer(ARGV[1])
+        page = kind.new("day")
+        page.read(kind.files(ARGV[0])) { |path| Profiler::Profile.load(path) }
+        page.write(ARGV[2])
+        files = kind.files(ARGV[0])
+        puts files.sum { |it| Profiler::Profile.load(it.path).totals["samples"] }, files.size
+      RUBY
+      expect(result.err).to eq ""
+      text = File.read("#{box}/#{most}.html")
+      files = text.scan(/id="period-\d+">([^<]*)/).flatten
+      totals = files.each_with_index.map do |file, place|
+        File.binwrite("#{box}/part#{place}.pb.gz", file.unpack1("m"))
+        JSON.parse(run("report", "part#{place}.pb.gz", "--type", "samples", "--json", "--limit", "0"))["top"].sum { |it| it["self"] }
+      end
+      samples, number = result.out.split.map { |it| Integer(it) }
+      expect(totals.sum).to eq samples
+      JSON.parse(text[/id="facts">(.*?)<\/script>/m, 1])["periods"]["parts"].map { |it| it["files"] }.tap { |it| expect(it.sum).to eq number }
+    end
+    expect(parts.first.uniq).to eq [1]
+    expect(parts.last.size).to be <= 2 # midnight can be between them
+    expect(parts.last.sum).to be > parts.last.size
+  end
+
   it "show a timeline in the order of time" do
     ruby_child("-e", <<~RUBY, "#{box}/it.pb.gz")
       require "profiler"
@@ -169,7 +268,9 @@ RSpec.describe "Commands that show a profile" do
     names = %w[profile cpu before after main old1 old2 old3 new1 new2 new3 cpu.4711 cpu.4712 worker-1 day hour]
     names.each { |name| FileUtils.cp(shop, "#{box}/#{name}.pb.gz") }
     run("convert", "profile.pb.gz", "stackprof.json", "--format", "stackprof")
-    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|stat|profiler ruby|doctor|completion fish/
+    FileUtils.mkdir_p("#{box}/profiles")
+    FileUtils.cp(shop, "#{box}/profiles/20261122T003012.123-4711-9f86d081.pb.gz")
+    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|stat|profiler (ruby|ps|top|dump|start|snapshot|stop)|doctor|completion fish/
     shown = Profiler::CLI::COMMANDS.each_key.flat_map do |command|
       text = run("help", command)
       text[/^Examples:\n(.*?)(?:\n\n|\z)/m, 1].lines.map(&:strip).grep(/\A(\w+=\w+ )?profiler /).grep_v(skipped)

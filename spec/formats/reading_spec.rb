@@ -66,6 +66,14 @@ RSpec.describe "Profile.load" do
     RUBY
   end
 
+  it "reads what vernier and rperf recorded, with their sums" do
+    vernier, rperf = run_json(<<~RUBY, chdir: File.join(Child::ROOT, "spec/fixtures"))
+      print_json(%w[shop.vernier.json shop.rperf.json].map { |name| Profiler::Profile.load(name).totals })
+    RUBY
+    expect(vernier).to eq({ samples: 22, wall: 11_500_000, gvl_wait: 500_000, alloc_objects: 2 })
+    expect(rperf).to eq({ wall: 18_040_123, gvl_wait: 40_000, gc: 1_000_000 })
+  end
+
   it "refuses a small file that expands too much" do
     frames = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its stacks have too many frames for"
     texts = "Profiler::FormatError: bomb.pb.gz: a damaged profile: its names and labels are too long together for"

@@ -99,28 +99,9 @@ RSpec.describe "A file in another tool's format" do
   end
 
   describe "of the Firefox Profiler" do
-    # Mozilla's own command line, which loads files as the page does. It leaves a server behind that has to be stopped.
-    def firefox(name)
-      node = need(File.join(Tools::MODULES, "node/bin/node"))
-      cli = need(File.join(Tools::MODULES, "@firefox-devtools/profiler-cli/dist/profiler-cli.js"))
-      FileUtils.mkdir_p(file("sessions"))
-      ask = lambda do |*arguments|
-        result = command_child(node, cli, *arguments, env: { "PROFILER_CLI_SESSION_DIR" => file("sessions") }, timeout: 120)
-        expect(result.status).to be_success, result.err
-        result.out
-      end
-      # It waits half a second for its server to begin, which may need longer on a busy machine.
-      tries = Array.new(5) { |it| -> { sleep(it); command_child(node, cli, "load", file(name), env: { "PROFILER_CLI_SESSION_DIR" => file("sessions") }) } }
-      loaded = tries.lazy.map(&:call).find { |it| it.status.success? || !it.err.include?("did not become ready") }
-      expect(loaded&.status).to be_success, loaded&.err
-      yield ask
-    ensure
-      ask&.call("stop") if loaded&.status&.success?
-    end
-
     %w[it.firefox.json it.firefox.json.gz].each do |name|
       it "is loaded, with the profile's sums (#{name})" do
-        firefox(name) do |ask|
+        firefox(file(name)) do |ask|
           info = ask["profile", "info"]
           expect(info).to include("3 threads", "Process CPU").and match(/w;<b> \(\d+\)/)
           sums = 3.times.map do |thread|

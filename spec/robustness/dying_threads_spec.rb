@@ -58,4 +58,46 @@ RSpec.describe "Threads that die of an exception while sessions begin" do
     expect(lived).to be_between(20_000_000, most)
     expect(later).to include("main").and satisfy { |names| !names.include?("dies") }
   end
+
+  # While Ruby lists its threads, some end. The list alone holds these, and a compaction moves them. (Ruby 3.1 can die of compactions.)
+  it "begin amid threads that end and are moved", if: RUBY_VERSION >= "3.3" do
+    begun = run_json(<<~RUBY, timeout: 60)
+      GC.auto_compact = true
+      till = now + 6_000_000_000
+      3.times { Thread.new { Array.new(30) { Thread.new { 50.times { |number| number.to_s } } } while now < till } }
+      Thread.new { GC.start && GC.compact && sleep(0.0005) while now < till }
+      begun = 0
+      (Profiler.start.discard; begun += 1) while now < till
+      print_json(begun)
+      $stdout.flush
+      exit!(0)
+    RUBY
+    expect(begun).to be > 10
+  end
+
+  # Ruby 3.3 and later free a thread's alternate stack with the Thread. Here that leaves a hole, where glibc would keep the memory,
+  # and native threads take long to end.
+  it "get no late tick once Ruby is done with them" do
+    threads, late = run_json(<<~RUBY, env: { "MALLOC_MMAP_THRESHOLD_" => "4096" })
+      require "fiddle"
+      libc = Fiddle.dlopen(nil)
+      key = Fiddle::Pointer.malloc(4)
+      Fiddle::Function.new(libc["pthread_key_create"], [Fiddle::TYPE_VOIDP] * 2, Fiddle::TYPE_INT).call(key, libc["usleep"])
+      number = key[0, 4].unpack1("I")
+      set = Fiddle::Function.new(libc["pthread_setspecific"], [Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_INT)
+      Profiler::Testing.slow_ticks(2_000)
+      Profiler.start(mode: :cpu, engine: :ticker, interval: 500)
+      threads = 0
+      till = now + 3_000_000_000
+      while now < till
+        threads += 4.times { Thread.new { set.call(number, 30_000); 3_000.times(&:to_s) } }
+        sleep 0.003
+        GC.start
+      end
+      Profiler.stop
+      print_json([threads, Profiler::Testing.late])
+    RUBY
+    expect(threads).to be > 100
+    expect(late).to be_positive, "no tick was late" if RUBY_VERSION < "3.3"
+  end
 end

@@ -80,6 +80,66 @@ RSpec.describe "A Ractor other than the main one" do
     expect(shares).to all(be > 0.6)
   end
 
+  # From Ruby 4.0 on, hooks on objects and on garbage collection are called in all Ractors.
+  describe "that allocates beside the main one", if: RUBY_VERSION >= "4.0" do
+    let(:prelude) { <<~'RUBY' }
+      require "tmpdir"
+      class Own; end
+      class Other; end
+      def work = 30_000.times { Own.new }
+      # The result of the block, while four Ractors allocate and collect garbage; then the number of objects that they have allocated.
+      def beside_ractors
+        Dir.mktmpdir do |box|
+          stop = "#{box}/stop".freeze
+          ractors = Array.new(4) do
+            Ractor.new(stop) do |file|
+              made = 0
+              (1_000.times { Other.new }; GC.start if ((made += 1_000) % 50_000).zero?) until File.exist?(file)
+              made
+            end
+          end
+          result = yield
+          File.write(stop, "")
+          [result, ractors.sum(&:value)]
+        end
+      end
+    RUBY
+
+    it "has none of its objects counted, whatever is counted" do
+      rows = run_quietly(<<~RUBY, timeout: 240)
+        def sums(**options)
+          profile = Profiler.run(mode: :allocations, **options) { work }
+          [profile.stats[:objects], profile.samples.sum(&:alloc_bytes), objects_of(profile, "Own"), objects_of(profile, "Other")]
+        end
+        ways = [{ every: 1 }, { every: 7 }, { every_bytes: 2_048 }] # no slot is larger, also from Ruby 4.0 on
+        ways.each { |it| sums(**it) } # what is allocated once
+        print_json(ways.map { |it| [sums(**it), *beside_ractors { sums(**it) }] })
+      RUBY
+      rows.each do |alone, beside, others|
+        expect(others).to be > 10_000
+        expect(beside.values_at(0, 3)).to match([be_within(20).of(alone[0]), 0]) # the VM makes a few on the main one, too
+      end
+      expect(rows[0]).to match([[be_between(30_000, 30_100), Integer, 30_000, 0], [Integer, Integer, 30_000, 0], Integer])
+      expect(rows[2][1][1]).to be_within(4_096).of(rows[2][0][1])
+    end
+
+    it "leaves live objects known, whoever collects garbage", if: RUBY_VERSION.start_with?("4.0.") do
+      alone, (beside, others) = run_quietly(<<~RUBY, timeout: 240)
+        def live
+          kept = nil
+          profile = Profiler.run(mode: :heap, every: 1) { work; kept = Array.new(500) { Own.new }; work }
+          rows = profile.samples.select { |it| it.labels["class"] == "Own" }
+          [rows.sum(&:alloc_objects), rows.sum(&:inuse_objects), kept.size]
+        end
+        live
+        print_json([live, beside_ractors { live }])
+      RUBY
+      expect(others).to be > 10_000
+      # A register may still hold one that is garbage.
+      expect([alone, beside]).to all(match([60_500, be_between(500, 510), 500]))
+    end
+  end
+
   it "cannot start a session, and is refused with a reason" do
     reason = "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
     calls = ["Profiler.run { }", "Profiler.run(out: '/tmp/never.svg') { }", "Profiler.start", "Profiler.stop", "Profiler::Session.start",

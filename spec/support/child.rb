@@ -13,6 +13,7 @@ module Child
   # Variables of the outer environment that must not reach the children.
   CLEAN = ENV.keys.grep(/\APROFILER_/).to_h { |name| [name, nil] }
              .merge("PROFILER_ENGINE" => ENV["SPEC_ENGINE"]) # rake check:setitimer
+             .merge("PROFILER_CONTROL" => "0") # or they would listen in the directory of the user
              .merge("RUBYOPT" => nil, "RUBYLIB" => nil, "NO_COLOR" => nil, "CLICOLOR_FORCE" => nil).freeze
 
   # +out+ and +err+ are Strings, +status+ is a Process::Status.

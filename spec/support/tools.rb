@@ -2,6 +2,7 @@
 
 require "base64"
 require "digest"
+require "fileutils"
 require "json"
 
 # The programs of others that our files are opened with. `bin/setup --for-tests` puts those that no package of the system has
@@ -74,6 +75,26 @@ module Tools
     texts = html.gsub(%r{<style.*?</style>}m, "").scan(/>([^<]+)</).flatten.map { |it| unescape(it).strip }.reject(&:empty?)
     head, _, rows = texts.slice_before("Symbol Name").then { |parts| [parts.first, nil, parts.to_a.last.drop(1)] }
     [profiles_of(head), rows_of(rows)]
+  end
+
+  # The view of a file in the Firefox Profiler, by Mozilla's own command line, which loads files as the page does. It leaves a
+  # server behind that has to be stopped.
+  #
+  # @yieldparam ask [#call] runs a command with its arguments, and returns what it printed
+  def firefox(file)
+    node = need(File.join(MODULES, "node/bin/node"))
+    cli = need(File.join(MODULES, "@firefox-devtools/profiler-cli/dist/profiler-cli.js"))
+    sessions = File.join(File.dirname(file), "sessions")
+    FileUtils.mkdir_p(sessions)
+    run = ->(*arguments) { command_child(node, cli, *arguments, env: { "PROFILER_CLI_SESSION_DIR" => sessions }, timeout: 120) }
+    ask = ->(*arguments) { run[*arguments].tap { |it| expect(it.status).to be_success, it.err }.out }
+    # It waits half a second for its server to begin, which may need longer on a busy machine.
+    tries = Array.new(5) { |it| -> { sleep(it); run["load", file] } }
+    loaded = tries.lazy.map(&:call).find { |it| it.status.success? || !it.err.include?("did not become ready") }
+    expect(loaded&.status).to be_success, loaded&.err
+    yield ask
+  ensure
+    ask&.call("stop") if loaded&.status&.success?
   end
 
   private

@@ -249,6 +249,7 @@ RSpec.describe "Profiler::Pprof" do
       names.size.times { ready.pop }
       sleep 0.05
       Profiler.continuous(period: 60) {}
+      wait_for { Thread.list.any? { |it| it.name == "profiler continuous" && it.status == "sleep" } }
       puts get(pprof(token: TOKEN), "/threads", **BEARER)[2].join
     RUBY
     heads = text.lines(chomp: true).grep(/\A\S/)

@@ -100,6 +100,6 @@ RSpec.describe "The labels of requests" do
     RUBY
     route = "/orders/:id(.:format)"
     expect(kept).to eq([[[route, "404", "GET", "mine"], [route, "404", "GET", "orders#show"]]] * 2)
-    expect(header).to match(method: "GET", path: "the app's own", route: route, endpoint: "orders#show", status: "404", seconds: match(/\A0\.\d{3}\z/))
+    expect(header).to match(method: "GET", path: "the app's own", route: route, endpoint: "orders#show", status: "404", reason: "slow", seconds: match(/\A0\.\d{3}\z/))
   end
 end

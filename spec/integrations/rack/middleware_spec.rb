@@ -156,7 +156,7 @@ RSpec.describe "Profiler::Middleware" do
 
   it "ends a profile after duration: and keeps it" do
     labels = { cut: "after 0.2 s", method: "GET", endpoint: "GET /", status: "200" }
-    expect(run_json(<<~RUBY)).to match([[["Shop.serve"], labels, { method: "GET", path: "/", endpoint: "GET /", status: "200", seconds: be_a(String) }]])
+    expect(run_json(<<~RUBY)).to match([[["Shop.serve"], labels, { method: "GET", path: "/", endpoint: "GET /", status: "200", reason: "requested", seconds: be_a(String) }]])
       body = Class.new { def each = 12.times { Shop.serve; sleep 0.05; yield "x" } }
       get(middleware(->(env) { [200, {}, body.new] }, duration: 0.2), "profile=cpu")[2].tap { |it| it.each { } }.close
       print_json(RESULTS.map { |it| [names(it), it.labels, it.profile.meta[:metadata]] })

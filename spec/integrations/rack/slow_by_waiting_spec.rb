@@ -20,7 +20,7 @@ RSpec.describe "A request that is slow by waiting" do
     RUBY
     expect(modes).to eq(%w[cpu wall])
     expect(waited).to be_between(270, 400)
-    expect(header).to match(method: "GET", path: "/shop/orders/17", endpoint: "GET /shop/orders/:id", status: "200", seconds: match(/\A0\.[34]\d\d\z/))
+    expect(header).to match(method: "GET", path: "/shop/orders/17", endpoint: "GET /shop/orders/:id", status: "200", reason: "slow", seconds: match(/\A0\.[34]\d\d\z/))
     expect(report).to include("path: /shop/orders/17").and include("Shop.wait")
     expect(report).not_to include("secret")
   end

@@ -19,8 +19,10 @@ Sidekiq.configure_client { |config| config.redis = REDIS }
 Sidekiq.configure_server do |config|
   config.redis = REDIS
   config.server_middleware do |chain|
-    chain.add Eight if Sidekiq::VERSION.to_i < 8
-    chain.add Profiler::Sidekiq.with(out: ENV.fetch("OUT"), slower_than: 0.8, interval: 1_000, permit: ->(job) { job["args"] != ["may not"] })
+    profiles = ENV.key?("PROFILES")
+    chain.add Eight if Sidekiq::VERSION.to_i < 8 && !profiles
+    chain.add Profiler::Sidekiq.with(out: ENV.fetch("OUT"), slower_than: 0.8, interval: 1_000, permit: ->(job) { job["args"] != ["may not"] },
+                                     profiles: profiles)
   end
 end
 

@@ -75,4 +75,73 @@ RSpec.describe "Profiler::Sidekiq" do
     expect(cpu["Work.two"]).to all(be >= 39)
     expect(cpu["Work.slow"][0]).to be_between(999, 1_400)
   end
+
+  describe "with the Profiles tab of Sidekiq's Web UI" do
+    # Runs jobs, and yields what the Web UI reads then.
+    #
+    # @param push [String] a program that pushes jobs
+    # @param count [Integer] of profiles
+    # @yieldparam records [Hash{String => Hash}] by token
+    def with_profiles(push, count)
+      need "sidekiq"
+      with_redis do |url|
+        env = { "REDIS_URL" => url, "OUT" => in_box("out"), "PROFILES" => "1", "RUBYOPT" => "-W0" }
+        pid = Process.spawn(Child::CLEAN.merge(env), "sidekiq", "-r", File.join(__dir__, "jobs.rb"), "-c", "4", chdir: box, %i[out err] => in_box("log"))
+        kept = ruby_child("-e", push + <<~'RUBY', File.join(__dir__, "jobs.rb"), count.to_s, env: env, chdir: box)
+          require "json"
+          require "zlib"
+          keys = nil
+          till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
+          sleep 0.1 until (keys = Sidekiq.redis { |it| it.zrange("profiles", 0, -1) }).size == ARGV[1].to_i || Process.clock_gettime(Process::CLOCK_MONOTONIC) > till
+          records = keys.map do |key|
+            record, seconds = Sidekiq.redis { |it| [it.hgetall(key), it.ttl(key)] }
+            data = record.delete("data")
+            File.binwrite("#{record["token"]}.json.gz", data)
+            record.merge("key" => key, "ttl" => seconds, "bytes" => data.bytesize, "data" => JSON.parse(Zlib.gunzip(data)))
+          end
+          # Sidekiq 7 logs to standard output.
+          File.write("records", JSON.generate(records))
+        RUBY
+        expect(kept.status).to be_success, kept.err
+        yield JSON.parse(File.read(in_box("records")), symbolize_names: true).to_h { |it| [it[:token], it] }
+      ensure
+        Process.kill(:TERM, pid)
+        Process.wait(pid)
+      end
+    end
+
+    it "keeps profiles, also of jobs that fail" do
+      with_profiles(<<~RUBY, 2) do |records|
+        require ARGV[0]
+        ImportJob.set("profile" => "me").perform_async("one")
+        ImportJob.set("profile" => "you", "profiler_options" => { "mode" => "retained" }).perform_async("two")
+        ImportJob.set("profile" => "me").perform_async("may not")
+        ImportJob.set("profile" => "me", "profiler_options" => { "mode" => "tea" }).perform_async("quick")
+      RUBY
+        expect(records.keys).to contain_exactly("me", "you"), File.read(in_box("log"))
+        records.each_value do |it|
+          expect(it).to include(type: "ImportJob", key: "#{it[:token]}-#{it[:jid]}", size: it[:bytes].to_s, ttl: be_within(60).of(86_400))
+          expect(Float(it[:elapsed])).to be_between(0.03, 5)
+          expect(it[:data]).to include(:meta, :threads)
+        end
+        expect(JSON.generate(records.dig("me", :data))).to include("Work.one")
+        expect(File.read(in_box("log"))).to match(/on purpose/).and match(/a job was not profiled|tea/)
+      end
+    end
+
+    it "keeps what the Firefox Profiler loads, which the Web UI opens" do
+      with_profiles(<<~RUBY, 1) do
+        require ARGV[0]
+        ImportJob.set("profile" => "me").perform_async("one")
+      RUBY
+        firefox(in_box("me.json.gz")) do |ask|
+          expect(ask["profile", "info"]).to include("sidekiq", "processor")
+          threads = ask["profile", "info"].scan(/\bt-\d+/).uniq
+          tops = threads.flat_map { |it| JSON.parse(ask["thread", "samples", "--json", "--include-idle", "--limit", "100", "--thread", it])["topFunctionsByTotal"] }
+          one = tops.select { |it| it["name"] == "Work.one" }
+          expect(one.sum { |it| it["totalSamples"] }).to be_between(39, 400)
+        end
+      end
+    end
+  end
 end

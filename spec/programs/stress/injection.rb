@@ -68,8 +68,8 @@ module Stress
       number = (@last += 1)
       kind = @kinds.sample
       doing = @doing
-      began = @rounds
       @thread.raise(kind.new(number))
+      began = @rounds # read only now: before the raise, this thread can lose its turn for more rounds than PATIENCE
       Stress.count(:injected)
       Stress.wait_for(3_600) { @arrived.key?(number) || Stress.done || lost?(began) }
       return Stress.count(:arrived) if @arrived[number] == 1

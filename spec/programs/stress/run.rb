@@ -13,7 +13,7 @@
 PARTS = Dir["#{__dir__}/parts/*.rb"].map { |file| File.basename(file, ".rb") }.sort
 # Parts that run in a process of their own. The others cannot bear the limits of a process or Ractors; forked children cannot bear
 # traps that raise. Beside sessions of objects, a stack at its end stops Ruby for ever: the part says why.
-ALONE = %w[deep_stacks limits ractors signals].freeze
+ALONE = %w[deep_stacks limits ractor_births ractors signals].freeze
 
 names = ARGV == ["all"] ? PARTS - ALONE : ARGV
 unknown = names - PARTS

@@ -52,7 +52,7 @@ class PagesController < ActionController::Base
   end
 
   def echo = render(plain: params[:said].to_s)
-  def broken = Work.burn(50) || raise("on purpose")
+  def broken = Work.burn || raise("on purpose")
 end
 
 MembersApp.initialize!

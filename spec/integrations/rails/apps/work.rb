@@ -8,7 +8,7 @@ class Work
   end
   self.used = 0
 
-  def self.burn(milliseconds = 15)
+  def self.burn(milliseconds = 50)
     before = clock
     10.times { |number| number + 1 } while clock < before + milliseconds
     self.used += clock - before

@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "../support/live"
+require_relative "../support/other_user"
+
+RSpec.describe "The control socket" do
+  include_context "with a live program"
+  include OtherUser
+
+  it "is there on request alone, for its user alone" do
+    expect(ruby_child("-e", "require 'profiler'; Profiler.run { }", env: environment)).to have_attributes(err: "")
+    expect(File).not_to exist(control)
+    live("ready; wait_for_end") do |pid|
+      expect([control, socket_of(pid)].map { |it| File.stat(it).mode.to_s(8)[-3..] }).to eq(%w[700 600])
+    end
+    expect(Dir.children(control)).to be_empty
+  end
+
+  it "is there beside a session for the life of the process, unless it is switched off" do
+    code = 'require "profiler"; Profiler.continuous { }; p Profiler::Control.current&.path; Profiler::Continuous.current.stop'
+    expect(ruby_child("-e", code, env: environment).out).to start_with("\"#{control}/")
+    expect(ruby_child("-e", code, env: { "PROFILER_CONTROL" => "0" }).out).to eq("nil\n")
+    Dir.rmdir(control)
+    File.write(control, "")
+    result = ruby_child("-e", code, env: environment)
+    expect(result).to have_attributes(out: "nil\n", err: /\A\[profiler\] the process has no control socket: .* is not a directory of this user alone/)
+  end
+
+  it "has no thread that wakes up by itself" do
+    live("ready; wait_for_end") do |pid|
+      threads = nil
+      # A thread names itself once it runs, and then goes to sleep.
+      wait_until do
+        threads = Dir["/proc/#{pid}/task/*"].to_h { |it| [File.read("#{it}/comm").chomp, it] }
+        threads.keys.grep(/profiler/).sort == ["profiler contro", "profiler live"]
+      end
+      sleep 0.5
+      switches = -> { threads.sum { |name, it| name == File.basename(RbConfig.ruby) ? 0 : File.read("#{it}/status")[/^voluntary_ctxt_switches:\s*(\d+)/, 1].to_i } }
+      before = switches.call
+      sleep 1
+      expect(switches.call).to eq(before)
+    end
+  end
+
+  it "is listed with its process" do
+    live("ready; named('w') { sleep }; Profiler.start; wait_for_end") do |pid|
+      who = nil
+      wait_until { (who = JSON.parse(profiler_of("ps", "--json").out, symbolize_names: true).first)[:sessions] == 1 }
+      expect(who).to include(pid: pid, ruby: RUBY_DESCRIPTION, threads: 2, age_s: be_between(0, 60), program: start_with(RbConfig.ruby))
+      expect(profiler_of("ps").out.lines.last).to match(/\A *#{pid} +\d+ s +2 +1 +#{RUBY_VERSION}/)
+    end
+  end
+
+  it "takes away what processes that were killed left" do
+    ruby_child("-e", "#{start}; Process.kill(:KILL, $$)", env: environment)
+    expect(Dir.children(control).size).to eq(1)
+    expect(profiler_of("ps")).to have_attributes(out: "", err: /no process can be reached/, status: be_success)
+    expect(Dir.children(control)).to be_empty
+  end
+
+  it "refuses a directory that others may enter" do
+    Dir.mkdir(control, 0o755)
+    code = 'require "profiler"; Profiler.control rescue puts "#{$!.class}: #{$!.message}"'
+    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a directory of this user alone/)
+    File.rename(control, "#{control}.other")
+    File.symlink("#{control}.other", control)
+    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a directory of this user alone/)
+  end
+
+  it "refuses a directory of another user, also as root" do
+    skip "only root can make one" unless Process.uid.zero?
+    Dir.mkdir(control, 0o700)
+    File.chown(65_534, nil, control)
+    code = 'require "profiler"; Profiler.control rescue puts "#{$!.class}: #{$!.message}"'
+    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a directory of this user alone/)
+    expect(Dir.children(control)).to be_empty
+  end
+
+  it "leaves a recording as it is where there can be none" do
+    File.write(control, "")
+    env = environment.merge("PROFILER_OUT" => File.join(box, "it.pb.gz"), "PROFILER_QUIET" => "1")
+    expect(ruby_child("-rprofiler/autoload", "-e", "1", env: env).err).to match(/\A\[profiler\] the process has no control socket: .*\n\z/)
+    expect(File).to exist("#{box}/it.pb.gz")
+  end
+
+  # Root asks processes of others, which may say anything.
+  it "lets no process write to the terminal of who asks" do
+    Dir.mkdir(control, 0o700)
+    path = "#{control}/1.sock"
+    server = UNIXServer.new(path)
+    talking = Thread.new do
+      3.times do
+        client = server.accept
+        body = "Process 1\e]0;mine\a\n"
+        who = { pid: 1, program: "\e[2J\nx", ruby: "ruby 3.4.1\e[0m", age_s: 1, threads: 1, sessions: 0 }
+        case client.gets
+        when /who/ then client.puts(JSON.generate(who))
+        when /dump/ then client.write("{\"bytes\":#{body.bytesize}}\n#{body}")
+        else client.puts('{"error":"\\u001b[31mred"}')
+        end
+        client.close
+      end
+    end
+    said = [["dump", path], ["start", path], ["ps"]].map { |command| profiler_of(*command).then { |it| it.out + it.err } }
+    expect(said).to match([/\AProcess 1\?\]0;mine\?\n\z/, /\?\[31mred/, /\?\[2J x/])
+    expect(said.join).not_to include("\e")
+    talking.join
+  end
+
+  it "is waited for ten seconds at a process that is stopped" do
+    live("ready; wait_for_end") do |pid|
+      Process.kill(:STOP, pid)
+      expect(profiler_of("dump", pid).err).to match(/no answer from .* in 10 s: the process may be stopped/)
+    ensure
+      Process.kill(:CONT, pid)
+    end
+  end
+
+  it "is a forked child's own, and the parent's stays" do
+    live(<<~'RUBY') do |pid|
+      child = fork { File.write("#{ENV.fetch("BOX")}/child", $$.to_s); wait_for_end }
+      ready
+      Process.wait(child)
+    RUBY
+      child = wait_until { Integer(File.read("#{box}/child"), exception: false) if File.exist?("#{box}/child") }
+      wait_until { File.socket?(socket_of(child)) }
+      expect([pid, child].map { |it| ask(it, do: "who").first["pid"] }).to eq([pid, child])
+      expect(threads_of(child).keys).to eq(["main"])
+    end
+    expect(Dir.children(control)).to be_empty
+  end
+
+  it "closes" do
+    result = live(<<~'RUBY') { |pid| expect(File).to exist(socket_of(pid)) }
+      ready
+      wait_for_end
+      it = Profiler.control
+      it.close
+      puts it.running?, File.exist?(it.path), Profiler::Testing.sessions
+      puts Profiler.control.running?
+    RUBY
+    expect(result.out).to eq("false\nfalse\n0\ntrue\n")
+  end
+
+  it "answers nonsense with an error, and bounds what it takes" do
+    live("ready; wait_for_end") do |pid|
+      answers = ["\n", "{}\n", "[[[[[\n", "\xff\xfe\n".b, "{\"do\":\"eval\",\"code\":\"exit\"}\n", "#{"[" * 60_000}\n"].map do |text|
+        Socket.unix(socket_of(pid)) { |socket| socket.write(text) && socket.gets }
+      end
+      expect(answers).to all(start_with('{"error":"'))
+      long = Socket.unix(socket_of(pid)) do |socket|
+        (1_000.times { socket.write("x" * 1_000_000) } rescue $!.class) # rubocop:disable Style/RescueModifier
+      end
+      expect([Errno::EPIPE, Errno::ECONNRESET]).to include(long)
+      expect(ask(pid, do: "who").first).to include("pid" => pid)
+    end
+  end
+
+  it "serves some at once, and drops those that are slow" do
+    live("ready; wait_for_end") do |pid|
+      idle = Array.new(40) { Socket.unix(socket_of(pid)).tap { sleep 0.002 } }
+      expect(idle.last.gets).to eq("{\"error\":\"too many connections\"}\n")
+      idle.first.write("{\"do\"")
+      expect(idle.first.read).to eq("") # after five seconds
+      wait_until { ask(pid, do: "who") rescue false } # rubocop:disable Style/RescueModifier
+      idle.each(&:close)
+    end
+  end
+
+  it "serves no other user" do
+    live("File.chmod(0711, ENV.fetch('BOX')); ready; wait_for_end") do |pid|
+      File.chmod(0o711, control)
+      File.chmod(0o666, socket_of(pid))
+      code = <<~'RUBY'
+        require "socket"
+        socket = Socket.unix(ARGV.first)
+        socket.puts('{"do":"who"}') rescue nil
+        p(socket.gets) rescue p $!.class
+      RUBY
+      result = other_user_child("-e", code, socket_of(pid))
+      expect(["nil\n", "Errno::ECONNRESET\n"]).to include(result.out), result.err
+    end
+  end
+
+  it "is found in another PID namespace, by its path and by the pid outside" do
+    enter = %w[unshare --pid --fork --kill-child --mount-proc]
+    skip "no PID namespaces here" unless system(*enter, "true", err: File::NULL)
+
+    code = "#{start}\nready; wait_for_end"
+    command_child(*enter, RbConfig.ruby, "-I", Child::LIB, "-e", code, env: environment) do |pid|
+      wait_until { File.exist?(File.join(box, "ready")) }
+      socket = Dir["#{control}/*.sock"].first
+      expect(profiler_of("dump", socket).out).to match(/\AProcess #{File.basename(socket, ".sock")}: .*"main"/m)
+      outside = Integer(File.read("/proc/#{pid}/task/#{pid}/children").split.first)
+      expect(profiler_of("dump", outside).out.lines.first).to eq(profiler_of("dump", socket).out.lines.first)
+      File.write(File.join(box, "over"), "")
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require_relative "../support/live"
+
+RSpec.describe "A session in a running process" do
+  include_context "with a live program"
+
+  let(:burning) { <<~'RUBY' }
+    def burn = 1_000.times { |number| number.to_s }
+    ready
+    burn until over?
+    puts Profiler::Testing.sessions
+  RUBY
+
+  def functions_of(file)
+    profiler_child("report", "--json", file).out.then { |it| JSON.parse(it) }
+  end
+
+  it "is started and stopped by a command, where its file is written" do
+    live(burning) do |pid|
+      started = profiler_of("start", "--mode", "cpu", pid)
+      expect(started).to have_attributes(err: "", out: "session 1 runs: profiler stop --session 1 #{pid}\n")
+      expect(JSON.parse(profiler_of("start", "--mode", "allocations", "--every", 10, "--json", pid).out)).to eq("session" => 2)
+      expect(ask(pid, do: "sessions").first.fetch("sessions").map { |it| it["session"] }).to eq([1, 2])
+      sleep 0.5
+      snapshot = profiler_of("snapshot", "--session", 1, "-o", "so-far.pb.gz", pid, chdir: box)
+      expect(snapshot.err).to match(/Object#burn.*wrote so-far.pb.gz/m)
+      stopped = profiler_of("stop", "-o", "objects.pb.gz", "-q", pid, chdir: box)
+      expect(stopped).to have_attributes(out: "", err: "")
+      profiler_of("stop", "-o", "cpu.pb.gz", "-o", "cpu.html", pid, chdir: box)
+      expect(profiler_of("stop", pid, chdir: box)).to have_attributes(code: 1, err: /no session runs that was begun over the control socket/)
+      report = %w[so-far cpu objects].to_h { |it| [it, profiler_child("report", "#{it}.pb.gz", chdir: box).out] }
+      expect(report.values).to all(include("Object#burn"))
+      expect(report["objects"]).to include("alloc_space")
+      expect(Dir.children(box)).to include("cpu.html")
+    end
+  end
+
+  it "is recorded for some seconds" do
+    live(burning) do |pid|
+      result = profiler_of("record", "--pid", pid, "--duration", 0.5, "-o", "it.pb.gz", chdir: box)
+      expect(result).to have_attributes(code: 0, err: /Object#burn.*wrote .*it.pb.gz/m)
+      expect(profiler_child("report", "it.pb.gz", chdir: box).out).to match(/mode +cpu/)
+    end
+  end
+
+  it "ends with the command that recorded it, however that ends" do
+    result = live(burning) do |pid|
+      recorder = Process.spawn(Child::CLEAN.merge(environment), RbConfig.ruby, Child::EXE, "record", "--pid", pid.to_s, chdir: box)
+      wait_until { ask(pid, do: "sessions").first.fetch("sessions").any? }
+      Process.kill(:KILL, recorder)
+      Process.wait(recorder)
+      wait_until { ask(pid, do: "sessions").first.fetch("sessions").empty? }
+      expect(ask(pid, do: "who").first).to include("sessions" => 0)
+    end
+    expect(result.out).to eq("1\n") # that of the socket itself
+  end
+
+  it "has the options of any other, which are checked" do
+    live(burning) do |pid|
+      errors = [["--interval", "3"], ["--engine", "steam"], ["--only", "x"], ["--mode", "cpu,tea"]].map do |option|
+        profiler_of("start", *option, pid).err
+      end
+      expect(errors[0]).to eq("profiler: --interval 3 is not an Integer from 50 to 1000000 microseconds\n")
+      expect(errors[1]).to match(/\Aprofiler: --engine steam is not an engine \(allowed/)
+      expect(errors[2]).to eq("profiler: --only \"x\" is not NAME=VALUE\n")
+      expect(errors[3]).to match(/tea/)
+      wrong = { { out: "x" } => /out is not allowed/, { threads: 7 } => /threads/, [] => /not an object/ }
+      wrong.each do |options, message|
+        expect { ask(pid, do: "start", options: options) }.to raise_error(Profiler::Control::Client::Failed, message)
+      end
+    end
+  end
+
+  it "selects by labels" do
+    code = <<~'RUBY'
+      def inside = 1_000.times { |number| number.to_s }
+      def outside = 1_000.times { |number| number.to_s }
+      ready
+      (Profiler.label(job: "mail") { inside }; outside) until over?
+    RUBY
+    live(code) do |pid|
+      profiler_of("start", "--only", "job=mail", pid)
+      sleep 0.5
+      profiler_of("stop", "-o", "it.pb.gz", "-q", pid, chdir: box)
+      report = profiler_child("report", "it.pb.gz", chdir: box).out
+      expect(report).to include("Object#inside")
+      expect(report).not_to include("Object#outside")
+    end
+  end
+
+  it "does not disturb one of another engine, nor count as one" do
+    result = live(<<~'RUBY') { |pid| sleep 0.1 }
+      ready
+      puts Profiler.running?
+      Profiler.run(engine: :ticker, out: File.join(ENV.fetch("BOX"), "it.txt")) { 300_000.times { |number| number.to_s } }
+      wait_for_end
+    RUBY
+    expect(result.out).to eq("false\n")
+    expect(File.read("#{box}/it.txt")).to match(/engine ticker/)
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+# To make an exception calls Ruby, where the end of a thread can arrive.
+RSpec.describe "A thread that is killed while something is refused" do
+  include_context "with a program"
+
+  it "ends, and the process goes on" do
+    expect(run_json(<<~RUBY)).to eq(killed: true, alive: 0)
+      junk = "no profile" * 300
+      refuse = lambda do
+        [-> { Profiler::Native.parse(junk) }, -> { Profiler::Native.check_format("tea") }].each do |refused|
+          refused.call
+        rescue Profiler::FormatError, ArgumentError
+          nil
+        end
+      end
+      killed = alive = 0
+      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 3
+      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till
+        thread = Thread.new { loop { refuse.call } }
+        sleep rand * 0.002
+        thread.kill
+        alive += 1 unless thread.join(10)
+        killed += 1
+      end
+      print_json(killed: killed > 50, alive: alive)
+    RUBY
+  end
+end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require "json"
+require "profiler/control/client"
+
+# Programs with a control socket, in a directory of the example's own, that are looked into while they run.
+RSpec.shared_context "with a live program" do
+  include_context "with a box"
+
+  # A program that opens its socket and says so, and ends when a file is there.
+  let(:start) { <<~'RUBY' }
+    require "profiler"
+    Profiler.control
+    def ready = File.write(File.join(ENV.fetch("BOX"), "ready"), "")
+    def over? = File.exist?(File.join(ENV.fetch("BOX"), "over"))
+    def wait_for_end = (sleep 0.01 until over?)
+    def named(name, &work) = Thread.new { Thread.current.name = name; work.call }
+  RUBY
+
+  let(:control) { File.join(box, "control") }
+  let(:environment) { { "PROFILER_CONTROL" => control, "BOX" => box } }
+
+  # Runs the program, and the block once it is ready.
+  #
+  # @yield [Integer] the pid
+  # @return [Child::Result]
+  def live(code, env: {}, **options)
+    result = ruby_child("-e", "#{start}\n#{code}", env: environment.merge(env), **options) do |pid|
+      wait_until { File.exist?(File.join(box, "ready")) }
+      yield pid
+      File.write(File.join(box, "over"), "")
+    end
+    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
+    result
+  end
+
+  def socket_of(pid) = File.join(control, "#{pid}.sock")
+
+  # Asks over the socket.
+  def ask(pid, request)
+    client = Profiler::Control::Client.new(socket_of(pid))
+    client.ask(request)
+  ensure
+    client&.close
+  end
+
+  # @return [Hash{String => Hash}] the threads of a dump, by name
+  def threads_of(pid)
+    _, bytes = ask(pid, do: "dump", form: "json")
+    JSON.parse(bytes, symbolize_names: true).fetch(:threads).to_h { |it| [it.fetch(:name), it] }
+  end
+
+  # Runs a command against the live program.
+  def profiler_of(*arguments, **options)
+    profiler_child(*arguments.map(&:to_s), env: environment, **options)
+  end
+end
