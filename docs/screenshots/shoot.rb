@@ -12,6 +12,7 @@ require "tmpdir"
 
 require "profiler"
 require_relative "browser"
+require_relative "requests"
 
 TOOLS = ENV["PROFILER_TOOLS"] || File.join(Dir.home, ".cache/profiler/tools")
 SPEEDSCOPE = File.join(TOOLS, "node_modules/speedscope/dist/release/index.html")
@@ -35,8 +36,39 @@ Dir.mktmpdir("screenshots") do |directory|
   page = profile.save(File.join(directory, "shop.html"), title: "A shop on Puma")
   {
     "page" => "", "page-finding" => "type=gvl_blame&search=%5EIndexer%23rebuild%24", "page-sandwich" => "view=sandwich&viewOf=Database%23query",
-    "page-time" => "view=chart&from=700000000&to=1100000000"
+    "page-time" => "view=chart&from=700000000&to=1100000000", "page-gvl" => "view=gvl", "page-gc" => "view=gc"
   }.each { |name, fragment| picture(name) { |png| browser.shoot("file://#{page}##{fragment}", png, width: 1280, height: 800) } }
+
+  picture("list") { |png| browser.shoot("file://#{Requests.list(directory)}", png, width: 1100, height: 460) }
+  programs = File.expand_path("../../viewer/test/programs", __dir__)
+  versions = %w[0.2 0.8 3].flat_map do |seconds|
+    files = %w[before after].map { |it| File.join(directory, seconds, "#{it}.pb.gz") }
+    FileUtils.mkdir_p(File.join(directory, seconds))
+    system({ "SECONDS" => seconds }, RbConfig.ruby, *$LOAD_PATH.map { |it| "-I#{it}" }, "#{programs}/versions.rb", *files, exception: true)
+    files
+  end
+  picture("page-difference") do |png|
+    system(RbConfig.ruby, "-I#{__dir__}/../../lib", "#{__dir__}/../../exe/profiler", "diff", *versions.last(2), "-o", "#{directory}/diff.html", out: File::NULL, exception: true)
+    browser.shoot("file://#{directory}/diff.html#search=%5ECatalog%23find_in_list%24", png, width: 1280, height: 800)
+  end
+
+  picture("page-days") do |png|
+    files = File.join(directory, "profiles")
+    system(RbConfig.ruby, "#{programs}/day.rb", files, "1440", "60", *versions, exception: true)
+    require "profiler/cli/directory_page"
+    page = Profiler::CLI::DirectoryPage.new("profiles")
+    page.read(Profiler::CLI::DirectoryPage.files(files)) { |path| Profiler::Profile.load(path) }
+    page.write("#{directory}/days.html")
+    browser.shoot("file://#{directory}/days.html", png, width: 1280, height: 520)
+  end
+  { "memory" => ["leak.rb", "A cart that is never emptied", "view=memory"],
+    "queries" => ["queries.rb", "An order that queries each price", "view=labels&view.label=%0Amarkers&view.markers=number"] }.each do |name, (program, title, fragment)|
+    file = File.join(directory, "#{name}.pb.gz")
+    root = File.expand_path("../..", __dir__)
+    system(RbConfig.ruby, *$LOAD_PATH.map { |it| "-I#{File.expand_path(it)}" }, "viewer/test/programs/#{program}", file, chdir: root, exception: true) # its name is in the picture
+    page = Profiler::Profile.load(file).trim_path(root).save(File.join(directory, "#{name}.html"), title: title)
+    picture("page-#{name}") { |png| browser.shoot("file://#{page}##{fragment}", png, width: 1280, height: 800) }
+  end
 
   picture("svg") do |png|
     # What the threads of the server did, without those that wait for work.
