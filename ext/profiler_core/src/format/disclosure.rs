@@ -161,9 +161,12 @@ pub(super) fn timeline(profile: &Profile) -> Option<String> {
     })
 }
 
-/// The cost of profiling, as a share of the program's CPU time where that is known.
-pub(super) fn cost(profile: &Profile) -> String {
+/// The cost of profiling, as a share of the program's CPU time where that is known. `None` where no cost is known, as in others' files.
+pub(super) fn cost(profile: &Profile) -> Option<String> {
     let (handler_ns, collector_ns) = (profile.stats.handler_ns, profile.stats.collector_ns);
+    if (handler_ns, collector_ns) == (0, 0) {
+        return None;
+    }
     let cpu_ns = profile.total().get(SampleType::Cpu);
     let share = match cpu_ns {
         0 => String::new(),
@@ -171,5 +174,5 @@ pub(super) fn cost(profile: &Profile) -> String {
         _ => format!("{} of the CPU time: ", percent(handler_ns.saturating_add(collector_ns), cpu_ns)),
     };
     let (handler, own) = (duration(handler_ns), duration(collector_ns));
-    format!("{share}{handler} in signal handlers and hooks, {own} in threads of its own")
+    Some(format!("{share}{handler} in signal handlers and hooks, {own} in threads of its own"))
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use profiler_core::format::read;
+use profiler_core::format::{read, Format, Options};
 use profiler_core::profile::SampleType;
 use profiler_core::record::State;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
+use crate::golden::written;
 use crate::hostile::gzip;
 use crate::readers::{refusal, row, rows};
 
@@ -19,6 +20,14 @@ fn changed(change: impl FnOnce(&mut Value)) -> String {
     let mut file: Value = serde_json::from_str(SHOP).unwrap();
     change(&mut file);
     file.to_string()
+}
+
+#[test]
+fn its_report_says_nothing_of_what_the_file_does_not_tell() {
+    let profile = read(SHOP.as_bytes()).unwrap();
+    let report = written(Format::Text, &profile, &Options::default());
+    assert!(report.contains("sleeping in <main>"), "{report}");
+    assert!(!report.contains("few samples") && !report.contains("cost"), "{report}");
 }
 
 #[test]

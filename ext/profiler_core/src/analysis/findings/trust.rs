@@ -16,6 +16,8 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let counts = &profile.stats.counts;
     let (dropped, samples) = (counts.dropped(), profile.total().get(SampleType::Samples));
     let ticks = dropped.saturating_add(counts.captured);
+    // Files of other tools may have sums alone.
+    let is_counted = profile.sample_types.contains(&SampleType::Samples);
     let (requested_ns, effective_ns) = (profile.meta.interval_ns, profile.effective_interval_ns());
     let (weight, text) = if dropped as f64 > ticks as f64 * LOST {
         let share = percent(dropped, ticks);
@@ -23,7 +25,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     } else if requested_ns > 0 && effective_ns > requested_ns.saturating_mul(COARSE) {
         let (requested, effective) = (round_duration(requested_ns), duration(effective_ns));
         (effective_ns, format!("coarse: one sample per {effective}, {requested} requested"))
-    } else if requested_ns > 0 && samples < FEW_SAMPLES {
+    } else if requested_ns > 0 && samples < FEW_SAMPLES && is_counted {
         (samples, format!("few samples: {}, so small shares are chance", count(samples)))
     } else {
         return None;
