@@ -11,6 +11,7 @@
 
 require "rbconfig"
 require "shellwords"
+require_relative "../../lib/profiler/platform"
 
 NAME = "profiler" # of the crate, of its library and of the function Init_profiler
 MIN_RUST = "1.85"
@@ -44,8 +45,8 @@ def libclang?
   Dir.glob(places.map { |place| "#{place}/libclang{,-*}.{so,so.*}" }).any?
 end
 
-refuse "only Linux is supported" unless RbConfig::CONFIG["host_os"].match?(/linux/)
-refuse "only CRuby is supported" unless RUBY_ENGINE == "ruby"
+unsupported = Profiler::Platform.unsupported_reason
+refuse unsupported if unsupported
 refuse "a Rust compiler is needed (#{MIN_RUST} or newer), and there is no cargo", RUST_HELP unless cargo
 
 said = IO.popen([cargo, "--version"], err: %i[child out], &:read)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Decides whether this platform is supported, before the extension is loaded.
+  # Decides whether this platform is supported, before the extension is built and before it is loaded.
   module Platform
     MINIMUM_RUBY = [3, 1].freeze
     RUBY = RUBY_VERSION[/\A\d+\.\d+/]
@@ -49,6 +49,10 @@ module Profiler
         "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY.join(".")} or newer is needed"
       elsif !RUBY_PLATFORM.include?("linux")
         "#{RUBY_PLATFORM} has no timer on a thread's CPU clock: only Linux is supported so far"
+      elsif RUBY_PLATFORM.include?("musl")
+        "#{RUBY_PLATFORM} has another C library than glibc, with which it was not tried: only glibc is supported so far"
+      elsif 1.size < 8
+        "#{RUBY_PLATFORM} has pointers of 32 bits: only systems of 64 bits are supported"
       elsif rubies.any? && !rubies.include?(RUBY)
         "this gem has an extension for Ruby #{rubies.join(", ")}, and none for #{RUBY}: #{HOW_TO_BUILD}"
       elsif (collector = other_collector)

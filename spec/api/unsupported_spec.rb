@@ -10,6 +10,20 @@ RSpec.describe "Profiler on an unsupported Ruby" do
     expect(output).to match(supported: false, running: false, reason: /is not CRuby/, error: "Profiler::Unsupported: #{output[:reason]}")
   end
 
+  # Both where it is built and where it is loaded.
+  {
+    "with musl" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-linux-musl"', /x86_64-linux-musl has another C library than glibc/],
+    "of 32 bits" => ["class Integer; def size = 4; end", /has pointers of 32 bits/],
+    "of another system" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-darwin24"', /only Linux is supported so far/],
+  }.each do |name, (code, reason)|
+    it "is refused on a Ruby #{name}" do
+      loaded = ruby_child("-e", "#{code}; require 'profiler'; Profiler.run { } rescue puts $!.class, $!.message")
+      expect(loaded.out).to match(/\AProfiler::Unsupported\n.*#{reason}/)
+      built = ruby_child("-e", "#{code}; load '#{Child::ROOT}/ext/profiler/extconf.rb'")
+      expect(built).to have_attributes(code: 1, err: /\A\nprofiler: .*#{reason}/)
+    end
+  end
+
   it "is refused with another garbage collector" do
     result = ruby_child("-e", 'def GC.config = { implementation: "mmtk" }; require "profiler"; Profiler.run { } rescue puts $!.class, $!.message')
     expect(result.out).to start_with("Profiler::Unsupported\nthe garbage collector mmtk does not say when it runs"), result.err
