@@ -130,21 +130,21 @@ module Profiler
         [*COMMANDS.keys, *ALIASES.keys, "help"].join(", ")
       end
 
-      def help
-        commands = COMMANDS.map { |command, name| format("  %-10s %s", command, const_get(name).summary) }
-        commands += ALIASES.map { |name, command| format("  %-10s the same as %s", name, command) }
+      def help(width = columns)
+        commands = COMMANDS.map { |command, name| format("  %-10s  %s", command, const_get(name).summary) }
+        commands += ALIASES.map { |name, command| format("  %-10s  the same as %s", name, command) }
         text = <<~TEXT
           Measures where a Ruby program spends its time and memory.
 
           Usage: profiler COMMAND [options]
 
           #{commands.join("\n")}
-            help COMMAND  shows a command's options, with examples; profiler COMMAND --help does too
+            help        shows a command's options, with examples: profiler help COMMAND
 
           profiler PROGRAM ... is the same as profiler record -- PROGRAM ...
           profiler --version prints the version.
         TEXT
-        text.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n")
+        text.lines(chomp: true).flat_map { |line| wrapped(line, width) }.join("\n")
       end
 
       def failed(message, status)
