@@ -30,7 +30,8 @@ RSpec.describe CommandPages do
   names = Profiler::CLI::COMMANDS.keys
 
   it "are the help texts of the commands" do
-    expect(described_class.new(Child::ROOT).problems).to eq([])
+    problems = described_class.new(Child::ROOT).problems
+    expect(problems).to be_empty, problems.join("\n")
   end
 
   it "are all commands of profiler --help" do
