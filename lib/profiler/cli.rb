@@ -130,7 +130,7 @@ module Profiler
         [*COMMANDS.keys, *ALIASES.keys, "help"].join(", ")
       end
 
-      def help(width = columns)
+      def help
         commands = COMMANDS.map { |command, name| format("  %-10s  %s", command, const_get(name).summary) }
         commands += ALIASES.map { |name, command| format("  %-10s  the same as %s", name, command) }
         text = <<~TEXT
@@ -144,7 +144,7 @@ module Profiler
           profiler PROGRAM ... is the same as profiler record -- PROGRAM ...
           profiler --version prints the version.
         TEXT
-        text.lines(chomp: true).flat_map { |line| wrapped(line, width) }.join("\n")
+        text.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n")
       end
 
       def failed(message, status)
