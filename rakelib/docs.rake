@@ -1,6 +1,11 @@
 # frozen_string_literal: true
 
 namespace :docs do
+  desc "Write docs/cli/: the help text of each command (CI compares them)"
+  task :cli do
+    ruby "-I", "#{ROOT}/lib", "#{ROOT}/rakelib/command_pages.rb", verbose: false
+  end
+
   desc "Draw the pictures of the documents; PROFILE=a file of docs/screenshots/shop.rb, else of this Ruby (needs Puma, Chromium, speedscope)"
   task screenshots: :compile do
     profile = ENV["PROFILE"] || File.join(ROOT, "tmp/shop.pb.gz")

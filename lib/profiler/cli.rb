@@ -131,15 +131,15 @@ module Profiler
       end
 
       def help
-        commands = COMMANDS.map { |command, name| format("  %-10s %s", command, const_get(name).summary) }
-        commands += ALIASES.map { |name, command| format("  %-10s the same as %s", name, command) }
+        commands = COMMANDS.map { |command, name| format("  %-10s  %s", command, const_get(name).summary) }
+        commands += ALIASES.map { |name, command| format("  %-10s  the same as %s", name, command) }
         text = <<~TEXT
           Measures where a Ruby program spends its time and memory.
 
           Usage: profiler COMMAND [options]
 
           #{commands.join("\n")}
-            help COMMAND  shows a command's options, with examples; profiler COMMAND --help does too
+            help        shows a command's options, with examples: profiler help COMMAND
 
           profiler PROGRAM ... is the same as profiler record -- PROGRAM ...
           profiler --version prints the version.

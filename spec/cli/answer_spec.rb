@@ -115,7 +115,7 @@ RSpec.describe "the end of profiler record" do
 
     it "fails where there is none" do
       result = profiler_child("report", chdir: box)
-      expect([result.code, result.err]).to eq [2, "profiler: which file? there is no .pb.gz here (profiler report [FILE] [options])\n"]
+      expect([result.code, result.err]).to eq [2, "profiler: which file? there is no .pb.gz here (profiler report [options] [FILE])\n"]
     end
   end
 end

@@ -21,14 +21,14 @@ RSpec.describe "profiler" do
       %w[run -h] => ["--interval US", "Examples:\n  profiler record -- "],
       %w[help record] => ["--interval US", "Examples:\n  profiler record -- "],
       %w[report --help] => ["--sort-total", "Examples:\n  profiler report "],
-      %w[merge --help] => ["--out OUT", "default merged-DATE-TIME.pb.gz", "Examples:\n  profiler merge "],
+      %w[merge --help] => ["--out FILE", "merged-DATE-TIME.pb.gz", "Examples:\n  profiler merge "],
       %w[convert --help] => ["--format FORMAT", "Examples:\n  profiler convert "],
       %w[view --help] => ["--in VIEWER", "Examples:\n  profiler view "],
       %w[tree --help] => ["--min SHARE", "Examples:\n  profiler tree "],
       %w[annotate --help] => ["--source DIR", "Examples:\n  profiler annotate "],
       %w[diff --help] => ["--absolute", "Examples:\n  profiler diff "],
       %w[check --help] => ["--baseline FILES", "Examples:\n  profiler check "],
-      %w[completion --help] => ["bash|zsh|fish", "Examples:\n  source "],
+      %w[completion --help] => ["bash | zsh | fish", "Examples:\n  source "],
       %w[doctor --help] => ["--json", "Examples:\n  profiler doctor"]
     }.each do |args, expected|
       result = profiler_child(*args)

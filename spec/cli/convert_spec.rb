@@ -85,7 +85,7 @@ RSpec.describe "profiler convert" do
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
       %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is an input, and its data would be lost as svg"],
       %w[shop.pb.gz -] => [2, "which format? (profiler convert IN - --format FORMAT)"],
-      %w[] => [2, "which file? (profiler convert IN OUT [--format FORMAT])"],
+      %w[] => [2, "which file? (profiler convert [options] IN OUT)"],
       %w[shop.pb.gz] => [2, "to which file?"],
       %w[shop.pb.gz a.svg b.svg] => [2, "one file into one other, not 3: shop.pb.gz a.svg b.svg"]
     }.each do |args, (status, expected)|

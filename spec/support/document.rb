@@ -80,7 +80,7 @@ class Document
     return ["profiler has no command #{name}"] unless command
 
     known = Profiler::CLI.const_get(command).new.help.scan(/^ +(-\w), (--[a-z-]+)|^ +(--[a-z-]+)/).flatten.compact
-    used = rest.take_while { |word| word != "--" }.grep(/\A-/).map { |word| word[/\A(?:--[\w-]+|-\w)/] || word }
+    used = rest.take_while { |word| word != "--" }.grep(/\A-./).map { |word| word[/\A(?:--[\w-]+|-\w)/] || word }
     (used - known).map { |option| "profiler #{name} has no option #{option}" }
   end
 

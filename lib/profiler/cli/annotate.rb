@@ -12,15 +12,15 @@ module Profiler
       include Options
 
       SUMMARY = "Shows source files with what each line weighs."
-      USAGE = "annotate [FILE] [PATH|METHOD] [options]"
+      USAGE = "annotate [options] [FILE] [PATH | METHOD]"
       EXAMPLES = <<~TEXT
         profiler annotate profile.pb.gz
         profiler annotate profile.pb.gz lib/shop.rb
         profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
-        Without FILE, the newest profile here is taken. PATH is the end of a path, METHOD a qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths
-        in the profile, or under the directories of --source.
+        Without FILE, the newest profile here is taken. PATH is the end of a path, METHOD a qualified name. Without either, the
+        heaviest files of the app are shown. Sources are read from the paths in the profile, or under the directories of --source.
       TEXT
 
       # Files that are no text.
@@ -32,9 +32,9 @@ module Profiler
       private
 
       def define(parser)
+        parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
         filter_options(parser)
         idle_option(parser)
-        parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
         full_paths_option(parser)
         parser.on("--json", "print JSON: file, type, total and files, by path and line, with self and total") { @json = true }
         color_option(parser)

@@ -13,18 +13,21 @@ module Profiler
       include Options
 
       SUMMARY = "Fails if functions exceed a limit or a baseline."
-      USAGE = "check [FILE[,FILE...]] [--max 'METHOD: LIMIT'] [--baseline FILE[,FILE...]]"
+      USAGE = "check [options] [FILE[,FILE...]]"
       EXAMPLES = <<~TEXT
         profiler check cpu.pb.gz --max 'Order#save: 5%' --max 'JSON.parse: 200ms'
         profiler check cpu.pb.gz --max '/Logger/: 1%'
         profiler check new1.pb.gz,new2.pb.gz --baseline old1.pb.gz --tolerance 10%
         profiler check cpu.pb.gz --baseline main.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
 
+        It needs --max, --baseline or both. Without FILE, the newest profile here is taken. Of several files the mean counts.
+
         A limit is on the total weight of a function: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
-        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ limits each matching function. Of several files the
-        mean counts. A baseline fails if a function takes a significantly larger share of the run (see
-        profiler diff), beyond the tolerance. The status is 0 if everything passes, 1 if a limit or the baseline is exceeded,
-        2 for wrong usage, 3 if a file cannot be read or compared.
+        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ limits each matching function. A baseline fails if a
+        function takes a significantly larger share of the run (see profiler diff), beyond the tolerance.
+
+        The status is 0 if everything passes, 1 if a limit or the baseline is exceeded, 2 for wrong usage, 3 if a file cannot
+        be read or compared.
       TEXT
 
       def initialize
@@ -37,12 +40,12 @@ module Profiler
       private
 
       def define(parser)
-        filter_options(parser)
-        parser.on("--max LIMIT", "'METHOD: 5%', 'METHOD: 200ms', '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
-        parser.on("--baseline FILES", "comma-separated profiles that nothing may be slower than") { |text| @baseline = text }
+        parser.on("--max LIMIT", "the most that a function may take, as 'METHOD: 5%', 'METHOD: 200ms' or '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
+        parser.on("--baseline FILES", "profiles, with commas between, that no function may be slower than") { |text| @baseline = text }
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
-        parser.on("--absolute", "compare weights with the baseline, not shares") { @absolute = true }
-        parser.on("--sort-total", "compare total weights with the baseline") { @sort = :total }
+        filter_options(parser)
+        parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
+        parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
         full_paths_option(parser)
         parser.on("--json", "print JSON: ok, limits and regressions") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }

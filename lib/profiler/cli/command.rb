@@ -28,9 +28,10 @@ module Profiler
         0
       end
 
-      # @return [String] the options, with examples, in lines that fit
-      def help
-        parser.help.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n") << "\n"
+      # @param width [Integer] the columns that a line may have
+      # @return [String] the options, with examples and notes
+      def help(width = columns)
+        parser.help.lines(chomp: true).flat_map { |line| wrapped(line, width) }.join("\n") << "\n"
       end
 
       # @return [Array<String>] +--json+ and the like, for shells
@@ -68,9 +69,16 @@ module Profiler
           parser.banner = "#{self.class.summary}\n\nUsage: profiler #{self.class::USAGE}\n\nOptions:"
           define(parser)
           parser.on("-h", "--help", "this text") { @help = true }
-          parser.separator("\nExamples:")
-          self.class::EXAMPLES.each_line(chomp: true) { |line| parser.separator(line.empty? ? "" : "  #{line}") }
+          examples(parser)
         end
+      end
+
+      # Lines of shell, then paragraphs, which may fill the terminal.
+      def examples(parser)
+        lines, *notes = self.class::EXAMPLES.split("\n\n")
+        parser.separator("\nExamples:")
+        lines.each_line(chomp: true) { |line| parser.separator("  #{line}") }
+        notes.each { |note| parser.separator("\n  #{note.chomp.tr("\n", " ")}") }
       end
 
       # OptionParser's own messages have two lines in some Rubies, and do not name the command.

@@ -6,10 +6,11 @@ module Profiler
   module CLI
     # +profiler completion SHELL+: a completion script for commands and options.
     class Completion < Command
-      SUMMARY = "Prints what bash, zsh or fish needs to complete commands and options."
-      USAGE = "completion bash|zsh|fish"
+      SUMMARY = "Prints what a shell needs to complete commands and options."
+      USAGE = "completion bash | zsh | fish"
       EXAMPLES = <<~TEXT
-        source <(profiler completion bash)                 # in ~/.bashrc; the same with zsh in ~/.zshrc
+        source <(profiler completion bash)    # in ~/.bashrc
+        source <(profiler completion zsh)     # in ~/.zshrc
         profiler completion fish > ~/.config/fish/completions/profiler.fish
       TEXT
 

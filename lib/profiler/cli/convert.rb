@@ -10,7 +10,7 @@ module Profiler
       include Options
 
       SUMMARY = "Writes a recorded profile in another format."
-      USAGE = "convert IN OUT [--format FORMAT]"
+      USAGE = "convert [options] IN OUT"
       EXAMPLES = <<~TEXT
         profiler convert profile.pb.gz profile.html
         profiler convert profile.pb.gz profile.firefox.json.gz
@@ -21,6 +21,7 @@ module Profiler
 
         IN is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
         Firefox Profiler, or folded stacks.
+
         OUT's extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json, .cpuprofile, .callgrind,
         .stackprof.json, .md, .json or .txt; with .gz appended, it is compressed.
       TEXT
@@ -28,13 +29,12 @@ module Profiler
       private
 
       def define(parser)
-        filter_options(parser)
-        parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, html, svg, folded,",
-                  "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
-        parser.on("--style STYLE", "of a picture: icicle, flame, reverse (callers of the heaviest) or flamechart (in the",
-                  "order of time; needs a timeline)") { |style| options[:style] = style }
+        parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, html, svg, folded, " \
+                                     "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
+        parser.on("--style STYLE", STYLES) { |style| options[:style] = style }
         parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = text }
         source_option(parser)
+        filter_options(parser)
         json_option(parser)
       end
 

@@ -13,7 +13,7 @@ module Profiler
       include Options
 
       SUMMARY = "Shows changes between profiles, and which are significant."
-      USAGE = "diff BEFORE[,BEFORE...] AFTER[,AFTER...] [options]"
+      USAGE = "diff [options] BEFORE[,BEFORE...] AFTER[,AFTER...]"
       EXAMPLES = <<~TEXT
         profiler diff before.pb.gz after.pb.gz
         profiler diff old1.pb.gz,old2.pb.gz new1.pb.gz,new2.pb.gz
@@ -35,13 +35,13 @@ module Profiler
       private
 
       def define(parser)
+        parser.on("-o", "--out FILE", "write also a picture (.svg) or the page (.html) of the difference") { |file| @out = file }
         filter_options(parser)
         parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
-        full_paths_option(parser)
         parser.on("--all", "list also changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
-        parser.on("-o", "--out FILE", "also write a picture (.svg) or the page (.html) of the difference") { |file| @out = file }
+        full_paths_option(parser)
         parser.on("--json", "print JSON: before, after, type, and changes with before, after, chance, significant") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)

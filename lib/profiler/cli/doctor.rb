@@ -10,7 +10,7 @@ module Profiler
     class Doctor < Command
       include Color
 
-      SUMMARY = "Checks whether this Ruby can be profiled here, how finely, and at what cost."
+      SUMMARY = "Checks if this Ruby can be profiled, how finely, at what cost."
       USAGE = "doctor [options]"
       EXAMPLES = <<~TEXT
         profiler doctor
@@ -18,7 +18,7 @@ module Profiler
         bundle exec profiler doctor --json | jq .engines
 
         Run it with the environment and the user of the profiled program: both matter. The status
-        is 0 if it can be profiled, 1 if not. Lines with ! are warnings, lines with x are why it cannot.
+        is 0 if it can be profiled, 1 if not. Lines with ! are warnings, lines with x say why it cannot.
         The cost is that of the profiler's handler and collector, without the kernel's own cost of a signal.
       TEXT
 

@@ -7,7 +7,7 @@ module Profiler
   module CLI
     # +profiler dump PID+: where each thread of a process is.
     class Dump < Command
-      SUMMARY = "Prints where each thread of a running process is, even of one that hangs."
+      SUMMARY = "Prints where each thread of a process is, even of one that hangs."
       USAGE = "dump [options] PID"
       EXAMPLES = <<~TEXT
         profiler dump 4711
@@ -30,7 +30,7 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--json", "print JSON, a line: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
+        parser.on("--json", "print JSON, one line a dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
         parser.on("--watch SECONDS", "print one every so many seconds, until the process ends") { |text| @pause = pause(text) }
       end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../autoload/settings"
 require_relative "progress"
 
 module Profiler
@@ -10,9 +11,15 @@ module Profiler
 
       private
 
+      def out_option(parser)
+        default = Autoload::Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")
+        parser.on("-o", "--out FILE", "file to write; its extension selects the format; may be repeated (default #{default})") { |file| @outs << file }
+      end
+
       def trim_option(parser)
-        parser.on("--trim-path [DIR]", "short paths: gem:NAME/..., ruby:..., and those under DIR relative;",
-                  "may be repeated, so that deploys compare") { |root| (@roots ||= []) << root }
+        parser.on("--trim-path [DIR]", "short paths, so that deploys compare: gem:NAME/..., ruby:..., and relative under DIR; may be repeated") do |root|
+          (@roots ||= []) << root
+        end
       end
 
       def full_paths_option(parser)
@@ -27,8 +34,7 @@ module Profiler
       end
 
       def gc_option(parser)
-        parser.on("--gc PLACE", "show garbage collection at the root, or ignore it",
-                  "(default: under its cause)") { |place| @gc = place }
+        parser.on("--gc PLACE", "root: all garbage collection in one place; ignore: nowhere (default: under its cause)") { |place| @gc = place }
       end
 
       def json_option(parser)

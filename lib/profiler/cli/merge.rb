@@ -10,7 +10,7 @@ module Profiler
       include Files
 
       SUMMARY = "Adds up several recorded profiles."
-      USAGE = "merge FILE... [-o OUT]"
+      USAGE = "merge [options] FILE..."
       EXAMPLES = <<~TEXT
         profiler merge cpu.pb.gz cpu.4711.pb.gz cpu.4712.pb.gz --out all.pb.gz
         profiler merge worker-*.pb.gz -o workers.svg
@@ -18,17 +18,17 @@ module Profiler
         profiler merge worker-*.pb.gz -o workers.pb.gz --json | jq .totals
         profiler merge *.pb.gz -o - | ssh elsewhere 'cat > all.pb.gz'
 
-        The files are .pb.gz, or other readable formats. A file that is named twice counts twice. The report's header notes
-        in what the profiles differ (processes, programs, intervals, ...). OUT may be one of
-        the files if it is a .pb.gz; it is replaced only if everything succeeds.
+        Each FILE is a .pb.gz, or in another format that profiler report can read. If it is named twice, it counts twice. The
+        report's header notes in what the profiles differ (processes, programs, intervals, ...). The file of --out may be one
+        of them if it is a .pb.gz; it is replaced only if everything succeeds.
       TEXT
 
       private
 
       def define(parser)
+        parser.on("-o", "--out FILE", "file to write; its extension selects the format; - is stdout, as pprof " \
+                                      "(default merged-DATE-TIME.pb.gz, and its name is printed)") { |file| @out = file }
         trim_option(parser)
-        parser.on("-o", "--out OUT", "file to write; its extension selects the format; - for stdout, as pprof",
-                  "(default merged-DATE-TIME.pb.gz, whose name is then printed)") { |file| @out = file }
         json_option(parser)
       end
 

@@ -13,13 +13,16 @@ module Profiler
       def filter_options(parser)
         type_option(parser)
         parser.on("--thread RE", "only threads with such a name") { |text| filters[:thread] = pattern("--thread", text) }
-        parser.on("--focus RE", "only stacks with such a function (of such a path, if RE has a / in it)") { |text| filters[:focus] = pattern("--focus", text) }
+        parser.on("--focus RE", "only stacks with such a function, or of such a path, if RE has a / in it") { |text| filters[:focus] = pattern("--focus", text) }
         parser.on("--ignore RE", "only stacks without such a function") { |text| filters[:ignore] = pattern("--ignore", text) }
         parser.on("--hide RE", "remove such functions; their weight is attributed to their callers") { |text| filters[:hide] = pattern("--hide", text) }
         parser.on("--app-only", "remove functions of gems, of Ruby and in C") { filters[:app_only] = true }
         trim_option(parser)
         gc_option(parser)
       end
+
+      # Styles of a picture, in the help.
+      STYLES = "of a picture: icicle (default), flame, reverse (callers of the heaviest) or flamechart (in the order of time; needs a timeline)"
 
       def idle_option(parser)
         parser.on("--idle", "show the waits of idle threads too, which are left out of wall clock time") { @idle = true }

@@ -7,13 +7,13 @@ module Profiler
   module CLI
     # +profiler ps+: the processes of this user that can be looked into.
     class Ps < Command
-      SUMMARY = "Lists the running processes that dump, start, stop and snapshot can reach."
+      SUMMARY = "Lists the running processes that can be looked into."
       USAGE = "ps [options]"
       EXAMPLES = <<~TEXT
         profiler ps
-        profiler ps --json | jq .[].pid
+        profiler ps --json | jq '.[].pid'
 
-        A process can be reached if it was started with PROFILER_CONTROL=1 and profiler/autoload, or calls
+        It lists the processes for top, dump, start, stop, snapshot and record --pid. A process can be reached if it was started with PROFILER_CONTROL=1 and profiler/autoload, or calls
         Profiler.control. Root sees the processes of all users.
       TEXT
       TITLES = %w[PID AGE THREADS SESSIONS RUBY PROGRAM].freeze

@@ -23,7 +23,7 @@ module Profiler
 
       Settings = Autoload::Settings
 
-      SUMMARY = "Runs a command, records a profile of it, and says what took the time."
+      SUMMARY = "Runs a command, records a profile, and says what took the time."
       USAGE = "record [options] -- COMMAND [ARGUMENTS]"
       EXAMPLES = <<~TEXT
         profiler record -- ruby app.rb
@@ -39,10 +39,12 @@ module Profiler
 
       # The modes, where none is given: the answer can be that a program waited.
       MODES = Platform::TIME_MODES.join(",")
+      # The same in the help, which is that of any Ruby.
+      DEFAULT_MODES = "cpu,wall; before Ruby 3.3 cpu"
 
       # Options that become variables for the program, with their help.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap; several with commas between (default #{MODES})"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap; several with commas between (default #{DEFAULT_MODES})"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval"],
         "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "share of the CPU time that profiling may take, as 0.01"],
@@ -50,7 +52,7 @@ module Profiler
         "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object of every N bytes, in place of --every"],
         "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
         "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
-        "--duration S" => [Settings::DURATION, "seconds after which the files are written; the command goes on"],
+        "--duration S" => [Settings::DURATION, "seconds to profile, from the start; the command goes on"],
         "--signal NAME" => [Settings::SIGNAL, "a signal that pauses (and writes) and resumes, as USR2"]
       }.freeze
 
@@ -79,8 +81,9 @@ module Profiler
         VARIABLES.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
-        parser.on("--trim-path [DIR]", "short paths, so that deploys compare: under DIR (default: where the command",
-                  "starts) relative, gem:NAME/..., ruby:...") { |root| @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1" }
+        parser.on("--trim-path [DIR]", "short paths, so that deploys compare: gem:NAME/..., ruby:..., and relative under DIR (default: where the command starts)") do |root|
+          @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1"
+        end
         parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
         parser.on("--timeline", "keep timeline events: about 10 bytes each, the last million (default with .html)") do
           @env[Settings::TIMELINE] = "1"
@@ -95,8 +98,7 @@ module Profiler
       end
 
       def output_options(parser)
-        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
-                  "(default #{Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
+        out_option(parser)
         parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @env[Settings::FORMAT] = non_empty("--format", format) }
         parser.on("--open", "open the page in a browser at the end; implies --timeline") do
           @open = true

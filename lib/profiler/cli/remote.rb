@@ -55,7 +55,8 @@ module Profiler
       def say_answer(profile, paths)
         color = Color.enabled?(@color || "auto", $stderr)
         findings = Native.findings_text(profile, { width: columns($stderr), color: color })
-        $stderr.puts(findings, "[profiler] wrote #{paths.join(", ")} (#{Native.amount("samples", profile.stats[:samples])} samples)")
+        samples = "#{Native.amount("samples", profile.stats[:samples])} samples"
+        $stderr.puts(findings, paths.empty? ? "[profiler] #{samples}" : "[profiler] wrote #{paths.join(", ")} (#{samples})")
       rescue Errno::EPIPE
         nil # nobody listens
       end

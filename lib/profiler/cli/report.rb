@@ -12,7 +12,7 @@ module Profiler
       include Options
 
       SUMMARY = "Shows the heaviest functions of a recorded profile."
-      USAGE = "report [FILE] [options]"
+      USAGE = "report [options] [FILE]"
       EXAMPLES = <<~TEXT
         profiler report profile.pb.gz
         profiler report profile.pb.gz --limit 10 --sort-total
@@ -23,7 +23,7 @@ module Profiler
         profiler report profile.pb.gz --color=always | less -R
         profiler report profile.pb.gz --json | jq -r '.top[] | "\\(.self) \\(.name)"'
 
-        FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
+        Without FILE, the newest profile here is taken. FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
         Firefox Profiler, or folded stacks.
       TEXT
 
@@ -38,13 +38,13 @@ module Profiler
       def define(parser)
         filter_options(parser)
         idle_option(parser)
-        parser.on("--limit N", "functions or values to show; 0 for all (default 30)") { |value| @limit = value }
-        parser.on("--sort-total", "order by total time, which includes callees") { @sort = :total }
+        parser.on("--sort-total", "sort by total weight, which includes callees") { @sort = :total }
+        parser.on("--limit N", "functions or values to list; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions and requests") { |label| @by = label }
         parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         full_paths_option(parser)
-        parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats",
-                  "and values; with --method: file, type, total and methods); times are nanoseconds") { @json = true }
+        parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats and values; " \
+                            "with --method: file, type, total and methods); times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end

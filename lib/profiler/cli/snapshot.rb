@@ -6,7 +6,7 @@ module Profiler
   module CLI
     # +profiler snapshot PID+: writes the profile so far of a session in a running process.
     class Snapshot < Stop
-      SUMMARY = "Writes the profile so far of a session in a running process, which goes on."
+      SUMMARY = "Writes the profile so far of a process's session, which goes on."
       USAGE = "snapshot [options] PID"
       EXAMPLES = <<~TEXT
         profiler snapshot 4711

@@ -9,7 +9,7 @@ module Profiler
     class Start < Record
       include Remote
 
-      SUMMARY = "Begins a session in a running process, which goes on until profiler stop."
+      SUMMARY = "Begins a session in a running process, until profiler stop."
       USAGE = "start [options] PID"
       EXAMPLES = <<~TEXT
         profiler start 4711
@@ -36,9 +36,9 @@ module Profiler
         VARIABLES.reject { |_, (variable, _)| OF_PROCESSES.include?(variable) }.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
-        parser.on("--only NAME=VALUE", "only while this label is current; may be repeated") { |text| @only.store(*label(text)) }
         parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
         parser.on("--timeline", "keep timeline events: about 10 bytes each, the last million") { @env[Settings::TIMELINE] = "1" }
+        parser.on("--only NAME=VALUE", "only while this label is current; may be repeated") { |text| @only.store(*label(text)) }
         parser.on("--json", "print JSON: session") { @json = true }
       end
 

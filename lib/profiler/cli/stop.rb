@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../autoload/settings"
 require_relative "color"
 require_relative "command"
 require_relative "options"
@@ -32,8 +31,7 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("-o", "--out FILE", "file to write; may be repeated; its extension selects the format",
-                  "(default #{Autoload::Settings.default_out.sub(/\d+-\d+/, "DATE-TIME")})") { |file| @outs << file }
+        out_option(parser)
         parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @format = format }
         parser.on("--session N", Integer, "the number that profiler start printed") { |number| @session = number }
         parser.on("-q", "--quiet", "print nothing at the end") { @quiet = true }

@@ -10,16 +10,18 @@ module Profiler
     class Top < Record
       include Remote
 
-      SUMMARY = "Shows what a running process does now, on a screen that changes each second."
+      SUMMARY = "Shows what a running process does now, anew each second."
       USAGE = "top [options] PID"
       EXAMPLES = <<~TEXT
         profiler top 4711
         profiler top --mode allocations --by class 4711
         profiler top --once --json --window 5 4711
 
-        Keys: m methods, l lines, t threads, s states, c classes, b the next label; o sorts by self or total, y the next sample
-        type; / filters, arrows select and Enter shows callers, callees and lines; p pauses, w writes what was seen to a file,
-        d shows a dump, h helps, q quits. Marks before a row (^ and v, where there are no arrows) say that it rises or falls by a twentieth or more.
+        Keys choose the rows: m methods, l lines, t threads, s states, c classes, b the next label. o sorts by self or total,
+        y takes the next sample type, / filters. Arrows select, and Enter shows callers, callees and lines. p pauses, w writes
+        what was seen to a file, d shows a dump, h helps, q quits.
+
+        Marks before a row (^ and v, where there are no arrows) say that it rises or falls by a twentieth or more.
       TEXT
 
       # Seconds of a window.
@@ -27,9 +29,12 @@ module Profiler
       # Samples a second: enough for a screen, and one percent of a core at most.
       FREQUENCY = "100"
 
-      # Variables of a process from its start to its end, and those of files.
-      OF_RECORDINGS = [Settings::DURATION, Settings::SIGNAL].freeze
-      private_constant :OF_RECORDINGS
+      # Options that become the session's, with their help: not those of a process from its start to its end.
+      OPTIONS = VARIABLES.reject { |_, (variable, _)| [Settings::DURATION, Settings::SIGNAL].include?(variable) }.merge(
+        "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread"],
+        "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval (default #{FREQUENCY})"]
+      ).freeze
+      private_constant :OPTIONS
 
       def initialize
         super
@@ -44,12 +49,12 @@ module Profiler
       def options_anywhere? = true
 
       def define(parser)
-        VARIABLES.reject { |_, (variable, _)| OF_RECORDINGS.include?(variable) }.each do |option, (variable, text)|
-          parser.on(option, text.sub(/ \(default.*\)/, "")) { |value| @env[variable] = non_empty(option, value) }
+        OPTIONS.each do |option, (variable, text)|
+          parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
+        type_option(parser)
+        parser.on("--total", "sort by total weight, which includes callees") { @total = true }
         parser.on("--by ROWS", "methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }
-        parser.on("--type NAME", "sample type, as for profiler report") { |type| @type = type }
-        parser.on("--total", "sort by total weight, not by self") { @total = true }
         parser.on("--window SECONDS", "the time that a screen shows (default 1)") { |text| @window = window(text) }
         parser.on("--once", "print one window, and end") { @once = true }
         parser.on("--json", "with --once, print JSON: pid, seconds, type, total, rows") { @json = true }

@@ -12,14 +12,14 @@ module Profiler
       include Options
 
       SUMMARY = "Shows the call tree, with the hot path open."
-      USAGE = "tree [FILE] [options]"
+      USAGE = "tree [options] [FILE]"
       EXAMPLES = <<~TEXT
         profiler tree profile.pb.gz
         profiler tree profile.pb.gz --app-only --min 0.5%
         profiler tree profile.pb.gz --focus 'Order#save' --color=always | less -R
         profiler tree profile.pb.gz --json
 
-        An only callee is not indented. [+3] counts the children that are not shown.
+        Without FILE, the newest profile here is taken. An only callee is not indented. [+3] counts the children that are not shown.
       TEXT
 
       # The share of the whole from which a function is open, hot path or not.

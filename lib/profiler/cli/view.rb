@@ -15,7 +15,7 @@ module Profiler
       include Options
 
       SUMMARY = "Opens a recorded profile in a browser, or in another viewer."
-      USAGE = "view [FILE] [options], or view BEFORE[,BEFORE...] AFTER[,AFTER...], or view DIRECTORY"
+      USAGE = "view [options] [FILE | DIRECTORY | BEFORE AFTER]"
       EXAMPLES = <<~TEXT
         profiler view profile.pb.gz
         profiler view profile.pb.gz --style reverse --app-only
@@ -28,9 +28,13 @@ module Profiler
 
         The page is one file and needs no network: it can be kept, sent, or attached to a CI run. --style draws a picture instead,
         which does not change. --in speedscope or firefox writes a file and opens the page on which to drop it. Both keep it in
-        the browser; nothing is sent. Of two files the page shows what changed, as profiler diff does. Of the directory of a
-        continuous session it shows how busy each process was, and opens each period. The program that opens is $BROWSER, else
-        xdg-open or open. Over ssh, the file is only named.
+        the browser; nothing is sent.
+
+        Without FILE, the newest profile here is taken. Of BEFORE and AFTER the page shows what changed, as profiler diff does;
+        each can be several files with commas between. Of the DIRECTORY of a continuous session it shows how busy each process
+        was, and opens each period.
+
+        The program that opens is $BROWSER, else xdg-open or open. Over ssh, the file is only named.
       TEXT
 
       PAGES = { "speedscope" => "https://www.speedscope.app/", "firefox" => "https://profiler.firefox.com/" }.freeze
@@ -49,13 +53,12 @@ module Profiler
       private
 
       def define(parser)
+        parser.on("--in VIEWER", "page (default), svg, speedscope or firefox") { |viewer| @viewer = viewer }
+        parser.on("--style STYLE", "#{STYLES}; flamechart is the default with --in svg and a timeline") { |style| @style = style }
+        source_option(parser)
+        parser.on("--print", "print the file's name and open nothing") { @print = true }
         filter_options(parser)
         idle_option(parser)
-        source_option(parser)
-        parser.on("--in VIEWER", "page (default), svg, speedscope or firefox") { |viewer| @viewer = viewer }
-        parser.on("--style STYLE", "of a picture (svg): icicle (default), flame, reverse or flamechart",
-                  "(in the order of time; the default with --in svg and a timeline)") { |style| @style = style }
-        parser.on("--print", "print the file's name and open nothing") { @print = true }
         json_option(parser)
       end
 
