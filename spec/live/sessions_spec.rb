@@ -44,6 +44,13 @@ RSpec.describe "A session in a running process" do
     end
   end
 
+  it "is refused with options that need a command" do
+    %w[--json --control --signal=USR2 --start-paused].each do |option|
+      name = option[/[^=]+/]
+      expect(profiler_of("record", "--pid", 1, option)).to have_attributes(code: 2, err: "profiler: #{name} needs a command: with --pid it does nothing\n")
+    end
+  end
+
   it "ends with the command that recorded it, however that ends" do
     result = live(burning) do |pid|
       recorder = Process.spawn(Child::CLEAN.merge(environment), RbConfig.ruby, Child::EXE, "record", "--pid", pid.to_s, chdir: box)

@@ -210,6 +210,7 @@ module Profiler
       def record_process(command)
         raise UsageError, "a command or --pid, not both: #{command.join(" ")} (profiler #{USAGE})" unless command.empty?
 
+        refuse_what_needs_a_command
         load_profiler
         @env[Settings::LABELS] = @labels.join(",") unless @labels.empty?
         @paths = paths
@@ -224,6 +225,12 @@ module Profiler
           View.new.show(readable(@paths).first) if @open && readable(@paths).any?
         end
         0
+      end
+
+      def refuse_what_needs_a_command
+        given = { "--json" => @json, "--control" => @env[Settings::CONTROL], "--signal" => @env[Settings::SIGNAL], "--start-paused" => @env[Settings::START_PAUSED] }
+        name, = given.compact.first
+        raise UsageError, "#{name} needs a command: with --pid it does nothing" if name
       end
 
       def wait(seconds)
