@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "open3"
 
 # The crates that are linked into the extension: a gem that has the extension ready hands on their licences, and lists them.
 module Parts
@@ -58,8 +59,10 @@ module Parts
     private
 
     def cargo(root, *command)
-      IO.popen(["cargo", *command, "--locked", "--offline"], chdir: root, err: File::NULL, &:read)
-        .tap { raise "cargo #{command.first} failed" unless $?.success? }
+      said, errors, status = Open3.capture3("cargo", *command, "--locked", chdir: root)
+      raise "cargo #{command.first} failed: #{errors}" unless status.success?
+
+      said
     end
   end
 end
