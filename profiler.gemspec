@@ -20,7 +20,7 @@ Gem::Specification.new do |spec|
   # cargo builds with --locked: that needs the lock, and the manifest of every member of the workspace.
   spec.files = Dir.glob(%w[
     Cargo.{toml,lock} ext/*/Cargo.toml ext/*/{extconf,build}.r{b,s} ext/*/src/**/*
-    lib/**/*.rb sig/**/*.rbs exe/* viewer/page.html docs/{,cli/}*.md README.md CHANGELOG.md ARCHITECTURE.md LICENSE
+    lib/**/*.rb sig/**/*.rbs exe/* viewer/page.html docs/{,cases/,cli/}*.md README.md CHANGELOG.md ARCHITECTURE.md LICENSE
   ], base: __dir__).select { |file| File.file?(File.join(__dir__, file)) }
   spec.extensions = ["ext/profiler/extconf.rb"]
   spec.bindir = "exe"
