@@ -1,0 +1,14 @@
+# frozen_string_literal: true
+
+# A server of Sidekiq, with a job after the block.
+
+require "sidekiq/cli"
+
+at_exit do
+  unless $!
+    chain = Sidekiq.server_middleware
+    raise "no middleware of Sidekiq" if chain.entries.empty?
+
+    chain.invoke(nil, { "class" => "ImportJob", "jid" => "1", "queue" => "default" }, "default") { work }
+  end
+end
