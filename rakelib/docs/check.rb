@@ -2,6 +2,7 @@
 
 require_relative "../../spec/support/document"
 require_relative "examination"
+require_relative "names"
 
 module Docs
   # Runs the blocks of documents and finds what differs from what they show: `ruby -Ilib rakelib/docs/check.rb README.md`.
@@ -28,7 +29,8 @@ module Docs
       @ran = 0
       @parsed = []
       blocks = @paths.flat_map { |path| Block.of(@root, path) }
-      differences = unused(blocks) + @paths.flat_map { |path| unknown_options(path) } + blocks.flat_map { |block| attempts(block) }
+      differences = unused(blocks) + @paths.flat_map { |path| unknown_options(path) } + unknown_names
+      differences += blocks.flat_map { |block| attempts(block) }
       tell(blocks)
       differences
     end
@@ -48,6 +50,11 @@ module Docs
       end
     end
 
+    def unknown_names
+      Names.unknown(@root, @paths).map { |path, line, name| Difference.new(path, line, "there is no #{name}") }
+    end
+
+    # Runs a block again if it differs.
     def attempts(block)
       examination = nil
       ATTEMPTS.times do

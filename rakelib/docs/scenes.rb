@@ -74,7 +74,7 @@ module Docs
     "docs/recipes.md: Too many objects" => { programs: "recipes" },
     "docs/recipes.md: Threads in each other's way" => { programs: "threads", output: ">= 3.3" },
     "docs/recipes.md: \"It was slow last night\"" => { programs: "recipes", before: "ruby night.rb" },
-    "docs/recipes.md: A process that hangs now" => { programs: "hangs", before: SERVER, output: ">= 3.3" },
+    "docs/recipes.md: A process that hangs now" => { programs: "hangs", before: SERVER.sub("server", "shop"), output: ">= 3.3" },
     "docs/sessions.md: One request of an app" => { prelude: "./web" },
     "docs/sidekiq.md: Sidekiq" => { prelude: "./sidekiq_server" },
     "docs/tests.md: Tests" => { programs: "recipes" },

@@ -66,9 +66,14 @@ RSpec.describe Docs::Check do
 
   it "finds a method that is gone, a value that is another one, and what is no Ruby, by the lines of the document" do
     errors = ["a = 1\nProfiler.rum { work }", "[1].class   # => Hash", "work do"].map do |code|
-      differences("# A\n\n```ruby\n#{code}\n```\n").first[/\A\d+: the block fails.{,250}/m]
+      differences("# A\n\n```ruby\n#{code}\n```\n").last[/\A\d+: the block fails.{,250}/m]
     end
     expect(errors).to match([/\A5:.*undefined method `rum'/, /\A4:.*shown Hash .*it is Array/m, /\A[45]:.*syntax error/])
+  end
+
+  it "finds a method or a constant of the profiler that is gone, wherever it is named" do
+    expect(differences("# A\n\n`Profiler.run`, `Profiler.rum { }`\n`Profiler::Profile#meta`, `Profiler::Profile#mete`, `Profiler::Nothing`\n"))
+      .to eq(["3: there is no Profiler.rum", "4: there is no Profiler::Profile#mete", "4: there is no Profiler::Nothing"])
   end
 
   it "parses what a scene does not run, and finds a scene without a block" do

@@ -6,7 +6,8 @@ require "sidekiq/cli"
 
 at_exit do
   unless $!
-    chain = Sidekiq.server_middleware
+    config = Sidekiq.respond_to?(:default_configuration) ? Sidekiq.default_configuration : Sidekiq # from version 7 on
+    chain = config.server_middleware
     raise "no middleware of Sidekiq" if chain.entries.empty?
 
     chain.invoke(nil, { "class" => "ImportJob", "jid" => "1", "queue" => "default" }, "default") { work }
