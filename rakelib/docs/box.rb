@@ -12,7 +12,6 @@ module Docs
     PROGRAMS = File.join(__dir__, "programs")
     BIN = File.join(__dir__, "bin")
     SAMPLE = File.join(ROOT, "spec/fixtures/shop.pb.gz") # a profile, wherever a block reads one that nobody has written
-    ELSEWHERE = %w[/var/log/app /path/to/the/clone].freeze # directories of the documents
 
     attr_reader :path, :port
 
@@ -32,10 +31,10 @@ module Docs
 
     def file(name) = File.join(path, name)
 
-    # Directories that a document names are in the box.
+    # Directories and ports that a document names are of the box.
     def local(text)
-      ELSEWHERE.reduce(text) { |it, directory| it.gsub(directory, directory.end_with?("clone") ? ROOT : file("log")) }
-               .gsub("localhost:9292", "localhost:#{port}").gsub(":6060", ":#{port}")
+      text.gsub("/path/to/the/clone", ROOT).gsub("/var/log/app", file("log"))
+          .gsub("localhost:9292", "localhost:#{port}").gsub(":6060", ":#{port}")
     end
 
     # Runs a command to its end, and all that it has started.

@@ -50,7 +50,7 @@ module Docs
     def command
       preludes = ["./prelude", *@scene[:prelude]].flat_map { |it| ["-r", it] }
       case @scene[:with]
-      when "rspec" then ["rspec", *preludes, @block.path]
+      when "rspec" then [RbConfig.ruby, "-S", "rspec", *preludes, @block.path]
       when "rackup" then [RbConfig.ruby, *preludes, "-e", "served(Rack::Builder.new_from_string(File.read(ARGV[0]), ARGV[0]))", @block.path]
       else [RbConfig.ruby, *preludes, @block.path]
       end
