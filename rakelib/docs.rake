@@ -13,3 +13,12 @@ namespace :docs do
     sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/docs/screenshots/shoot.rb", profile, verbose: false
   end
 end
+
+namespace :check do
+  desc "Run the examples of README and docs/, and compare what comes out with what they show (DOCS=docs/live.md,...; 3 minutes)"
+  task docs: :compile do
+    documents = ENV.fetch("DOCS", "").split(/[\s,]+/)
+    documents = FileList["README.md", "docs/*.md"] if documents.empty?
+    sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/rakelib/docs/check.rb", *documents, chdir: ROOT, verbose: false
+  end
+end

@@ -1,0 +1,5 @@
+# frozen_string_literal: true
+
+# A cart, to be documented.
+class Cart
+end

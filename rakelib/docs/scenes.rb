@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+module Docs
+  # Commands of the documents that do not run here, and why. Their syntax is checked, and the options of +profiler+.
+  COMMANDS = {
+    /\Agem (build|install)/ => "compiles for minutes: check:package and check:fresh do so",
+    /\Arake package:native/ => "makes Debian roots, as root: check:fresh uses its gem",
+    %r{\Abin/(demo|test|setup)} => "installs packages of the system: check:fresh runs it",
+    /\Aprofiler top/ => "a screen of a terminal: spec/live has one"
+  }.freeze
+
+  # Blocks that are neither of Ruby nor of a shell.
+  LANGUAGES = {
+    "alloy" => "the configuration of Grafana Alloy, which is not here",
+    "dockerfile" => "there is no Docker here: check:fresh runs its commands",
+    "text" => "output without a command",
+    "yaml" => "the configuration of another program, read as YAML"
+  }.freeze
+
+  # A process that can be looked into, for `PID` in a block.
+  SERVER = "PROFILER_CONTROL=1 APP_SECONDS=60 RUBYOPT=-rprofiler/autoload ruby server.rb & pid=$!; sleep 1.5"
+
+  # The needs of blocks beside the programs of programs/common, by their headings:
+  #
+  # +programs+:: directories of programs/ with files that it names
+  # +before+:: commands of the shell that come first
+  # +edit+:: other words in place of some of its own
+  # +output+:: Rubies whose output it shows; with others it only runs
+  # +prelude+:: what Ruby requires first, in programs/
+  # +with+:: a program in place of Ruby, for the file of the block
+  # +parsed+:: why it is only parsed
+  SCENES = {
+    "README.md: Profile a command" => { programs: "readme", output: "~> 3.1.0" },
+    "README.md: In a program, 2" => { with: "rspec" },
+    "docs/allocations.md: Allocations and the heap, 3" => { prelude: "./expectations" },
+    "docs/cli.md: Command line" => {
+      before: "#{SERVER}; mkdir profiles; cp sample.pb.gz profiles/20261122T003012.123-4711-9f86d081.pb.gz",
+      edit: { "main.pb.gz" => "cpu.pb.gz" } # which is no regression
+    },
+    "docs/cli.md: Without changing the program" => {
+      before: "export APP_SECONDS=3",
+      edit: { "ruby app.rb" => "ruby app.rb & until [ -s app.pid ]; do sleep 0.1; done; sleep 0.5; pid=$(cat app.pid)" }
+    },
+    "docs/findings.md: Findings" => { prelude: "./orders" },
+    "docs/formats.md: Comparing" => {
+      before: "export GITHUB_STEP_SUMMARY=summary.md; mkdir bench; cp app.rb bench/checkout.rb
+               for i in 1 2 3; do profiler record -q -o main$i.pb.gz -- ruby bench/checkout.rb; done"
+    },
+    "docs/from-rperf.md: Files that you have" => {
+      before: "gzip -c $DOCS/../../spec/fixtures/shop.rperf.json > rperf.json.gz; profiler convert sample.pb.gz a.folded; mv a.folded rperf.collapsed"
+    },
+    "docs/from-stackprof.md: Files that you have" => { before: "ruby -rstackprof -e 'StackProf.run(out: %(stackprof.dump)) { load %(app.rb) }'" },
+    "docs/from-vernier.md: Files that you have" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
+    "docs/live.md: Look into a running process" => { programs: "live", output: "~> 3.1.0" },
+    "docs/live.md: Start, stop, snapshot: a session in the running process" => { before: SERVER },
+    "docs/options.md: The profile, 2" => { prelude: "./profiles" },
+    "docs/fleet.md: Pull" => { prelude: "./web" },
+    "docs/install.md: Bundler" => { prelude: "./gemfile" },
+    "docs/rack.md: One request of a Rack app" => { with: "rackup", prelude: "./web" },
+    "docs/rack.md: One request of a Rack app, 2" => { programs: "orders", before: "puma & sleep 2" },
+    "docs/rack.md: How many requests, and how long they took" => {
+      before: "ruby users.rb", edit: { /profiler report .*/ => "script -qec 'stty cols 120; \\0' /dev/null" } # a wide terminal
+    },
+    "docs/rack.md: Storage" => { prelude: "./web" },
+    "docs/rails.md: Rails" => { prelude: "./gemfile" },
+    "docs/rails.md: Rails, 2" => { prelude: "./rails_app" },
+    "docs/rails.md: Rails, 3" => { prelude: "./rails_app" },
+    "docs/recipes.md: A slow script" => { programs: "recipes", before: "ruby bank.rb &", output: ">= 3.3" },
+    "docs/recipes.md: A slow request" => { programs: "orders", before: "puma & sleep 2" },
+    "docs/recipes.md: A slow job" => { programs: "recipes", before: "ruby jobs.rb" },
+    "docs/recipes.md: A slow test suite" => { programs: "recipes" },
+    "docs/recipes.md: Slow boot" => { programs: "recipes" },
+    "docs/recipes.md: A leak" => { programs: "leak", before: SERVER, edit: { "--duration 60" => "--duration 3" } },
+    "docs/recipes.md: Too many objects" => { programs: "recipes" },
+    "docs/recipes.md: Threads in each other's way" => { programs: "threads", output: ">= 3.3" },
+    "docs/recipes.md: \"It was slow last night\"" => { programs: "recipes", before: "ruby night.rb" },
+    "docs/recipes.md: A process that hangs now" => { programs: "hangs", before: SERVER.sub("server", "shop"), output: ">= 3.3" },
+    "docs/sessions.md: One request of an app" => { prelude: "./web" },
+    "docs/sidekiq.md: Sidekiq" => { prelude: "./sidekiq_server" },
+    "docs/tests.md: Tests" => { programs: "recipes" },
+    "docs/tests.md: Tests, 2" => { with: "rspec" },
+    "docs/tests.md: Tests, 3" => { programs: "recipes" },
+    "docs/tests.md: Tests, 4" => { prelude: "./import_test" }
+  }.freeze
+end
