@@ -53,6 +53,14 @@ module Docs
     "docs/from-vernier.md: Files that you have" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
     "docs/live.md: Look into a running process" => { programs: "live", output: "~> 3.1.0" },
     "docs/live.md: Start, stop, snapshot: a session in the running process" => { before: SERVER },
+    "docs/getting-started.md: The program" => { programs: "started", prelude: "./sales" },
+    "docs/getting-started.md: Record it" => { programs: "started", before: "ruby sales.rb", output: "~> 3.1.0" },
+    "docs/getting-started.md: Read it" => {
+      programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out", output: "~> 3.1.0"
+    },
+    "docs/getting-started.md: Change it, and compare, 2" => {
+      programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out; cp faster.rb totals.rb", output: "~> 3.1.0"
+    },
     "docs/options.md: The profile, 2" => { prelude: "./profiles" },
     "docs/fleet.md: Pull" => { prelude: "./web" },
     "docs/install.md: Bundler" => { prelude: "./gemfile" },

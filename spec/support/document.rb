@@ -15,6 +15,9 @@ class Document
   LINK = /\]\(\s*<?([^\s)>]+)>?[^)]*\)|\b(?:href|src)="([^"]+)"/.freeze
   SEPARATORS = ["&&", "||", "|", ";", "do", "{"].freeze
 
+  # Characters of a line of prose. A table, a picture and a link that is alone on its line may have more.
+  WIDTH = 120
+
   attr_reader :path
 
   # @param path [String]
@@ -68,6 +71,13 @@ class Document
   # @return [Array<String>] "line: problem" of each call that +profiler+ would not understand
   def unknown_commands
     commands.flat_map { |it| faults(it.words).map { |fault| "#{it.line}: #{fault}" } }
+  end
+
+  # @return [Array<String>] "line: how many" of each line of prose that is too long
+  def long_lines
+    without_code(spans: false).lines(chomp: true).each_with_index.filter_map do |line, at|
+      "#{at + 1}: #{line.size} characters" if line.size > WIDTH && line.include?(" ") && !line.match?(/\A *(\||!\[|<)/)
+    end
   end
 
   private

@@ -56,7 +56,7 @@ module Profiler
         before, after = arguments.map { |it| runs(it) }
         with_file_in_errors(arguments.join(" and ")) do
           if @json then print_json(json_report(arguments, Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute), limit))
-          else puts Native.diff_text(before, after, { all: @all, limit: limit, markdown: @md, **diff_options })
+          else puts Native.diff_text(before.map { |it| short(it) }, after.map { |it| short(it) }, { all: @all, limit: limit, markdown: @md, **diff_options })
           end
         end
         checked(@out) { out.replace(picture(arguments, before, after)) } if out

@@ -54,7 +54,7 @@ module Profiler
       # Says on stderr what stands out, and where the files are.
       def say_answer(profile, paths)
         color = Color.enabled?(@color || "auto", $stderr)
-        findings = Native.findings_text(profile, { width: columns($stderr), color: color })
+        findings = Native.findings_text(short(profile), { width: columns($stderr), color: color })
         samples = "#{Native.amount("samples", profile.stats[:samples])} samples"
         $stderr.puts(findings, paths.empty? ? "[profiler] #{samples}" : "[profiler] wrote #{paths.join(", ")} (#{samples})")
       rescue Errno::EPIPE
