@@ -23,6 +23,11 @@ RSpec.describe "the end of profiler record" do
     expect(lines.map(&:size)).to all be <= 80
   end
 
+  it "counts objects where no time was sampled" do
+    result = record("--mode", "heap", "-o", "a.pb.gz", "--", ruby, "-e", "$kept = Array.new(20_000) { |number| number.to_s * 50 }")
+    expect(result.err).to match(/wrote a\.pb\.gz \([\d,]{6,} objects, [\d,]{6,} of them live\)$/)
+  end
+
   it "is JSON with --json" do
     result = record("--json", "-o", "a.pb.gz", "--", ruby, app)
     expect(result.out).to eq ""

@@ -11,6 +11,17 @@ module Profiler
       NAME = "[profiler]"
       INDENT = " " * (NAME.size + 1)
 
+      # The number of samples, or where there are none of time that of objects.
+      #
+      # @param stats [Hash{Symbol => Integer}] those of {Profile#stats}
+      # @return [String]
+      def self.taken(stats)
+        number = ->(name) { Native.amount("samples", stats[name]) }
+        return "#{number[:samples]} sample#{"s" unless stats[:samples] == 1}" if stats[:samples].positive? || stats[:objects].zero?
+
+        "#{number[:objects]} objects#{", #{number[:live_objects]} of them live" if stats[:live_objects].positive?}"
+      end
+
       # @param seconds [Float] wall clock time of the program
       # @param used [Array<Array<Integer>>] of each Ruby process: garbage collections, their time, and allocated objects
       # @param files [Array<String>] that hold a profile and can be read
@@ -94,7 +105,7 @@ module Profiler
         cost = stats[:handler_ns] + stats[:collector_ns]
         lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?
         share = ", cost #{Native.percent(cost, stats[:cpu_ns])}" if stats[:cpu_ns].positive?
-        "#{counted(stats[:samples], "sample")}#{lost}#{share}"
+        "#{Answer.taken(stats)}#{lost}#{share}"
       end
 
       # The commands take the newest profile by themselves.

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../control/client"
+require_relative "answer"
 require_relative "progress"
 
 module Profiler
@@ -55,7 +56,7 @@ module Profiler
       def say_answer(profile, paths)
         color = Color.enabled?(@color || "auto", $stderr)
         findings = Native.findings_text(short(profile), { width: columns($stderr), color: color })
-        samples = "#{Native.amount("samples", profile.stats[:samples])} samples"
+        samples = Answer.taken(profile.stats)
         $stderr.puts(findings, paths.empty? ? "[profiler] #{samples}" : "[profiler] wrote #{paths.join(", ")} (#{samples})")
       rescue Errno::EPIPE
         nil # nobody listens
