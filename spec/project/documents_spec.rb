@@ -5,7 +5,7 @@ require_relative "../support/document"
 RSpec.describe Document do
   include_context "with a box"
 
-  paths = Dir.glob("{README,CONTRIBUTING,ARCHITECTURE,docs/*,docs/cases/*,bench/README,spec/programs/stress/README}.md", base: Child::ROOT).sort
+  paths = Dir.glob("{README,CHANGELOG,CONTRIBUTING,ARCHITECTURE,docs/*,docs/cases/*,bench/README,spec/programs/stress/README}.md", base: Child::ROOT).sort
 
   def document(text, name: "a.md")
     File.write(in_box(name), text)
