@@ -68,7 +68,7 @@ RSpec.describe Docs::Check do
     errors = ["a = 1\nProfiler.rum { work }", "[1].class   # => Hash", "work do"].map do |code|
       differences("# A\n\n```ruby\n#{code}\n```\n").last[/\A\d+: the block fails.{,250}/m]
     end
-    expect(errors).to match([/\A5:.*undefined method `rum'/, /\A4:.*shown Hash .*it is Array/m, /\A[45]:.*syntax error/])
+    expect(errors).to match([/\A5:.*undefined method [`']rum'/, /\A4:.*shown Hash .*it is Array/m, /\A[45]:.*syntax error/])
   end
 
   it "finds a method or a constant of the profiler that is gone, wherever it is named" do
