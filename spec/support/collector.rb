@@ -48,7 +48,7 @@ class Collector
     wait_until(60) { listening? || (Process.wait(@pid, Process::WNOHANG) && raise("the Collector ended: #{log}")) }
   end
 
-  # Ends it, after it has written what it has.
+  # Ends it, however young it is. What it answered to is written by then.
   def stop(signal = :TERM)
     return unless @pid
 
@@ -60,7 +60,7 @@ class Collector
   # @return [String] the lines that it prints
   def log = File.read(file("log"))
 
-  # @return [Array<Profile>] all that it has received, and written so far
+  # @return [Array<Profile>] all that it has received
   def profiles
     return [] unless File.exist?(file("received.json"))
 
@@ -71,10 +71,12 @@ class Collector
 
   def file(name) = File.join(@directory, name)
 
+  # A file that may rotate is written to without a buffer. A buffer would be lost with a Collector that a signal ends before it
+  # handles signals, and it listens earlier than that.
   def config
     JSON.generate(
       receivers: { otlp: { protocols: { http: { endpoint: "127.0.0.1:#{@port}" } } } },
-      exporters: { debug: {}, file: { path: file("received.json"), append: true, flush_interval: "100ms" } },
+      exporters: { debug: {}, file: { path: file("received.json"), rotation: { max_megabytes: 1_000 } } },
       service: { telemetry: { metrics: { level: "none" } }, pipelines: { profiles: { receivers: ["otlp"], exporters: %w[debug file] } } }
     )
   end
