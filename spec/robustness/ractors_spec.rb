@@ -123,6 +123,17 @@ RSpec.describe "A Ractor other than the main one" do
       expect(rows[2][1][1]).to be_within(4_096).of(rows[2][0][1])
     end
 
+    it "lets sessions start and stop, again and again, each with all objects" do
+      # The VM changes its list of hooks without a lock. Within half a second it called one that was freed, or lost one.
+      wrong, others = run_quietly(<<~RUBY, timeout: 240)
+        print_json(beside_ractors do
+          Array.new(1_500) { |it| Profiler.run(mode: it.odd? ? :heap : :allocations, every: 1) { 20.times { Own.new } } }.reject { |it| objects_of(it, "Own") == 20 }.size
+        end)
+      RUBY
+      expect(others).to be > 10_000
+      expect(wrong).to eq(0)
+    end
+
     it "leaves live objects known, whoever collects garbage", if: RUBY_VERSION.start_with?("4.0.") do
       alone, (beside, others) = run_quietly(<<~RUBY, timeout: 240)
         def live

@@ -1,9 +1,10 @@
 //! Allocations: the hook on them, and what can be read of an object that has just got its slot.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::vm::door::Name;
+use crate::vm::hook_list::{Change, RAW};
 use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
@@ -20,14 +21,6 @@ macro_rules! allocation_hook {
     };
 }
 pub(crate) use allocation_hook;
-
-extern "C" {
-    // Which bindings have it depends on the headers; every libruby has it.
-    fn rb_add_event_hook2(hook: rb_event_hook_func_t, events: rb_event_flag_t, data: VALUE, flags: c_int);
-}
-
-/// The flags of a hook: it is called also while an exception is on its way, and with two words, its data and the event.
-const SAFE_AND_RAW: c_int = 1 | 4;
 
 /// Whether a Ractor that starts while the hook is there kills the process.
 pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
@@ -51,23 +44,23 @@ fn as_hook(hook: AllocationHook) -> rb_event_hook_func_t {
 /// Calls `hook` for each allocated object from now on.
 ///
 /// # Safety
-/// The caller holds the GVL; the hook neither raises nor allocates objects.
+/// The caller holds the GVL, and is not in a hook on objects; the hook neither raises nor allocates objects.
 pub(crate) unsafe fn add_hook(hook: AllocationHook) {
     // SAFETY: looks a name up among those that are loaded.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
     SLOT_SIZE.store(found as usize, Relaxed);
     let event = rb_sys::RUBY_INTERNAL_EVENT_NEWOBJ as rb_event_flag_t;
     // SAFETY: a plain function that lives as long as the process.
-    unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
+    unsafe { Change::Add(as_hook(hook), event, RAW).make() };
 }
 
 /// Undoes [`add_hook`] or [`add_free_hook`].
 ///
 /// # Safety
-/// The caller holds the GVL.
+/// The caller holds the GVL, and is not in a hook on objects.
 pub(crate) unsafe fn remove_hook(hook: AllocationHook) {
-    // SAFETY: removing what is not there does nothing.
-    let _: c_int = unsafe { rb_sys::rb_remove_event_hook(as_hook(hook)) };
+    // SAFETY: as promised.
+    unsafe { Change::Remove(as_hook(hook)).make() };
 }
 
 /// Calls `hook` for each object that is freed, while garbage is being collected.
@@ -77,7 +70,7 @@ pub(crate) unsafe fn remove_hook(hook: AllocationHook) {
 pub(crate) unsafe fn add_free_hook(hook: AllocationHook) {
     let event = rb_sys::RUBY_INTERNAL_EVENT_FREEOBJ as rb_event_flag_t;
     // SAFETY: a plain function that lives as long as the process.
-    unsafe { rb_add_event_hook2(as_hook(hook), event, 0, SAFE_AND_RAW) };
+    unsafe { Change::Add(as_hook(hook), event, RAW).make() };
 }
 
 /// Has the VM call all hooks of the calling Ractor, also after it has taken those of another one for all.
@@ -89,7 +82,7 @@ pub(crate) unsafe fn renew_hooks() {
     let event = rb_sys::RUBY_INTERNAL_EVENT_NEWOBJ as rb_event_flag_t;
     // SAFETY: as promised. Each of the two has the VM write down anew which events there are hooks on.
     unsafe {
-        rb_add_event_hook2(as_hook(nothing), event, 0, SAFE_AND_RAW);
+        Change::Add(as_hook(nothing), event, RAW).make();
         remove_hook(nothing);
     }
 }

@@ -1,9 +1,8 @@
 //! Hooks on the start and the exit of Ruby threads, and on the end of the VM.
 
-use core::ffi::c_int;
-
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
+use crate::vm::hook_list::Change;
 use crate::vm::process::on_main_ractor;
 
 /// Whether hooks on objects and on garbage collection are the VM's, which calls them in each Ractor, with its lock held. Before Ruby
@@ -79,10 +78,10 @@ pub(crate) fn begins(event: rb_event_flag_t) -> bool {
 /// Undoes [`hook_threads`] or [`hook_gc`].
 ///
 /// # Safety
-/// The caller holds the GVL and is not inside the hook.
+/// The caller holds the GVL and is not inside a hook.
 pub(crate) unsafe fn unhook(hook: ThreadHook) {
-    // SAFETY: removing what is not there does nothing.
-    let _: c_int = unsafe { rb_sys::rb_remove_event_hook(Some(hook)) };
+    // SAFETY: as promised.
+    unsafe { Change::Remove(Some(hook)).make() };
 }
 
 /// Whether hooks on garbage collection cost nothing and do no harm. On Ruby 3.1 they slow allocation by a seventh, and
@@ -93,11 +92,11 @@ pub(crate) const GC_HOOKS: bool = cfg!(ruby_gte_3_3);
 /// many such pairs, as sweeping comes in steps. The thread may be another Ractor's: see [`in_other_ractor`].
 ///
 /// # Safety
-/// The caller holds the GVL; the hook calls nothing of the VM but a walk.
+/// The caller holds the GVL, and is not inside a hook; the hook calls nothing of the VM but a walk.
 pub(crate) unsafe fn hook_gc(hook: ThreadHook) {
     let events = rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER | rb_sys::RUBY_INTERNAL_EVENT_GC_EXIT;
     // SAFETY: a plain function that lives as long as the process.
-    unsafe { rb_sys::rb_add_event_hook(Some(hook), events as rb_event_flag_t, 0) };
+    unsafe { Change::Add(Some(hook), events as rb_event_flag_t, 0).make() };
 }
 
 /// Calls `last` when the VM is about to shut down, after the last Ruby code.
