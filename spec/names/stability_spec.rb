@@ -93,7 +93,8 @@ RSpec.describe "Method names in many processes" do
           require "set"
           require "./job"
           profile = Profiler.run(threads: :current, trim_path: true) { Job.new.work }
-          print_json(profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line) }.sort)
+          functions = profile.top(limit: 0).map { |it| it.values_at(:name, :path, :first_line) }
+          print_json(functions.reject { |it| it[0].match?(/finish|stop/) }.sort) # a slow end of the session may be in it, or not
         RUBY
       end
     end
