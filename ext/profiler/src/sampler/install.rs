@@ -1,5 +1,6 @@
 //! The parts that the first start creates, and that stay for the life of the process.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiler_core::pipeline::hub::Hub;
@@ -8,7 +9,6 @@ use crate::capture::{allocation, handler, hook_loss};
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
 use crate::shared::CAPTURE;
-use crate::vm::events::exit_hook;
 use crate::{labels, vm};
 
 /// 512 KiB: some 1,100 records of 50 frames.
@@ -35,7 +35,7 @@ pub(super) unsafe fn install_once() {
     }
     // SAFETY: the GVL is held; each of these is called this once.
     unsafe {
-        vm::root::install(mark::mark, mark::compact);
+        vm::root::install(mark::mark, mark::compact, end);
         handler::AT_SAFEPOINT.register();
         vm::gc::load_symbols();
         vm::allocations::total_allocated(); // the first time makes Symbols, which the mark function may not
@@ -45,7 +45,6 @@ pub(super) unsafe fn install_once() {
         hook_loss::RENEW.register();
         keepers::KEEP.register();
         tables::RENEW.register();
-        vm::events::at_vm_exit(at_vm_exit);
     }
     vm::state::find_stack();
     vm::process::shares_native_threads(); // reads the environment the first time, which no hook should do
@@ -53,8 +52,8 @@ pub(super) unsafe fn install_once() {
     fork::install();
 }
 
-// The VM shuts down: from here on its functions must not be called.
-exit_hook!(at_vm_exit, {
+/// *Runs on:* the main thread, as the VM shuts down: from here on its functions must not be called.
+unsafe extern "C" fn end(_data: *mut c_void) {
     stop_ticks();
     allocation::end();
-});
+}

@@ -1,4 +1,4 @@
-//! Hooks on the start and the exit of Ruby threads, and on the end of the VM.
+//! Hooks on the start and the exit of Ruby threads, and on garbage collection.
 
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
@@ -44,19 +44,6 @@ macro_rules! thread_hook {
 }
 pub(crate) use thread_hook;
 
-/// A hook that is called once, when the VM is about to shut down.
-pub(crate) type ExitHook = unsafe extern "C" fn(*mut ::rb_sys::ruby_vm_t);
-
-/// An [`ExitHook`] whose body is `$body`.
-macro_rules! exit_hook {
-    ($name:ident, $body:expr) => {
-        unsafe extern "C" fn $name(_vm: *mut ::rb_sys::ruby_vm_t) {
-            $body
-        }
-    };
-}
-pub(crate) use exit_hook;
-
 /// Calls `hook` on each thread of the main Ractor before its block, where [`begins`] is true, and after it. Ruby 3.1 leaves
 /// out the call after it when an exception ends the thread, or `Thread#kill`.
 ///
@@ -97,13 +84,4 @@ pub(crate) unsafe fn hook_gc(hook: ThreadHook) {
     let events = rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER | rb_sys::RUBY_INTERNAL_EVENT_GC_EXIT;
     // SAFETY: a plain function that lives as long as the process.
     unsafe { Change::Add(Some(hook), events as rb_event_flag_t, 0).make() };
-}
-
-/// Calls `last` when the VM is about to shut down, after the last Ruby code.
-///
-/// # Safety
-/// The caller holds the GVL; `last` does not call the VM.
-pub(crate) unsafe fn at_vm_exit(last: ExitHook) {
-    // SAFETY: a plain function that lives as long as the process.
-    unsafe { rb_sys::ruby_vm_at_exit(Some(last)) };
 }

@@ -9,26 +9,30 @@ struct RootType(rb_data_type_t);
 // SAFETY: written once, before it is shared; the VM only reads it.
 unsafe impl Sync for RootType {}
 
-/// Has the GC call `mark` in every marking, and `compact` after objects were moved, for as long as the process lives.
+/// Has the GC call `mark` in every marking, and `compact` after objects were moved, for as long as the process lives. The VM frees
+/// the object when it shuts down, after the last Ruby code, and so calls `end`. Its own hook for that is too late: Ruby 4.0 has
+/// unmapped the main thread's stack by then.
 ///
 /// The object is not write-barrier protected, on purpose: so it is marked again in each minor GC and
 /// at the end of an incremental marking, which is when a compaction decides what may move.
 ///
 /// # Safety
-/// The caller holds the GVL; of the VM `mark` calls [`pin`], a statistic or a job, `compact` nothing but [`moved`].
+/// The caller holds the GVL; of the VM `mark` calls [`pin`], a statistic or a job, `compact` nothing but [`moved`], `end` nothing.
 pub(crate) unsafe fn install(
     mark: unsafe extern "C" fn(*mut c_void),
     compact: unsafe extern "C" fn(*mut c_void),
+    end: unsafe extern "C" fn(*mut c_void),
 ) {
     // SAFETY: all fields of the type may be null or zero.
     let mut data_type: rb_data_type_t = unsafe { core::mem::zeroed() };
     data_type.wrap_struct_name = c"Profiler::Root".as_ptr();
     data_type.function.dmark = Some(mark);
     data_type.function.dcompact = Some(compact);
+    data_type.function.dfree = Some(end);
     let data_type: &'static RootType = Box::leak(Box::new(RootType(data_type)));
     // The VM does not mark an object whose data is null; this one has no data of its own.
     let data = core::ptr::NonNull::<c_void>::dangling().as_ptr();
-    // SAFETY: the type lives for ever and has no free function, so the data is never touched.
+    // SAFETY: the type lives for ever, and its functions do not touch the data.
     unsafe {
         let root: VALUE = rb_sys::rb_data_typed_object_wrap(0, data, &data_type.0);
         rb_sys::rb_gc_register_mark_object(root);
