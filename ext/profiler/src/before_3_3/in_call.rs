@@ -1,5 +1,7 @@
 //! Whether a signal has found a thread in a system call: the interrupted instruction says so.
 
+use crate::sys::context::Context;
+
 /// EINTR, as system calls return it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const INTERRUPTED: u64 = (-(::libc::EINTR as i64)) as u64;
@@ -15,7 +17,7 @@ const PAGE: usize = 4096;
 /// Reads the instructions that the thread is about to run, or has just run.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
+pub(super) fn in_call(context: &Context) -> bool {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
     let registers = &context.uc_mcontext.gregs;
     let at = registers[::libc::REG_RIP as usize] as usize;
@@ -35,7 +37,7 @@ pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
 /// The same elsewhere.
 #[cfg(target_arch = "aarch64")]
 #[inline]
-pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
+pub(super) fn in_call(context: &Context) -> bool {
     const SYSCALL: u32 = 0xd400_0001;
     let registers = &context.uc_mcontext;
     let at = registers.pc as usize;

@@ -51,8 +51,3 @@ fn random() -> u64 {
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
-
-fn errno() -> i32 {
-    // SAFETY: errno of the calling thread.
-    unsafe { *::libc::__errno_location() }
-}
