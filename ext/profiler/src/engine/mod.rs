@@ -14,12 +14,18 @@
 //! ticker below that. It never has `perf`: that would end one wait in 600 at 1 kHz, as a counter also ticks in a call
 //! that is about to wait.
 //!
+//! On macOS there is `setitimer` alone: [`needs_linux`].
+//!
 //! Here nobody decides for which threads: that is the plan's (`core/ticking/plan.rs`).
 
+use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
+
+use ::profiler_core::ticking::engine::Engine;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::sys::NEEDS_LINUX;
 
 pub(crate) mod no_tick;
 pub(crate) mod owner;
@@ -42,6 +48,11 @@ pub(crate) fn halt(halted: bool) {
 /// Whether engines are halted. Relaxed is enough: a caller that arms has the GVL or the lock of the sampler.
 fn is_halted() -> bool {
     HALTED.load(Ordering::Relaxed)
+}
+
+/// The reason why this system has no such engine; `None` if it may have it.
+pub(crate) fn needs_linux(engine: Engine) -> Option<&'static str> {
+    NEEDS_LINUX.filter(|_| engine != Engine::Setitimer)
 }
 
 /// A random number, but not for secrets: the low digits of the clock, mixed.

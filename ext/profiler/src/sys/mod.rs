@@ -1,6 +1,7 @@
 //! The door to the kernel: clocks and the signal. Safe in a handler.
 //!
-//! Nothing here knows of Ruby. What POSIX has stands in this folder, and the rest in `linux`.
+//! Nothing here knows of Ruby. What POSIX has stands in this folder. `linux` and `darwin` have the rest, by the same names. What
+//! macOS has not does nothing in `darwin`, and no session gets there ([`NEEDS_LINUX`]).
 
 pub(crate) mod clock;
 pub(crate) mod errno;
@@ -10,8 +11,14 @@ pub(crate) mod sender;
 pub(crate) mod sigprof;
 pub(crate) mod usage;
 
+#[cfg(target_os = "macos")]
+mod darwin;
+#[cfg(target_os = "linux")]
 mod linux;
 
+#[cfg(target_os = "macos")]
+use darwin as system;
+#[cfg(target_os = "linux")]
 use linux as system;
 
-pub(crate) use system::{context, perf_counter, posix_timer, process, semaphore, siginfo};
+pub(crate) use system::{context, perf_counter, posix_timer, process, semaphore, siginfo, NEEDS_LINUX};

@@ -1,6 +1,7 @@
 //! The part of the door that only Linux has, or has in a way of its own.
 
 use ::core::ffi::c_int;
+use ::core::option::Option::{self, None};
 
 pub(super) mod clock;
 pub(crate) mod context;
@@ -12,6 +13,9 @@ pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;
 pub(super) mod thread;
+
+/// The reason why signals cannot be sent to a thread of our choice, and threads have no timers: here they can, and do.
+pub(crate) const NEEDS_LINUX: Option<&str> = None;
 
 /// The bytes in a unit of `ru_maxrss`.
 pub(super) const MAXRSS_BYTES: u64 = 1_024;
