@@ -23,6 +23,7 @@ TEXT
 CLANG_HELP = <<~TEXT
   Debian/Ubuntu:  apt-get install libclang-dev
   Fedora:         dnf install clang-devel
+  macOS:          xcode-select --install
   If it is in an unusual place, set LIBCLANG_PATH to the directory that holds it.
 TEXT
 
@@ -40,9 +41,10 @@ def libclang?
   return true if ENV["LIBCLANG_PATH"]
 
   places = %w[/usr/lib/llvm-*/lib /usr/lib /usr/lib64 /usr/lib/*-linux-* /usr/local/lib /usr/local/llvm*/lib
-              /usr/local/opt/llvm*/lib]
+              /usr/local/opt/llvm*/lib /opt/homebrew/opt/llvm*/lib /Library/Developer/CommandLineTools/usr/lib
+              /Applications/Xcode.app/Contents/Developer/Toolchains/XcodeDefault.xctoolchain/usr/lib]
   places << IO.popen(%w[llvm-config --libdir], err: File::NULL, &:read).strip rescue nil # not there: nothing to add
-  Dir.glob(places.map { |place| "#{place}/libclang{,-*}.{so,so.*}" }).any?
+  Dir.glob(places.map { |place| "#{place}/libclang{,-*}.{so,so.*,dylib}" }).any?
 end
 
 unsupported = Profiler::Platform.unsupported_reason

@@ -3,7 +3,10 @@
 module Profiler
   # Decides whether this platform is supported, before the extension is built and before it is loaded.
   module Platform
-    MINIMUM_RUBY = [3, 1].freeze
+    # On macOS the profiler is an experiment: it was compiled for it, and never run there by its authors.
+    MACOS = RUBY_PLATFORM.include?("darwin")
+    # Older Rubies do not report all that a session needs, and only Linux has the means to find it out.
+    MINIMUM_RUBY = (MACOS ? [3, 3] : [3, 1]).freeze
     RUBY = RUBY_VERSION[/\A\d+\.\d+/]
     HOW_TO_BUILD = "the source gem builds one where it is installed"
     # The modes of time that disturb nothing: before Ruby 3.3, +:wall+ ends system calls that wait.
@@ -46,9 +49,9 @@ module Profiler
       if RUBY_ENGINE != "ruby"
         "#{RUBY_ENGINE} is not CRuby: its stacks cannot be read"
       elsif (RUBY_VERSION.split(".").map(&:to_i) <=> MINIMUM_RUBY).negative?
-        "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY.join(".")} or newer is needed"
-      elsif !RUBY_PLATFORM.include?("linux")
-        "#{RUBY_PLATFORM} has no timer on a thread's CPU clock: only Linux is supported so far"
+        "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY.join(".")} or newer is needed#{" on macOS" if MACOS}"
+      elsif !MACOS && !RUBY_PLATFORM.include?("linux")
+        "#{RUBY_PLATFORM} is a system that it was not written for: only Linux is supported, and macOS as an experiment"
       elsif RUBY_PLATFORM.include?("musl")
         "#{RUBY_PLATFORM} has another C library than glibc, with which it was not tried: only glibc is supported so far"
       elsif 1.size < 8

@@ -14,7 +14,7 @@ RSpec.describe "Profiler on an unsupported Ruby" do
   {
     "with musl" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-linux-musl"', /x86_64-linux-musl has another C library than glibc/],
     "of 32 bits" => ["class Integer; def size = 4; end", /has pointers of 32 bits/],
-    "of another system" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-darwin24"', /only Linux is supported so far/],
+    "of another system" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-freebsd14"', /only Linux is supported, and macOS as an experiment/],
   }.each do |name, (code, reason)|
     it "is refused on a Ruby #{name}" do
       loaded = ruby_child("-e", "#{code}; require 'profiler'; Profiler.run { } rescue puts $!.class, $!.message")
@@ -22,6 +22,12 @@ RSpec.describe "Profiler on an unsupported Ruby" do
       built = ruby_child("-e", "#{code}; load '#{Child::ROOT}/ext/profiler/extconf.rb'")
       expect(built).to have_attributes(code: 1, err: /\A\nprofiler: .*#{reason}/)
     end
+  end
+
+  it "is no Ruby on macOS from 3.3 on" do
+    said = 'Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "arm64-darwin24"; require "profiler"; puts Profiler.unsupported_reason.inspect'
+    reason = "Ruby #{RUBY_VERSION} is too old: 3.3 or newer is needed on macOS" if RUBY_VERSION < "3.3"
+    expect(ruby_child("-e", said).out).to eq("#{reason.inspect}\n")
   end
 
   it "is refused with another garbage collector" do

@@ -68,10 +68,19 @@ module Profiler
         end
 
         def missing(process)
-          return "there is no process #{process}" unless File.exist?("/proc/#{process}")
+          return "there is no process #{process}" unless there?(process)
 
           "process #{process} has no control socket here: start it with #{Place::VARIABLE}=1, or by profiler record --control " \
             "(its user is #{user(process)})"
+        end
+
+        # Not by /proc, which macOS has not.
+        def there?(process)
+          Process.kill(0, Integer(process, 10)).positive?
+        rescue Errno::EPERM
+          true
+        rescue Errno::ESRCH, RangeError
+          false
         end
 
         def user(process)

@@ -3,7 +3,7 @@
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
 use crate::before_3_3;
-use crate::engine::{perf, setitimer, thread_timer};
+use crate::engine::{self, perf, setitimer, thread_timer};
 use crate::options::{mode, wall};
 use crate::sampler::timers;
 use crate::sys::sigprof::{self, Owner};
@@ -33,6 +33,9 @@ fn refusal(ruby: &Ruby, engine: Engine) -> Result<Option<String>, Error> {
 }
 
 fn refused_by_system(engine: Engine) -> Option<String> {
+    if let Some(why) = engine::needs_linux(engine) {
+        return Some(why.into());
+    }
     if sigprof::owner() == Owner::Foreign {
         return Some("SIGPROF is somebody else's".into());
     }

@@ -9,6 +9,7 @@ use magnus::{function, prelude::*, Error, RModule};
 use crate::capture::{handler, walk};
 use crate::engine::ticker;
 use crate::shared::CAPTURE;
+use crate::sys::context::Context;
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, sigprof};
 use crate::{sampler, threads};
@@ -88,7 +89,7 @@ fn handler_ns(times: usize) -> u64 {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return 0 };
     let mut info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
     // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
-    let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
+    let mut context: Context = unsafe { std::mem::zeroed() };
     let mut rounds: Vec<u64> = (0..times as u64 / ROUND)
         .map(|_| {
             let begun = clock::monotonic_ns();

@@ -1,11 +1,13 @@
 //! Whether a signal has found a thread in a system call: the interrupted instruction says so.
 
+use crate::sys::context::Context;
+
 /// EINTR, as system calls return it.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(target_os = "linux")]
 const INTERRUPTED: u64 = (-(::libc::EINTR as i64)) as u64;
 
 /// The least that a page can have.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(target_os = "linux")]
 const PAGE: usize = 4096;
 
 /// Whether a signal has found the thread in a system call that waits. Such a call has ended with EINTR, or is about to
@@ -13,9 +15,9 @@ const PAGE: usize = 4096;
 ///
 /// # Signal safety
 /// Reads the instructions that the thread is about to run, or has just run.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[inline]
-pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
+pub(super) fn in_call(context: &Context) -> bool {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
     let registers = &context.uc_mcontext.gregs;
     let at = registers[::libc::REG_RIP as usize] as usize;
@@ -33,9 +35,9 @@ pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
 }
 
 /// The same elsewhere.
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 #[inline]
-pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
+pub(super) fn in_call(context: &Context) -> bool {
     const SYSCALL: u32 = 0xd400_0001;
     let registers = &context.uc_mcontext;
     let at = registers.pc as usize;
@@ -48,4 +50,11 @@ pub(super) fn in_call(context: &::libc::ucontext_t) -> bool {
         let ended = registers.regs[0] == INTERRUPTED && at % PAGE >= 4;
         word(at) == SYSCALL || ended && word(at - 4) == SYSCALL
     }
+}
+
+/// No Ruby that needs it is supported on another system.
+#[cfg(not(target_os = "linux"))]
+#[inline]
+pub(super) fn in_call(_context: &Context) -> bool {
+    false
 }

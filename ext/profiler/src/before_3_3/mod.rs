@@ -16,6 +16,7 @@ use ::profiler_core::record::{push_wait_extension, Header, Kind, State, WallTime
 use ::profiler_core::sampling::estimated_wall_clock::{Classification, EstimatedWallClock};
 
 use crate::sys::clock;
+use crate::sys::context::Context;
 use crate::vm;
 use crate::vm::gvl::HOOKS;
 
@@ -103,7 +104,7 @@ impl PolledWaits {
     /// # Signal safety
     /// Reads the instructions that the thread is about to run, or has just run.
     #[inline]
-    pub(crate) fn in_call(&self, context: &::libc::ucontext_t) -> bool {
+    pub(crate) fn in_call(&self, context: &Context) -> bool {
         self.are_on() && in_call::in_call(context)
     }
 
@@ -173,7 +174,7 @@ impl PolledWaits {
 /// # Signal safety
 /// As for [`PolledWaits::in_call`].
 #[inline]
-pub(crate) fn found_in_call(context: &::libc::ucontext_t) -> bool {
+pub(crate) fn found_in_call(context: &Context) -> bool {
     NEEDED && in_call::in_call(context)
 }
 

@@ -11,10 +11,11 @@ use ::profiler_core::record::{Kind, State};
 
 use crate::before_3_3;
 use crate::capture::header::{header_at, header_now};
-use crate::capture::interrupted::{is_ours, knows_its_fiber, on_alternate_stack};
+use crate::capture::interrupted::{is_ours, knows_its_fiber};
 use crate::capture::walk::Scratch;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::sys::context::{on_alternate_stack, Context};
 use crate::sys::siginfo::TimerInfo;
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -27,14 +28,14 @@ pub(crate) fn ask(state: &'static ThreadState, number: u32) -> bool {
 /// Answers: the part of the handler for such a signal.
 ///
 /// *Runs on:* the thread that is asked. *GVL:* held or not. *Calls:* what the rules of this folder allow.
-pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &::libc::ucontext_t) {
-    let Some(state) = threads::at(info.value).filter(|it| is_ours(it)) else { return };
+pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &Context) {
+    let Some(state) = threads::at(info.value()).filter(|it| is_ours(it)) else { return };
     state.ticker.signal.arrived();
     let begun_ns = clock::monotonic_ns();
     // Where stacks cannot be walked at every instant, they are not.
     let may_walk = CAPTURE.enabled.load(Ordering::Acquire) && !CAPTURE.at_safepoints.load(Ordering::Relaxed);
     if may_walk && !on_alternate_stack(context) && vm::state::on_ruby_thread() && vm::state::has_stack() {
-        record(hub, state, info.overrun as u32, before_3_3::found_in_call(context));
+        record(hub, state, info.overrun() as u32, before_3_3::found_in_call(context));
     }
     state.handler.add_span(begun_ns, clock::monotonic_ns());
 }

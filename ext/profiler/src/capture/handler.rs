@@ -11,12 +11,14 @@ use ::profiler_core::record::{Kind, State};
 use crate::capture::dump;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
-use crate::capture::interrupted::{is_ours, knows_its_fiber, on_alternate_stack};
+use crate::capture::interrupted::{is_ours, knows_its_fiber};
 use crate::capture::walk::Scratch;
 use crate::engine::owner::owner_of;
 use crate::engine::{progress, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::sys::context::{on_alternate_stack, Context};
+use crate::sys::errno;
 use crate::sys::siginfo::{TimerInfo, FROM_QUEUE, FROM_TIMER};
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -34,8 +36,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     let _errno = Errno::save();
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: with SA_SIGINFO the kernel hands over both.
-    let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<::libc::ucontext_t>()) };
-    if info.code == FROM_QUEUE {
+    let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<Context>()) };
+    if info.code() == FROM_QUEUE {
         return dump::answer(hub, info, context);
     }
     // Acquire pairs with the Release of whoever turned capture on: its settings are in place.
@@ -55,8 +57,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     }
     state.ticks.count();
     let begun_ns = clock::monotonic_ns();
-    if info.code == FROM_TIMER && info.overrun > 0 {
-        add(&hub.counters.overrun, info.overrun as u64);
+    if info.code() == FROM_TIMER && info.overrun() > 0 {
+        add(&hub.counters.overrun, info.overrun() as u64);
     }
     if on_alternate_stack(context) {
         count(&hub.counters.dropped_on_altstack);
@@ -160,15 +162,13 @@ struct Errno(c_int);
 impl Errno {
     #[inline]
     fn save() -> Self {
-        // SAFETY: errno of the calling thread.
-        Self(unsafe { *::libc::__errno_location() })
+        Self(errno::get())
     }
 }
 
 impl Drop for Errno {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: errno of the calling thread.
-        unsafe { *::libc::__errno_location() = self.0 };
+        errno::set(self.0);
     }
 }

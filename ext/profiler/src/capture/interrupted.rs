@@ -32,23 +32,3 @@ pub(super) fn is_ours(state: &ThreadState) -> bool {
         known => known == me,
     }
 }
-
-/// Whether the tick interrupted a handler that runs on the alternate stack: the VM's for SIGSEGV, which moves objects back
-/// during a compaction. Our own handler runs there too (SA_ONSTACK), so the interrupted stack pointer decides.
-#[inline]
-pub(super) fn on_alternate_stack(context: &::libc::ucontext_t) -> bool {
-    let stack = &context.uc_stack;
-    interrupted_stack_pointer(context).wrapping_sub(stack.ss_sp as usize) < stack.ss_size
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn interrupted_stack_pointer(context: &::libc::ucontext_t) -> usize {
-    context.uc_mcontext.gregs[::libc::REG_RSP as usize] as usize
-}
-
-#[cfg(target_arch = "aarch64")]
-#[inline]
-fn interrupted_stack_pointer(context: &::libc::ucontext_t) -> usize {
-    context.uc_mcontext.sp as usize
-}

@@ -14,12 +14,18 @@
 //! ticker below that. It never has `perf`: that would end one wait in 600 at 1 kHz, as a counter also ticks in a call
 //! that is about to wait.
 //!
+//! On macOS there is `setitimer` alone: [`needs_linux`].
+//!
 //! Here nobody decides for which threads: that is the plan's (`core/ticking/plan.rs`).
 
+use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
+
+use ::profiler_core::ticking::engine::Engine;
 
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::sys::NEEDS_LINUX;
 
 pub(crate) mod no_tick;
 pub(crate) mod owner;
@@ -44,15 +50,15 @@ fn is_halted() -> bool {
     HALTED.load(Ordering::Relaxed)
 }
 
+/// The reason why this system has no such engine; `None` if it may have it.
+pub(crate) fn needs_linux(engine: Engine) -> Option<&'static str> {
+    NEEDS_LINUX.filter(|_| engine != Engine::Setitimer)
+}
+
 /// A random number, but not for secrets: the low digits of the clock, mixed.
 fn random() -> u64 {
     let mut word = clock::monotonic_ns() ^ (native_thread::pthread_self() as u64).rotate_left(32);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
-}
-
-fn errno() -> i32 {
-    // SAFETY: errno of the calling thread.
-    unsafe { *::libc::__errno_location() }
 }

@@ -13,7 +13,7 @@ use crate::threads::ThreadState;
 /// Loads. *Runs on:* the thread that the signal came to.
 #[inline]
 pub(crate) fn owner_of(info: &TimerInfo, enabled: bool) -> Result<&'static ThreadState, NoTick> {
-    match info.code {
+    match info.code() {
         FROM_TIMER => thread_timer::owner_of(info),
         FROM_DESCRIPTOR | FROM_KERNEL if !enabled => Err(NoTick::Late),
         FROM_DESCRIPTOR => perf::owner_of(info),

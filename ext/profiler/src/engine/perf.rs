@@ -11,43 +11,10 @@ use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::engine::no_tick::NoTick;
 use crate::sys::clock;
 use crate::sys::native_thread;
+use crate::sys::perf_counter;
+pub(crate) use crate::sys::perf_counter::Counted;
 use crate::sys::siginfo::TimerInfo;
 use crate::threads::{self, ThreadState};
-
-/// The part of `struct perf_event_attr` that every kernel knows (`PERF_ATTR_SIZE_VER0`).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config1: u64,
-}
-
-const SOFTWARE: u32 = 1;
-const TASK_CLOCK: u64 = 1;
-const DISABLED: u64 = 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
-const ENABLE: ::libc::c_ulong = 0x2400;
-const SET_PERIOD: ::libc::c_ulong = 0x4008_2404;
-const SET_SIGNAL: ::libc::c_int = 10;
-const GET_SIGNAL: ::libc::c_int = 11;
-const SET_OWNER: ::libc::c_int = 15;
-
-#[repr(C)]
-struct Owner {
-    /// 0 is "a thread".
-    kind: ::libc::c_int,
-    id: ::libc::pid_t,
-}
 
 /// Has the counter of `state` tick at that interval, and creates it if there is none.
 ///
@@ -57,8 +24,8 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     if super::is_halted() {
         return Ok(());
     }
-    if let Some(fd) = fd_of(state).filter(|fd| is_ours(*fd)) {
-        return set_period(fd, interval_ns);
+    if let Some(fd) = fd_of(state).filter(|fd| perf_counter::is_ours(*fd)) {
+        return perf_counter::set_period(fd, interval_ns);
     }
     if !has_spare_descriptors() {
         REFUSED_NS.store(clock::monotonic_ns(), Ordering::Relaxed);
@@ -68,23 +35,13 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     OPEN.fetch_add(1, Ordering::Relaxed);
     // Before the first tick, as the handler checks whose descriptor it is.
     state.perf.fd.store(fd + 1, Ordering::Release);
-    let owner = Owner { kind: 0, id: state.native_id() };
-    // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
-    let ready = unsafe {
-        ::libc::fcntl(fd, ::libc::F_SETFL, ::libc::O_ASYNC | ::libc::O_NONBLOCK) == 0
-            && ::libc::fcntl(fd, SET_SIGNAL, ::libc::SIGPROF) == 0
-            && ::libc::fcntl(fd, SET_OWNER, &raw const owner) == 0
-            && ::libc::ioctl(fd, ENABLE, 0) == 0
-    };
-    if ready {
-        return Ok(());
+    let enabled = perf_counter::enable(fd, state.native_id());
+    if enabled.is_err() {
+        state.perf.fd.store(0, Ordering::Release);
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+        perf_counter::close(fd);
     }
-    let failure = super::errno();
-    state.perf.fd.store(0, Ordering::Release);
-    OPEN.fetch_sub(1, Ordering::Relaxed);
-    // SAFETY: it was just opened.
-    unsafe { ::libc::close(fd) };
-    Err(failure)
+    enabled
 }
 
 /// The number of open counters.
@@ -125,25 +82,8 @@ pub(crate) fn lacked_descriptors_since(monotonic_ns: u64) -> bool {
 /// A system call that waits for nobody. It runs on the thread that the counter is about, so nobody closes that meanwhile.
 pub(crate) fn restart_period(state: &ThreadState, interval_ns: u64) {
     if let Some(fd) = fd_of(state) {
-        let _ = set_period(fd, interval_ns);
+        let _ = perf_counter::set_period(fd, interval_ns);
     }
-}
-
-fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
-    // SAFETY: the kernel reads one number. If the descriptor is no longer ours, it does not know the request.
-    match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
-        0 => Ok(()),
-        _ => Err(super::errno()),
-    }
-}
-
-/// The part of a thread's time that the kernel's counters count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
-    /// All of a thread's time.
-    All,
-    /// All but the time in system calls.
-    OutsideKernel,
 }
 
 /// The answer of [`probe`] before its first call.
@@ -164,9 +104,8 @@ pub(crate) fn probe() -> Result<Counted, i32> {
         _ => {}
     }
     let try_open = |counted| {
-        let fd = open_counter(native_thread::native_id(), 1_000_000_000, counted)?;
-        // SAFETY: it was just opened.
-        unsafe { ::libc::close(fd) };
+        let fd = perf_counter::open(native_thread::native_id(), 1_000_000_000, counted)?;
+        perf_counter::close(fd);
         Ok(counted)
     };
     let answer = try_open(Counted::All).or_else(|_| try_open(Counted::OutsideKernel));
@@ -181,47 +120,18 @@ pub(crate) fn probe() -> Result<Counted, i32> {
 }
 
 fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
-    open_counter(native_id, interval_ns, probe()?)
-}
-
-fn open_counter(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
-    let excluded = if counted == Counted::All { 0 } else { EXCLUDE_KERNEL };
-    let attributes = Attributes {
-        kind: SOFTWARE,
-        size: size_of::<Attributes>() as u32,
-        config: TASK_CLOCK,
-        sample_period: interval_ns,
-        flags: DISABLED | EXCLUDE_HYPERVISOR | excluded,
-        wakeup_events: 1,
-        ..Attributes::default()
-    };
-    // SAFETY: the kernel reads as much as `size` says; -1 is any CPU and no group.
-    let fd = unsafe {
-        let attributes_ptr = &raw const attributes;
-        ::libc::syscall(::libc::SYS_perf_event_open, attributes_ptr, native_id, -1, -1, CLOSE_ON_EXEC)
-    };
-    match i32::try_from(fd) {
-        Ok(fd) if fd >= 0 => Ok(fd),
-        _ => Err(super::errno()),
-    }
+    perf_counter::open(native_id, interval_ns, probe()?)
 }
 
 fn fd_of(state: &ThreadState) -> Option<i32> {
     Some(state.perf.fd.load(Ordering::Acquire) - 1).filter(|fd| *fd >= 0)
 }
 
-/// Whether a descriptor is still that of our counter. A program that closes all descriptors that it did not open, as daemons
-/// do, closes ours as well. The number may be that of one of its own files by now.
-fn is_ours(fd: i32) -> bool {
-    // SAFETY: asks about a number.
-    unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
-}
-
 /// The thread whose counter sent a signal, if it is the calling one. The kernel puts the descriptor where timers have their value.
 #[inline]
 pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick> {
     let has =
-        |state: &&ThreadState| state.perf.fd.load(Ordering::Relaxed) == (info.value as i32).wrapping_add(1);
+        |state: &&ThreadState| state.perf.fd.load(Ordering::Relaxed) == (info.value() as i32).wrapping_add(1);
     threads::current_native().filter(has).ok_or(NoTick::Foreign)
 }
 
@@ -238,8 +148,8 @@ pub(crate) fn disarm(state: &ThreadState) {
         return;
     }
     OPEN.fetch_sub(1, Ordering::Relaxed);
-    if is_ours(fd) {
-        // SAFETY: it is ours, and whoever swaps it out is the only one to close it.
-        unsafe { ::libc::close(fd) };
+    // Whoever swaps it out is the only one to close it.
+    if perf_counter::is_ours(fd) {
+        perf_counter::close(fd);
     }
 }

@@ -3,12 +3,12 @@
 //! Beside an engine with kernel timers (`:wall` before Ruby 3.3) only the ticker's own ticks are put off. There a
 //! pending tick may come from such a timer, and those are rare enough by themselves.
 
-use ::core::ptr::null_mut;
 use ::core::sync::atomic::Ordering;
 
 use crate::engine::perf;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::sys::sigprof::take_pending;
 use crate::threads::ThreadState;
 
 /// Lets the calling thread, whose handler is about to end, run for `run_ns` before its next tick. The period of its tick
@@ -23,17 +23,4 @@ pub(crate) fn ensure_progress(state: &ThreadState, run_ns: u64) -> bool {
     perf::restart_period(state, run_ns);
     state.ticker.next_tick_ns.store(clock::monotonic_ns() + run_ns, Ordering::Relaxed);
     CAPTURE.all_aimed.load(Ordering::Relaxed) && take_pending()
-}
-
-/// Takes a SIGPROF that is pending for the calling thread or for the process, as it can be in a handler or where it is blocked.
-/// True if there was one.
-pub(crate) fn take_pending() -> bool {
-    let no_time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a set of signals is plain words, and these calls fill it; the kernel reads it and the time.
-    unsafe {
-        let mut signals: ::libc::sigset_t = ::core::mem::zeroed();
-        ::libc::sigemptyset(&raw mut signals);
-        ::libc::sigaddset(&raw mut signals, ::libc::SIGPROF);
-        ::libc::sigtimedwait(&raw const signals, null_mut(), &raw const no_time) == ::libc::SIGPROF
-    }
 }

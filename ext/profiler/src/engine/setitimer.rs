@@ -10,6 +10,7 @@ use ::core::sync::atomic::Ordering;
 
 use crate::engine::no_tick::NoTick;
 use crate::shared::CAPTURE;
+use crate::sys::errno;
 use crate::threads::{self, ThreadState};
 
 /// Has the timer fire each time that the process has used that much CPU; 0 disarms it.
@@ -26,7 +27,7 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     // SAFETY: `times` is ours to read.
     match unsafe { ::libc::setitimer(::libc::ITIMER_PROF, &times, ::core::ptr::null_mut()) } {
         0 => Ok(()),
-        _ => Err(super::errno()),
+        _ => Err(errno::get()),
     }
 }
 

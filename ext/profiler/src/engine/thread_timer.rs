@@ -16,7 +16,6 @@ use ::core::sync::atomic::Ordering;
 
 use crate::engine::no_tick::NoTick;
 use crate::shared::CAPTURE;
-use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::posix_timer;
 use crate::sys::siginfo::TimerInfo;
@@ -36,27 +35,27 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
         // A timer that is claimed or gone by now belongs to a thread that ends.
         let Some(claim) = state.timer.number.claim() else { return Ok(()) };
         let as_ever = state.timer.interval_ns.load(Ordering::Relaxed) == interval_ns;
-        let armed = if as_ever { Ok(()) } else { set(native(claim.number()), interval_ns) };
+        let armed = if as_ever { Ok(()) } else { set(claim.number(), interval_ns) };
         if armed.is_ok() {
             state.timer.interval_ns.store(interval_ns, Ordering::Relaxed);
         }
         posix_timer::delete(claim.release());
         return armed;
     }
-    let timer = create(state.native_id(), ::core::ptr::from_ref(state).cast_mut().cast())?;
+    let timer = posix_timer::create(state.native_id(), ::core::ptr::from_ref(state) as usize)?;
     if let Err(failure) = set(timer, interval_ns) {
-        posix_timer::delete(Some(timer as u64));
+        posix_timer::delete(Some(timer));
         return Err(failure);
     }
     state.timer.interval_ns.store(interval_ns, Ordering::Relaxed);
-    state.timer.number.put(timer as u64);
+    state.timer.number.put(timer);
     Ok(())
 }
 
 /// The thread whose timer sent a signal, or to which the ticker sent it as its timer would.
 #[inline]
 pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick> {
-    threads::at(info.value).ok_or(NoTick::Foreign)
+    threads::at(info.value()).ok_or(NoTick::Foreign)
 }
 
 /// The calling thread, to which a timer sent a signal whose contents the kernel could not keep, if a session profiles it.
@@ -72,45 +71,16 @@ pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
 /// # Errors
 /// As for [`arm`].
 pub(crate) fn probe() -> Result<(), i32> {
-    let timer = create(native_thread::native_id(), ::core::ptr::null_mut())?;
-    posix_timer::delete(Some(timer as u64));
+    let timer = posix_timer::create(native_thread::native_id(), 0)?;
+    posix_timer::delete(Some(timer));
     Ok(())
 }
 
-/// Creates a timer on that thread's CPU clock, not armed yet. Its signals will go to that thread and carry `address`.
-fn create(native_id: i32, address: *mut ::libc::c_void) -> Result<::libc::timer_t, i32> {
-    // SAFETY: all fields may be zero.
-    let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
-    event.sigev_notify = ::libc::SIGEV_THREAD_ID;
-    event.sigev_signo = ::libc::SIGPROF;
-    event.sigev_value.sival_ptr = address;
-    event.sigev_notify_thread_id = native_id;
-
-    let mut timer: ::libc::timer_t = ::core::ptr::null_mut();
-    // SAFETY: both are ours; with SIGEV_THREAD_ID glibc passes straight through to the kernel.
-    match unsafe { ::libc::timer_create(clock::cpu_clock_of(native_id), &mut event, &mut timer) } {
-        0 => Ok(timer),
-        _ => Err(super::errno()),
-    }
-}
-
-fn set(timer: ::libc::timer_t, interval_ns: u64) -> Result<(), i32> {
-    let times = ::libc::itimerspec {
-        it_interval: clock::timespec(interval_ns),
-        it_value: clock::timespec(1 + super::random() % interval_ns.max(1)),
-    };
-    // SAFETY: the timer is ours and exists.
-    match unsafe { ::libc::timer_settime(timer, 0, &times, ::core::ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(super::errno()),
-    }
+fn set(number: u64, interval_ns: u64) -> Result<(), i32> {
+    posix_timer::set(number, 1 + super::random() % interval_ns.max(1), interval_ns)
 }
 
 /// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
     posix_timer::delete(state.timer.number.take());
-}
-
-fn native(number: u64) -> ::libc::timer_t {
-    number as ::libc::timer_t
 }

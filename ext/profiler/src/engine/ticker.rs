@@ -165,9 +165,7 @@ pub(crate) fn forget() {
 }
 
 fn work() {
-    // Sleeps end when they should, not up to 50 us later. A hint: nothing depends on it.
-    // SAFETY: a number for the calling thread.
-    unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
+    native_thread::sleep_precisely();
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();

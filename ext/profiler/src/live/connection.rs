@@ -12,6 +12,7 @@ use super::calls::{Answer, Calls, Question};
 use super::dump::Taking;
 use super::process;
 use crate::shared::CAPTURE;
+use crate::sys::process::age_s;
 use crate::{sampler, threads};
 
 /// The time for a line to arrive once its first byte has, and for the first of all.
@@ -96,7 +97,7 @@ impl<'server> Connection<'server> {
             program: process::program(),
             ruby: self.ruby.into(),
             profiler: env!("CARGO_PKG_VERSION").into(),
-            age_s: process::age_s(),
+            age_s: age_s(),
             threads: threads::live().count(),
             sessions: sampler::sessions(),
         };

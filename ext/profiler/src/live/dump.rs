@@ -28,7 +28,7 @@ use crate::before_3_3;
 use crate::capture::{dump, gvl_holder};
 use crate::naming;
 use crate::naming::turns::{Pace, Turns};
-use crate::sys::{clock, sigprof};
+use crate::sys::{clock, sigprof, NEEDS_LINUX};
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
 use crate::vm::threads::Names;
@@ -104,8 +104,12 @@ impl Taking {
         self.pid == std::process::id()
     }
 
-    /// Asks the threads of which `wanted` says so, some at a time.
+    /// Asks the threads of which `wanted` says so, some at a time. Where they cannot be asked, their stacks are read with the GVL,
+    /// and there are none without it.
     fn ask(&self, wanted: impl Fn(&Asked) -> bool) {
+        if NEEDS_LINUX.is_some() {
+            return;
+        }
         let wanted: Vec<&Asked> = self.threads.iter().filter(|it| wanted(it)).collect();
         let mut till = Instant::now() + PATIENCE;
         let mut rest = false;
@@ -293,6 +297,7 @@ impl Asked {
 fn why_missing(it: &Asked) -> &'static str {
     match it.doing {
         State::Gc => "it collects garbage",
+        _ if it.is_there() && NEEDS_LINUX.is_some() => "only on Linux can it be asked without the GVL",
         _ if it.is_there() => "it did not answer",
         _ => "it has ended",
     }

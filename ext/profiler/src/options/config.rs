@@ -12,13 +12,13 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::{Measures, SessionSpec};
 
 use crate::before_3_3;
-use crate::engine::perf;
+use crate::engine::{self, perf};
 use crate::errors::{argument_error, wrong_value};
 use crate::options::integer::integer;
 use crate::options::keywords::{either, flag, Keywords};
 use crate::options::share::share;
 use crate::options::{mode, trim_path, wall};
-use crate::sys::clock;
+use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm;
 use crate::vm::exceptions::error;
 use crate::vm::strings::{lossy, named};
@@ -278,6 +278,7 @@ fn engine(
         }
         (Some(engine), _) => engine,
         (None, Some(_)) => Engine::Safepoint,
+        (None, None) if NEEDS_LINUX.is_some() => Engine::Setitimer,
         // The ticker polls all threads here, so it can send the ticks as well.
         (None, None) if measures.wall && before_3_3::NEEDED => Engine::Ticker,
         // Timers on CPU clocks tick no finer than the kernel.
@@ -286,6 +287,11 @@ fn engine(
         (None, None) if !measures.wall && perf::probe() == Ok(perf::Counted::All) => Engine::Perf,
         (None, None) => Engine::Ticker,
     };
+    if let Some(why) = engine::needs_linux(engine) {
+        let left = danger.unwrap_or_else(|| "allowed: :setitimer".into());
+        let message = format!("engine: :{} cannot be used here: {why} ({left})", engine.name());
+        return Err(error(ruby, "Unsupported", message));
+    }
     if measures.wall {
         let note = wall::note(engine, danger.as_deref()).map_err(|why| {
             let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");

@@ -4,7 +4,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{Error, Ruby};
 
-use crate::engine::progress;
 use crate::engine::{self, ticker};
 use crate::sampler::fork::enter;
 use crate::sampler::reconcile::{give_up, stop_ticks};
@@ -35,7 +34,7 @@ fn in_exec() -> MutexGuard<'static, Vec<u64>> {
 ///    of pending signals is used up (`ulimit -i`).
 /// 3. `ticker::wait_for_round`: the ticker may be in the middle of a round that it began before. Each signal that it has sent
 ///    until then is pending for one thread, as are those of timers and counters.
-/// 4. `progress::take_pending`: a signal that is pending for this thread arrives when a system call returns, so it has arrived
+/// 4. `sigprof::take_pending`: a signal that is pending for this thread arrives when a system call returns, so it has arrived
 ///    by now, unless the app blocks SIGPROF. A signal of `setitimer` is pending for the process until one of its threads
 ///    gets round to it. Both kinds are taken.
 ///
@@ -58,7 +57,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
     stop_ticks();
     ticker::wait_for_round();
     if sigprof::owner() == sigprof::Owner::Us {
-        while progress::take_pending() {}
+        while sigprof::take_pending() {}
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use ::core::prelude::rust_2021::*;
 
+pub(crate) use super::system::clock::{cpu_ns_of, is_asleep, kernel_tick_ns, sleep_until, sleeps};
+
 /// CPU clock of the calling thread, ns. About 500 ns: the kernel has to be asked.
 ///
 /// # Signal safety
@@ -25,20 +27,6 @@ pub(crate) fn monotonic_ns() -> u64 {
     read(::libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// Sleeps until the monotonic clock is there, or a signal comes.
-pub(crate) fn sleep_until(monotonic_ns: u64) {
-    let then = timespec(monotonic_ns);
-    // SAFETY: reads a struct of ours, and writes none as there is nothing left of a time that is absolute.
-    unsafe {
-        ::libc::clock_nanosleep(
-            ::libc::CLOCK_MONOTONIC,
-            ::libc::TIMER_ABSTIME,
-            &raw const then,
-            ::core::ptr::null_mut(),
-        )
-    };
-}
-
 /// Nanoseconds in the system's form.
 pub(crate) fn timespec(ns: u64) -> ::libc::timespec {
     ::libc::timespec {
@@ -47,82 +35,14 @@ pub(crate) fn timespec(ns: u64) -> ::libc::timespec {
     }
 }
 
-/// The time since the system was started, ns, as the kernel dates processes.
-pub(crate) fn boot_ns() -> u64 {
-    read(::libc::CLOCK_BOOTTIME).unwrap_or(0)
-}
-
 /// Clock of the calendar, ns since 1970 UTC.
 pub(crate) fn realtime_ns() -> u64 {
     read(::libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
-/// How often the calling thread has given its CPU away by itself, to wait.
-///
-/// # Signal safety
-/// A system call and nothing else.
+/// The time of one of the system's clocks, ns; `None` if there is no such clock.
 #[inline]
-pub(crate) fn sleeps() -> u64 {
-    // SAFETY: all zeros are one, and it is ours to write.
-    unsafe {
-        let mut usage: ::libc::rusage = ::core::mem::zeroed();
-        ::libc::getrusage(::libc::RUSAGE_THREAD, &raw mut usage);
-        usage.ru_nvcsw as u64
-    }
-}
-
-/// CPU clock of another thread of this process, ns; nothing when the thread is gone.
-pub(crate) fn cpu_ns_of(native_id: i32) -> Option<u64> {
-    read(cpu_clock_of(native_id))
-}
-
-/// Whether the kernel says that a thread of this process waits, be it with the GVL or without. Not for handlers.
-pub(crate) fn is_asleep(native_id: i32) -> bool {
-    /// The name in it, in parentheses, has 15 bytes at most; the state is what follows.
-    const ENOUGH: usize = 64;
-    let mut path = [0_u8; 64];
-    let mut text = [0_u8; ENOUGH];
-    // SAFETY: the path is written with its end, and a descriptor that was got is closed.
-    let read = unsafe {
-        ::libc::snprintf(
-            path.as_mut_ptr().cast(),
-            path.len(),
-            c"/proc/self/task/%d/stat".as_ptr(),
-            native_id,
-        );
-        let file = ::libc::open(path.as_ptr().cast(), ::libc::O_RDONLY | ::libc::O_CLOEXEC);
-        if file < 0 {
-            return false;
-        }
-        let read = ::libc::read(file, text.as_mut_ptr().cast(), ENOUGH);
-        ::libc::close(file);
-        read
-    };
-    let text = text.get(..read.max(0) as usize).unwrap_or(&[]);
-    let name_ends = text.iter().rposition(|byte| *byte == b')');
-    let state = name_ends.and_then(|at| text.get(at + 2));
-    state == Some(&b'S') || state == Some(&b'D')
-}
-
-/// The kernel's id of a thread's CPU clock: the thread's id, inverted, above three bits that say
-/// "one thread" (4) and "as the scheduler counts" (2).
-pub(crate) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {
-    (!native_id << 3) | 6
-}
-
-/// The period at which the kernel checks its timers, ns. The coarse clock moves once a tick, and its resolution is that.
-pub(crate) fn kernel_tick_ns() -> u64 {
-    let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is ours to write.
-    let failed = unsafe { ::libc::clock_getres(::libc::CLOCK_MONOTONIC_COARSE, &mut time) } != 0;
-    if failed {
-        return 0;
-    }
-    time.tv_nsec as u64
-}
-
-#[inline]
-fn read(clock: ::libc::clockid_t) -> Option<u64> {
+pub(super) fn read(clock: ::libc::clockid_t) -> Option<u64> {
     let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is ours to write.
     let failed = unsafe { ::libc::clock_gettime(clock, &mut time) } != 0;

@@ -1,12 +1,24 @@
 //! The door to the kernel: clocks and the signal. Safe in a handler.
 //!
-//! Nothing here knows of Ruby.
+//! Nothing here knows of Ruby. What POSIX has stands in this folder. `linux` and `darwin` have the rest, by the same names. What
+//! macOS has not does nothing in `darwin`, and no session gets there ([`NEEDS_LINUX`]).
 
 pub(crate) mod clock;
+pub(crate) mod errno;
 pub(crate) mod native_thread;
 pub(crate) mod peer;
-pub(crate) mod posix_timer;
 pub(crate) mod sender;
-pub(crate) mod siginfo;
 pub(crate) mod sigprof;
 pub(crate) mod usage;
+
+#[cfg(target_os = "macos")]
+mod darwin;
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "macos")]
+use darwin as system;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+pub(crate) use system::{context, perf_counter, posix_timer, process, semaphore, siginfo, NEEDS_LINUX};

@@ -2,6 +2,8 @@
 
 use ::core::cell::Cell;
 
+pub(crate) use super::system::thread::{name_of, native_id, native_name, sleep_precisely};
+
 /// Identity of the native thread that we are on.
 ///
 /// # Signal safety
@@ -10,20 +12,6 @@ use ::core::cell::Cell;
 pub(crate) fn pthread_self() -> usize {
     // SAFETY: takes nothing and cannot fail.
     unsafe { ::libc::pthread_self() as usize }
-}
-
-/// The kernel's id of the calling thread. A system call.
-pub(crate) fn native_id() -> i32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { ::libc::gettid() }
-}
-
-/// The kernel's name of the calling thread: up to 15 bytes and zeros.
-pub(crate) fn native_name() -> [u8; 16] {
-    let mut name = [0u8; 16];
-    // SAFETY: PR_GET_NAME writes at most 16 bytes.
-    unsafe { ::libc::prctl(::libc::PR_GET_NAME, name.as_mut_ptr()) };
-    name
 }
 
 /// Lets another thread run.

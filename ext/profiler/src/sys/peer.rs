@@ -1,21 +1,14 @@
 //! The process at the other end of a Unix socket, and the ends of sockets.
 
-use ::core::ffi::c_int;
-use ::core::mem::size_of;
 use ::core::prelude::rust_2021::*;
 use ::std::os::fd::{AsRawFd, RawFd};
 use ::std::os::unix::net::UnixStream;
 
+use super::system::peer::uid_of;
+
 /// The user of the process that connected, as the kernel says.
 pub(crate) fn uid(stream: &UnixStream) -> Option<u32> {
-    let mut peer = ::libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut size = size_of::<::libc::ucred>() as ::libc::socklen_t;
-    // SAFETY: the kernel writes at most `size` bytes into the struct, which outlives the call.
-    let failed: c_int = unsafe {
-        let out = (&raw mut peer).cast();
-        ::libc::getsockopt(stream.as_raw_fd(), ::libc::SOL_SOCKET, ::libc::SO_PEERCRED, out, &raw mut size)
-    };
-    (failed == 0).then_some(peer.uid)
+    uid_of(stream.as_raw_fd())
 }
 
 /// The user of this process.

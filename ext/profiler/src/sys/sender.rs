@@ -4,8 +4,8 @@ use ::core::ffi::{c_int, c_void};
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use super::siginfo::FROM_KERNEL;
 use super::sigprof::Handler;
+use super::system::signals::is_from_kernel;
 
 /// The numbers of signals are below this.
 const SIGNALS: usize = 32;
@@ -51,15 +51,4 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut ::libc::siginfo_t, cont
         // SAFETY: it was the handler of this signal.
         unsafe { ::core::mem::transmute::<usize, Handler>(next)(signal, info, context) };
     }
-}
-
-#[cfg(target_os = "linux")]
-fn is_from_kernel(info: &::libc::siginfo_t) -> bool {
-    info.si_code == FROM_KERNEL
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_from_kernel(info: &::libc::siginfo_t) -> bool {
-    let _ = FROM_KERNEL;
-    info.si_pid == 0
 }

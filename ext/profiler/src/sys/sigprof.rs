@@ -11,6 +11,8 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
 
+use super::system::signals;
+
 /// A handler as SA_SIGINFO calls it.
 pub(crate) type Handler =
     unsafe extern "C" fn(::core::ffi::c_int, *mut ::libc::siginfo_t, *mut ::core::ffi::c_void);
@@ -74,6 +76,21 @@ pub(crate) fn block_here() {
         ::libc::sigemptyset(&mut set);
         ::libc::sigaddset(&mut set, ::libc::SIGPROF);
         ::libc::pthread_sigmask(::libc::SIG_BLOCK, &set, ::core::ptr::null_mut());
+    }
+}
+
+/// Takes a SIGPROF that is pending for the calling thread or for the process, as it can be in a handler or where it is blocked.
+/// True if there was one.
+///
+/// # Signal safety
+/// System calls that wait for nobody.
+pub(crate) fn take_pending() -> bool {
+    // SAFETY: a set of signals is plain words, and these calls fill it.
+    unsafe {
+        let mut signals: ::libc::sigset_t = ::core::mem::zeroed();
+        ::libc::sigemptyset(&raw mut signals);
+        ::libc::sigaddset(&raw mut signals, ::libc::SIGPROF);
+        signals::take_pending(&signals)
     }
 }
 

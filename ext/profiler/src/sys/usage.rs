@@ -2,6 +2,8 @@
 
 use ::core::prelude::rust_2021::*;
 
+use super::system::MAXRSS_BYTES;
+
 /// The resources of the children that ended and were waited for, with their own children.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
@@ -33,7 +35,7 @@ pub(crate) fn of_children() -> Usage {
     Usage {
         user_ns: ns(usage.ru_utime),
         system_ns: ns(usage.ru_stime),
-        peak_bytes: usage.ru_maxrss as u64 * 1_024,
+        peak_bytes: usage.ru_maxrss as u64 * MAXRSS_BYTES,
         minor_faults: usage.ru_minflt as u64,
         major_faults: usage.ru_majflt as u64,
         voluntary_switches: usage.ru_nvcsw as u64,

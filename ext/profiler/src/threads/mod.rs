@@ -161,10 +161,7 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
         if state.pthread.load(Relaxed) == native_thread::pthread_self() {
             return native_thread::native_name().to_vec();
         }
-        let mut name =
-            std::fs::read(format!("/proc/self/task/{}/comm", state.native_id())).unwrap_or_default();
-        name.truncate(name.trim_ascii_end().len());
-        name
+        native_thread::name_of(state.native_id())
     };
     let name = ruby_name.unwrap_or_else(|| {
         // Ruby 3.1 lists a thread no more that an exception ended, and does not report its end.

@@ -193,7 +193,10 @@ impl ThreadQuery {
             object: thread.as_raw(),
             native_id: match current {
                 true => Some(crate::sys::native_thread::cached_native_id()),
-                false => <Option<i32>>::try_convert(bind_call(self.native_id, [thread])?)?,
+                // On macOS an id may have more bits. These are what we go by there.
+                false => {
+                    <Option<i64>>::try_convert(bind_call(self.native_id, [thread])?)?.map(|id| id as i32)
+                }
             },
             name: match self.names {
                 Names::Included => self.name_of(thread)?,

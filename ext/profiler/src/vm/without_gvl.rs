@@ -8,7 +8,6 @@
 //! renames or removes it itself (`core/store.rs`); the caller that leaves removes it too. A trap that forks meanwhile
 //! makes a child without that thread, in which the call raises.
 
-use std::cell::UnsafeCell;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use magnus::{rb_sys::protect, Error, Ruby};
 
+use crate::sys::semaphore::Semaphore;
 use crate::sys::{clock, sigprof};
 use crate::vm::exceptions::error;
 
@@ -62,27 +62,20 @@ struct Shared<T> {
     /// The result, or the panic that came in its place.
     result: Mutex<Option<std::thread::Result<T>>>,
     done: AtomicBool,
-    semaphore: UnsafeCell<libc::sem_t>,
+    semaphore: Semaphore,
 }
-
-// SAFETY: a semaphore is made for several threads; all else is behind a lock or atomic, and `T` crosses once.
-unsafe impl<T: Send> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
     fn new(work: Work<T>) -> Arc<Self> {
-        // SAFETY: a semaphore is plain memory until it is initialised below.
-        let semaphore = UnsafeCell::new(unsafe { std::mem::zeroed() });
         let shared = Arc::new(Self {
             abandoned: Abandoned::default(),
             work: Mutex::new(Some(work)),
             result: Mutex::new(None),
             done: AtomicBool::new(false),
-            semaphore,
+            semaphore: Semaphore::new(),
         });
         // SAFETY: it has its place in memory now, where it stays; nobody waits for it yet.
-        unsafe { libc::sem_init(shared.semaphore.get(), 0, 0) };
+        unsafe { shared.semaphore.init() };
         shared
     }
 
@@ -94,7 +87,7 @@ impl<T> Shared<T> {
         // Release pairs with the Acquire of those who wait.
         self.done.store(true, Ordering::Release);
         // SAFETY: the semaphore is initialised, and lives as long as `self`.
-        unsafe { libc::sem_post(self.semaphore.get()) };
+        unsafe { self.semaphore.post() };
     }
 
     fn is_done(&self) -> bool {
@@ -104,7 +97,7 @@ impl<T> Shared<T> {
     /// Waits until the work is done or a signal arrives.
     fn wait(&self) {
         // SAFETY: as in `run`.
-        while !self.is_done() && unsafe { libc::sem_wait(self.semaphore.get()) } == 0 {}
+        while !self.is_done() && unsafe { self.semaphore.wait() } {}
     }
 
     /// Waits until the work is done, a signal arrives, or the monotonic clock is there.
@@ -122,7 +115,7 @@ impl<T> Shared<T> {
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         // SAFETY: both threads have let go of it, so nobody waits for it.
-        unsafe { libc::sem_destroy(self.semaphore.get()) };
+        unsafe { self.semaphore.destroy() };
     }
 }
 

@@ -16,10 +16,14 @@ use crate::naming::turns::{demand_process, Pace};
 use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Facts};
 use crate::shared::CAPTURE;
-use crate::sys::clock;
+use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm::probe;
 use crate::{naming, vm};
 use profiler_core::ticking::engine::Engine;
+
+/// The note in each profile from macOS.
+const EXPERIMENTAL: &str =
+    "macOS is an experiment: profiler was compiled for it, and never run there by its authors";
 
 /// See the module.
 #[derive(Debug)]
@@ -82,6 +86,7 @@ impl UnnamedProfile {
         let of_this_one = [
             vm::process::shares_native_threads().then_some(Note::NativeThreadsShared {}),
             other_ractors.then_some(Note::OtherRactors {}),
+            NEEDS_LINUX.map(|_| Note::Text(EXPERIMENTAL.into())),
             probe::NEEDED.then(|| Note::NewerRuby { newest: probe::NEWEST_TESTED.into() }),
             facts.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),

@@ -7,15 +7,15 @@ use ::core::mem::size_of;
 /// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
 #[repr(C)]
 pub(crate) struct TimerInfo {
-    pub(crate) signo: c_int,
-    pub(crate) errno: c_int,
-    pub(crate) code: c_int,
-    pub(crate) padding: c_int,
-    pub(crate) timer: c_int,
-    pub(crate) overrun: c_int,
-    pub(crate) value: usize,
+    signo: c_int,
+    errno: c_int,
+    code: c_int,
+    padding: c_int,
+    timer: c_int,
+    overrun: c_int,
+    value: usize,
     /// So that it is as large as what the kernel hands over and takes.
-    pub(crate) rest: [u64; 12],
+    rest: [u64; 12],
 }
 
 const _: () = assert!(size_of::<TimerInfo>() == size_of::<::libc::siginfo_t>());
@@ -45,7 +45,26 @@ impl TimerInfo {
         }
     }
 
+    /// The source of the signal: one of the constants below, or another one.
+    #[inline]
+    pub(crate) fn code(&self) -> c_int {
+        self.code
+    }
+
+    /// The ticks that a timer skipped, or the number of a dump.
+    #[inline]
+    pub(crate) fn overrun(&self) -> c_int {
+        self.overrun
+    }
+
+    /// The value that the signal carries.
+    #[inline]
+    pub(crate) fn value(&self) -> usize {
+        self.value
+    }
+
     /// Whether a signal [`FROM_PROCESS`] came from none: the kernel could not keep what it says.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.timer == 0
     }

@@ -1,0 +1,45 @@
+//! Counters of CPU time: there are none.
+
+use ::core::prelude::rust_2021::*;
+
+/// The part of a thread's time that counters count, where there are some.
+#[allow(dead_code)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// All of a thread's time.
+    All,
+    /// All but the time in system calls.
+    OutsideKernel,
+}
+
+/// Creates none.
+///
+/// # Errors
+/// ENOSYS.
+pub(crate) fn open(_native_id: i32, _interval_ns: u64, _counted: Counted) -> Result<i32, i32> {
+    Err(::libc::ENOSYS)
+}
+
+/// As there is none, never called.
+///
+/// # Errors
+/// ENOSYS.
+pub(crate) fn enable(_fd: i32, _native_id: i32) -> Result<(), i32> {
+    Err(::libc::ENOSYS)
+}
+
+/// As there is none, never called.
+///
+/// # Errors
+/// ENOSYS.
+pub(crate) fn set_period(_fd: i32, _interval_ns: u64) -> Result<(), i32> {
+    Err(::libc::ENOSYS)
+}
+
+/// No descriptor is that of a counter.
+pub(crate) fn is_ours(_fd: i32) -> bool {
+    false
+}
+
+/// As there is none, never called.
+pub(crate) fn close(_fd: i32) {}

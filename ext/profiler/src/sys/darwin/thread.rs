@@ -1,0 +1,50 @@
+//! The kernel's threads.
+
+use ::core::mem::{size_of, zeroed};
+use ::core::prelude::rust_2021::*;
+use ::std::vec::Vec;
+
+/// The question about a thread, by its id, in `proc_pidinfo` (`PROC_PIDTHREADID64INFO`).
+const ABOUT_THREAD: ::libc::c_int = 15;
+
+/// The kernel's id of the calling thread, as `Thread#native_thread_id` has it. Ids are counted from the start of the system, and
+/// the lower half of one is enough until four billion threads have been.
+///
+/// # Signal safety
+/// A read of the thread's own memory.
+#[inline]
+pub(crate) fn native_id() -> i32 {
+    let mut id = 0;
+    // SAFETY: 0 is the calling thread, and the id is ours to write.
+    unsafe { ::libc::pthread_threadid_np(0, &raw mut id) };
+    id as i32
+}
+
+/// The name of the calling thread: up to 15 bytes of it and zeros.
+pub(crate) fn native_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: it writes at most 16 bytes.
+    unsafe { ::libc::pthread_getname_np(::libc::pthread_self(), name.as_mut_ptr().cast(), name.len()) };
+    name
+}
+
+/// The name of a thread of this process; empty if it is gone.
+pub(crate) fn name_of(native_id: i32) -> Vec<u8> {
+    let name = info_of(native_id).map(|it| it.pth_name);
+    name.into_iter().flatten().map(|it| it as u8).take_while(|it| *it != 0).collect()
+}
+
+/// The kernel's facts about a thread of this process. `None` if it is gone.
+pub(super) fn info_of(native_id: i32) -> Option<::libc::proc_threadinfo> {
+    let size = size_of::<::libc::proc_threadinfo>() as ::libc::c_int;
+    let id = u64::from(native_id as u32);
+    // SAFETY: zeros are a value of the struct, which holds numbers alone; the kernel writes at most `size` bytes into it.
+    unsafe {
+        let mut info: ::libc::proc_threadinfo = zeroed();
+        let written = ::libc::proc_pidinfo(::libc::getpid(), ABOUT_THREAD, id, (&raw mut info).cast(), size);
+        (written == size).then_some(info)
+    }
+}
+
+/// Nothing has to be done for that.
+pub(crate) fn sleep_precisely() {}

@@ -1,0 +1,28 @@
+//! The part of the door that only Linux has, or has in a way of its own.
+
+use ::core::ffi::c_int;
+use ::core::option::Option::{self, None};
+
+pub(super) mod clock;
+pub(crate) mod context;
+pub(super) mod peer;
+pub(crate) mod perf_counter;
+pub(crate) mod posix_timer;
+pub(crate) mod process;
+pub(crate) mod semaphore;
+pub(crate) mod siginfo;
+pub(super) mod signals;
+pub(super) mod thread;
+
+/// The reason why signals cannot be sent to a thread of our choice, and threads have no timers: here they can, and do.
+pub(crate) const NEEDS_LINUX: Option<&str> = None;
+
+/// The bytes in a unit of `ru_maxrss`.
+pub(super) const MAXRSS_BYTES: u64 = 1_024;
+
+/// The place of the calling thread's errno.
+#[inline]
+pub(super) fn errno_place() -> *mut c_int {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { ::libc::__errno_location() }
+}

@@ -1,0 +1,124 @@
+//! The kernel's counters of CPU time (`perf_event_open`), by their descriptors.
+
+use ::core::mem::size_of;
+use ::core::prelude::rust_2021::*;
+
+use crate::sys::errno;
+
+/// The part of `struct perf_event_attr` that every kernel knows (`PERF_ATTR_SIZE_VER0`).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+const SOFTWARE: u32 = 1;
+const TASK_CLOCK: u64 = 1;
+const DISABLED: u64 = 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const CLOSE_ON_EXEC: ::libc::c_ulong = 8;
+const ENABLE: ::libc::c_ulong = 0x2400;
+const SET_PERIOD: ::libc::c_ulong = 0x4008_2404;
+const SET_SIGNAL: ::libc::c_int = 10;
+const GET_SIGNAL: ::libc::c_int = 11;
+const SET_OWNER: ::libc::c_int = 15;
+
+#[repr(C)]
+struct Owner {
+    /// 0 is "a thread".
+    kind: ::libc::c_int,
+    id: ::libc::pid_t,
+}
+
+/// The part of a thread's time that the kernel's counters count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// All of a thread's time.
+    All,
+    /// All but the time in system calls.
+    OutsideKernel,
+}
+
+/// Creates a counter of that thread's time, which does not tick yet.
+///
+/// # Errors
+/// The errno.
+pub(crate) fn open(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
+    let excluded = if counted == Counted::All { 0 } else { EXCLUDE_KERNEL };
+    let attributes = Attributes {
+        kind: SOFTWARE,
+        size: size_of::<Attributes>() as u32,
+        config: TASK_CLOCK,
+        sample_period: interval_ns,
+        flags: DISABLED | EXCLUDE_HYPERVISOR | excluded,
+        wakeup_events: 1,
+        ..Attributes::default()
+    };
+    // SAFETY: the kernel reads as much as `size` says; -1 is any CPU and no group.
+    let fd = unsafe {
+        let attributes_ptr = &raw const attributes;
+        ::libc::syscall(::libc::SYS_perf_event_open, attributes_ptr, native_id, -1, -1, CLOSE_ON_EXEC)
+    };
+    match i32::try_from(fd) {
+        Ok(fd) if fd >= 0 => Ok(fd),
+        _ => Err(errno::get()),
+    }
+}
+
+/// Has a counter that was just opened send SIGPROF to its thread from now on.
+///
+/// # Errors
+/// The errno.
+pub(crate) fn enable(fd: i32, native_id: i32) -> Result<(), i32> {
+    let owner = Owner { kind: 0, id: native_id };
+    // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
+    let ready = unsafe {
+        ::libc::fcntl(fd, ::libc::F_SETFL, ::libc::O_ASYNC | ::libc::O_NONBLOCK) == 0
+            && ::libc::fcntl(fd, SET_SIGNAL, ::libc::SIGPROF) == 0
+            && ::libc::fcntl(fd, SET_OWNER, &raw const owner) == 0
+            && ::libc::ioctl(fd, ENABLE, 0) == 0
+    };
+    if ready {
+        Ok(())
+    } else {
+        Err(errno::get())
+    }
+}
+
+/// Has it tick at that interval, which begins anew.
+///
+/// # Errors
+/// The errno.
+///
+/// # Signal safety
+/// A system call that waits for nobody.
+pub(crate) fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
+    // SAFETY: the kernel reads one number. If the descriptor is no longer ours, it does not know the request.
+    match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
+        0 => Ok(()),
+        _ => Err(errno::get()),
+    }
+}
+
+/// Whether a descriptor is still that of our counter. A program that closes all descriptors that it did not open, as daemons
+/// do, closes ours as well. The number may be that of one of its own files by now.
+pub(crate) fn is_ours(fd: i32) -> bool {
+    // SAFETY: asks about a number.
+    unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
+}
+
+/// Ends a counter.
+pub(crate) fn close(fd: i32) {
+    // SAFETY: the caller got it from [`open`], and nobody else closes it.
+    unsafe { ::libc::close(fd) };
+}

@@ -1,0 +1,32 @@
+//! The kernel's threads.
+
+use ::std::format;
+use ::std::vec::Vec;
+
+/// The kernel's id of the calling thread. A system call.
+#[inline]
+pub(crate) fn native_id() -> i32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { ::libc::gettid() }
+}
+
+/// The kernel's name of the calling thread: up to 15 bytes and zeros.
+pub(crate) fn native_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes at most 16 bytes.
+    unsafe { ::libc::prctl(::libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
+/// The kernel's name of a thread of this process; empty if it is gone.
+pub(crate) fn name_of(native_id: i32) -> Vec<u8> {
+    let mut name = ::std::fs::read(format!("/proc/self/task/{native_id}/comm")).unwrap_or_default();
+    name.truncate(name.trim_ascii_end().len());
+    name
+}
+
+/// Has the sleeps of the calling thread end when they should, not up to 50 us later. A hint: nothing depends on it.
+pub(crate) fn sleep_precisely() {
+    // SAFETY: a number for the calling thread.
+    unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
+}
