@@ -219,7 +219,7 @@ module Profiler
 
     # The labels of a request whose profile is kept, also where they fail; those that its samples had before; and its metadata.
     def describe(recording)
-      env, *path = recording.work
+      env, *path = recording.work || [{}, nil, nil] # an exception from outside came first
       path, status = Route.path(*path), recording.status
       labels = @policy.calling { @route.labels(env, path, status) } || {}
       [labels, env[LABELS] || {}, { **labels.slice(:route, :endpoint), method: env["REQUEST_METHOD"], path: path, status: status&.to_s }]

@@ -43,4 +43,15 @@ RSpec.describe "Interrupted requests" do
       expect(interrupted(options)).to match(in_use: false, open: 0, sessions: 0, served: be > 10)
     end
   end
+
+  it "that end before anything is known of them have a profile all the same" do
+    error, kept = run_json(<<~RUBY)
+      kept = []
+      middleware = Profiler::Middleware.new(->(_env) { [200, {}, []] }, sample_rate: 1, out: ->(it) { kept << it.reason })
+      env = { "REQUEST_METHOD" => "GET" }
+      env.define_singleton_method(:[]=) { |key, value| key == Profiler::Middleware::RECORDING ? raise("interrupted") : super(key, value) }
+      print_json([error { middleware.call(env) }, kept])
+    RUBY
+    expect([error, kept]).to eq(["RuntimeError: interrupted", ["sampled"]])
+  end
 end
