@@ -30,7 +30,7 @@ RSpec.describe "findings" do
   # The planted line is the one that ends with `# here`.
   def self.finds(kind, text, source, located: true, **options)
     line = located && source.lines.index { |it| it.include?("# here") }
-    it "names #{text}" do
+    it "names #{text}", :timed do # shares of the wall clock
       found = planted(findings_of(source, **options)).first
       expect(found).to include(kind: kind, text: match(text))
       expect(found[:line]).to eq(line + burn.lines.size + 1) if line
