@@ -11,7 +11,7 @@ RSpec.describe "the end of profiler record" do
   let(:ruby) { RbConfig.ruby }
   let(:app) { script("#{burn}\nburn(250)\n") }
 
-  it "says what the program used, what stands out, what was written, and what to do next" do
+  it "says what the program used, what stands out, what was written, and what to do next", :timed do
     lines = record("-o", "a.pb.gz", "--", ruby, app).err.lines(chomp: true)
     expect(lines[0]).to match(/\A\[profiler\] [\d.,]+ m?s real, [\d.,]+ m?s user, [\d.,]+ (?:ms|us|s) sys\z/)
     expect(lines[1]).to match(/\A {11}[\d.]+ MiB of memory at most, [\d,]+ objects, \d+ GCs? took (?:0|[\d.]+ .?s)\z/)
@@ -28,7 +28,7 @@ RSpec.describe "the end of profiler record" do
     expect(result.err).to match(/wrote a\.pb\.gz \([\d,]{6,} objects, [\d,]{6,} of them live\)$/)
   end
 
-  it "is JSON with --json" do
+  it "is JSON with --json", :timed do
     result = record("--json", "-o", "a.pb.gz", "--", ruby, app)
     expect(result.out).to eq ""
     json = JSON.parse(result.err, symbolize_names: true)
