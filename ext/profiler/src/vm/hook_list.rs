@@ -13,7 +13,7 @@ use core::ptr::from_mut;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, VALUE};
 
 extern "C" {
-    // Which bindings have it depends on the headers; every libruby has it.
+    // The bindings have it or not, as the headers do; every libruby has it.
     fn rb_add_event_hook2(hook: rb_event_hook_func_t, events: rb_event_flag_t, data: VALUE, flags: c_int);
 }
 

@@ -34,7 +34,7 @@ fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     if version == "3.2.0" {
         return Ok(Some("Ruby 3.2.0 crashes when a stack is walked at the wrong instant".into()));
     }
-    // That of Ruby 4.0 fills a frame before it moves to it, and notes where it is before it calls. Later ones write less of a frame.
+    // ZJIT of Ruby 4.0 fills a frame before it moves to it, and notes its place before it calls. Later versions leave parts unwritten.
     if cfg!(ruby_gt_4_0) && jit(ruby, c"ZJIT")? {
         return Ok(Some(format!("ZJIT's frames of Ruby {version} were not tried at every instant")));
     }
