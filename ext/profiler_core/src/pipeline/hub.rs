@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::ids::LabelSetId;
 use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
@@ -33,6 +34,11 @@ pub use pending::Pending;
 
 /// Words of the scratch buffer: the longest record that can be, so that draining never allocates for it.
 const SCRATCH_WORDS: usize = 16 * 1024;
+
+/// The longest wait for a producer in the middle of a record.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The pause before it is asked again whether that is done.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// The meeting place of producers, sessions, GC and collector thread. It is created once and never freed,
 /// so that a signal that comes too late finds it.
@@ -80,7 +86,7 @@ impl Hub {
         started_ns: u64,
         threads: &[ThreadReading],
     ) -> SessionId {
-        while self.drain_batch(registry) {}
+        self.catch_up(registry);
         let state = SessionState::new(spec, started_ns, threads, &self.labels());
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
@@ -93,14 +99,31 @@ impl Hub {
     pub fn drain_batch(&self, registry: &dyn ThreadRegistry) -> bool {
         let mut drain = self.lock();
         drain.take_ended(registry);
+        // The last records of these threads are before it. They may be behind one that is not published yet.
+        let end = self.ring.newest();
         let drained = drain.batch(&self.ring, &self.labels());
         add(&self.counters.captured, drained.captured);
         add(&self.counters.captured_in_gc, drained.in_gc);
-        let more = drained.records == BATCH;
-        if !more {
+        if self.ring.oldest() >= end {
             drain.finish_ended();
         }
-        more
+        drained.records == BATCH
+    }
+
+    /// Moves all records to the sessions that were begun before this call. A session that begins or ends here has them, or has
+    /// them not, for good.
+    ///
+    /// A producer can lose its CPU in the middle of a record, and hides those behind it. It is waited for, as it needs nothing from
+    /// us. But a jump out of a signal handler would leave a record that is never published, so the wait has an end.
+    fn catch_up(&self, registry: &dyn ThreadRegistry) {
+        let (end, begun) = (self.ring.newest(), Instant::now());
+        loop {
+            while self.drain_batch(registry) {}
+            if self.ring.oldest() >= end || begun.elapsed() > PATIENCE {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Replaces the live objects for the next result of the session: these, after that number of garbage collections.
@@ -111,7 +134,7 @@ impl Hub {
         live: &[LiveObject],
         collections: u64,
     ) {
-        while self.drain_batch(registry) {}
+        self.catch_up(registry);
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
             it.state.note_live(live, collections);
         }
@@ -119,7 +142,7 @@ impl Hub {
 
     /// Has the session record no objects from here on, or record them again.
     pub fn rest_objects(&self, session: SessionId, registry: &dyn ThreadRegistry, rest: bool) {
-        while self.drain_batch(registry) {}
+        self.catch_up(registry);
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
             it.state.rest_objects(rest);
         }
@@ -127,7 +150,7 @@ impl Hub {
 
     /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
     pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
-        while self.drain_batch(registry) {}
+        self.catch_up(registry);
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
             finish(&mut it.state, threads);
@@ -143,7 +166,7 @@ impl Hub {
         started_ns: u64,
         threads: &[ThreadReading],
     ) {
-        while self.drain_batch(registry) {}
+        self.catch_up(registry);
         let mut drain = self.lock();
         if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
             it.state.resume(started_ns, threads, &self.labels());

@@ -129,6 +129,13 @@ impl Ring {
         self.consumed.load(Ordering::Relaxed)
     }
 
+    /// The position behind the newest record, published or not. Once [`Ring::oldest`] is there, all that was claimed before this
+    /// call has been consumed.
+    #[must_use]
+    pub fn newest(&self) -> u64 {
+        self.claimed.load(Ordering::Relaxed)
+    }
+
     /// Copies the record that begins at `at` into `scratch` and leaves it where it is. Returns the place
     /// of the next record, or `None` if the one at `at` is not published.
     ///

@@ -14,6 +14,7 @@ mod ended_threads;
 mod fibers;
 mod generations;
 mod rotation;
+mod slow_producers;
 mod spans;
 mod world;
 use world::*;

@@ -30,7 +30,7 @@ impl Hub {
         how: Take,
         now_ns: u64,
     ) -> Option<Taken> {
-        while self.drain_batch(registry) {}
+        self.catch_up(registry);
         let mut drain = self.lock();
         let Drain { sessions, generations, .. } = &mut *drain;
         let place = sessions.iter().position(|it| it.id == session)?;
