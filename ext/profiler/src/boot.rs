@@ -2,9 +2,10 @@
 
 use magnus::{Error, Ruby};
 
-use crate::vm::{fibers, methods, modules, threads};
+use crate::vm::{fibers, gvl, methods, modules, threads};
 
-/// Looks up at once Ruby's own methods that are needed later, before an app replaces them.
+/// Looks up at once Ruby's own methods that are needed later, before an app replaces them, and makes what cannot be made beside
+/// Ractors.
 ///
 /// # Errors
 /// The exception that Ruby raises: the extension cannot work then.
@@ -12,5 +13,8 @@ pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     threads::preload(ruby)?;
     methods::preload(ruby)?;
     modules::preload(ruby)?;
-    fibers::preload(ruby)
+    fibers::preload(ruby)?;
+    // SAFETY: a `Ruby` proves that the GVL is held.
+    unsafe { gvl::make_key() };
+    Ok(())
 }

@@ -115,7 +115,23 @@ pub(crate) unsafe fn unhook_events() {
     }
 }
 
-/// Why waits cannot be measured with hooks that there are; nothing when they can. Makes the key for tags.
+/// Makes the key for tags, unless it is there. The VM makes its first key for nobody while other Ractors run, so this comes as the
+/// extension is loaded. The error of the VM is dropped: [`unavailable`] tells it.
+///
+/// # Safety
+/// The caller holds the GVL.
+#[cfg(ruby_gte_3_3)]
+pub(crate) unsafe fn make_key() {
+    if raw::KEY.load(Ordering::Relaxed) == 0 {
+        // SAFETY: as promised.
+        let key = unsafe {
+            super::door::quietly(|| rb_sys::rb_internal_thread_specific_key_create() as rb_sys::VALUE)
+        };
+        raw::KEY.store(key.map_or(0, |key| key as i32 + 1), Ordering::Relaxed);
+    }
+}
+
+/// Why waits cannot be measured with hooks that there are; nothing when they can.
 ///
 /// # Safety
 /// The caller holds the GVL.
@@ -124,16 +140,11 @@ pub(crate) unsafe fn unavailable() -> Option<&'static str> {
     if super::process::shares_native_threads() {
         return Some("with RUBY_MN_THREADS Ruby threads share native ones");
     }
-    if raw::KEY.load(Ordering::Relaxed) == 0 {
-        // SAFETY: as promised; ThreadError is dropped.
-        let key = unsafe {
-            super::door::quietly(|| rb_sys::rb_internal_thread_specific_key_create() as rb_sys::VALUE)
-        };
-        raw::KEY.store(key.map_or(0, |key| key as i32 + 1), Ordering::Relaxed);
-    }
-    let missing = raw::KEY.load(Ordering::Relaxed) == 0;
-    missing
-        .then_some("other tools have taken all keys of the VM for their tags, or other Ractors run already")
+    // SAFETY: as promised.
+    unsafe { make_key() };
+    (raw::KEY.load(Ordering::Relaxed) == 0).then_some(
+        "other tools have taken all keys of the VM for their tags, or other Ractors ran before the profiler was loaded",
+    )
 }
 
 /// Sets the tag of a thread, with which the hook is called. [`unavailable`] must have found nothing missing before.
@@ -167,6 +178,9 @@ pub(crate) unsafe fn hook_events(_hook: GvlHook) {}
 
 #[cfg(not(ruby_gte_3_3))]
 pub(crate) unsafe fn unhook_events() {}
+
+#[cfg(not(ruby_gte_3_3))]
+pub(crate) unsafe fn make_key() {}
 
 #[cfg(not(ruby_gte_3_3))]
 pub(crate) unsafe fn unavailable() -> Option<&'static str> {
