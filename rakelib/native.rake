@@ -16,11 +16,18 @@ def needed_glibc(library)
   symbols.scan(/GLIBC_([\d.]+)/).flatten.map { |it| Gem::Version.new(it) }.max || abort("package:native: #{library} needs no glibc")
 end
 
+# Flags that keep the directories of this machine out of a library: the same commit is the same library, wherever it was built.
+def without_directories
+  cargo_home = ENV.fetch("CARGO_HOME") { File.expand_path("~/.cargo") }
+  { cargo_home => "cargo", ROOT => "profiler" }.map { |from, to| "--remap-path-prefix=#{from}=#{to}" }.join("\x1f")
+end
+
 # Run by package:native under each Ruby. The debug information is kept beside the library, which names its file.
 task "package:extension" do
   into = File.join(NATIVE, ABI)
   rm_rf into, verbose: false
   ENV["CARGO_PROFILE_GEM_STRIP"] = "none"
+  ENV["CARGO_ENCODED_RUSTFLAGS"] = without_directories
   compile("gem", features: "", into: into)
   chdir(File.join(into, "profiler"), verbose: false) do
     sh "objcopy", "--only-keep-debug", "profiler.so", "profiler.so.debug", verbose: false
