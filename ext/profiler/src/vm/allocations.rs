@@ -29,8 +29,8 @@ pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
 static SLOT_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// The size of all slots where the VM does not say it, and of most where it does; bytes.
 pub(crate) const ONE_SIZE: u64 = 40;
-/// The size of the largest slot of any Ruby; bytes.
-pub(crate) const LARGEST_SLOT: u64 = 640;
+/// The size of the largest slot of this Ruby or an older one; bytes.
+pub(crate) const LARGEST_SLOT: u64 = if cfg!(ruby_gt_4_0) { 1_024 } else { 640 };
 
 fn as_hook(hook: AllocationHook) -> rb_event_hook_func_t {
     // SAFETY: with the flag RAW the VM calls it with these two arguments.

@@ -109,7 +109,7 @@ impl Pinned {
         let mut holder: VALUE = 0;
         // SAFETY: the VM scans this buffer as it does the stack: what looks like an object is pinned.
         let slots = unsafe {
-            let slots = rb_sys::rb_alloc_tmp_buffer(&raw mut holder, bytes as c_long).cast::<u64>();
+            let slots = allocate(&raw mut holder, bytes as c_long).cast::<u64>();
             core::ptr::write_bytes(slots, 0, capacity.max(1));
             slots
         };
@@ -125,6 +125,20 @@ impl Pinned {
         unsafe { *self.slots.add(self.objects) = object };
         self.objects += 1;
         true
+    }
+}
+
+/// Allocates a buffer that the VM scans for objects. From Ruby 4.1 on it does so on request.
+///
+/// # Safety
+/// As for [`Pinned::with_capacity_for`].
+unsafe fn allocate(holder: *mut VALUE, bytes: c_long) -> *mut c_void {
+    // SAFETY: as promised.
+    unsafe {
+        #[cfg(not(ruby_gt_4_0))]
+        return rb_sys::rb_alloc_tmp_buffer(holder, bytes);
+        #[cfg(ruby_gt_4_0)]
+        return rb_sys::rb_alloc_tmp_buffer(holder, bytes, true);
     }
 }
 
