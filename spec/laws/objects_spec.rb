@@ -23,7 +23,8 @@ RSpec.describe "Allocated objects" do
   end
 
   it "are counted where they are allocated, each one with every: 1" do
-    expect(run_json(<<~RUBY)).to eq(strings: 20_000, arrays: 20, leaves: [[500, 20_000, 500]])
+    expect(run_json(<<~RUBY)).to eq(strings: 20_000, arrays: 20, leaves: [[500, true, 500]])
+      require "objspace"
       class Leaf; end
       def split = LINE.split(",")
       def make = 500.times { Leaf.new }
@@ -32,7 +33,8 @@ RSpec.describe "Allocated objects" do
       profile = Profiler.run(mode: :allocations, every: 1) { 20.times { split }; make }
       rows = profile.samples.group_by { |it| [it.frames[1].name, it.labels["class"]] }
       strings, arrays = %w[String Array].map { |name| rows[["Object#split", name]].sum(&:alloc_objects) }
-      leaves = profile.samples.select { |it| it.labels["class"] == "Leaf" }.map { |it| [it.alloc_objects, it.alloc_bytes, it.count] }
+      leaves = profile.samples.select { |it| it.labels["class"] == "Leaf" }
+      leaves = leaves.map { |it| [it.alloc_objects, it.alloc_bytes == 500 * ObjectSpace.memsize_of(Leaf.new), it.count] }
       print_json(strings: strings, arrays: arrays, leaves: leaves)
     RUBY
   end
