@@ -14,7 +14,7 @@ const LEAST_SHARE: f64 = 0.05;
 /// The function in Ruby that ran longest by itself and in the C functions that it called. If that is too little for a finding, the
 /// function of the app that ran longest with all that it called from Ruby and gems.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
-    let ran = |it: &Sample| it.state == State::Running && !profile.is_gc(it);
+    let ran = |it: &Sample| it.state == State::Running;
     let by = |site: &dyn Fn(&Sample) -> Option<Frame>| {
         let mut sums: BTreeMap<FunctionId, (At, Callers)> = BTreeMap::new();
         for (sample, weight) in clock.rows().filter(|(it, _)| ran(it)) {

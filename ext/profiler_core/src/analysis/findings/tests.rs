@@ -126,6 +126,17 @@ fn garbage_has_its_cause() {
 }
 
 #[test]
+fn time_is_in_one_finding() {
+    let mut it = Example::lasting_ms(1_000);
+    it.wall(MAIN, State::Running, 200, "<main> /app.rb:3");
+    it.wall(MAIN, State::Gc, 300, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
+    it.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
+    let mut shares: Vec<u32> = found(&it.profile()).iter().map(|it| it.3).collect();
+    shares.sort_unstable();
+    assert_eq!(shares, [20, 30, 50]);
+}
+
+#[test]
 fn time_without_a_cpu_has_its_reason() {
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3");
