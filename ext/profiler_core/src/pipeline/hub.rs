@@ -53,6 +53,8 @@ pub struct Hub {
     labels: Mutex<LabelSets>,
     /// The number of tables of sets of labels before this one.
     labels_table: AtomicU64,
+    /// The position of a record that was waited for in vain.
+    given_up: AtomicU64,
 }
 
 impl Hub {
@@ -74,6 +76,7 @@ impl Hub {
             }),
             labels: Mutex::default(),
             labels_table: AtomicU64::new(0),
+            given_up: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -114,13 +117,18 @@ impl Hub {
     /// them not, for good.
     ///
     /// A producer can lose its CPU in the middle of a record, and hides those behind it. It is waited for, as it needs nothing from
-    /// us. But a jump out of a signal handler would leave a record that is never published, so the wait has an end.
+    /// us. But a jump out of a signal handler would leave a record that is never published, so the wait has an end, and comes once
+    /// for each.
     fn catch_up(&self, registry: &dyn ThreadRegistry) {
         let (end, begun) = (self.ring.newest(), Instant::now());
         loop {
             while self.drain_batch(registry) {}
-            if self.ring.oldest() >= end || begun.elapsed() > PATIENCE {
+            let at = self.ring.oldest();
+            if at >= end || at == self.given_up.load(Ordering::Relaxed) {
                 return;
+            }
+            if begun.elapsed() > PATIENCE {
+                return self.given_up.store(at, Ordering::Relaxed);
             }
             std::thread::sleep(PAUSE);
         }
