@@ -163,7 +163,7 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
     const from = column * heat.columnNs + (row * heat.columnNs) / heat.rows;
     const rows: [string, string, string?][] = [[heat.awake ? "not waiting" : "activity", amount(model.type(selection), heat.cells[cell]!)]];
     if (lit) rows.push(["matches", amount(model.type(selection), lit.cells[cell]!), theme().lit]);
-    rows.push(["clock", new Date(model.profile.startMs + from / 1e6).toLocaleTimeString()]);
+    if (model.profile.startMs > 0) rows.push(["clock", new Date(model.profile.startMs + from / 1e6).toLocaleTimeString()]);
     setTip({ x: event.clientX, y: event.clientY, title: `${moment(from, heat.columnNs / heat.rows)}, for ${duration(heat.columnNs / heat.rows)}`, rows });
   };
   return <canvas ref={canvas} aria-hidden="true" onPointerMove={hover} onPointerLeave={() => setTip(null)} />;

@@ -7,7 +7,7 @@ use super::Paint;
 use crate::analysis::gvl_blame;
 use crate::format::{disclosure, too_short};
 use crate::ids::FunctionId;
-use crate::profile::{Profile, SampleType};
+use crate::profile::{Meta, Profile, SampleType};
 use crate::record::State;
 use crate::text::clean;
 use crate::text::shorten;
@@ -32,6 +32,16 @@ pub(super) fn header(profile: &Profile, width: Option<usize>, paint: Paint) -> S
     text
 }
 
+/// How long a profile took, and since when. Formats of others say neither or one of them.
+fn span(meta: &Meta) -> String {
+    match (meta.duration_ns, meta.started_at_ns) {
+        (0, 0) => "not recorded".into(),
+        (took, 0) => duration(took),
+        (0, start) => format!("from {}", date(start)),
+        (took, start) => format!("{} from {}", duration(took), date(start)),
+    }
+}
+
 pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();
@@ -47,9 +57,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
         let by = if meta.engine.is_empty() { String::new() } else { format!(", engine {}", meta.engine) };
         facts.push(("mode", format!("{}{by}", meta.modes.join(" and "))));
     }
-    let threads = counted(profile.threads.len() as u64, "thread");
-    let took = duration(meta.duration_ns);
-    facts.push(("time", format!("{took} from {}, {threads}", date(meta.started_at_ns))));
+    facts.push(("time", format!("{}, {}", span(meta), counted(profile.threads.len() as u64, "thread"))));
     facts.extend(disclosure::wall(profile).map(|it| ("wall", it)));
     facts.extend(disclosure::cpu_waits(profile).map(|it| ("cpu", it)));
     facts.extend(behind(profile).map(|it| ("gvl", it)));
