@@ -137,7 +137,8 @@ RSpec.describe "A Ractor other than the main one" do
       # The VM changes its list of hooks without a lock. Within half a second it called one that was freed, or lost one.
       wrong, others = run_quietly(<<~RUBY, timeout: 240)
         print_json(beside_ractors do
-          Array.new(1_500) { |it| Profiler.run(mode: it.odd? ? :heap : :allocations, every: 1) { 20.times { Own.new } } }.reject { |it| objects_of(it, "Own") == 20 }.size
+          other = RUBY_VERSION < "4.1" ? :heap : :allocations # as 4.1 refuses it here
+          Array.new(1_500) { |it| Profiler.run(mode: it.odd? ? other : :allocations, every: 1) { 20.times { Own.new } } }.reject { |it| objects_of(it, "Own") == 20 }.size
         end)
       RUBY
       expect(others).to be > 10_000
