@@ -43,10 +43,15 @@ RSpec.describe "Commands that show a profile" do
     with, without = %w[with without].map { |name| File.read("#{box}/#{name}.html") }
     sources = JSON.parse(with[%r{id="sources">(.*?)</script>}m, 1])
     own = sources.select { |path, _| path.start_with?("#{File.realpath(box)}/") }
-    expect(own.transform_keys { |path| File.basename(path) }).to eq files.slice("app.rb")
+    expect(own.transform_keys { |path| File.basename(path) }).to eq("app.rb" => { "text" => files["app.rb"], "changed" => false })
     expect(without).not_to include('id="sources"')
     expect(with.scan("</script>").size).to eq(without.scan("</script>").size + 1)
     expect(run("report", "with.html", "--json")).to eq run("report", "without.html", "--json").gsub("without.html", "with.html")
+    File.utime(Time.now + 60, Time.now + 60, "#{box}/app.rb")
+    run("convert", "work.pb.gz", "later.html", "--source")
+    later = JSON.parse(File.read("#{box}/later.html")[%r{id="sources">(.*?)</script>}m, 1])
+    expect(later.select { |_, it| it["changed"] }.keys.map { |path| File.basename(path) }).to eq(["app.rb"])
+    expect(run("annotate", "work.pb.gz", "app.rb")).to include("app.rb (changed since: lines may be others)")
   end
 
   it "name a function, thread or type that is not there" do

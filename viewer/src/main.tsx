@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { load } from "./model/decode";
-import type { Facts, IndexFacts } from "./model/facts";
+import type { Facts, IndexFacts, Source } from "./model/facts";
 import { Model } from "./model/model";
 import { FormatError } from "./model/protobuf";
 import { twoSided } from "./model/two_sided";
@@ -43,9 +43,9 @@ function factsOf(text: string): Facts | IndexFacts {
   }
 }
 
-function sourcesOf(text: string): Record<string, string> {
+function sourcesOf(text: string): Record<string, Source> {
   try {
-    return JSON.parse(text) as Record<string, string>;
+    return JSON.parse(text) as Record<string, Source>;
   } catch {
     throw new FormatError("the sources beside the profile are damaged");
   }

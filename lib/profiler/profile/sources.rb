@@ -31,7 +31,8 @@ module Profiler
         # The app's files come first, as only so many bytes fit in.
         #
         # @param profile [Profile]
-        # @return [Hash{String => String}] by path, as the profile has it. Files that cannot be read or look secret are not in it.
+        # @return [Hash{String => Hash}] by path, as the profile has it: the text, and whether it was changed after the profile. Files that
+        #   cannot be read or look secret are not in it.
         def of(profile)
           functions = Native.functions(profile)
           paths = functions.sort_by { |it| it[3] ? 0 : 1 }.map { |it| it[1] }.uniq
@@ -40,12 +41,18 @@ module Profiler
             text = text_of(path) if left.positive?
             next unless text && text.bytesize <= left
 
-            found[path] = text
+            found[path] = { text: text, changed: changed?(path, profile) }
             left -= text.bytesize
           end
         end
 
         private
+
+        # Whether its lines may be others than those of the profile.
+        def changed?(path, profile)
+          started_ns, duration_ns = profile.meta[:started_at_ns], profile.stats[:duration_ns]
+          started_ns.positive? && duration_ns.positive? && File.mtime(path) > Time.at(0, started_ns + duration_ns, :nsec)
+        end
 
         def text_of(path)
           return if path.empty? || path.start_with?("<") || path.match?(SECRET_PATHS) || !File.file?(path) || File.size(path) > MOST_BYTES

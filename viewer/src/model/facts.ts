@@ -36,10 +36,17 @@ export interface Facts {
   readonly origins: readonly Origin[];
   /** A short path for each path that has one. */
   readonly paths: Readonly<Record<string, string>>;
-  /** The text of source files, by path, where it was asked for. */
-  readonly sources?: Readonly<Record<string, string>>;
+  /** Source files, by path, where they were asked for. */
+  readonly sources?: Readonly<Record<string, Source>>;
   /** In a page of two sides: functions are then those of all files. */
   readonly comparison?: ComparisonFacts;
+}
+
+/** A source file. */
+export interface Source {
+  readonly text: string;
+  /** Whether it was changed after the profile, so that its lines may be others. */
+  readonly changed: boolean;
 }
 
 /** The files of two sides, and how likely chance is to have made each change. */

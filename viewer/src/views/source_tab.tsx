@@ -37,6 +37,7 @@ export function SourceTab() {
   const open = files.find((it) => it.path === view.picks["file"]) ?? files[0];
   useTakeout(() => (open ? textOf(app, lines, open, self, total) : ""), () => null);
   if (!open) return <p class="empty">Nothing that is selected has lines.</p>;
+  const source = model.facts.sources?.[open.path];
   const type = model.type(selection);
   const all = sums.total(selection);
   const short = (path: string) => brief(clean(model.facts.paths[path] ?? path));
@@ -50,7 +51,8 @@ export function SourceTab() {
       <div class="source-file">
         <div class="bar">
           <strong class="clip grow">{short(open.path)}</strong>
-          {model.facts.sources?.[open.path] === undefined && <span class="muted">profiler view --source shows its text</span>}
+          {source === undefined && <span class="muted">profiler view --source shows its text</span>}
+          {source?.changed && <span class="muted">changed since: lines may be others</span>}
         </div>
         <FileLines key={open.path} lines={lines} file={open} self={self} total={total} />
       </div>
@@ -74,7 +76,7 @@ function FileLines({ lines, file, self, total }: { lines: Lines; file: File; sel
   const { selection, view } = state;
   const type = model.type(selection);
   const all = sums.total(selection);
-  const text = model.facts.sources?.[file.path]?.split("\n");
+  const text = model.facts.sources?.[file.path]?.text.split("\n");
   const rows = sums.of(selection, `lines of ${file.path}`, () => rowsOf(lines, file, self, total, text?.length ?? 0));
   const number = Number(view.picks["line"]) || lines.number[file.hottest]!;
   const current = lines.indexOf(file.path, number);

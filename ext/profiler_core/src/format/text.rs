@@ -17,7 +17,7 @@ pub use cells::Fit;
 pub use changes::{Changes, Selected};
 pub use methods::methods;
 pub use ranking::{By, Page, Ranked, Ranking};
-pub use source::{sources, Weighed};
+pub use source::{end_of, sources, Weighed};
 pub use tree::{tree, Shown};
 
 pub(super) use changes::summary;

@@ -1,6 +1,7 @@
 //! The tables of the terminal that show more than a report: the tree, methods and sources, against the files in `tests/golden`.
 
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use profiler_core::analysis::diff::{diff, Compare};
 use profiler_core::analysis::method::lines;
@@ -40,7 +41,7 @@ fn methods_have_callers_callees_and_lines() {
     let profile = example();
     let all: Vec<FunctionId> = (0..profile.functions.len()).map(FunctionId::from_index).collect();
     let whole = profile.total().get(OF);
-    let by = Weighed { of: OF, whole, roots: &[], fit: NARROW };
+    let by = Weighed { of: OF, whole, roots: &[], ended: None, fit: NARROW };
     assert_golden("methods.txt", &methods(&profile, &all, 3, by));
     assert_eq!(methods(&profile, &[], 0, by), "");
 }
@@ -62,8 +63,13 @@ fn sources_have_weights_and_context() {
         })
         .into();
     let roots: Vec<PathBuf> = vec!["/nowhere".into(), folder.clone()];
-    let by = Weighed { of: OF, whole: example().total().get(OF), roots: &roots, fit: NARROW };
+    let by = Weighed { of: OF, whole: example().total().get(OF), roots: &roots, ended: None, fit: NARROW };
     let text = sources(&files, by);
+    let changed = |seconds| {
+        let ended = SystemTime::now() + Duration::from_secs(3_600) - Duration::from_secs(seconds);
+        sources(&files, Weighed { ended: Some(ended), ..by }).matches(" (changed since").count()
+    };
+    assert_eq!([changed(0), changed(7_200)], [0, 1]);
     std::fs::remove_dir_all(folder).unwrap();
     assert_golden("sources.txt", &text);
 }

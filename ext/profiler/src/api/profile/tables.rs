@@ -7,7 +7,7 @@ use magnus::typed_data::Obj;
 use magnus::{Error, RArray, RHash, Ruby, TryConvert};
 use profiler_core::analysis::method::Both;
 use profiler_core::analysis::top::Order;
-use profiler_core::format::text::{methods, sources, tree, By, Fit, Page, Ranking, Shown, Weighed};
+use profiler_core::format::text::{end_of, methods, sources, tree, By, Fit, Page, Ranking, Shown, Weighed};
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::Profile as CoreProfile;
 
@@ -53,7 +53,7 @@ impl Profile {
         let limit = options::option(ruby, options, "limit")?.unwrap_or(0);
         let (roots, fit) = (roots(ruby, options)?, fit(ruby, options)?);
         rb_self.ask(ruby, move |it| {
-            let by = Weighed { of, whole: it.total().get(of), roots: &roots, fit };
+            let by = Weighed { of, whole: it.total().get(of), roots: &roots, ended: end_of(it), fit };
             methods(it, &ids, limit, by)
         })
     }
@@ -75,7 +75,7 @@ impl Profile {
         let files = files.into_iter().map(file).collect::<Result<Vec<_>, Error>>()?;
         let (roots, fit) = (roots(ruby, options)?, fit(ruby, options)?);
         rb_self.ask(ruby, move |it| {
-            sources(&files, Weighed { of, whole: it.total().get(of), roots: &roots, fit })
+            sources(&files, Weighed { of, whole: it.total().get(of), roots: &roots, ended: end_of(it), fit })
         })
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::cells::{Fit, WEIGHT_COLUMNS};
 use super::table::{push_line, LEAST_COLUMNS};
 use crate::analysis::method::Both;
-use crate::profile::SampleType;
+use crate::profile::{Meta, Profile, SampleType};
 use crate::text::clean;
 
 /// Lines of context around those with a weight.
@@ -27,8 +28,18 @@ pub struct Weighed<'a> {
     pub whole: u64,
     /// The directories of sources whose paths are relative, or do not exist.
     pub roots: &'a [PathBuf],
+    /// The end of the profile: the lines of a file that is newer may be others. `None` if it is not known.
+    pub ended: Option<SystemTime>,
     /// The terminal.
     pub fit: Fit,
+}
+
+/// The end of a profile, if it tells when that was.
+#[must_use]
+pub fn end_of(profile: &Profile) -> Option<SystemTime> {
+    let Meta { started_at_ns, duration_ns, .. } = profile.meta;
+    let known = started_at_ns > 0 && duration_ns > 0;
+    known.then(|| SystemTime::UNIX_EPOCH + Duration::from_nanos(started_at_ns.saturating_add(duration_ns)))
 }
 
 /// Some files, as `profiler annotate` shows them.
@@ -54,10 +65,17 @@ pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, B
         let path = fit.cut(&shown, fit.columns.saturating_sub(27));
         return push_line(text, &format!("  {path} (no line of it is known)"));
     }
-    let source = read(path, by.roots);
-    let missing = if source.is_none() { " (not found here: lines without their text)" } else { "" };
-    let path = fit.cut(&shown, fit.columns.saturating_sub(2 + missing.len()));
-    push_line(text, &format!("  {path}{missing}"));
+    let read = read(path, by.roots);
+    let but = match &read {
+        None => " (not found here: lines without their text)",
+        Some((_, modified)) if by.ended.zip(*modified).is_some_and(|(ended, it)| it > ended) => {
+            " (changed since: lines may be others)"
+        }
+        Some(_) => "",
+    };
+    let source = read.map(|it| it.0);
+    let path = fit.cut(&shown, fit.columns.saturating_sub(2 + but.len()));
+    push_line(text, &format!("  {path}{but}"));
     push_line(text, &format!("  {:>WEIGHT_COLUMNS$}  {:>WEIGHT_COLUMNS$}   LINE", "TOTAL", "SELF"));
     for number in numbers(&known, source.as_ref().map(|it| it.len() as u32)) {
         match number {
@@ -105,15 +123,17 @@ fn numbers(known: &[u32], last: Option<u32>) -> Vec<Option<u32>> {
     numbers
 }
 
-/// The lines of a file, on one line each and harmless to a terminal. `None` if it cannot be read.
-fn read(path: &str, roots: &[PathBuf]) -> Option<Vec<String>> {
+/// The lines of a file, on one line each and harmless to a terminal, and when it was written. `None` if it cannot be read.
+fn read(path: &str, roots: &[PathBuf]) -> Option<(Vec<String>, Option<SystemTime>)> {
     let path = Path::new(path);
     if path.extension().is_some_and(|it| COMPILED.iter().any(|compiled| it == *compiled)) {
         return None;
     }
     let below = roots.iter().map(|root| root.join(path.strip_prefix("/").unwrap_or(path)));
     let is_text = |it: &PathBuf| std::fs::metadata(it).is_ok_and(|it| it.is_file() && it.len() < TOO_LARGE);
-    let bytes = std::fs::read(std::iter::once(path.to_owned()).chain(below).find(is_text)?).ok()?;
+    let path = std::iter::once(path.to_owned()).chain(below).find(is_text)?;
+    let bytes = std::fs::read(&path).ok()?;
+    let modified = std::fs::metadata(&path).and_then(|it| it.modified()).ok();
     let text = String::from_utf8_lossy(&bytes);
     // Blanks at the beginning are the shape of code, and are kept.
     let line = |it: &str| {
@@ -121,5 +141,5 @@ fn read(path: &str, roots: &[PathBuf]) -> Option<Vec<String>> {
         let blanks = it.chars().take_while(|it| *it == ' ').count();
         format!("{}{}", " ".repeat(blanks), clean(it.trim_start_matches(' ')))
     };
-    Some(text.lines().map(line).collect())
+    Some((text.lines().map(line).collect(), modified))
 }
