@@ -76,7 +76,7 @@ function FileLines({ lines, file, self, total }: { lines: Lines; file: File; sel
   const { selection, view } = state;
   const type = model.type(selection);
   const all = sums.total(selection);
-  const text = model.facts.sources?.[file.path]?.text.split("\n");
+  const text = model.facts.sources?.[file.path]?.text.replace(/\n$/, "").split("\n");
   const rows = sums.of(selection, `lines of ${file.path}`, () => rowsOf(lines, file, self, total, text?.length ?? 0));
   const number = Number(view.picks["line"]) || lines.number[file.hottest]!;
   const current = lines.indexOf(file.path, number);
