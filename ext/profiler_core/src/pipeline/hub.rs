@@ -113,8 +113,8 @@ impl Hub {
         drained.records == BATCH
     }
 
-    /// Moves all records to the sessions that were begun before this call. A session that begins or ends here has them, or has
-    /// them not, for good.
+    /// Moves all records that were begun before this call to the sessions. One that begins or ends here has them, or has them not,
+    /// for good.
     ///
     /// A producer can lose its CPU in the middle of a record, and hides those behind it. It is waited for, as it needs nothing from
     /// us. But a jump out of a signal handler would leave a record that is never published, so the wait has an end, and comes once
