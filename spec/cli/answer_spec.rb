@@ -51,7 +51,20 @@ RSpec.describe "the end of profiler record" do
   it "finds something also where only pictures are written, and leaves no other file" do
     result = record("-o", "a.svg", "--", ruby, app)
     expect(result.err).to match(/running .*burn/).and include("[profiler] wrote a.svg")
+    expect(result.err.lines.last).to eq "           profiler view and profiler report read a .pb.gz: --out may be repeated\n"
     expect(files).to eq %w[a.svg app.rb]
+  end
+
+  it "names a file that is not the newest .pb.gz here in the commands that come next" do
+    FileUtils.mkdir("#{box}/sub dir")
+    ["sub dir/a.pb.gz", "a.html"].each do |file|
+      step = record("-o", file, "--", ruby, app).err.lines(chomp: true).last.strip
+      expect(step).to start_with("profiler view #{Shellwords.escape(file)}")
+      expect(step.size).to be <= 69
+      shown = profiler_child(*Shellwords.split(step[/profiler (report .*?)(?: shows the table)?\z/, 1]), chdir: box)
+      expect(shown.status).to be_success, shown.err
+      expect(shown.out).to include("Object#burn")
+    end
   end
 
   it "prints no escape sequence that a program has in a name" do

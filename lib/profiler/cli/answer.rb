@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "shellwords"
 require_relative "../autoload/claim"
 
 module Profiler
@@ -108,12 +109,23 @@ module Profiler
         "#{Answer.taken(stats)}#{lost}#{share}"
       end
 
-      # The commands take the newest profile by themselves.
+      # The commands that fit into the line, for the file that was written. The newest .pb.gz here they take by themselves.
       def next_step(width)
-        step = "#{INDENT}profiler view opens the page, profiler report shows the table"
-        command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", "")
-        longer = "#{INDENT}profiler view: the page; #{command}" if command && command == Native.clean(command)
-        longer && longer.size <= width ? longer : step
+        file = (@named + @others).find { |it| read_back?(it) }
+        return "#{INDENT}profiler view and profiler report read a .pb.gz: --out may be repeated" unless file
+
+        name = file.end_with?(".pb.gz") && relative(file) == File.basename(file) ? "" : " #{Shellwords.escape(relative(file))}"
+        command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", name)
+        steps = ["profiler view#{name} opens the page, profiler report#{name} shows the table", "profiler view#{name}; profiler report#{name}"]
+        steps.unshift("profiler view#{name}: the page; #{command}") if command
+        step = steps.find { |it| it == Native.clean(it) && INDENT.size + it.size <= width }
+        "#{INDENT}#{step || "profiler view FILE opens the page, profiler report FILE shows the table"}"
+      end
+
+      def read_back?(path)
+        %w[pprof html].include?(Native.format_of(path))
+      rescue ArgumentError
+        false # as its name does not tell
       end
 
       # Breaks lines at blanks.
