@@ -89,9 +89,14 @@ export class Opened {
   /** What the page says of the box at a point of a flame graph, in pixels from its corner: its name and its total. */
   async tip(graph: string, x: number, y: number): Promise<{ name: string; total: string }> {
     const canvas = (await this.tab.locator(`[role=application][aria-label^="${graph}"] canvas`).boundingBox())!;
-    await this.tab.mouse.move(0, 0);
-    await this.tab.mouse.move(canvas.x + x, canvas.y + y);
     const tip = this.tab.locator(".tip");
+    // On a busy machine the graph may not be drawn yet when the mouse is there.
+    for (let tries = 0; tries < 20; tries++) {
+      await this.tab.mouse.move(0, 0);
+      await this.tab.mouse.move(canvas.x + x, canvas.y + y);
+      await this.settle();
+      if (await tip.count()) break;
+    }
     const total = tip.locator("dl > div", { has: this.tab.getByText("total", { exact: true }) }).locator("dd");
     return { name: (await tip.locator("strong").textContent())!, total: (await total.textContent())! };
   }

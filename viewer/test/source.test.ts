@@ -50,7 +50,7 @@ describe("the tab of source lines", () => {
 
   it("shows the text of files if the page has it, and says else what puts it in", async () => {
     const path = small.model.profile.functions.path.find((it) => it.endsWith("/small.rb"))!;
-    const text = readFileSync(path, "utf8").split("\n");
+    const text = readFileSync(path, "utf8").replace(/\n$/, "").split("\n");
     const page = await converted(small.file, "--source");
     await open(page, `view=source&view.file=${encodeURIComponent(path)}`, async (opened) => {
       const rows = await opened.table("Lines");
