@@ -9,7 +9,7 @@ RSpec.describe "profiler record" do
 
   let(:ruby) { RbConfig.ruby }
 
-  it "runs a command, writes its profile and prints a summary on stderr" do
+  it "runs a command, writes its profile and prints a summary on stderr", :timed do
     result = record("--out", "out.pb.gz", "--", ruby, "-e", "#{burn}; burn(200); puts ARGV", "--", "an argument", "--x")
     expect([result.code, result.out]).to eq [0, "an argument\n--x\n"]
     expect(result.err).to match(/\A\[profiler\] .* real, .*running .*Object#burn.*^\[profiler\] wrote out\.pb\.gz /m)
