@@ -52,6 +52,8 @@ module Profiler
         def changed?(path, profile)
           started_ns, duration_ns = profile.meta[:started_at_ns], profile.stats[:duration_ns]
           started_ns.positive? && duration_ns.positive? && File.mtime(path) > Time.at(0, started_ns + duration_ns, :nsec)
+        rescue SystemCallError
+          true # it was removed since it was read
         end
 
         def text_of(path)
