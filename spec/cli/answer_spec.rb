@@ -73,6 +73,7 @@ RSpec.describe "the end of profiler record" do
     expect(err).to match(/running .*Sly#a/)
     expect(err).not_to include "\e"
     expect(err.lines.size).to be <= 12
+    expect(record("-o", "a\e[31m.pb.gz", "--", ruby, app).err).to include("[profiler] wrote a").and match(/\A[^\e]*\z/)
   end
 
   it "does not disturb an app that has made GC.stat anew" do

@@ -95,7 +95,7 @@ module Profiler
         return [] if written.empty?
 
         more = @named.size + @others.size - written.size
-        line = "#{NAME} wrote #{written.map { |it| relative(it) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
+        line = "#{NAME} wrote #{written.map { |it| Native.clean(relative(it)) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
         quality = " (#{samples})" if @profile
         line += quality if quality && line.size + quality.size <= width
         [line, next_step(width)]
