@@ -4,7 +4,7 @@ import type { Facts, Origin } from "./facts";
 import type { Profile } from "./profile";
 
 /** The leaf of a state, for those in which a thread does not run. */
-const LEAVES: Readonly<Record<string, string>> = { waiting: "(waiting)", gvl: "(waiting for the GVL)", runnable: "(no CPU)" };
+const LEAVES: Readonly<Record<string, string>> = { waiting: "(waiting)", gvl: "(waiting for the GVL)", runnable: "(no CPU)", blocked: "(blocked with the GVL)" };
 const HIDDEN = "(hidden)";
 
 /** Function indices of trees: first the profile's functions, then a leaf for each state. */

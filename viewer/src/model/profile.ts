@@ -93,7 +93,7 @@ export interface Profile {
   readonly frames: Frames;
   readonly rows: Rows;
   readonly threads: readonly Thread[];
-  /** The words of the file: `running`, `waiting`, `gvl`, `runnable`, `gc`. */
+  /** The words of the file: `running`, `waiting`, `gvl`, `runnable`, `blocked`, `gc`. */
   readonly states: readonly string[];
   readonly labelSets: readonly LabelSet[];
   readonly timeline: Timeline | null;

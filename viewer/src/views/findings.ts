@@ -13,6 +13,7 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
   gvl: ["gvl"],
   gc: ["gc"],
   no_cpu: ["runnable"],
+  blocked: ["blocked"],
 };
 
 /** The selection of a finding; `null` for one that is about the whole profile. */

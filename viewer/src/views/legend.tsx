@@ -9,7 +9,7 @@ import { ORIGIN_WORDS, stateWord } from "./words";
 export function Legend() {
   const { model } = useApp();
   const found = useMemo(() => new Set(model.facts.origins), [model]);
-  const waits = model.profile.states.some((it) => it === "waiting" || it === "gvl" || it === "runnable");
+  const waits = model.profile.states.some((it) => it === "waiting" || it === "gvl" || it === "blocked" || it === "runnable");
   return (
     <ul class="legend" aria-label="Colours">
       {ORIGINS.filter((it) => found.has(it)).map((it) => (

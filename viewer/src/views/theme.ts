@@ -31,7 +31,7 @@ export interface Theme {
 }
 
 export const ORIGINS: readonly Origin[] = ["app", "rails", "gem", "ruby", "cfunc", "synthetic"];
-export const STATES: readonly string[] = ["running", "waiting", "gvl", "runnable", "gc"];
+export const STATES: readonly string[] = ["running", "waiting", "gvl", "blocked", "runnable", "gc"];
 export const DARK = "(prefers-color-scheme: dark)";
 
 const STEPS = 64; // of a ramp

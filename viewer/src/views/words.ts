@@ -15,6 +15,7 @@ const STATE_WORDS: Readonly<Record<string, string>> = {
   waiting: "waiting",
   gvl: "waiting for the GVL",
   runnable: "no CPU",
+  blocked: "blocked with the GVL",
   gc: "collecting garbage",
 };
 

@@ -12,8 +12,9 @@
 //! * Each thread that may have the GVL has to tick equally often. So a thread that no session profiles (`outside`) has
 //!   ticks as well, at the finest interval of `:wall`, but only while a thread of a session waits. They are not counted
 //!   as samples (`Kind::Holder`).
-//! * C code that sleeps with the GVL has no tick, as a signal would end its system call. Its time goes to the next
-//!   tick. The same holds for the profiler's own threads, which are in no session.
+//! * C code that waits with the GVL has no tick, as a signal would end its system call. The record at the end of the block
+//!   stands for one (`capture/block.rs`).
+//! * The profiler's own threads are in no session. Their time goes to the next tick.
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::{from_ref, null_mut};
@@ -73,10 +74,15 @@ pub(crate) fn set_holder(state: &'static ThreadState) -> Option<Holder> {
 
 /// The thread that has the GVL, as far as that is known. For any thread, so it may be wrong by the time that it is read.
 pub(crate) fn holder() -> Option<ThreadId> {
+    running_holder().map(ThreadState::id)
+}
+
+/// The thread that has the GVL, as far as that is known, unless it has let go of it. For the ticker.
+pub(crate) fn running_holder() -> Option<&'static ThreadState> {
     let id = ThreadId(ID.load(Relaxed));
     // SAFETY: it is null or came from a `&'static ThreadState`.
     let state = unsafe { STATE.load(Relaxed).as_ref() }?;
-    (state.is_live() && state.id() == id && !state.walls.is_blocked()).then_some(id)
+    (state.is_live() && state.id() == id && !state.walls.is_blocked()).then_some(state)
 }
 
 /// Notes that a thread of which nothing is known has the GVL, or will have.

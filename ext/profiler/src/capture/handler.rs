@@ -8,6 +8,7 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::{add, count};
 use ::profiler_core::record::{Kind, State};
 
+use crate::capture::block;
 use crate::capture::dump;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
@@ -113,6 +114,9 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
             unsafe { CAPTURE.resync_labels() };
         }
         return count(&hub.counters.dropped_in_switch);
+    }
+    if state.block.is_asked() && !state.walls.is_blocked() {
+        block::answer(hub, state); // it is still in the C function that was blocked
     }
     // Before GC is asked about: see `walk::wait_for_walks`.
     let scratch = Scratch::take();

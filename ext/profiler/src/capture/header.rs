@@ -15,7 +15,13 @@ use crate::threads::ThreadState;
 pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
     let cpu_ns = clock::thread_cpu_ns();
     state.handler.note_cpu_ns(cpu_ns);
-    header_at(state, doing, monotonic_ns, cpu_ns)
+    let header = header_at(state, doing, monotonic_ns, cpu_ns);
+    if !state.walls.is_on() {
+        return header;
+    }
+    // What the kernel counted while the thread waited is not about its time of running, so it is read after each wait.
+    state.off_cpu.settle(&header.walls, cpu_ns, doing == State::Waiting || doing == State::Blocked);
+    Header { runnable_ns: state.off_cpu.runnable_ns(), ..header }
 }
 
 /// The header of a record about any thread, whose CPU clock reads `cpu_ns`.
@@ -29,6 +35,8 @@ pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cp
         scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
         span: state.labels.span.get(),
         cpu_ns,
+        deferred_cpu_ns: 0,
+        runnable_ns: state.off_cpu.runnable_ns(),
         monotonic_ns,
         start_cpu_ns: state.start_cpu_ns.load(Ordering::Relaxed),
         walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },

@@ -19,6 +19,7 @@
 //! The life of a sample stands in ARCHITECTURE.md.
 
 pub(crate) mod allocation;
+pub(crate) mod block;
 pub(crate) mod dump;
 pub(crate) mod gvl_holder;
 pub(crate) mod handler;

@@ -25,6 +25,7 @@ use ::profiler_core::sampling::wall_clock::Due;
 use ::profiler_core::session::spec::Measures;
 
 use crate::before_3_3;
+use crate::capture::block;
 use crate::capture::gvl_holder::{self, Holder};
 use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::hook_loss;
@@ -104,6 +105,9 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let now_ns = clock::monotonic_ns();
     match event {
         GvlEvent::Suspended => {
+            if let (true, Some(hub)) = (state.block.is_asked(), CAPTURE.hub()) {
+                block::answer(hub, state);
+            }
             state.walls.block(now_ns);
             state.ticker.signal.let_arrive(now_ns);
         }

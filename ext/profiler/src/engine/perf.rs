@@ -56,7 +56,7 @@ const RESERVED: u64 = 16;
 /// Whether a counter may take one of the descriptors that this process may have (`ulimit -n`). Counters together take an eighth
 /// of them, and none where few are left. The system allocates the lowest one that is free, so the highest are the last to go, and
 /// these are checked. To open a descriptor and see its number could take the one that the app needs at that instant.
-fn has_spare_descriptors() -> bool {
+pub(super) fn has_spare_descriptors() -> bool {
     let mut limit = ::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills what it is handed.
     let known = unsafe { ::libc::getrlimit(::libc::RLIMIT_NOFILE, &raw mut limit) } == 0;

@@ -1,4 +1,7 @@
-//! A native thread that sends a tick to each thread that runs, at a random instant of each interval, as finely as requested.
+//! A native thread that does what no timer does, in rounds.
+//!
+//! Where wall clocks are measured, it looks for a thread that is blocked with the GVL ([`blocks`]). As the engine `ticker` it
+//! sends a tick to each thread that runs, at a random instant of each interval, as finely as requested.
 //!
 //! It spares threads that do not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
 //! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. For each thread and tick it
@@ -7,8 +10,8 @@
 //! Where no hook reports waits, it samples the wall clocks as well, whatever the engine. A thread that waits is then sent a tick
 //! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
 //!
-//! After a tenth of a second in which no thread has run, it sleeps until a hook on the GVL wakes it. Only from Ruby 3.3
-//! on can it know that.
+//! After a tenth of a second in which no thread has run, it sleeps until a hook on the GVL wakes it: an idle process is not
+//! woken. Only from Ruby 3.3 on can it know that.
 
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
@@ -16,13 +19,15 @@ use ::core::ptr::null_mut;
 use ::core::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use ::std::boxed::Box;
 use ::std::io;
-use ::std::thread::{park, park_timeout, yield_now, Builder, Thread};
+use ::std::thread::{park, park_timeout, sleep, yield_now, Builder, Thread};
 use ::std::time::Duration;
 
 use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
 use crate::before_3_3;
+use crate::capture::gvl_holder;
+use crate::engine::blocks;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
@@ -58,21 +63,29 @@ static IDLE: AtomicBool = AtomicBool::new(false);
 /// The time for which no thread must have run before it does that, ns. To be woken takes a while on a busy machine. So that is
 /// for apps that wait for their next request, not for those between two system calls.
 const PATIENCE_NS: u64 = 100_000_000;
-/// The longest sleep of that kind, in case the ticker and a thread that began to run have missed each other.
-const LONGEST_IDLE: Duration = Duration::from_millis(50);
+/// The longest sleep of that kind, in case the ticker and a thread that began to run have missed each other after all.
+const LONGEST_IDLE: Duration = Duration::from_secs(10);
+/// The time after which a thread that began to run sees that the ticker is about to sleep, or the ticker sees that it runs. What a
+/// processor has stored, others see far sooner.
+const SEEN: Duration = Duration::from_micros(100);
 
 /// The time from its decision for a tick to sending it, us: for specs.
 #[cfg(feature = "testing")]
 pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 
-/// Has the ticker do its rounds at that interval, the finest of all threads; 0 lets it rest.
+/// The mean time between two looks for a blocked thread, ns; 0 where nobody looks.
+static LOOK_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Has the ticker do its rounds at that interval, the finest of all threads; 0 lets it rest. In these rounds it looks for a blocked
+/// thread about every `look_ns`, unless that is 0.
 ///
 /// # Errors
 /// The errno, when the system refuses a thread.
-pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
+pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
     if interval_ns > 0 && super::is_halted() {
         return Ok(());
     }
+    LOOK_NS.store(look_ns, Ordering::Relaxed);
     if INTERVAL_NS.swap(interval_ns, Ordering::Relaxed) == interval_ns {
         return Ok(());
     }
@@ -169,7 +182,7 @@ fn work() {
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
-    let (mut busy_ns, mut last_round_ns) = (slot_ns, 0);
+    let (mut busy_ns, mut last_round_ns, mut last_look_ns) = (slot_ns, 0, 0);
     loop {
         let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
         if interval_ns == 0 {
@@ -178,13 +191,14 @@ fn work() {
             busy_ns = slot_ns;
             continue;
         }
-        let idle = all_blocked();
+        let idle = is_idle();
         if !idle {
             busy_ns = slot_ns;
         } else if slot_ns.saturating_sub(busy_ns) > PATIENCE_NS {
             IDLE.store(true, Ordering::SeqCst);
             // Asked again, as a thread that began to run in between did not see that the ticker sleeps.
-            if all_blocked() {
+            sleep(SEEN);
+            if is_idle() {
                 park_timeout(LONGEST_IDLE);
             }
             IDLE.store(false, Ordering::Relaxed);
@@ -192,14 +206,26 @@ fn work() {
             continue;
         }
         chance = rng::after(chance);
-        // No sooner than a thread can have run enough since the last round: to wake up is most of the cost of a tick.
-        let first_ns = slot_ns.max(last_round_ns + min_cpu_ns(interval_ns));
-        let span_ns = (slot_ns + interval_ns).saturating_sub(first_ns).max(1);
-        sleep_until(first_ns + chance % span_ns, interval_ns);
+        let look_ns = LOOK_NS.load(Ordering::Relaxed);
+        let only_looks = look_ns == interval_ns;
+        let (first_ns, span_ns) = if only_looks {
+            // From one look to the next, so that no program falls into step with them, and no gap is far longer than another.
+            (last_look_ns.max(slot_ns - interval_ns) + interval_ns * 3 / 4, interval_ns / 2)
+        } else {
+            // No sooner than a thread can have run enough since the last round: to wake up is most of the cost of a tick.
+            let first_ns = slot_ns.max(last_round_ns + min_cpu_ns(interval_ns));
+            (first_ns, (slot_ns + interval_ns).saturating_sub(first_ns))
+        };
+        sleep_until(first_ns + chance % span_ns.max(1), interval_ns);
         let now_ns = clock::monotonic_ns();
         last_round_ns = now_ns;
         let round = Round::begin();
-        if CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0 {
+        let is_wanted = CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0;
+        if is_wanted && look_ns > 0 && now_ns - last_look_ns >= look_ns / 2 {
+            last_look_ns = now_ns;
+            blocks::look();
+        }
+        if is_wanted && !only_looks {
             let mut waited_for = None;
             // A thread that no session profiles ticks for those that wait for it.
             let mut is_wanted = |state: &ThreadState| {
@@ -211,24 +237,31 @@ fn work() {
         drop(round);
         slot_ns += interval_ns;
         let missed = now_ns.saturating_sub(slot_ns) / interval_ns;
-        if let (1.., Some(hub)) = (missed, CAPTURE.hub()) {
-            slot_ns += missed * interval_ns;
+        slot_ns += missed * interval_ns;
+        if let (1.., false, Some(hub)) = (missed, only_looks, CAPTURE.hub()) {
             add(&hub.counters.overrun, missed);
         }
     }
 }
 
-/// Whether all waits are measured, and all threads wait, for nobody's GVL. A thread whose CPU time is measured has to be visited all
-/// the same. So has any thread where no hook reports waits, nor that a thread runs again.
+/// Whether there is nobody to visit before a hook reports that a thread has got the GVL. Where no hook does, there always is.
+fn is_idle() -> bool {
+    if before_3_3::NEEDED || !CAPTURE.walls.load(Ordering::Relaxed) {
+        return false;
+    }
+    match IS_ENGINE.load(Ordering::Relaxed) {
+        true => all_blocked(),
+        false => gvl_holder::running_holder().is_none(),
+    }
+}
+
+/// Whether all threads wait, for nobody's GVL. A thread whose CPU time is measured has to be visited all the same.
 fn all_blocked() -> bool {
-    !before_3_3::NEEDED
-        && CAPTURE.walls.load(Ordering::Relaxed)
-        && threads::live()
-            .filter(|it| {
-                it.wanted.interval_ns.load(Ordering::Relaxed) > 0
-                    && !it.wanted.outside.load(Ordering::Relaxed)
-            })
-            .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
+    threads::live()
+        .filter(|it| {
+            it.wanted.interval_ns.load(Ordering::Relaxed) > 0 && !it.wanted.outside.load(Ordering::Relaxed)
+        })
+        .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }
 
 /// Sleeps until `then_ns`, or until the interval is another one. A short sleep does not notice the latter.

@@ -109,6 +109,7 @@ unsafe extern "C" fn in_child() {
             thread: state.id(),
             cpu_ns: 0,
             walls: WallTimes::default(),
+            runnable_ns: 0,
             labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
             scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
         });

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiler_core::pipeline::hub::Hub;
 
-use crate::capture::{allocation, handler, hook_loss};
+use crate::capture::{allocation, block, handler, hook_loss};
+use crate::engine::ticker;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
 use crate::shared::CAPTURE;
@@ -37,6 +38,7 @@ pub(super) unsafe fn install_once() {
     unsafe {
         vm::root::install(mark::mark, mark::compact, end);
         handler::AT_SAFEPOINT.register();
+        block::AT_BLOCK_END.register();
         vm::gc::load_symbols();
         vm::allocations::total_allocated(); // the first time makes Symbols, which the mark function may not
         fork::CONTINUE_SESSIONS.register();
@@ -55,5 +57,6 @@ pub(super) unsafe fn install_once() {
 /// *Runs on:* the main thread, as the VM shuts down: from here on its functions must not be called.
 unsafe extern "C" fn end(_data: *mut c_void) {
     stop_ticks();
+    ticker::wait_for_round(); // it triggers jobs
     allocation::end();
 }

@@ -144,6 +144,7 @@ fn end(state: &ThreadState) {
 fn close(state: &ThreadState, cpu_ns: u64) {
     state.perf.close_upgrades();
     disarm(state);
+    state.off_cpu.close();
     threads::retire(state, cpu_ns);
 }
 

@@ -9,7 +9,7 @@ use profiler_core::record::counters::count;
 use profiler_core::ticking::plan::{Plan, ThreadPlan};
 
 use crate::before_3_3;
-use crate::capture::{gvl_holder, wait};
+use crate::capture::{block, gvl_holder, wait};
 use crate::engine::{perf, setitimer, thread_timer, ticker};
 use crate::sampler::state::try_lock;
 use crate::shared::CAPTURE;
@@ -49,7 +49,8 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
         result = apply_to(state, plan).and(result);
     }
     ticker::IS_ENGINE.store(plan.ticker_is_engine(), Ordering::Relaxed);
-    result = result.and(ticker::arm(plan.ticker_interval_ns()));
+    block::WHOLE_NS.store(plan.look_interval_ns(), Ordering::Relaxed);
+    result = result.and(ticker::arm(plan.ticker_interval_ns(), plan.look_interval_ns()));
     if plan.is_process_wide() {
         result = result.and(arm_process(plan.process_interval_ns()));
     }
@@ -105,7 +106,7 @@ pub(super) fn rearm(plan: &Plan<'_>) {
             });
         }
     }
-    let _ = ticker::arm(plan.ticker_interval_ns());
+    let _ = ticker::arm(plan.ticker_interval_ns(), plan.look_interval_ns());
     if plan.is_process_wide() {
         let _ = arm_process(plan.process_interval_ns());
     }
@@ -255,7 +256,7 @@ pub(crate) fn disarm(state: &ThreadState) {
 pub(crate) fn disarm_all() {
     NEW_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
-    let _ = ticker::arm(0);
+    let _ = ticker::arm(0, 0);
     if PROCESS_TIMER.swap(false, Ordering::Relaxed) {
         let _ = setitimer::arm(0);
     }

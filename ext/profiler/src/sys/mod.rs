@@ -21,4 +21,6 @@ use darwin as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
-pub(crate) use system::{context, perf_counter, posix_timer, process, semaphore, siginfo, NEEDS_LINUX};
+pub(crate) use system::{
+    context, perf_counter, posix_timer, process, run_delay, semaphore, siginfo, NEEDS_LINUX,
+};

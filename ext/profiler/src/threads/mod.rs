@@ -118,6 +118,7 @@ pub(crate) fn clear() {
         // A state that was taken is freed by the thread that drains.
         if is(LIVE) || is(ENDED) {
             state.timer.number.forget();
+            state.off_cpu.close();
             slab::free(state);
         }
     }
@@ -148,7 +149,8 @@ pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife
 
 fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
     let (start_cpu_ns, walls) = (state.start_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
-    ThreadLife { last: LastClocks { thread: state.id(), start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+    let (thread, runnable_ns) = (state.id(), state.off_cpu.runnable_ns());
+    ThreadLife { last: LastClocks { thread, start_cpu_ns, cpu_ns, monotonic_ns, walls, runnable_ns }, info }
 }
 
 /// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name. A name

@@ -15,14 +15,18 @@ use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::posix_timer;
 
+mod block;
 mod handler_time;
 mod kept_name;
+mod off_cpu;
 mod perf_counter;
 mod span;
 mod tick_count;
 mod tick_on_its_way;
+use block::BlockWatch;
 use handler_time::HandlerTime;
 use kept_name::KeptName;
+use off_cpu::OffCpu;
 use perf_counter::PerfCounter;
 use span::CurrentSpan;
 use tick_count::TickCount;
@@ -68,6 +72,10 @@ pub(crate) struct ThreadState {
     pub(crate) walls: WallClock,
     /// The same where they do not.
     pub(crate) polled: PolledWaits,
+    /// The time for which it was ready to run and had no CPU.
+    pub(crate) off_cpu: OffCpu,
+    /// Whether it is asked where it is blocked with the GVL.
+    pub(crate) block: BlockWatch,
 }
 
 /// The measures of a thread that sessions want, and how often.
@@ -238,6 +246,8 @@ impl ThreadState {
             labels: Labelled::new(),
             walls: WallClock::new(),
             polled: PolledWaits::new(),
+            off_cpu: OffCpu::new(),
+            block: BlockWatch::new(),
         }
     }
 
@@ -260,6 +270,8 @@ impl ThreadState {
         self.handler.reset(cpu_ns);
         self.labels.reset();
         self.reset_walls();
+        self.off_cpu.reset(cpu_ns);
+        self.block.reset();
     }
 
     /// Its identity, which is never used twice.
@@ -293,6 +305,7 @@ impl ThreadState {
             thread: self.id(),
             cpu_ns,
             walls,
+            runnable_ns: self.off_cpu.runnable_ns(),
             labels: LabelSetId(self.labels.set.load(Relaxed)),
             scope: ScopeId(self.labels.scope.load(Relaxed)),
         }

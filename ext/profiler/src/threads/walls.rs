@@ -28,6 +28,9 @@ impl ThreadState {
         if before_3_3::NEEDED {
             self.polled.turn_on(now_ns, cpu_ns(self), interval_ns);
         } else {
+            if !self.walls.is_on() {
+                self.off_cpu.skip_to(&self.walls.read(now_ns), cpu_ns(self));
+            }
             self.walls.turn_on(now_ns, interval_ns, here);
         }
     }

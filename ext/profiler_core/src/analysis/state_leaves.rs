@@ -7,8 +7,12 @@ use crate::profile::{Frame, Function, Node, Profile};
 use crate::record::State;
 
 /// The frame of a state, for those in which a thread does not run.
-const LEAVES: [(State, &str); 3] =
-    [(State::Waiting, "(waiting)"), (State::Gvl, "(waiting for the GVL)"), (State::Runnable, "(no CPU)")];
+const LEAVES: [(State, &str); 4] = [
+    (State::Waiting, "(waiting)"),
+    (State::Gvl, "(waiting for the GVL)"),
+    (State::Runnable, "(no CPU)"),
+    (State::Blocked, "(blocked with the GVL)"),
+];
 
 /// Whether the function is the frame of a state.
 #[must_use]

@@ -67,12 +67,14 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
 pub(super) fn wall(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::Wall).then(|| {
         let part = |state| duration(profile.wall_ns(state));
-        let runnable = match profile.wall_ns(State::Runnable) {
+        let if_any = |state, words: &str| match profile.wall_ns(state) {
             0 => String::new(),
-            without_ns => format!(", without a CPU {}", duration(without_ns)),
+            ns => format!(", {words} {}", duration(ns)),
         };
+        let blocked = if_any(State::Blocked, "blocked with the GVL");
+        let runnable = if_any(State::Runnable, "without a CPU");
         format!(
-            "running {}, waiting {}, waiting for the GVL {}, collecting garbage {}{runnable}",
+            "running {}, waiting {}, waiting for the GVL {}, collecting garbage {}{blocked}{runnable}",
             part(State::Running),
             part(State::Waiting),
             part(State::Gvl),

@@ -201,12 +201,14 @@ fn gvl_tick(record: &RawRecord<'_>, stack: Option<StackId>) -> Option<GvlTick> {
     let header = &record.header;
     let since_tick_ns = match record.kind {
         Kind::Tick if header.state == State::Running => 0,
+        Kind::Block { .. } => 0,
         Kind::Gc { ticked: true, since_tick_ns, .. } | Kind::Holder { since_tick_ns, .. } => since_tick_ns,
         _ => return None,
     };
     let Header { thread, labels, .. } = *header;
     // Who waits is in another span.
-    let (span, state, detail) = (SpanIndex::NONE, State::Running, Detail::None);
+    let (span, detail) = (SpanIndex::NONE, Detail::None);
+    let state = if matches!(record.kind, Kind::Block { .. }) { State::Blocked } else { State::Running };
     let key = Key { stack, thread, labels, span, state, detail };
     Some(GvlTick { at_ns: header.monotonic_ns.saturating_sub(since_tick_ns), key })
 }

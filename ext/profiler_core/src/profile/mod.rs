@@ -155,7 +155,7 @@ impl Profile {
         match sample.state {
             State::Gc => true,
             State::Runnable => leaf().is_some_and(|it| it.name == Synthetic::Gc.name()),
-            State::Running | State::Waiting | State::Gvl => false,
+            State::Running | State::Waiting | State::Gvl | State::Blocked => false,
         }
     }
 

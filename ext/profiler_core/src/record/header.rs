@@ -34,6 +34,11 @@ pub struct Header {
     pub span: Option<Span>,
     /// CPU clock of the thread, ns.
     pub cpu_ns: u64,
+    /// The part of that which this record leaves to a later one, ns: see `engine/perf.rs` of the extension.
+    pub deferred_cpu_ns: u64,
+    /// The time for which it has been ready to run without a CPU, as far as that is known by now, ns: a clock that only goes
+    /// forward.
+    pub runnable_ns: u64,
     /// Monotonic clock, ns.
     pub monotonic_ns: u64,
     /// The thread's CPU clock when it started or was first seen: its first record counts from there.

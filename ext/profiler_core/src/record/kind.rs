@@ -16,6 +16,11 @@ pub enum Kind {
     LabelSwitch,
     /// The thread has waited: its waiting time, for the GVL and else.
     Wait,
+    /// The thread has been in C code that waited while it held the GVL: the time for which it had no CPU and wanted none.
+    Block {
+        /// From this length on a block counts for itself, ns. Shorter ones are found by chance.
+        whole_ns: u64,
+    },
     /// The thread has collected garbage: its time for that, and if a tick fell into it, its CPU clock too.
     Gc {
         /// A tick fell into it.
@@ -147,6 +152,7 @@ impl Kind {
             Kind::Dump { number, has_gvl } => {
                 (9, ExtraWords::One(u64::from(number) << 1 | u64::from(has_gvl)))
             }
+            Kind::Block { whole_ns } => (10, ExtraWords::One(whole_ns)),
         }
     }
 
@@ -170,6 +176,7 @@ impl Kind {
             6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
             7 => Kind::GvlWait { since_ns: more()? },
             8 => more().map(|word| Kind::Holder { in_gc: word & 1 == 1, since_tick_ns: word >> 1 })?,
+            10 => Kind::Block { whole_ns: more()? },
             9 => more().map(|word| Kind::Dump { number: (word >> 1) as u32, has_gvl: word & 1 == 1 })?,
             _ => Kind::Tick,
         })
@@ -202,11 +209,14 @@ pub enum State {
     Gvl = 3,
     /// Running by the wall clock, but without a CPU: others had it, or the kernel withheld it. Only sums have it, no record.
     Runnable = 4,
+    /// In C code that waits while it holds the GVL, so no other thread runs Ruby.
+    Blocked = 5,
 }
 
 impl State {
     /// All states.
-    pub const ALL: [Self; 5] = [Self::Running, Self::Gc, Self::Waiting, Self::Gvl, Self::Runnable];
+    pub const ALL: [Self; 6] =
+        [Self::Running, Self::Gc, Self::Waiting, Self::Gvl, Self::Runnable, Self::Blocked];
 
     pub(crate) fn from_bits(bits: u8) -> Self {
         match bits {
@@ -214,6 +224,7 @@ impl State {
             2 => State::Waiting,
             3 => State::Gvl,
             4 => State::Runnable,
+            5 => State::Blocked,
             _ => State::Running,
         }
     }
@@ -227,6 +238,7 @@ impl State {
             State::Waiting => "waiting",
             State::Gvl => "gvl",
             State::Runnable => "runnable",
+            State::Blocked => "blocked",
         }
     }
 }

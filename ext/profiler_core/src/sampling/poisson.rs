@@ -1,10 +1,13 @@
 //! A clock that is measured where its segments end, with the decision which of these segments is sampled.
 //!
-//! Thresholds lie on it as Poisson arrivals, the interval apart on average and in no rhythm. A segment is sampled if a
-//! threshold lies in it, whatever the rhythm of the program. The weight of a sample ends at the last of its thresholds;
-//! the time after that is for the next sample. So the segments of one stack get, on average, as much as they are long,
-//! and all is attributed. (If the sample at hand got the rest of a long segment, the short one after it would lack that
-//! time. With segments of 5 ms and 0.3 ms in turn, at 1 ms, the short ones got a quarter of their share.)
+//! A segment that is far longer than a record costs is always sampled, and its sample weighs what it lasted, to the
+//! nanosecond. Shorter ones are sampled by chance: thresholds lie on their part of the clock as Poisson arrivals, the
+//! interval apart on average and in no rhythm, and a segment is sampled if a threshold lies in it.
+//!
+//! The weight of a sample by chance ends at the last of its thresholds; the time after that is for the next one. So the
+//! segments of one stack get, on average, as much as they are long, and all is attributed. (If the sample at hand got
+//! the rest of a longer segment, the short one after it would lack that time. With segments of 0.8 ms and 0.1 ms in
+//! turn, at 1 ms, the short ones got a fraction of their share.)
 //!
 //! Thresholds at fixed distances would fall into step with a program: two waits of 0.6 ms in turn got 0 and 100 % at 1
 //! ms.
@@ -13,25 +16,39 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::rng;
+use crate::ticking::plan::UNSAMPLED_NS;
+
+/// From this length on a segment is sampled for itself, ns. A record costs a thousandth of that. With intervals of more than
+/// [`WIDE_NS`], as the governor sets them, it is a tenth of the interval.
+const WHOLE_NS: u64 = 1_000_000;
+const WIDE_NS: u64 = 10 * WHOLE_NS;
 
 /// A sampled clock. Written by one thread at a time.
 #[derive(Debug)]
 pub(crate) struct PoissonSampler {
     ns: AtomicU64,
-    /// The next threshold.
+    /// The part of it that segments sampled for themselves have.
+    whole_ns: AtomicU64,
+    /// The next threshold, on what is left.
     threshold_ns: AtomicU64,
-    /// The last threshold of the last sample.
+    /// The last threshold of the last sample by chance, on what is left.
     attributed_ns: AtomicU64,
 }
 
 impl PoissonSampler {
     pub(crate) const fn new() -> Self {
-        Self { ns: AtomicU64::new(0), threshold_ns: AtomicU64::new(0), attributed_ns: AtomicU64::new(0) }
+        Self {
+            ns: AtomicU64::new(0),
+            whole_ns: AtomicU64::new(0),
+            threshold_ns: AtomicU64::new(0),
+            attributed_ns: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn reset(&self) {
-        self.ns.store(0, Relaxed);
-        self.attributed_ns.store(0, Relaxed);
+        for clock in [&self.ns, &self.whole_ns, &self.attributed_ns] {
+            clock.store(0, Relaxed);
+        }
     }
 
     /// The reading of the clock.
@@ -43,7 +60,7 @@ impl PoissonSampler {
     /// The reading up to which samples account for the clock.
     #[inline]
     pub(crate) fn attributed_ns(&self) -> u64 {
-        self.attributed_ns.load(Relaxed)
+        self.whole_ns.load(Relaxed) + self.attributed_ns.load(Relaxed)
     }
 
     /// Moves the clock without a sample.
@@ -54,20 +71,31 @@ impl PoissonSampler {
     /// Ends a segment, which brings the clock to `ns`. True when that segment is to be sampled.
     #[inline]
     pub(crate) fn end_segment(&self, ns: u64, intervals: &Intervals) -> bool {
+        let length_ns = ns.saturating_sub(self.ns());
         self.set(ns);
+        if length_ns >= intervals.whole_ns() {
+            self.whole_ns.store(self.whole_ns.load(Relaxed) + length_ns, Relaxed);
+            return true;
+        }
+        let short_ns = self.short_ns();
         let first_ns = self.threshold_ns.load(Relaxed);
-        if ns < first_ns {
+        if short_ns < first_ns {
             return false;
         }
         // Seen from here the thresholds lie as far apart as in the other direction: no need to go through them all.
-        self.attributed_ns.store(first_ns.max(ns.saturating_sub(intervals.draw_ns())), Relaxed);
+        self.attributed_ns.store(first_ns.max(short_ns.saturating_sub(intervals.draw_ns())), Relaxed);
         self.draw(intervals);
         true
     }
 
     /// Draws the next threshold.
     pub(crate) fn draw(&self, intervals: &Intervals) {
-        self.threshold_ns.store(self.ns() + intervals.draw_ns(), Relaxed);
+        self.threshold_ns.store(self.short_ns() + intervals.draw_ns(), Relaxed);
+    }
+
+    /// The part of the clock that is sampled by chance.
+    fn short_ns(&self) -> u64 {
+        self.ns().saturating_sub(self.whole_ns.load(Relaxed))
     }
 }
 
@@ -88,6 +116,16 @@ impl Intervals {
         self.mean_ns.swap(mean_ns, Relaxed) != mean_ns
     }
 
+    /// The length from which on a segment is sampled for itself, ns; no segment is as long where none is to be sampled.
+    #[inline]
+    fn whole_ns(&self) -> u64 {
+        match self.mean_ns.load(Relaxed) {
+            UNSAMPLED_NS.. => u64::MAX,
+            mean_ns if mean_ns > WIDE_NS => mean_ns / 10,
+            _ => WHOLE_NS,
+        }
+    }
+
     #[inline]
     fn draw_ns(&self) -> u64 {
         let mut bits = self.bits.load(Relaxed);
@@ -104,15 +142,16 @@ impl Intervals {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use ::std::assert;
+    use ::std::vec::Vec;
+    use ::std::{assert, assert_eq};
 
     /// The weights of two segments in turn, as shares of the whole, over some 40,000 thresholds.
-    fn shares(segments_ns: [u64; 2]) -> [f64; 2] {
+    fn shares(segments_ns: [u64; 2], mean_ns: u64) -> [f64; 2] {
         let (clock, intervals) = (PoissonSampler::new(), Intervals::new());
-        intervals.set_mean(1_000_000);
+        intervals.set_mean(mean_ns);
         clock.draw(&intervals);
         let (mut weights_ns, mut before_ns) = ([0u64; 2], 0);
-        for turn in 0..80_000_000_000 / (segments_ns[0] + segments_ns[1]) as usize {
+        for turn in 0..(80_000 * mean_ns / (segments_ns[0] + segments_ns[1])) as usize {
             if clock.end_segment(clock.ns() + segments_ns[turn % 2], &intervals) {
                 weights_ns[turn % 2] += clock.attributed_ns() - before_ns;
                 before_ns = clock.attributed_ns();
@@ -122,15 +161,41 @@ mod tests {
     }
 
     #[test]
-    fn segments_weigh_in_proportion_to_their_length() {
-        for segments_ns in
-            [[600_000, 600_000], [5_000_000, 300_000], [20_000, 80_000], [40_000_000, 1_000_000]]
-        {
-            let [first, second] = shares(segments_ns);
+    fn short_segments_weigh_in_proportion_to_their_length() {
+        for segments_ns in [[600_000, 600_000], [900_000, 90_000], [20_000, 80_000], [5_000_000, 300_000]] {
+            let [first, second] = shares(segments_ns, 1_000_000);
             let expected = segments_ns[0] as f64 / (segments_ns[0] + segments_ns[1]) as f64;
             // The standard deviation is at most 0.0035.
             assert!((first - expected).abs() < 0.02, "{segments_ns:?}: {first} of {expected}");
             assert!(first + second > 0.99, "{segments_ns:?}: all but the last is attributed");
         }
+    }
+
+    #[test]
+    fn long_segments_weigh_what_they_are_long() {
+        for mean_ns in [50_000, 1_000_000, 10_000_000] {
+            let (clock, intervals) = (PoissonSampler::new(), Intervals::new());
+            intervals.set_mean(mean_ns);
+            clock.draw(&intervals);
+            let mut weights_ns = Vec::new();
+            let mut before_ns = 0;
+            for length_ns in [40_000_000, 900, 98_000_000, 1_000_000, 900, 10_000_000] {
+                if clock.end_segment(clock.ns() + length_ns, &intervals) && length_ns > 900 {
+                    weights_ns.push(clock.attributed_ns() - before_ns);
+                }
+                before_ns = clock.attributed_ns();
+            }
+            assert_eq!(weights_ns, [40_000_000, 98_000_000, 1_000_000, 10_000_000], "{mean_ns}");
+        }
+    }
+
+    #[test]
+    fn what_is_long_follows_a_wide_interval_and_nothing_is_where_nothing_is_sampled() {
+        let intervals = Intervals::new();
+        let whole_ns = [1_000, 10_000_000, 50_000_000, UNSAMPLED_NS].map(|mean_ns| {
+            let _ = intervals.set_mean(mean_ns);
+            intervals.whole_ns()
+        });
+        assert_eq!(whole_ns, [WHOLE_NS, WHOLE_NS, 5_000_000, u64::MAX]);
     }
 }

@@ -225,6 +225,16 @@ impl WallClock {
         self.blocked_ns.load(Relaxed)
     }
 
+    /// Whether it is collecting garbage.
+    ///
+    /// # Signal safety
+    /// A load.
+    #[inline]
+    #[must_use]
+    pub fn is_collecting(&self) -> bool {
+        self.gc_since_ns.load(Relaxed) != 0
+    }
+
     /// Notes that it begins to collect garbage.
     #[inline]
     pub fn enter_gc(&self, now_ns: u64) {

@@ -28,6 +28,7 @@ use crate::session::spec::Measures;
 mod account;
 mod blame;
 mod objects;
+mod off_cpu;
 mod turnover;
 use account::{forward, Account};
 pub use account::{FirstClocks, LastClocks};
@@ -75,9 +76,12 @@ impl Aggregate {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.accounts);
         let account = |it: FirstClocks| {
-            let before = before.get(&it.thread).copied().unwrap_or_else(|| Account::at(it.cpu_ns, it.walls));
-            let FirstClocks { cpu_ns, walls, inside, labels, .. } = it;
-            (it.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls) })
+            let before = before
+                .get(&it.thread)
+                .copied()
+                .unwrap_or_else(|| Account::at(it.cpu_ns, it.walls, it.runnable_ns));
+            let FirstClocks { cpu_ns, walls, runnable_ns, inside, labels, .. } = it;
+            (it.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls, runnable_ns) })
         };
         self.accounts = threads.into_iter().map(account).collect();
     }
@@ -94,7 +98,7 @@ impl Aggregate {
             (false, true) => {
                 account.labels = header.labels;
                 account.inside = true;
-                account.skip_to(header.cpu_ns, &header.walls);
+                account.skip_to(header.cpu_ns, &header.walls, header.runnable_ns);
             }
             (true, false) => {
                 self.finish(&LastClocks::of(header));
@@ -115,7 +119,7 @@ impl Aggregate {
             | Kind::Dump { .. } => false,
             // Off the GVL a tick says nothing of the wall clock.
             Kind::Tick => cpu || wall && header.state != State::Waiting,
-            Kind::Wait | Kind::WaitExtension | Kind::GvlFree => wall,
+            Kind::Wait | Kind::WaitExtension | Kind::Block { .. } | Kind::GvlFree => wall,
             Kind::Gc { ticked, .. } => wall || cpu && ticked,
         };
         if header.monotonic_ns < self.started_ns || !ours {
@@ -126,11 +130,14 @@ impl Aggregate {
         let span = self.span(header);
         let key = |state| Key { stack, thread, labels, span, state, detail: Detail::None };
         let account = self.account(&LastClocks::of(header));
-        if runnable && matches!(header.state, State::Running | State::Gc) {
+        let mut blocked_ns = 0;
+        if runnable && matches!(header.state, State::Running | State::Gc | State::Blocked) {
             // The record of a GC has only as much of it as it weighs.
-            account.compare(header.cpu_ns, &header.walls, header.state == State::Running);
+            let whole = header.state != State::Gc;
+            blocked_ns = account.off_cpu.compare(header.cpu_ns, &header.walls, header.runnable_ns, whole);
         }
         let (attributed, now) = (&mut account.walls, &header.walls);
+        let attributed_cpu_ns = header.cpu_ns.saturating_sub(header.deferred_cpu_ns);
         match kind {
             Kind::LabelSwitch
             | Kind::Allocation(_)
@@ -139,7 +146,7 @@ impl Aggregate {
             | Kind::Dump { .. } => {}
             Kind::Tick => {
                 let key = key(header.state);
-                let cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
+                let cpu_ns = forward(&mut account.cpu_ns, attributed_cpu_ns);
                 account.last = Some(key);
                 // Running alone is sampled; the other parts are measured, and come with records of their own.
                 let mut ran_ns = 0;
@@ -147,9 +154,20 @@ impl Aggregate {
                     ran_ns = forward(&mut attributed.running_ns, now.running_ns);
                     account.last_ran = Some(key);
                 }
-                let [wall_ns, off_cpu_ns] = account.split(ran_ns);
+                let wall_ns = account.off_cpu.split(ran_ns);
+                let runnable_ns = account.off_cpu.take_runnable();
                 self.weigh(key, RowSums { count: 1, cpu_ns, wall_ns, ..RowSums::default() });
-                self.weigh_runnable(key, off_cpu_ns);
+                self.weigh_runnable(key, runnable_ns);
+            }
+            Kind::Block { whole_ns } => {
+                let key = key(State::Blocked);
+                let wall_ns = match runnable {
+                    true => account.off_cpu.take_block(blocked_ns, whole_ns),
+                    // Where waits are sampled, a block is one of them.
+                    false => forward(&mut attributed.waiting_ns, now.waiting_ns),
+                };
+                account.last_block = Some(key);
+                self.weigh(key, RowSums { count: 1, wall_ns, ..RowSums::default() });
             }
             Kind::Wait => {
                 let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
@@ -174,15 +192,16 @@ impl Aggregate {
             Kind::Gc { ticked, cause, .. } => {
                 let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };
                 let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
-                let [wall_ns, off_cpu_ns] = account.split(gc_ns);
+                let wall_ns = account.off_cpu.split(gc_ns);
+                let runnable_ns = account.off_cpu.take_runnable();
                 let mut cpu_ns = 0;
                 if ticked {
-                    cpu_ns = forward(&mut account.cpu_ns, header.cpu_ns);
+                    cpu_ns = forward(&mut account.cpu_ns, attributed_cpu_ns);
                     account.last = Some(key);
                 }
                 account.last_gc = Some(key);
                 self.weigh(key, RowSums { count: 1, cpu_ns, wall_ns, ..RowSums::default() });
-                self.weigh_runnable(key, off_cpu_ns);
+                self.weigh_runnable(key, runnable_ns);
             }
             Kind::GvlFree => self.blame_nobody(header, stack),
         }
@@ -225,24 +244,30 @@ impl Aggregate {
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
         if runnable {
-            account.compare(last.cpu_ns, &last.walls, true);
+            account.off_cpu.compare(last.cpu_ns, &last.walls, last.runnable_ns, true);
         }
         let (cpu_ns, rest) = account.take_rest(last.cpu_ns, &last.walls);
-        let [running_ns, off_cpu_ns] = account.split(rest.running_ns);
+        let running_ns = account.off_cpu.split(rest.running_ns);
         // GC that has no row is known by its state alone.
         let has_row = account.last_gc.is_some_and(|key| fits(&key));
-        let [gc_ns, off_cpu_in_gc_ns] = if has_row { account.split(rest.gc_ns) } else { [rest.gc_ns, 0] };
-        account.off_cpu_ns = 0;
+        let gc_ns = if has_row { account.off_cpu.split(rest.gc_ns) } else { rest.gc_ns };
+        let mut off_cpu = account.off_cpu.finish();
+        // Without a block this is what clocks that are read one after the other differ by, or was not worth a reading.
+        if account.last_block.is_none() {
+            off_cpu.runnable_ns += std::mem::take(&mut off_cpu.blocked_ns);
+        }
+        let runnable_in_gc_ns = off_cpu.runnable_ns.min(rest.gc_ns - gc_ns);
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
         let blame_ns = forward(&mut account.blamed_ns, last.walls.gvl_ns);
         let parts = [
             (like(account.last_ran, State::Running), running_ns),
-            (like(account.last_ran, State::Runnable), off_cpu_ns),
+            (like(account.last_ran, State::Runnable), off_cpu.runnable_ns - runnable_in_gc_ns),
+            (like(account.last_block, State::Blocked), off_cpu.blocked_ns),
             (like(account.last_wait, State::Waiting), rest.waiting_ns),
             (like(account.last_wait, State::Gvl), rest.gvl_ns),
             (like(account.last_gc, State::Gc), gc_ns),
-            (like(account.last_gc, State::Runnable), off_cpu_in_gc_ns),
+            (like(account.last_gc, State::Runnable), runnable_in_gc_ns),
         ];
         self.weigh(ticked, RowSums { cpu_ns, ..RowSums::default() });
         if wall {

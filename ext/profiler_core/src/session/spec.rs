@@ -73,7 +73,7 @@ impl Measures {
             match key.state {
                 State::Gvl => weights.set(SampleType::GvlWait, sums.wall_ns),
                 State::Gc => weights.set(SampleType::Gc, sums.wall_ns),
-                State::Running | State::Waiting | State::Runnable => {}
+                State::Running | State::Waiting | State::Runnable | State::Blocked => {}
             }
         }
         if matches!(key.detail, Detail::Live(..)) {

@@ -27,6 +27,8 @@ pub struct ThreadReading {
     pub cpu_ns: u64,
     /// Its wall clocks.
     pub walls: WallTimes,
+    /// Its clock of being ready to run without a CPU, ns.
+    pub runnable_ns: u64,
     /// Labels current on it.
     pub labels: LabelSetId,
     /// The scope that it is in.
@@ -162,8 +164,8 @@ impl SessionState {
             if self.spec.has_thread(it.thread) {
                 let inside = self.inside(it.labels, it.scope, sets);
                 let labels = self.labels(it.labels, sets);
-                let ThreadReading { thread, cpu_ns, walls, .. } = *it;
-                seen.push(FirstClocks { thread, cpu_ns, walls, inside, labels });
+                let ThreadReading { thread, cpu_ns, walls, runnable_ns, .. } = *it;
+                seen.push(FirstClocks { thread, cpu_ns, walls, runnable_ns, inside, labels });
             }
         }
         self.aggregate.resume(started_ns, seen);

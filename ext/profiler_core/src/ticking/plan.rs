@@ -100,12 +100,31 @@ impl<'sessions> Plan<'sessions> {
         self.demands.iter().any(|demand| demand.wall)
     }
 
-    /// The interval at which the ticker goes round, ns; 0 lets it rest. It does so as the engine, or to see which threads wait
-    /// where the VM does not report that.
+    /// The interval at which the ticker goes round, ns; 0 lets it rest. It does so as the engine, to see which threads wait
+    /// where the VM does not report that, or to look for a thread that is blocked with the GVL.
     #[must_use]
     pub fn ticker_interval_ns(&self) -> u64 {
+        match self.ticks_or_polls_ns() {
+            0 => self.look_interval_ns(),
+            interval_ns => interval_ns,
+        }
+    }
+
+    /// The same without the looks.
+    fn ticks_or_polls_ns(&self) -> u64 {
         let needs_it = |demand: &&Demand<'_>| self.ticker_is_engine() || !self.waits_reported && demand.wall;
         finest(self.demands.iter().filter(needs_it))
+    }
+
+    /// The mean time between two looks for a thread that is blocked with the GVL, ns; 0 where nobody looks: five intervals, but
+    /// neither so often that it costs something nor so seldom that a common block is missed.
+    #[must_use]
+    pub fn look_interval_ns(&self) -> u64 {
+        const BOUNDS_NS: (u64, u64) = (2_000_000, 10_000_000);
+        match finest(self.demands.iter().filter(|demand| self.waits_reported && demand.wall)) {
+            0 => 0,
+            interval_ns => (5 * interval_ns).clamp(BOUNDS_NS.0, BOUNDS_NS.1),
+        }
     }
 
     /// Whether the ticker makes all threads tick.
@@ -151,7 +170,7 @@ impl<'sessions> Plan<'sessions> {
     /// Whether some ticks are such signals.
     #[must_use]
     pub fn some_aimed(&self) -> bool {
-        self.all_aimed() || self.ticker_interval_ns() > 0
+        self.all_aimed() || self.ticks_or_polls_ns() > 0
     }
 
     /// Whether walks wait for a safe point.
@@ -241,7 +260,7 @@ mod tests {
     fn the_ticker_runs_as_engine_or_for_unreported_waits() {
         let demands = [demand(100, false, None), demand(5_000, true, None)];
         assert_eq!(plan(Engine::Ticker, true, &demands).ticker_interval_ns(), 100);
-        assert_eq!(plan(Engine::ThreadTimer, true, &demands).ticker_interval_ns(), 0);
+        assert_eq!(plan(Engine::ThreadTimer, true, &demands).ticker_interval_ns(), BOUNDS_NS.0);
         let unreported = plan(Engine::ThreadTimer, false, &demands);
         assert_eq!(unreported.ticker_interval_ns(), 5_000);
         assert!(unreported.some_aimed() && !unreported.all_aimed());

@@ -23,6 +23,8 @@ fn only_requesting_sessions_distinguish_fibers() {
             scope: ScopeId::NONE,
             span: None,
             cpu_ns: 0,
+            deferred_cpu_ns: 0,
+            runnable_ns: 0,
             monotonic_ns: at,
             start_cpu_ns: 0,
             walls: WallTimes { gvl_ns: at, ..WallTimes::default() },

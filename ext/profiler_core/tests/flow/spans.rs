@@ -25,6 +25,8 @@ fn header(span: Option<Span>, cpu_ns: u64) -> Header {
         scope: ScopeId::NONE,
         span,
         cpu_ns,
+        deferred_cpu_ns: 0,
+        runnable_ns: 0,
         monotonic_ns: cpu_ns,
         start_cpu_ns: 0,
         walls: WallTimes::default(),

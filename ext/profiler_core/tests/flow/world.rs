@@ -26,6 +26,7 @@ impl ThreadRegistry for Ended {
 pub(crate) fn life(thread: u32, start_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
     let last = LastClocks {
+        runnable_ns: 0,
         thread: ThreadId(thread),
         start_cpu_ns,
         cpu_ns,
@@ -37,6 +38,7 @@ pub(crate) fn life(thread: u32, start_cpu_ns: u64, cpu_ns: u64, name: &str) -> T
 
 pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadReading {
     ThreadReading {
+        runnable_ns: 0,
         thread: ThreadId(thread),
         cpu_ns,
         walls: WallTimes::default(),
@@ -73,6 +75,8 @@ pub(crate) fn record_labelled(
         scope: ScopeId::NONE,
         span: None,
         cpu_ns,
+        deferred_cpu_ns: 0,
+        runnable_ns: 0,
         monotonic_ns: cpu_ns,
         start_cpu_ns: 100,
         walls: WallTimes::default(),

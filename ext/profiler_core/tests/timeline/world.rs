@@ -103,6 +103,8 @@ impl World {
             scope: ScopeId::NONE,
             span: None,
             cpu_ns: it.cpu_ns,
+            deferred_cpu_ns: 0,
+            runnable_ns: 0,
             monotonic_ns: self.now_ns,
             start_cpu_ns: 0,
             walls: self.walls(thread),
@@ -113,7 +115,10 @@ impl World {
         let Header { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
             self.header(thread, State::Running);
         let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
-        ThreadLife { last: LastClocks { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls }, info }
+        ThreadLife {
+            last: LastClocks { runnable_ns: 0, thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls },
+            info,
+        }
     }
 
     pub(crate) fn lives(&self) -> Vec<ThreadLife> {
@@ -123,7 +128,7 @@ impl World {
     pub(crate) fn all_now(&self) -> Vec<ThreadReading> {
         let now = |it| {
             let Header { thread, cpu_ns, walls, labels, .. } = self.header(it, State::Running);
-            ThreadReading { thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
+            ThreadReading { runnable_ns: 0, thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
         };
         (0..THREADS).map(now).collect()
     }

@@ -12,7 +12,7 @@ module Profiler
         profile, seconds = window.profile, window.seconds
         totals, stats = profile.totals, profile.stats
         share = ->(type) { totals[type] && format("%.0f%%", totals[type] / (seconds * 10_000_000)) }
-        states = %w[running runnable waiting gvl gc].zip(state_shares(profile)).filter_map { |name, part| "#{name} #{part}" if part }
+        states = %w[running runnable blocked waiting gvl gc].zip(state_shares(profile)).filter_map { |name, part| "#{name} #{part}" if part }
         [("CPU #{share.call("cpu")}" if totals["cpu"]), *states, objects(totals, seconds), "#{stats[:samples]} samples",
          ("#{stats[:dropped]} dropped" if stats[:dropped].positive?)].compact
       end
@@ -23,7 +23,7 @@ module Profiler
         return [] if wall.zero?
 
         by = profile.by("state", type: "wall").to_h { |it| [it[:value], it[:weight]] }
-        %w[running runnable waiting gvl gc].map { |state| by[state]&.positive? ? Native.percent(by[state], wall) : nil }
+        %w[running runnable blocked waiting gvl gc].map { |state| by[state]&.positive? ? Native.percent(by[state], wall) : nil }
       end
 
       def objects(totals, seconds)

@@ -81,6 +81,8 @@ pub(super) fn send(
         scope: site.scope,
         span: site.span,
         cpu_ns: 0,
+        deferred_cpu_ns: 0,
+        runnable_ns: 0,
         monotonic_ns,
         start_cpu_ns: 0,
         walls: WallTimes::default(),

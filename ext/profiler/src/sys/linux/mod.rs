@@ -9,6 +9,7 @@ pub(super) mod peer;
 pub(crate) mod perf_counter;
 pub(crate) mod posix_timer;
 pub(crate) mod process;
+pub(crate) mod run_delay;
 pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;

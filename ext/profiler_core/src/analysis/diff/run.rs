@@ -59,7 +59,7 @@ impl<'p> Runnable<'p> {
         match sample.state {
             State::Runnable if self.0.contains_key(&place(sample)) => None,
             State::Running | State::Gc => Some(self.0.get_mut(&place(sample)).map_or(0, std::mem::take)),
-            State::Runnable | State::Waiting | State::Gvl => Some(0),
+            State::Runnable | State::Waiting | State::Gvl | State::Blocked => Some(0),
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn of_state(state: State) -> Option<usize> {
         State::Running => None,
         State::Gc => Some(GC),
         State::Waiting => Some(IDLE),
-        State::Gvl | State::Runnable => Some(STALLED),
+        State::Gvl | State::Runnable | State::Blocked => Some(STALLED),
     }
 }
 

@@ -135,7 +135,7 @@ impl<'profile> Thread<'profile> {
         let kind = match sample.state {
             State::Gc => Kind::Gc { row, kind: label("gc"), reason: label("gc_reason") },
             State::Gvl => Kind::Gvl { row },
-            State::Running | State::Waiting | State::Runnable => return,
+            State::Running | State::Waiting | State::Runnable | State::Blocked => return,
         };
         let from_ns = share.at_ns.saturating_sub(length_ns);
         match self.marks.last_mut() {

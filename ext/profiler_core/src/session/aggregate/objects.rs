@@ -94,6 +94,8 @@ mod tests {
             scope: ScopeId::NONE,
             span: None,
             cpu_ns: 0,
+            deferred_cpu_ns: 0,
+            runnable_ns: 0,
             monotonic_ns: 0,
             start_cpu_ns: 0,
             walls: WallTimes::default(),

@@ -7,7 +7,7 @@ use crate::record::WallTimes;
 use proptest::prelude::*;
 
 mod blame;
-mod runnable;
+mod off_cpu;
 
 fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
     Header {
@@ -17,6 +17,8 @@ fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
         scope: ScopeId::NONE,
         span: None,
         cpu_ns,
+        deferred_cpu_ns: 0,
+        runnable_ns: 0,
         monotonic_ns,
         start_cpu_ns: 5,
         walls: WallTimes::default(),
@@ -28,6 +30,7 @@ const BOTH: Measures = Measures { cpu: true, wall: true, ..Measures::NONE };
 
 fn at(thread: u32, cpu_ns: u64) -> FirstClocks {
     FirstClocks {
+        runnable_ns: 0,
         thread: ThreadId(thread),
         cpu_ns,
         walls: WallTimes::default(),
@@ -38,6 +41,7 @@ fn at(thread: u32, cpu_ns: u64) -> FirstClocks {
 
 fn last(thread: u32, cpu_ns: u64) -> LastClocks {
     LastClocks {
+        runnable_ns: 0,
         thread: ThreadId(thread),
         start_cpu_ns: 5,
         cpu_ns,

@@ -14,6 +14,8 @@ fn record(frames: &[(u64, i32)]) -> Vec<u64> {
         scope: ScopeId::NONE,
         span: None,
         cpu_ns: 1,
+        deferred_cpu_ns: 0,
+        runnable_ns: 0,
         monotonic_ns: 1,
         start_cpu_ns: 0,
         walls: WallTimes::default(),

@@ -1,0 +1,60 @@
+//! Looks at the thread that holds the GVL: one that uses no CPU is blocked in C code, and keeps all others from running.
+//!
+//! A signal would end its system call, so such a thread is asked by a postponed job ([`Job`]). Ruby runs that as the frame of the C
+//! function is popped, with the function still on top of the stack: at the very end of the block, when its length is
+//! known (`capture/block.rs`).
+//!
+//! The ticker looks now and then, at random instants, and only while a thread holds the GVL. A block that is as long as
+//! two looks lie apart is always found. A shorter one is found as often as it is long.
+//!
+//! What cannot be had: a C function that raises is left without a check, and the job runs at the next one, mostly in the
+//! `rescue`. And right after `Thread.new` the VM takes the new thread for the one that runs, although it waits for the
+//! GVL. The question goes to that one then, and the thread that blocks answers at its next tick.
+
+use ::core::prelude::rust_2021::*;
+
+use crate::capture::block::AT_BLOCK_END;
+use crate::capture::gvl_holder;
+use crate::engine::perf;
+use crate::sys::clock;
+use crate::threads::ThreadState;
+
+/// The CPU time between two looks that shows that a thread computes, ns.
+const LEAST_USE_NS: u64 = 2_000_000;
+
+/// Looks at the thread that holds the GVL. For the ticker, without the GVL.
+pub(super) fn look() {
+    let Some(state) = gvl_holder::running_holder() else { return };
+    if !state.walls.is_on() || state.walls.is_collecting() {
+        return;
+    }
+    open_run_delay(state);
+    if !state.block.has_no_tick_since(state.ticks.all()) {
+        return; // it computes
+    }
+    let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
+    if state.block.used_since(cpu_ns) > LEAST_USE_NS || !clock::is_asleep(state.native_id()) {
+        return;
+    }
+    // It may have let go of the GVL meanwhile, or have woken up.
+    let stands_still = clock::cpu_ns_of(state.native_id()) == Some(cpu_ns);
+    if stands_still && !state.walls.is_blocked() {
+        // Again where an earlier question has got lost: that costs nothing.
+        let _ = state.block.ask();
+        // SAFETY: the sampler registered the job before it turned capture on, and stops the ticker before the VM is gone.
+        unsafe { AT_BLOCK_END.trigger() };
+    }
+}
+
+/// Opens the kernel's count of the time that the thread waits for a CPU, unless descriptors are few.
+fn open_run_delay(state: &'static ThreadState) {
+    if state.off_cpu.is_open() || !perf::has_spare_descriptors() {
+        return;
+    }
+    let id = state.id();
+    state.off_cpu.open(state.native_id());
+    // The thread may have ended meanwhile, and another one have begun in its state.
+    if !state.is_live() || state.id() != id {
+        state.off_cpu.close();
+    }
+}

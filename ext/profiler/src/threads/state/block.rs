@@ -1,0 +1,62 @@
+//! Whether a thread that holds the GVL and waits was asked for its stack, and the looks that found that.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// See the module. The ticker asks; the thread itself answers.
+#[derive(Debug)]
+pub(crate) struct BlockWatch {
+    asked: AtomicBool,
+    /// The thread's CPU clock at the last look, ns.
+    seen_cpu_ns: AtomicU64,
+    /// The number of its ticks at the last look.
+    seen_ticks: AtomicU64,
+}
+
+impl BlockWatch {
+    pub(super) const fn new() -> Self {
+        Self { asked: AtomicBool::new(false), seen_cpu_ns: AtomicU64::new(0), seen_ticks: AtomicU64::new(0) }
+    }
+
+    /// Prepares it for a new life.
+    pub(super) fn reset(&self) {
+        self.asked.store(false, Relaxed);
+        self.seen_cpu_ns.store(0, Relaxed);
+    }
+
+    /// Asks the thread. False if it was asked and has not answered. For the ticker.
+    pub(crate) fn ask(&self) -> bool {
+        !self.asked.swap(true, Relaxed)
+    }
+
+    /// Whether the thread was asked and has not answered yet: it has not left the C code that it was in.
+    ///
+    /// # Signal safety
+    /// A load.
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Relaxed)
+    }
+
+    /// Takes the question. For the thread that answers.
+    ///
+    /// # Signal safety
+    /// A load, and a store if it was asked.
+    #[inline]
+    pub(crate) fn take(&self) -> bool {
+        let asked = self.is_asked();
+        if asked {
+            self.asked.store(false, Relaxed);
+        }
+        asked
+    }
+
+    /// Whether the thread has had as many ticks at the last look, which is noted. For the ticker.
+    pub(crate) fn has_no_tick_since(&self, ticks: u64) -> bool {
+        self.seen_ticks.swap(ticks, Relaxed) == ticks
+    }
+
+    /// The CPU time that the thread has used since the last look, ns, which is noted. For the ticker.
+    pub(crate) fn used_since(&self, cpu_ns: u64) -> u64 {
+        cpu_ns.saturating_sub(self.seen_cpu_ns.swap(cpu_ns, Relaxed))
+    }
+}

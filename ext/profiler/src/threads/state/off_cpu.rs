@@ -1,0 +1,123 @@
+//! The time for which a thread was ready to run and had no CPU, as a clock.
+//!
+//! A thread that runs by the wall clock and uses no CPU either has none, or waits in C code while it holds the GVL. The
+//! kernel's own count of the former tells the two apart. The thread reads it where a record is taken and the two clocks
+//! differ. What was counted beyond that difference was the end of a wait: the thread was woken, and waited for a CPU.
+//!
+//! Where the kernel does not keep that count, all of the difference counts as ready.
+
+use std::sync::atomic::{
+    AtomicI32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+use profiler_core::record::WallTimes;
+
+use crate::sys::run_delay;
+
+/// The least difference that is worth a reading, ns. A reading takes a fiftieth of that.
+const LEAST_NS: u64 = 20_000;
+
+/// See the module. The thread itself writes the clocks; the ticker opens the file.
+#[derive(Debug)]
+pub(crate) struct OffCpu {
+    /// The clock.
+    runnable_ns: AtomicU64,
+    /// The thread's clocks at the last reading: running and GC, and CPU.
+    ran_ns: AtomicU64,
+    cpu_ns: AtomicU64,
+    /// The kernel's count at the last reading.
+    delay_ns: AtomicU64,
+    /// The descriptor of that count plus one; 0 if it is not open.
+    file: AtomicI32,
+    identity: AtomicU64,
+}
+
+impl OffCpu {
+    pub(super) const fn new() -> Self {
+        Self {
+            runnable_ns: AtomicU64::new(0),
+            ran_ns: AtomicU64::new(0),
+            cpu_ns: AtomicU64::new(0),
+            delay_ns: AtomicU64::new(0),
+            file: AtomicI32::new(0),
+            identity: AtomicU64::new(0),
+        }
+    }
+
+    /// Prepares it for a new life, that of a thread whose CPU clock is there.
+    pub(super) fn reset(&self, cpu_ns: u64) {
+        self.close();
+        self.runnable_ns.store(0, Relaxed);
+        self.ran_ns.store(0, Relaxed);
+        self.cpu_ns.store(cpu_ns, Relaxed);
+    }
+
+    /// The clock, ns.
+    ///
+    /// # Signal safety
+    /// A load.
+    #[inline]
+    pub(crate) fn runnable_ns(&self) -> u64 {
+        self.runnable_ns.load(Relaxed)
+    }
+
+    /// Skips to these clocks of the thread, as its wall clock is measured from here on.
+    pub(crate) fn skip_to(&self, walls: &WallTimes, cpu_ns: u64) {
+        self.ran_ns.store(walls.running_ns + walls.gc_ns, Relaxed);
+        self.cpu_ns.store(cpu_ns, Relaxed);
+    }
+
+    /// Whether the kernel's count can be read.
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.load(Relaxed) != 0
+    }
+
+    /// Opens the kernel's count of the thread. For the ticker, while the thread is live.
+    pub(crate) fn open(&self, native_id: i32) {
+        let Some((fd, identity)) = run_delay::open(native_id) else { return };
+        self.delay_ns.store(run_delay::read(fd).unwrap_or(0), Relaxed);
+        self.identity.store(identity, Relaxed);
+        // Release pairs with the Acquire in `read` and `close`: they see the identity, and the thread the first reading.
+        if self.file.swap(fd + 1, Release) != 0 {
+            debug_assert!(false, "only the ticker opens it, and only once");
+        }
+    }
+
+    /// Closes the kernel's count, if it is open.
+    pub(crate) fn close(&self) {
+        let fd = self.file.swap(0, Acquire) - 1;
+        if fd >= 0 {
+            run_delay::close(fd, self.identity.load(Relaxed));
+        }
+    }
+
+    /// Moves the clock on, where the thread's clocks differ by enough, or `always`. For the thread itself.
+    ///
+    /// # Signal safety
+    /// Loads and stores, and at most one system call that waits for nobody.
+    #[inline]
+    pub(crate) fn settle(&self, walls: &WallTimes, cpu_ns: u64, always: bool) {
+        let ran_ns = walls.running_ns + walls.gc_ns;
+        let since_ns = ran_ns.saturating_sub(self.ran_ns.load(Relaxed));
+        let off_ns = since_ns.saturating_sub(cpu_ns.saturating_sub(self.cpu_ns.load(Relaxed)));
+        if off_ns < LEAST_NS && !always {
+            return;
+        }
+        let ready_ns = match self.read() {
+            Some(delay_ns) => off_ns.min(delay_ns.saturating_sub(self.delay_ns.swap(delay_ns, Relaxed))),
+            None => off_ns,
+        };
+        self.runnable_ns.store(self.runnable_ns() + ready_ns, Relaxed);
+        self.ran_ns.store(ran_ns, Relaxed);
+        self.cpu_ns.store(cpu_ns, Relaxed);
+    }
+
+    fn read(&self) -> Option<u64> {
+        let fd = self.file.load(Acquire) - 1;
+        if fd < 0 {
+            return None;
+        }
+        run_delay::read(fd)
+    }
+}

@@ -1,0 +1,108 @@
+//! The time in which a thread of a session was running by the wall clock and used no CPU.
+//!
+//! It is what the CPU clock lacks of running and of GC between two records of running code. From Ruby 3.3 on it is no
+//! running time in the sums. Its two parts are states of their own:
+//!
+//! * **runnable**: the thread was ready and had no CPU. The extension reads the kernel's count of that, and each record
+//!   brings it as a clock. It goes to the stack of the record that brings it, where the thread got a CPU again.
+//! * **blocked**: what is left. The thread waited in C code while it held the GVL. It goes to records of blocks
+//!   ([`Kind::Block`](crate::record::Kind::Block)).
+//!
+//! A block that is long enough is always found, and gets its own time and no more. Shorter ones are found by chance, as
+//! often as they are long, so a record of one stands for as much time as lies between two looks. What was blocked and
+//! not found waits for these. (If a long block took what waits, short ones would lack it.)
+//!
+//! CPU time of C code without the GVL belongs to a wait. It hides time without a CPU of the same span, but makes none.
+
+use super::account::forward;
+use crate::record::WallTimes;
+
+/// The clocks up to which running and GC were compared with CPU time, and what of the difference is in no row yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OffCpu {
+    cpu_ns: u64,
+    running_ns: u64,
+    gc_ns: u64,
+    runnable_clock_ns: u64,
+    /// CPU time that is to be compared with GC that the records so far leave to later ones.
+    ahead_ns: u64,
+    /// Time without a CPU that was not yet taken out of running or GC.
+    unsplit_ns: u64,
+    /// Runnable time that no row has yet.
+    runnable_ns: u64,
+    /// Blocked time that no row has yet.
+    blocked_ns: u64,
+}
+
+/// The time without a CPU that no row has when a thread is finished, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rest {
+    pub(super) runnable_ns: u64,
+    pub(super) blocked_ns: u64,
+}
+
+impl OffCpu {
+    pub(super) fn at(cpu_ns: u64, walls: &WallTimes, runnable_clock_ns: u64) -> Self {
+        Self {
+            cpu_ns,
+            running_ns: walls.running_ns,
+            gc_ns: walls.gc_ns,
+            runnable_clock_ns,
+            ahead_ns: 0,
+            unsplit_ns: 0,
+            runnable_ns: 0,
+            blocked_ns: 0,
+        }
+    }
+
+    /// Compares the clocks since the last call. Returns the blocked time among that, ns. The clock of GC may be behind, if not
+    /// `whole`.
+    pub(super) fn compare(&mut self, cpu_ns: u64, walls: &WallTimes, runnable_ns: u64, whole: bool) -> u64 {
+        let ran_ns = forward(&mut self.running_ns, walls.running_ns) + forward(&mut self.gc_ns, walls.gc_ns);
+        let used_ns = forward(&mut self.cpu_ns, cpu_ns) + self.ahead_ns;
+        self.ahead_ns = if whole { 0 } else { used_ns.saturating_sub(ran_ns) };
+        let off_ns = ran_ns.saturating_sub(used_ns);
+        self.unsplit_ns += off_ns;
+        let ready_ns = forward(&mut self.runnable_clock_ns, runnable_ns);
+        // A reading may be about the time before the last record too.
+        let earlier_ns = ready_ns.saturating_sub(off_ns).min(self.blocked_ns);
+        let now_ns = ready_ns.min(off_ns);
+        self.runnable_ns += now_ns + earlier_ns;
+        self.blocked_ns = self.blocked_ns - earlier_ns + (off_ns - now_ns);
+        off_ns - now_ns
+    }
+
+    /// The part of a time of running or GC that had a CPU, as far as no other row has it.
+    pub(super) fn split(&mut self, ns: u64) -> u64 {
+        let without_ns = ns.min(self.unsplit_ns);
+        self.unsplit_ns -= without_ns;
+        ns - without_ns
+    }
+
+    /// The runnable time that no row has yet, which is the caller's from now on.
+    pub(super) fn take_runnable(&mut self) -> u64 {
+        std::mem::take(&mut self.runnable_ns)
+    }
+
+    /// The blocked time of a block that was blocked for `own_ns` since the last record. Blocks of `whole_ns` and more are always
+    /// found.
+    pub(super) fn take_block(&mut self, own_ns: u64, whole_ns: u64) -> u64 {
+        let weight_ns = if own_ns >= whole_ns { own_ns } else { self.blocked_ns.min(whole_ns) };
+        self.blocked_ns -= weight_ns.min(self.blocked_ns);
+        weight_ns
+    }
+
+    /// What no row has yet, which is the caller's from now on. Time that was not taken out of running or GC stays there.
+    pub(super) fn finish(&mut self) -> Rest {
+        let Self { unsplit_ns, runnable_ns, blocked_ns, .. } = *self;
+        self.forget();
+        let kept_ns = unsplit_ns.min(runnable_ns);
+        let blocked_ns = blocked_ns.saturating_sub(unsplit_ns - kept_ns);
+        Rest { runnable_ns: runnable_ns - kept_ns, blocked_ns }
+    }
+
+    /// Forgets all that no row has.
+    pub(super) fn forget(&mut self) {
+        (self.unsplit_ns, self.runnable_ns, self.blocked_ns) = (0, 0, 0);
+    }
+}

@@ -1,0 +1,179 @@
+//! Time without a CPU: runnable and blocked.
+
+use super::*;
+
+const APART: Measures = Measures { runnable: true, ..BOTH };
+
+/// The wall clock time of a stack in these three states: running, runnable, blocked.
+fn wall(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
+    [State::Running, State::Runnable, State::Blocked].map(|state| {
+        let rows = aggregate.clone().into_weights().into_iter();
+        rows.filter(|(key, _)| key.state == state && key.stack == Some(StackId(stack)))
+            .map(|(_, weight)| weight.wall_ns)
+            .sum()
+    })
+}
+
+/// A header of code that runs, with the thread's clocks: CPU, running, GC, and runnable.
+fn running(cpu_ns: u64, running_ns: u64, gc_ns: u64, runnable_ns: u64) -> Header {
+    let walls = WallTimes { running_ns, gc_ns, ..WallTimes::default() };
+    Header { walls, runnable_ns, ..header(1, cpu_ns, 1) }
+}
+
+fn started() -> Aggregate {
+    Aggregate::new(APART, 0, true, [at(1, 100)])
+}
+
+/// Records the end of a block.
+fn block(aggregate: &mut Aggregate, header: &Header, stack: u32) {
+    let header = Header { state: State::Blocked, ..*header };
+    aggregate.record(Kind::Block { whole_ns: 50 }, &header, Some(StackId(stack)));
+}
+
+#[test]
+fn running_without_a_cpu_is_runnable() {
+    let mut aggregate = started();
+    aggregate.record(Kind::Tick, &running(130, 30, 0, 0), Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
+    aggregate.record(Kind::Tick, &running(140, 70, 0, 30), Some(StackId(8)));
+    assert_eq!(wall(&aggregate, 8), [10, 30, 0]);
+    aggregate.finish(&LastClocks::of(&running(145, 85, 0, 40)));
+    assert_eq!(wall(&aggregate, 8), [15, 40, 0], "the rest goes to the last stack that ran");
+}
+
+#[test]
+fn a_cpu_that_was_used_by_gc_is_not_runnings() {
+    let mut aggregate = started();
+    aggregate.record(Kind::Tick, &running(150, 30, 20, 0), Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
+}
+
+#[test]
+fn gc_without_a_cpu_is_runnable() {
+    let mut aggregate = started();
+    let gc = Header { state: State::Gc, ..running(120, 10, 40, 30) };
+    aggregate.record(GC, &gc, Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [0, 30, 0]);
+    aggregate.record(Kind::Tick, &running(120, 10, 40, 30), Some(StackId(8)));
+    assert_eq!(wall(&aggregate, 8), [10, 0, 0]);
+}
+
+#[test]
+fn gc_that_a_later_record_weighs_has_had_its_cpu() {
+    let mut aggregate = started();
+    let gc = Header { state: State::Gc, ..running(150, 10, 15, 0) };
+    aggregate.record(GC, &gc, Some(StackId(7)));
+    aggregate.record(Kind::Tick, &running(160, 20, 40, 0), Some(StackId(8)));
+    assert_eq!([wall(&aggregate, 7), wall(&aggregate, 8)], [[0, 0, 0], [20, 0, 0]]);
+}
+
+#[test]
+fn a_cpu_that_was_used_without_the_gvl_hides_runnable_and_makes_none() {
+    let mut aggregate = started();
+    let waiting = Header { state: State::Waiting, ..running(180, 30, 0, 0) };
+    aggregate.record(Kind::Tick, &waiting, Some(StackId(6)));
+    aggregate.record(Kind::Tick, &running(190, 60, 0, 0), Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [60, 0, 0]);
+    aggregate.record(Kind::Tick, &running(195, 80, 0, 15), Some(StackId(8)));
+    assert_eq!(wall(&aggregate, 8), [5, 15, 0]);
+}
+
+#[test]
+fn runnable_is_running_where_it_is_not_told_apart() {
+    let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
+    aggregate.record(Kind::Tick, &running(110, 30, 0, 0), Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
+}
+
+#[test]
+fn a_block_weighs_its_own_time_and_leaves_cpu_time_to_the_next_tick() {
+    let mut aggregate = started();
+    aggregate.record(Kind::Tick, &running(110, 10, 0, 0), Some(StackId(7)));
+    block(&mut aggregate, &running(115, 115, 0, 0), 8);
+    assert_eq!(wall(&aggregate, 8), [0, 0, 100]);
+    aggregate.record(Kind::Tick, &running(120, 120, 0, 0), Some(StackId(9)));
+    assert_eq!(wall(&aggregate, 9), [10, 0, 0]);
+    let cpu_ns: u64 = aggregate.into_weights().into_iter().map(|(_, weight)| weight.cpu_ns).sum();
+    assert_eq!(cpu_ns, 20);
+}
+
+#[test]
+fn the_time_of_a_block_in_which_it_waited_for_a_cpu_is_runnable() {
+    let mut aggregate = started();
+    block(&mut aggregate, &running(100, 100, 0, 30), 8);
+    aggregate.record(Kind::Tick, &running(110, 110, 0, 30), Some(StackId(9)));
+    assert_eq!([wall(&aggregate, 8), wall(&aggregate, 9)], [[0, 0, 70], [10, 30, 0]]);
+}
+
+#[test]
+fn a_long_block_takes_nothing_from_short_ones() {
+    let mut aggregate = started();
+    aggregate.record(Kind::Tick, &running(110, 40, 0, 0), Some(StackId(7))); // a block of 30, which was not found
+    block(&mut aggregate, &running(110, 100, 0, 0), 8); // of 60
+    block(&mut aggregate, &running(110, 120, 0, 0), 9); // of 20
+    assert_eq!([wall(&aggregate, 8), wall(&aggregate, 9)], [[0, 0, 60], [0, 0, 50]]);
+}
+
+#[test]
+fn without_a_block_the_rest_is_runnable() {
+    let mut aggregate = started();
+    aggregate.record(Kind::Tick, &running(110, 12, 0, 0), Some(StackId(7)));
+    aggregate.finish(&LastClocks::of(&running(120, 25, 0, 0)));
+    assert_eq!(wall(&aggregate, 7), [20, 5, 0]);
+}
+
+#[test]
+fn a_block_before_the_rest_gets_it() {
+    let mut aggregate = started();
+    block(&mut aggregate, &running(100, 60, 0, 0), 8);
+    aggregate.record(Kind::Tick, &running(105, 65, 0, 0), Some(StackId(7)));
+    aggregate.finish(&LastClocks::of(&running(110, 80, 0, 0)));
+    assert_eq!([wall(&aggregate, 7), wall(&aggregate, 8)], [[10, 0, 0], [0, 0, 70]]);
+}
+
+#[test]
+fn deferred_cpu_time_is_for_a_later_record() {
+    let mut aggregate = started();
+    let tick = Header { deferred_cpu_ns: 30, ..running(140, 40, 0, 0) };
+    aggregate.record(Kind::Tick, &tick, Some(StackId(7)));
+    aggregate.record(Kind::Tick, &running(145, 45, 0, 0), Some(StackId(8)));
+    let cpu = |stack| {
+        let rows = aggregate.clone().into_weights().into_iter();
+        rows.filter(|(key, _)| key.stack == Some(StackId(stack)))
+            .map(|(_, weight)| weight.cpu_ns)
+            .sum::<u64>()
+    };
+    assert_eq!([cpu(7), cpu(8)], [10, 35]);
+}
+
+proptest! {
+    /// Law 1 with six parts: whatever is recorded, in whatever order and with late readings, they add up to the wall clock.
+    #[test]
+    fn six_parts_add_up_to_the_wall_clock(
+        steps in prop::collection::vec((0usize..6, 0u64..100, 0usize..5, any::<bool>()), 0..300),
+    ) {
+        let mut aggregate = started();
+        let (mut cpu_ns, mut ready_ns, mut known_ns, mut parts) = (100, 0, 0, [0u64; 4]);
+        for (doing, took_ns, record, read) in steps {
+            // Running with a CPU, blocked, ready without a CPU, waiting, collecting with a CPU and without.
+            parts[[0, 0, 0, 1, 3, 3][doing]] += took_ns;
+            cpu_ns += if matches!(doing, 0 | 4) { took_ns } else { 0 };
+            ready_ns += if matches!(doing, 2 | 5) { took_ns } else { 0 };
+            known_ns = if read { ready_ns } else { known_ns };
+            let (kind, state) = [
+                (Kind::Tick, State::Running),
+                (Kind::Block { whole_ns: 50 }, State::Blocked),
+                (Kind::Wait, State::Waiting),
+                (GC, State::Gc),
+                (TICKED_GC, State::Gc),
+            ][record];
+            let deferred_cpu_ns = if read { cpu_ns / 7 } else { 0 };
+            let header = Header { runnable_ns: known_ns, deferred_cpu_ns, ..measured(state, cpu_ns, parts) };
+            aggregate.record(kind, &header, Some(StackId(record as u32)));
+        }
+        aggregate.finish(&LastClocks { walls: walls(parts), runnable_ns: known_ns, ..last(1, cpu_ns) });
+        let weights = aggregate.into_weights();
+        prop_assert_eq!(weights.iter().map(|(_, it)| it.wall_ns).sum::<u64>(), parts.iter().sum::<u64>());
+        prop_assert_eq!(weights.iter().map(|(_, it)| it.cpu_ns).sum::<u64>(), cpu_ns - 100);
+    }
+}
