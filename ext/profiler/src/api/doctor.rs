@@ -16,7 +16,7 @@ use profiler_core::ticking::engine::Engine;
 fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {
-        let blind = engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel);
+        let blind = engine == Engine::Perf && perf::probe().is_ok() && thread_timer::probe().is_err();
         engines.push((
             engine.name(),
             refusal(ruby, engine)?,
@@ -46,7 +46,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
         // Where stacks are taken later, it is still these timers that request them.
         Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
         Engine::Ticker => Ok(()),
-        Engine::Perf => perf::probe().map(drop),
+        Engine::Perf => perf::probe(),
         // A timer that runs is ours. To disarm one that is not armed changes nothing.
         Engine::Setitimer if setitimer::is_armed() => Ok(()),
         Engine::Setitimer => setitimer::arm(0),

@@ -15,10 +15,10 @@ use crate::capture::header::header_now;
 use crate::capture::interrupted::{is_ours, knows_its_fiber};
 use crate::capture::walk::Scratch;
 use crate::engine::owner::owner_of;
-use crate::engine::{progress, ticker};
+use crate::engine::{perf, progress, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
-use crate::sys::context::{on_alternate_stack, Context};
+use crate::sys::context::{is_behind_system_call, on_alternate_stack, Context};
 use crate::sys::errno;
 use crate::sys::siginfo::{TimerInfo, FROM_QUEUE, FROM_TIMER};
 use crate::threads::{self, ThreadState};
@@ -56,8 +56,11 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     if outside && (state.walls.is_blocked() || !threads::any_waits_for_gvl()) {
         return count(&hub.counters.late);
     }
-    state.ticks.count();
     let begun_ns = clock::monotonic_ns();
+    if info.code() == FROM_TIMER && perf::is_armed(state) {
+        return in_kernel(hub, state, begun_ns, context);
+    }
+    state.ticks.count();
     if info.code() == FROM_TIMER && info.overrun() > 0 {
         add(&hub.counters.overrun, info.overrun() as u64);
     }
@@ -68,7 +71,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
         // Without the GVL a stack stands still, so a walk here, at once, is as safe as at any safe point.
-        capture(hub, state, begun_ns, state.polled.in_call(context));
+        let in_call = state.polled.in_call(context);
+        capture(hub, state, begun_ns, Source { in_call, deferred_ns: None });
     }
     let now_ns = clock::monotonic_ns();
     let took_ns = state.handler.add_span(begun_ns, now_ns);
@@ -83,6 +87,31 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     }
 }
 
+/// Takes the record of a tick of the timer that a thread has beside its perf counter, if the thread has been in the kernel.
+fn in_kernel(hub: &Hub, state: &ThreadState, begun_ns: u64, context: &Context) {
+    let interval_ns = state.timer.armed_interval_ns.load(Ordering::Relaxed);
+    let in_call = is_behind_system_call(context);
+    let Some(deferred_ns) = state.kernel_time.settle(clock::thread_cpu_ns(), interval_ns, in_call) else {
+        return;
+    };
+    state.ticks.count();
+    if on_alternate_stack(context) {
+        count(&hub.counters.dropped_on_altstack);
+    } else {
+        capture(hub, state, begun_ns, Source { in_call: false, deferred_ns: Some(deferred_ns) });
+    }
+    state.handler.add_span(begun_ns, clock::monotonic_ns());
+}
+
+/// What is known of a tick from where it came from.
+#[derive(Clone, Copy)]
+struct Source {
+    /// Whether the thread is known to wait in a system call.
+    in_call: bool,
+    /// The CPU time that the record leaves to a later one, ns, if that is known.
+    deferred_ns: Option<u64>,
+}
+
 /// The job that takes the record where Ruby checks its interrupts.
 pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 
@@ -93,13 +122,14 @@ pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return };
     if CAPTURE.enabled.load(Ordering::Acquire) {
-        capture(hub, state, clock::monotonic_ns(), false);
+        capture(hub, state, clock::monotonic_ns(), Source { in_call: false, deferred_ns: None });
     }
 }
 
-/// Asks the VM the last questions and takes the record. `in_call` is whether the thread is known to wait in a system call.
+/// Asks the VM the last questions and takes the record.
 #[inline]
-fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
+fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
+    let in_call = source.in_call;
     if !vm::state::on_ruby_thread() || !vm::state::has_stack() {
         if in_call {
             state.polled.end_unreported(monotonic_ns);
@@ -128,7 +158,9 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     if in_gc {
         if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
             // When the GC ends, its hook in `wait` takes the record, with the stack that is to blame.
-            return state.ticks_in_gc.count(monotonic_ns);
+            let cpu_ns = clock::thread_cpu_ns();
+            state.kernel_time.restart(cpu_ns); // what GC did in the kernel is its own
+            return state.ticks_in_gc.count(monotonic_ns, cpu_ns);
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
         let mut header = header_now(state, State::Gc, monotonic_ns);
@@ -145,7 +177,12 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, in_call: bool) {
     let blocked = measured && state.walls.is_blocked();
     let doing = if blocked { State::Waiting } else { State::Running };
     let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
-    let header = header_now(state, doing, monotonic_ns);
+    let mut header = header_now(state, doing, monotonic_ns);
+    if perf::is_armed(state) {
+        let interval_ns = state.timer.armed_interval_ns.load(Ordering::Relaxed);
+        header.deferred_cpu_ns =
+            source.deferred_ns.unwrap_or_else(|| state.kernel_time.tick(header.cpu_ns, interval_ns));
+    }
     if measured && state.polled.are_on() {
         return state.polled.record(hub, &header, in_call, |kind, header| scratch.record(hub, kind, header));
     }

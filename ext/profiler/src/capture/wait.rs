@@ -277,7 +277,13 @@ fn gc_ends() {
 
 /// Takes a record of the wait or GC that has just ended on the calling thread, or counts why not and says false.
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> bool {
-    let header = attributed(state, &header_now(state, doing, now_ns));
+    let mut header = attributed(state, &header_now(state, doing, now_ns));
+    if let Kind::Gc { ticked: true, .. } = kind {
+        // It has the CPU time up to its last tick, as any record. If it had what came after, GC would get more than its share.
+        let ticked_cpu_ns = state.ticks_in_gc.last_cpu_ns.load(Ordering::Relaxed);
+        header.deferred_cpu_ns =
+            state.kernel_time.deferred_ns() + header.cpu_ns.saturating_sub(ticked_cpu_ns);
+    }
     // If it is a GC, this is the only walk that it lets happen, and the walk is over before objects are moved again.
     let Some(scratch) = Scratch::take() else {
         count(&hub.counters.dropped_busy);

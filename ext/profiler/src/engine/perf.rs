@@ -1,9 +1,12 @@
 //! The kernel's own counter of a thread's CPU time (`perf_event_open`, task clock). It ticks as finely as requested, and only
-//! while the thread runs. The system may refuse it (containers often do), and then the [`ticker`](super::ticker) is left.
+//! while the thread computes.
 //!
-//! Without privileges the system allows only counters that leave out time in the kernel (`exclude_kernel`). A tick that falls due
-//! in a system call is then lost, and the time of the call counts where the thread is found next. Such counters are used only
-//! if the engine is requested by name.
+//! A counter that ticked in the kernel as well would end system calls: the signal of a tick at the beginning of a call
+//! arrives as the call begins to wait, which then fails with EINTR. So the counter leaves out time in the kernel
+//! (`exclude_kernel`), and the thread keeps its timer beside it ([`thread_timer`](super::thread_timer)): that one ticks more
+//! seldom, but where the thread leaves the kernel. `threads/state/kernel_time.rs` tells which time is whose.
+//!
+//! The system may refuse counters (containers often do). They need kernel.perf_event_paranoid at 2 or less, or privileges.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -12,7 +15,6 @@ use crate::engine::no_tick::NoTick;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::perf_counter;
-pub(crate) use crate::sys::perf_counter::Counted;
 use crate::sys::siginfo::TimerInfo;
 use crate::threads::{self, ThreadState};
 
@@ -24,6 +26,7 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
     if super::is_halted() {
         return Ok(());
     }
+    state.kernel_time.restart(0);
     if let Some(fd) = fd_of(state).filter(|fd| perf_counter::is_ours(*fd)) {
         return perf_counter::set_period(fd, interval_ns);
     }
@@ -31,7 +34,7 @@ pub(crate) fn arm(state: &ThreadState, interval_ns: u64) -> Result<(), i32> {
         REFUSED_NS.store(clock::monotonic_ns(), Ordering::Relaxed);
         return Err(::libc::EMFILE);
     }
-    let fd = open(state.native_id(), interval_ns)?;
+    let fd = perf_counter::open(state.native_id(), interval_ns)?;
     OPEN.fetch_add(1, Ordering::Relaxed);
     // Before the first tick, as the handler checks whose descriptor it is.
     state.perf.fd.store(fd + 1, Ordering::Release);
@@ -82,45 +85,31 @@ pub(crate) fn lacked_descriptors_since(monotonic_ns: u64) -> bool {
 /// A system call that waits for nobody. It runs on the thread that the counter is about, so nobody closes that meanwhile.
 pub(crate) fn restart_period(state: &ThreadState, interval_ns: u64) {
     if let Some(fd) = fd_of(state) {
+        state.kernel_time.restart(0);
         let _ = perf_counter::set_period(fd, interval_ns);
     }
 }
 
-/// The answer of [`probe`] before its first call.
-const UNKNOWN: i32 = -1;
-/// The answer where counters leave out time in the kernel.
-const OUTSIDE_KERNEL: i32 = -2;
-
-/// The counters that the kernel allows, if any. It is asked once; a refusal for want of a file descriptor does not count.
+/// Whether the kernel allows counters. It is asked once; a refusal for want of a file descriptor does not count.
 ///
 /// # Errors
 /// As for [`arm`].
-pub(crate) fn probe() -> Result<Counted, i32> {
+pub(crate) fn probe() -> Result<(), i32> {
+    const UNKNOWN: i32 = -1;
     static ANSWER: AtomicI32 = AtomicI32::new(UNKNOWN);
     match ANSWER.load(Ordering::Relaxed) {
-        0 => return Ok(Counted::All),
-        OUTSIDE_KERNEL => return Ok(Counted::OutsideKernel),
-        known @ 1.. => return Err(known),
-        _ => {}
+        UNKNOWN => {}
+        0 => return Ok(()),
+        errno => return Err(errno),
     }
-    let try_open = |counted| {
-        let fd = perf_counter::open(native_thread::native_id(), 1_000_000_000, counted)?;
-        perf_counter::close(fd);
-        Ok(counted)
-    };
-    let answer = try_open(Counted::All).or_else(|_| try_open(Counted::OutsideKernel));
+    let answer = perf_counter::open(native_thread::native_id(), 1_000_000_000).map(perf_counter::close);
     let known = match answer {
-        Ok(Counted::All) => 0,
-        Ok(Counted::OutsideKernel) => OUTSIDE_KERNEL,
+        Ok(()) => 0,
         Err(::libc::EMFILE | ::libc::ENFILE | ::libc::ENOMEM) => UNKNOWN,
         Err(errno) => errno,
     };
     ANSWER.store(known, Ordering::Relaxed);
     answer
-}
-
-fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
-    perf_counter::open(native_id, interval_ns, probe()?)
 }
 
 fn fd_of(state: &ThreadState) -> Option<i32> {

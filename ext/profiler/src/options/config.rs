@@ -12,7 +12,7 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::{Measures, SessionSpec};
 
 use crate::before_3_3;
-use crate::engine::{self, perf};
+use crate::engine::{self, perf, thread_timer};
 use crate::errors::{argument_error, wrong_value};
 use crate::options::integer::integer;
 use crate::options::keywords::{either, flag, Keywords};
@@ -283,9 +283,9 @@ fn engine(
         (None, None) if measures.wall && before_3_3::NEEDED => Engine::Ticker,
         // Timers on CPU clocks tick no finer than the kernel.
         (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
-        // A counter also ticks in a call that is about to wait without the GVL, and ends it with EINTR. The ticker knows of waits.
-        (None, None) if !measures.wall && perf::probe() == Ok(perf::Counted::All) => Engine::Perf,
-        (None, None) => Engine::Ticker,
+        (None, None) if perf::probe().is_ok() => Engine::Perf,
+        // Coarser than requested, but it ends no system call, as the ticker may.
+        (None, None) => Engine::ThreadTimer,
     };
     if let Some(why) = engine::needs_linux(engine) {
         let left = danger.unwrap_or_else(|| "allowed: :setitimer".into());
@@ -299,7 +299,7 @@ fn engine(
         })?;
         notes.extend(note);
     }
-    if engine == Engine::Perf && perf::probe() == Ok(perf::Counted::OutsideKernel) {
+    if engine == Engine::Perf && thread_timer::probe().is_err() {
         notes.push(Note::KernelTimeUnseen {});
     }
     if engine == Engine::Safepoint {

@@ -310,14 +310,14 @@ impl Sampler {
         id
     }
 
-    /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to the ticker where it
-    /// refuses a counter. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
+    /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to timers where it refuses
+    /// counters. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
         if config.engine_requested || self.ticks.iter().filter(|it| it.has_ticks()).count() > 1 {
             return Err(errno);
         }
         self.engine = match self.engine {
-            Engine::Perf => Engine::Ticker,
+            Engine::Perf => Engine::ThreadTimer,
             Engine::ThreadTimer if config.spec.measures.wall => Engine::Ticker,
             Engine::ThreadTimer if !timers::timer_is_foreign(Engine::Setitimer) => Engine::Setitimer,
             _ => return Err(errno),

@@ -190,8 +190,8 @@ pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
     engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && setitimer::is_armed()
 }
 
-/// Arms the timer of a thread. With the engine `perf` too that is a POSIX timer for the first milliseconds. A counter takes ten
-/// times as long to create and to end, and most threads and sessions are short.
+/// Arms the timer of a thread. With the engine `perf` too that is all for the first milliseconds. A counter takes ten times as long to
+/// create and to end, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     state.timer.armed_interval_ns.store(interval_ns, Ordering::Relaxed);
     if perf::is_armed(state) {
@@ -205,10 +205,10 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     armed
 }
 
-/// Replaces the timer of each thread that has had it for a while by a counter. The collector calls this now and then. The result
-/// says how soon to call it again.
+/// Gives each thread that has had its timer for a while a counter beside it. The collector calls this now and then. The result says
+/// how soon to call it again.
 pub(crate) fn upgrade_timers() -> Duration {
-    /// The age at which a timer is replaced. A counter costs a percent of that.
+    /// The age of a timer at which a counter comes to it. A counter costs a percent of that.
     const WHILE_NS: u64 = 5_000_000;
     /// The pause while some threads have to wait for their counters.
     const SOON: Duration = Duration::from_millis(5);
@@ -221,7 +221,7 @@ pub(crate) fn upgrade_timers() -> Duration {
     let Some(_sampler) = try_lock() else { return SOON };
     let (mut next_pause, mut has_descriptors) = (LONG, true);
     let now_ns = clock::monotonic_ns();
-    for state in threads::live().filter(|it| it.timer.number.is_there()) {
+    for state in threads::live().filter(|it| it.timer.number.is_there() && !perf::is_armed(it)) {
         let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
         if interval_ns == 0 {
             continue;
@@ -236,9 +236,6 @@ pub(crate) fn upgrade_timers() -> Duration {
         state.perf.upgrade(|| {
             let armed = if state.is_live() { perf::arm(state, interval_ns) } else { Err(libc::ESRCH) };
             has_descriptors = armed != Err(libc::EMFILE);
-            if armed.is_ok() {
-                thread_timer::disarm(state);
-            }
             // Without a descriptor to spare the thread keeps its timer, and is tried again later.
             armed.is_ok() || !has_descriptors
         });

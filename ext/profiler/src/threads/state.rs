@@ -18,6 +18,7 @@ use crate::sys::posix_timer;
 mod block;
 mod handler_time;
 mod kept_name;
+mod kernel_time;
 mod off_cpu;
 mod perf_counter;
 mod span;
@@ -26,6 +27,7 @@ mod tick_on_its_way;
 use block::BlockWatch;
 use handler_time::HandlerTime;
 use kept_name::KeptName;
+use kernel_time::KernelTime;
 use off_cpu::OffCpu;
 use perf_counter::PerfCounter;
 use span::CurrentSpan;
@@ -63,6 +65,8 @@ pub(crate) struct ThreadState {
     pub(crate) wanted: Wanted,
     pub(crate) timer: Timer,
     pub(crate) perf: PerfCounter,
+    /// The time in the kernel, which that counter skips.
+    pub(crate) kernel_time: KernelTime,
     pub(crate) ticker: TickerState,
     pub(crate) ticks: TickCount,
     pub(crate) ticks_in_gc: TicksInGc,
@@ -121,6 +125,8 @@ pub(crate) struct TicksInGc {
     pub(crate) number: AtomicU64,
     /// The time of the last of them, on the monotonic clock, ns.
     pub(crate) last_ns: AtomicU64,
+    /// The thread's CPU clock at the last of them, ns.
+    pub(crate) last_cpu_ns: AtomicU64,
 }
 
 /// The labels that the handler puts on the records of a thread, with where they come from.
@@ -183,7 +189,7 @@ impl TickerState {
 
 impl TicksInGc {
     const fn new() -> Self {
-        Self { number: AtomicU64::new(0), last_ns: AtomicU64::new(0) }
+        Self { number: AtomicU64::new(0), last_ns: AtomicU64::new(0), last_cpu_ns: AtomicU64::new(0) }
     }
 
     fn reset(&self) {
@@ -193,10 +199,11 @@ impl TicksInGc {
     /// Counts a tick, which waits for the end of the GC.
     ///
     /// # Signal safety
-    /// It takes one load and two stores.
+    /// A load and three stores.
     #[inline]
-    pub(crate) fn count(&self, at_ns: u64) {
+    pub(crate) fn count(&self, at_ns: u64, cpu_ns: u64) {
         self.last_ns.store(at_ns, Relaxed);
+        self.last_cpu_ns.store(cpu_ns, Relaxed);
         self.number.store(self.number.load(Relaxed) + 1, Relaxed);
     }
 }
@@ -239,6 +246,7 @@ impl ThreadState {
             wanted: Wanted::new(),
             timer: Timer::new(),
             perf: PerfCounter::new(),
+            kernel_time: KernelTime::new(),
             ticker: TickerState::new(),
             ticks: TickCount::new(),
             ticks_in_gc: TicksInGc::new(),
@@ -265,6 +273,7 @@ impl ThreadState {
         self.wanted.reset();
         self.timer.reset();
         self.perf.reset();
+        self.kernel_time.reset();
         self.ticker.reset();
         self.ticks_in_gc.reset();
         self.handler.reset(cpu_ns);

@@ -18,3 +18,8 @@ pub(crate) struct Context {
 pub(crate) fn on_alternate_stack(context: &Context) -> bool {
     context.on_stack != 0
 }
+
+/// Never asked, as there are no counters beside timers.
+pub(crate) fn is_behind_system_call(_context: &Context) -> bool {
+    false
+}

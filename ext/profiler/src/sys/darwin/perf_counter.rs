@@ -2,21 +2,11 @@
 
 use ::core::prelude::rust_2021::*;
 
-/// The part of a thread's time that counters count, where there are some.
-#[allow(dead_code)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
-    /// All of a thread's time.
-    All,
-    /// All but the time in system calls.
-    OutsideKernel,
-}
-
 /// Creates none.
 ///
 /// # Errors
 /// ENOSYS.
-pub(crate) fn open(_native_id: i32, _interval_ns: u64, _counted: Counted) -> Result<i32, i32> {
+pub(crate) fn open(_native_id: i32, _interval_ns: u64) -> Result<i32, i32> {
     Err(::libc::ENOSYS)
 }
 

@@ -25,3 +25,36 @@ fn stack_pointer(context: &Context) -> usize {
 fn stack_pointer(context: &Context) -> usize {
     context.uc_mcontext.sp as usize
 }
+
+/// Whether the thread stands behind the instruction of a system call: it is leaving the kernel. Where it is not known whether it
+/// does, it does not.
+///
+/// # Signal safety
+/// Reads the instruction before the one that the thread is about to run.
+#[inline]
+pub(crate) fn is_behind_system_call(context: &Context) -> bool {
+    const INSTRUCTION: &[u8] =
+        if cfg!(target_arch = "x86_64") { &[0x0f, 0x05] } else { &0xd400_0001_u32.to_le_bytes() };
+    /// The least that a page can have.
+    const PAGE: usize = 4096;
+    let at = instruction_pointer(context);
+    if at < PAGE || at % PAGE < INSTRUCTION.len() {
+        return false; // made up by a spec, or in another page, which may not be readable
+    }
+    // SAFETY: what lies before what is about to be executed can be read where it is in the same page.
+    let before =
+        unsafe { ::core::slice::from_raw_parts((at - INSTRUCTION.len()) as *const u8, INSTRUCTION.len()) };
+    before == INSTRUCTION
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn instruction_pointer(context: &Context) -> usize {
+    context.uc_mcontext.gregs[::libc::REG_RIP as usize] as usize
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline]
+fn instruction_pointer(context: &Context) -> usize {
+    context.uc_mcontext.pc as usize
+}

@@ -40,27 +40,18 @@ struct Owner {
     id: ::libc::pid_t,
 }
 
-/// The part of a thread's time that the kernel's counters count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
-    /// All of a thread's time.
-    All,
-    /// All but the time in system calls.
-    OutsideKernel,
-}
-
-/// Creates a counter of that thread's time, which does not tick yet.
+/// Creates a counter of that thread's CPU time, which does not tick yet. It will never tick in the kernel: a signal there would
+/// end a system call that is about to wait.
 ///
 /// # Errors
 /// The errno.
-pub(crate) fn open(native_id: i32, interval_ns: u64, counted: Counted) -> Result<i32, i32> {
-    let excluded = if counted == Counted::All { 0 } else { EXCLUDE_KERNEL };
+pub(crate) fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
     let attributes = Attributes {
         kind: SOFTWARE,
         size: size_of::<Attributes>() as u32,
         config: TASK_CLOCK,
         sample_period: interval_ns,
-        flags: DISABLED | EXCLUDE_HYPERVISOR | excluded,
+        flags: DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_KERNEL,
         wakeup_events: 1,
         ..Attributes::default()
     };

@@ -1,0 +1,89 @@
+//! The CPU time of a thread in the kernel, which its perf counter skips (`engine/perf.rs`).
+//!
+//! The counter ticks once an interval, but only outside of the kernel. So a tick that comes after three intervals says that
+//! the thread was in the kernel at the two before, and stands for two intervals of time there. That time is not for the
+//! stack of the tick. It is deferred to a tick of the thread's timer, which also comes for time in the kernel: as the
+//! thread leaves a system call, with the code on its stack that made the call.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Deferred time, ns, that a timer would have found in a system call by now. It was spent in page faults, whose ticks look like
+/// those outside of the kernel.
+const MOST_DEFERRED_NS: u64 = 16_000_000;
+
+/// See the module. The thread's own handlers and hooks write it.
+#[derive(Debug)]
+pub(crate) struct KernelTime {
+    /// The thread's CPU clock at the last interval that is accounted for, ns; 0 if the counter has begun a new one.
+    ticked_cpu_ns: AtomicU64,
+    /// The time that waits for a tick in a system call, ns.
+    deferred_ns: AtomicU64,
+}
+
+impl KernelTime {
+    pub(super) const fn new() -> Self {
+        Self { ticked_cpu_ns: AtomicU64::new(0), deferred_ns: AtomicU64::new(0) }
+    }
+
+    /// Prepares it for a new life.
+    pub(super) fn reset(&self) {
+        self.restart(0);
+        self.deferred_ns.store(0, Relaxed);
+    }
+
+    /// Begins at that CPU clock: what was before is accounted for, or the counter begins a new interval. For any thread.
+    ///
+    /// # Signal safety
+    /// A store.
+    #[inline]
+    pub(crate) fn restart(&self, cpu_ns: u64) {
+        self.ticked_cpu_ns.store(cpu_ns, Relaxed);
+    }
+
+    /// The time that waits for a tick in a system call, ns.
+    ///
+    /// # Signal safety
+    /// A load.
+    #[inline]
+    pub(crate) fn deferred_ns(&self) -> u64 {
+        self.deferred_ns.load(Relaxed)
+    }
+
+    /// Notes a tick of the counter, which ticks at `interval_ns`. Returns the time that it leaves to a later tick, ns.
+    ///
+    /// # Signal safety
+    /// Loads and stores.
+    #[inline]
+    pub(crate) fn tick(&self, cpu_ns: u64, interval_ns: u64) -> u64 {
+        let before_ns = self.ticked_cpu_ns.load(Relaxed);
+        self.restart(cpu_ns);
+        if before_ns != 0 && interval_ns != 0 {
+            let intervals = (cpu_ns.saturating_sub(before_ns) + interval_ns / 2) / interval_ns;
+            let skipped_ns = intervals.saturating_sub(1) * interval_ns;
+            self.deferred_ns.store(self.deferred_ns() + skipped_ns, Relaxed);
+        }
+        self.deferred_ns()
+    }
+
+    /// Handles a tick of the timer, which found the thread `in_call` or not. Returns the time that it leaves to a later tick, ns;
+    /// `None` if there is nothing to attribute.
+    ///
+    /// # Signal safety
+    /// Loads and stores.
+    pub(crate) fn settle(&self, cpu_ns: u64, interval_ns: u64, in_call: bool) -> Option<u64> {
+        let before_ns = self.ticked_cpu_ns.load(Relaxed);
+        if before_ns == 0 || interval_ns == 0 {
+            self.restart(cpu_ns);
+            return None;
+        }
+        // Those that no tick has come for yet were in the kernel too.
+        let skipped_ns = cpu_ns.saturating_sub(before_ns) / interval_ns * interval_ns;
+        let all_ns = self.deferred_ns() + skipped_ns;
+        if all_ns == 0 || !in_call && all_ns < MOST_DEFERRED_NS {
+            return None;
+        }
+        self.restart(before_ns + skipped_ns);
+        self.deferred_ns.store(0, Relaxed);
+        Some(cpu_ns.saturating_sub(before_ns + skipped_ns))
+    }
+}
