@@ -6,6 +6,7 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
+use ::std::thread::Thread;
 
 use crate::vm::jobs::Job;
 
@@ -30,6 +31,8 @@ pub(crate) struct Capture {
     pub(crate) gc_hooked: AtomicBool,
     /// Whether wall clocks are measured.
     pub(crate) walls: AtomicBool,
+    /// The collector's thread, leaked; null before there is one.
+    collector: AtomicPtr<Thread>,
     /// The job that finds out anew whose labels are current; null before it is known to the VM.
     resync: AtomicPtr<Job>,
 }
@@ -46,6 +49,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     at_safepoints: AtomicBool::new(false),
     gc_hooked: AtomicBool::new(false),
     walls: AtomicBool::new(false),
+    collector: AtomicPtr::new(::core::ptr::null_mut()),
     resync: AtomicPtr::new(::core::ptr::null_mut()),
 };
 
@@ -66,6 +70,28 @@ impl Capture {
         let hub = self.hub.load(Ordering::Acquire);
         // SAFETY: it is null or came from a `&'static Hub`.
         unsafe { hub.as_ref() }
+    }
+
+    /// Sets the collector's thread, which is never freed.
+    pub(crate) fn set_collector(&self, thread: &'static Thread) {
+        // Release pairs with the Acquire in `wake_collector`. An exchange, as LLVM 19 makes a flag of a pointer that is only stored,
+        // and then cannot compile its own load.
+        self.collector.swap(::core::ptr::from_ref(thread).cast_mut(), Ordering::Release);
+    }
+
+    /// Wakes the collector, if it sleeps until there is a record.
+    ///
+    /// # Signal safety
+    /// A load, and if it sleeps an exchange and a futex.
+    #[inline]
+    pub(crate) fn wake_collector(&self, hub: &Hub) {
+        if hub.collector_sleeps.load(Ordering::Relaxed) && hub.collector_sleeps.swap(false, Ordering::Relaxed)
+        {
+            // SAFETY: it is null or came from a `&'static Thread`.
+            if let Some(thread) = unsafe { self.collector.load(Ordering::Acquire).as_ref() } {
+                thread.unpark();
+            }
+        }
     }
 
     /// Registers the job that finds out whose labels are current, for [`Capture::resync_labels`].

@@ -28,6 +28,7 @@ use ::profiler_core::sampling::wall_clock::Due;
 
 use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::walk::Scratch;
+use crate::shared::CAPTURE;
 use crate::threads::ThreadState;
 
 /// The last thread that is known to have got the GVL. Written by the thread that has it.
@@ -120,6 +121,7 @@ pub(super) fn record_gvl_wait(hub: &Hub, state: &ThreadState, ready_ns: u64, now
     // The record moves no other clock than that of waiting for the GVL.
     let header = header_at(state, State::Waiting, now_ns, 0);
     if push_gvl_wait(&hub.ring, &header, ready_ns).is_err() {
-        count(&hub.counters.dropped_full);
+        return count(&hub.counters.dropped_full);
     }
+    CAPTURE.wake_collector(hub);
 }

@@ -164,6 +164,7 @@ impl Scratch {
             count(&hub.counters.dropped_full);
             return false;
         }
+        CAPTURE.wake_collector(hub);
         if rootless || frames > depth {
             count(&hub.counters.truncated);
         }

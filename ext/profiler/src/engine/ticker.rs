@@ -10,7 +10,7 @@
 //! Where no hook reports waits, it samples the wall clocks as well, whatever the engine. A thread that waits is then sent a tick
 //! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
 //!
-//! After a tenth of a second in which no thread has run, it sleeps until a hook on the GVL wakes it: an idle process is not
+//! After a while in which no thread has run, it sleeps until a hook on the GVL wakes it: an idle process is not
 //! woken. Only from Ruby 3.3 on can it know that.
 
 use ::core::hint::black_box;
@@ -63,6 +63,15 @@ static IDLE: AtomicBool = AtomicBool::new(false);
 /// The time for which no thread must have run before it does that, ns. To be woken takes a while on a busy machine. So that is
 /// for apps that wait for their next request, not for those between two system calls.
 const PATIENCE_NS: u64 = 100_000_000;
+
+/// The same, for an interval of its rounds. Looks are so far apart that a thread which waits is soon not worth one.
+fn patience_ns(interval_ns: u64) -> u64 {
+    match IS_ENGINE.load(Ordering::Relaxed) {
+        true => PATIENCE_NS,
+        false => interval_ns,
+    }
+}
+
 /// The longest sleep of that kind, in case the ticker and a thread that began to run have missed each other after all.
 const LONGEST_IDLE: Duration = Duration::from_secs(10);
 /// The time after which a thread that began to run sees that the ticker is about to sleep, or the ticker sees that it runs. What a
@@ -194,7 +203,7 @@ fn work() {
         let idle = is_idle();
         if !idle {
             busy_ns = slot_ns;
-        } else if slot_ns.saturating_sub(busy_ns) > PATIENCE_NS {
+        } else if slot_ns.saturating_sub(busy_ns) > patience_ns(interval_ns) {
             IDLE.store(true, Ordering::SeqCst);
             // Asked again, as a thread that began to run in between did not see that the ticker sleeps.
             sleep(SEEN);

@@ -10,6 +10,7 @@ use profiler_core::record::{push_label_switch, Header, State};
 use super::fiber_ids;
 use super::object::{labels_of, Labels};
 use crate::capture::header::header_at;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{Registry, ThreadState};
 use crate::vm::fibers::{self, Local};
@@ -71,4 +72,5 @@ pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>
     while push_label_switch(&hub.ring, &header).is_err() {
         hub.drain_batch(&Registry);
     }
+    CAPTURE.wake_collector(hub);
 }

@@ -57,7 +57,9 @@ impl Sampler {
         COLLECTOR_NS.store(0, Ordering::Relaxed);
         let named = || std::thread::Builder::new().name("profiler".into());
         let spawn = |worker| named().spawn(move || body(worker)).map(|it| it.thread().clone());
-        self.collector = Some(sigprof::without_signals(|| Collector::start(spawn))?);
+        let collector = sigprof::without_signals(|| Collector::start(spawn))?;
+        CAPTURE.set_collector(Box::leak(Box::new(collector.thread().clone())));
+        self.collector = Some(collector);
         Ok(())
     }
 

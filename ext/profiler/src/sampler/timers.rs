@@ -27,6 +27,10 @@ static NEW_OUTSIDE: AtomicBool = AtomicBool::new(false);
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
 /// Whether these timers become perf counters.
 static PERF: AtomicBool = AtomicBool::new(false);
+/// When a timer was armed last, on the monotonic clock, ns.
+static ARMED_NS: AtomicU64 = AtomicU64::new(0);
+/// Whether threads are left that got no counter for want of descriptors.
+static LEFT: AtomicBool = AtomicBool::new(false);
 /// Whether the timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
@@ -197,7 +201,9 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     if perf::is_armed(state) {
         return perf::arm(state, interval_ns);
     }
-    state.timer.armed_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+    let now_ns = clock::monotonic_ns();
+    state.timer.armed_ns.store(now_ns, Ordering::Relaxed);
+    ARMED_NS.store(now_ns, Ordering::Relaxed);
     let armed = thread_timer::arm(state, interval_ns);
     if armed.is_err() && PERF.load(Ordering::Relaxed) {
         return perf::arm(state, interval_ns);
@@ -212,15 +218,17 @@ pub(crate) fn upgrade_timers() -> Duration {
     const WHILE_NS: u64 = 5_000_000;
     /// The pause while some threads have to wait for their counters.
     const SOON: Duration = Duration::from_millis(5);
-    /// The pause otherwise: the collector is not notified of threads that start.
+    /// The pause for a while after a thread has started, as others may follow: the collector is not notified of them.
     const LONG: Duration = Duration::from_millis(25);
-    if !PERF.load(Ordering::Relaxed) {
+    const RECENT_NS: u64 = 1_000_000_000;
+    let now_ns = clock::monotonic_ns();
+    let is_due = ARMED_NS.load(Ordering::Relaxed) + RECENT_NS > now_ns;
+    if !PERF.load(Ordering::Relaxed) || !(is_due || LEFT.load(Ordering::Relaxed)) {
         return Duration::MAX;
     }
     // Held, so that no session starts or stops meanwhile, and no process forks.
+    let (mut next_pause, mut has_descriptors) = (if is_due { LONG } else { Duration::MAX }, true);
     let Some(_sampler) = try_lock() else { return SOON };
-    let (mut next_pause, mut has_descriptors) = (LONG, true);
-    let now_ns = clock::monotonic_ns();
     for state in threads::live().filter(|it| it.timer.number.is_there() && !perf::is_armed(it)) {
         let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
         if interval_ns == 0 {
@@ -240,6 +248,7 @@ pub(crate) fn upgrade_timers() -> Duration {
             armed.is_ok() || !has_descriptors
         });
     }
+    LEFT.store(!has_descriptors, Ordering::Relaxed);
     next_pause
 }
 

@@ -24,6 +24,7 @@ use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 use profiler_core::session::aggregate::LastClocks;
 
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::state::{CLAIMED, ENDED, LIVE, TAKEN};
@@ -87,6 +88,9 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     state.walls_off();
     // Release pairs with the Acquire in `take_ended`.
     let _ = state.phase.compare_exchange(LIVE, ENDED, Release, Relaxed);
+    if let Some(hub) = CAPTURE.hub() {
+        CAPTURE.wake_collector(hub); // which frees the state
+    }
 }
 
 /// Forgets, in a forked child, every thread but the one that forked, which was `me` in the parent and gets a new life. Returns

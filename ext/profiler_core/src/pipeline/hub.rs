@@ -5,7 +5,7 @@
 //! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason
 //! is that a GC that starts on another thread waits in its mark function for this very lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,8 @@ pub struct Hub {
     pub ring: Ring,
     /// The fates of all ticks.
     pub counters: Counters,
+    /// Whether the collector sleeps until there is something to drain. Who adds a record, or ends a thread, wakes it.
+    pub collector_sleeps: AtomicBool,
     drain: Mutex<Drain>,
     /// The sets of labels. Taken after the drain lock, or alone.
     labels: Mutex<LabelSets>,
@@ -64,6 +66,7 @@ impl Hub {
         Self {
             ring: Ring::with_capacity(ring_words),
             counters: Counters::new(),
+            collector_sleeps: AtomicBool::new(false),
             drain: Mutex::new(Drain {
                 scratch: Vec::with_capacity(SCRATCH_WORDS),
                 ended: Vec::new(),

@@ -93,6 +93,7 @@ pub(super) fn send(
     while push(&hub.ring, Kind::Allocation(*allocation), &header, walk, depth).is_err() {
         hub.drain_batch(&Registry);
     }
+    CAPTURE.wake_collector(hub);
     if rootless || handles.len() > depth {
         count(&hub.counters.truncated);
     }

@@ -1,5 +1,6 @@
 //! The hub across a fork.
 
+use std::sync::atomic::Ordering;
 use std::sync::MutexGuard;
 
 use super::Hub;
@@ -37,6 +38,7 @@ impl ForkGuard<'_> {
         me: Option<ThreadReading>,
     ) {
         self.hub.ring.forget();
+        self.hub.collector_sleeps.store(false, Ordering::Relaxed);
         let drain = &mut *self.drain;
         drain.scratch.clear();
         drain.ended.clear();
