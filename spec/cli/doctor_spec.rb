@@ -128,7 +128,7 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
     expect(line(result.out, "setitimer")).to match(/ available(, chosen)?\z/)
     # The last where the kernel ticks as finely as is asked: then timers were to be used.
-    expect(line(result.out, "engine")).to match(/engine +(perf|ticker|setitimer), the default/)
+    expect(line(result.out, "engine")).to match(/engine +(perf|ticker|thread_timer|setitimer), the default/)
     expect(result.code).to eq 0 # on stderr Ruby may complain that it got no timer either
   end
 

@@ -21,6 +21,7 @@ use crate::vm;
 use crate::vm::gvl::HOOKS;
 
 mod in_call;
+mod restarted_call;
 
 /// Whether waits are polled on this Ruby.
 pub(crate) const NEEDED: bool = !HOOKS;
@@ -143,6 +144,18 @@ impl PolledWaits {
         }
     }
 
+    /// Has `record` take the record of a block that has just ended.
+    ///
+    /// # Signal safety
+    /// As for [`PolledWaits::record`].
+    pub(crate) fn record_block(&self, hub: &Hub, header: &Header, record: impl Fn(&Header) -> bool) {
+        let it = self.0.classify(&header.walls, false);
+        close(hub, header, it.before_ns);
+        if record(header) {
+            self.0.end_wait(&header.walls, clock::thread_cpu_ns());
+        }
+    }
+
     /// Has `record` take the record of a tick on a thread that collects garbage, without the stack that is to blame.
     ///
     /// # Signal safety
@@ -167,6 +180,11 @@ impl PolledWaits {
             self.0.commit(&header.walls, it, header.cpu_ns, 0);
         }
     }
+}
+
+/// Whether a tick does a thread no harm: it computes, or waits in a call that goes on afterwards. For the ticker.
+pub(crate) fn may_be_interrupted(native_id: i32) -> bool {
+    restarted_call::may_be_interrupted(native_id)
 }
 
 /// Whether a signal that is no tick has found the thread in a system call that waits, where no hook reports that.

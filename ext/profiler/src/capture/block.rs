@@ -43,7 +43,8 @@ unsafe extern "C" fn at_block_end(_data: *mut c_void) {
 /// *Runs on:* the thread itself, in a job, a hook or the handler. *GVL:* held. *Calls:* what the rules of this folder allow.
 #[inline]
 pub(super) fn answer(hub: &Hub, state: &ThreadState) {
-    if state.block.take() && CAPTURE.enabled.load(Ordering::Acquire) && state.walls.is_on() {
+    let measured = state.walls.is_on() || state.polled.are_on();
+    if state.block.take() && CAPTURE.enabled.load(Ordering::Acquire) && measured {
         record(hub, state);
     }
 }
@@ -59,12 +60,17 @@ fn record(hub: &Hub, state: &ThreadState) {
     if vm::state::during_gc() {
         return count(&hub.counters.dropped_in_gc);
     }
+    if !vm::state::has_stack() {
+        return count(&hub.counters.dropped_not_ruby);
+    }
     let header = header_now(state, State::Blocked, begun_ns);
     let kind = match state.wanted.outside.load(Ordering::Relaxed) {
         true => Kind::Holder { in_gc: false, since_tick_ns: 0 },
         false => Kind::Block { whole_ns: WHOLE_NS.load(Ordering::Relaxed) },
     };
-    if scratch.record(hub, kind, &header) {
+    if state.polled.are_on() {
+        state.polled.record_block(hub, &header, |header| scratch.record(hub, kind, header));
+    } else if scratch.record(hub, kind, &header) {
         gvl_holder::note_tick(begun_ns);
     }
     drop(scratch);

@@ -39,11 +39,17 @@ pub(super) fn look() {
     // It may have let go of the GVL meanwhile, or have woken up.
     let stands_still = clock::cpu_ns_of(state.native_id()) == Some(cpu_ns);
     if stands_still && !state.walls.is_blocked() {
-        // Again where an earlier question has got lost: that costs nothing.
-        let _ = state.block.ask();
-        // SAFETY: the sampler registered the job before it turned capture on, and stops the ticker before the VM is gone.
-        unsafe { AT_BLOCK_END.trigger() };
+        ask(state);
     }
+}
+
+/// Asks a thread that is blocked for its stack, by the job. For the ticker.
+pub(super) fn ask(state: &ThreadState) {
+    // Again where an earlier question has got lost: that costs nothing.
+    state.block.ask();
+    // SAFETY: the sampler registered the job before it turned capture on, and stops the ticker before the VM is gone. The thread
+    // was just seen waiting.
+    unsafe { AT_BLOCK_END.trigger_from_outside() };
 }
 
 /// Opens the kernel's count of the time that the thread waits for a CPU, unless descriptors are few.

@@ -297,11 +297,7 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     }
     if state.polled.are_on() {
         state.ticker.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
-        if state.polled.poll(now_ns, clock::cpu_ns_of(state.native_id())) {
-            add(&WALL_TICKS, 1);
-            tick(state);
-        }
-        return;
+        return poll(state, now_ns);
     }
     if !IS_ENGINE.load(Ordering::Relaxed) {
         return;
@@ -329,6 +325,27 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     #[cfg(feature = "testing")]
     ::std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
     tick(state);
+}
+
+/// Polls a thread whose waits no hook reports. A tick that would end a call of C code is none: the thread is asked by a job, which
+/// comes to it if it is blocked with the GVL.
+fn poll(state: &'static ThreadState, now_ns: u64) {
+    let cpu_ns = clock::cpu_ns_of(state.native_id());
+    if let (true, Some(cpu_ns)) = (state.block.is_asked(), cpu_ns) {
+        if state.block.used_since(cpu_ns) == 0 {
+            return; // it still is there
+        }
+        state.block.take(); // it did not have the GVL, or has just answered
+    }
+    if !state.polled.poll(now_ns, cpu_ns) {
+        return;
+    }
+    if before_3_3::may_be_interrupted(state.native_id()) {
+        add(&WALL_TICKS, 1);
+        return tick(state);
+    }
+    state.block.used_since(cpu_ns.unwrap_or(0));
+    blocks::ask(state);
 }
 
 /// Whether the thread waits and a tick would say nothing new, as its waits are measured and no session measures its CPU time.

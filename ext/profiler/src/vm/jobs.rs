@@ -63,4 +63,24 @@ impl Job {
             unsafe { rb_sys::rb_postponed_job_register_one(0, Some(self.work), core::ptr::null_mut()) };
         }
     }
+
+    /// Requests the job at the next check of the thread that has the GVL, from a thread that is not Ruby's.
+    ///
+    /// Before Ruby 3.3 the VM marks the fiber that ran last. If the thread that has the GVL waits, nobody switches fibers meanwhile. If
+    /// another thread runs Ruby after all, its fiber would have to end and be freed between two instructions.
+    ///
+    /// # Safety
+    /// As for [`Job::trigger`]; a thread that is believed to have the GVL waits in a system call.
+    pub(crate) unsafe fn trigger_from_outside(&'static self) {
+        #[cfg(ruby_gte_3_3)]
+        // SAFETY: as promised.
+        unsafe {
+            self.trigger();
+        }
+        #[cfg(not(ruby_gte_3_3))]
+        // SAFETY: a plain function that lives as long as the process; there the VM takes the main Ractor's for want of a thread.
+        unsafe {
+            rb_sys::rb_postponed_job_register_one(0, Some(self.work), core::ptr::null_mut());
+        }
+    }
 }

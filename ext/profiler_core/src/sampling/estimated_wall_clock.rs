@@ -274,6 +274,19 @@ impl EstimatedWallClock {
         self.ran_ns.fetch_max(walls.running_ns, Relaxed);
     }
 
+    /// Notes that a wait was recorded at its end: what comes is another one's. The CPU clock stands at `cpu_ns` now.
+    ///
+    /// # Signal safety
+    /// Stores.
+    pub fn end_wait(&self, walls: &WallTimes, cpu_ns: u64) {
+        self.same_call.store(false, Relaxed);
+        self.waited_ns.store(walls.waiting_ns, Relaxed);
+        self.still_ns.store(0, Relaxed);
+        self.waits.store(false, Relaxed);
+        self.committed_cpu_ns.store(cpu_ns, Relaxed);
+        self.committed.store(true, Relaxed);
+    }
+
     /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `sleeps` times in
     /// its life.
     ///

@@ -23,9 +23,9 @@ impl BlockWatch {
         self.seen_cpu_ns.store(0, Relaxed);
     }
 
-    /// Asks the thread. False if it was asked and has not answered. For the ticker.
-    pub(crate) fn ask(&self) -> bool {
-        !self.asked.swap(true, Relaxed)
+    /// Asks the thread. For the ticker.
+    pub(crate) fn ask(&self) {
+        self.asked.store(true, Relaxed);
     }
 
     /// Whether the thread was asked and has not answered yet: it has not left the C code that it was in.

@@ -1,0 +1,70 @@
+//! Whether a thread waits in a system call that a signal does no harm.
+
+use ::core::prelude::rust_2021::*;
+
+/// The calls in which Ruby itself waits, and goes on after a signal, or which the kernel makes again.
+#[cfg(target_os = "linux")]
+const HARMLESS: &[::libc::c_long] = &[
+    ::libc::SYS_futex,
+    ::libc::SYS_read,
+    ::libc::SYS_readv,
+    ::libc::SYS_pread64,
+    ::libc::SYS_write,
+    ::libc::SYS_writev,
+    ::libc::SYS_pwrite64,
+    ::libc::SYS_recvfrom,
+    ::libc::SYS_recvmsg,
+    ::libc::SYS_sendto,
+    ::libc::SYS_sendmsg,
+    ::libc::SYS_accept,
+    ::libc::SYS_accept4,
+    ::libc::SYS_wait4,
+    ::libc::SYS_waitid,
+    ::libc::SYS_flock,
+    ::libc::SYS_fcntl,
+    ::libc::SYS_ppoll,
+    ::libc::SYS_pselect6,
+    ::libc::SYS_epoll_pwait,
+    #[cfg(target_arch = "x86_64")]
+    ::libc::SYS_poll,
+    #[cfg(target_arch = "x86_64")]
+    ::libc::SYS_select,
+    #[cfg(target_arch = "x86_64")]
+    ::libc::SYS_epoll_wait,
+];
+
+/// Whether a signal does a thread no harm: it computes, or waits in a call that goes on afterwards. A call that sleeps, or that a
+/// file system serves, would end early.
+#[cfg(target_os = "linux")]
+pub(super) fn may_be_interrupted(native_id: i32) -> bool {
+    let mut path = [0_u8; 64];
+    let mut text = [0_u8; 16];
+    // SAFETY: the path is written with its end, and a descriptor that was got is closed.
+    let length = unsafe {
+        ::libc::snprintf(
+            path.as_mut_ptr().cast(),
+            path.len(),
+            c"/proc/self/task/%d/syscall".as_ptr(),
+            native_id,
+        );
+        let file = ::libc::open(path.as_ptr().cast(), ::libc::O_RDONLY | ::libc::O_CLOEXEC);
+        if file < 0 {
+            return true; // the kernel does not say
+        }
+        let length = ::libc::read(file, text.as_mut_ptr().cast(), text.len());
+        ::libc::close(file);
+        length
+    };
+    let text = text.get(..length.max(0) as usize).unwrap_or(&[]);
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let number =
+        digits.fold(0, |number: ::libc::c_long, digit| number * 10 + ::libc::c_long::from(digit - b'0'));
+    // Else it says "running", or that the thread is in no call.
+    !text.first().is_some_and(u8::is_ascii_digit) || HARMLESS.contains(&number)
+}
+
+/// The same elsewhere, where no Ruby that needs it is supported.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn may_be_interrupted(_native_id: i32) -> bool {
+    true
+}
