@@ -2,6 +2,7 @@
 
 require_relative "accuracy"
 require_relative "engines"
+require_relative "families_report"
 require_relative "stats"
 
 # rake bench:accuracy
@@ -21,6 +22,7 @@ module Bench
       measured = Accuracy::MEASURED.keys.map { |name| accuracy_row(name, rounds[name], distance: DISTANCE_LIMIT) }
       report.text("GC and waits are measured; of the waits the stacks are sampled, the longer the likelier. The demand: at most #{DISTANCE_LIMIT}.")
       report.table(accuracy_header, measured)
+      families(report)
       report.text("Taken with #{rounds.values.flatten.flat_map(&:values).map { |run| run["engine"] }.uniq.sort.join(", ")}")
       report.publish
     end

@@ -116,6 +116,11 @@ module Bench
     Accuracy.measure(...)
   end
 
+  def self.families(...)
+    require_relative "families"
+    Families.measure(...)
+  end
+
   def self.allocations(...)
     require_relative "allocations"
     Allocations.rounds(...)

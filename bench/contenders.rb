@@ -1,11 +1,9 @@
 # frozen_string_literal: true
 
-require "fileutils"
-require "rbconfig"
+require_relative "extension"
 
 # The contenders. Each has `start`, and `stop`, which returns at least `samples`. A contender that does not load here is left out.
 module Bench
-  ROOT = File.expand_path("..", __dir__)
   INTERVAL_US = Integer(ENV.fetch("BENCH_INTERVAL", 1_000)) # finer than the kernel's tick, so the engine ticks as often as it can
 
   # No profiler: its row is the noise of the run.
@@ -53,21 +51,10 @@ module Bench
 
   # The gem's engine with a handler of our choice (floor/floor.c), built when it is first used.
   class OnFloor
-    BUILD = File.join(ROOT, "tmp", "bench", RbConfig::CONFIG["ruby_version"])
-    SOURCES = %w[extconf.rb engines.h engines.c floor.c].map { |file| File.join(__dir__, "floor", file) }.freeze
+    EXTENSION = Extension.new("floor")
 
     def self.load
-      library = File.join(BUILD, "floor.#{RbConfig::CONFIG["DLEXT"]}")
-      build unless FileUtils.uptodate?(library, SOURCES)
-      require library
-    end
-
-    def self.build
-      FileUtils.mkdir_p(BUILD)
-      [[RbConfig.ruby, SOURCES.first], %w[make --silent]].each do |command|
-        output = IO.popen(command, chdir: BUILD, err: %i[child out], &:read)
-        raise LoadError, "the floor does not build: #{output}" unless $?.success?
-      end
+      EXTENSION.load
     end
 
     def initialize(*parts, engine: :TIMER)

@@ -71,16 +71,25 @@ module Bench
       one.sum { |part, share| (share - other[part]).abs } / 2
     end
 
-    # The mean distance of `number` independent samples from these shares. It is exact: each part's count is binomial, and the mean
-    # deviation of that is known (de Moivre).
+    # The mean distance of `number` independent samples from these shares.
     def chance(shares, number)
       return Float::NAN if number.zero?
 
-      shares.values.select { |share| share.positive? && share < 1 }.sum do |share|
-        above = (number * share).floor + 1
-        ways = Math.lgamma(number + 1).first - Math.lgamma(above + 1).first - Math.lgamma(number - above + 1).first
-        above * Math.exp(ways + (above * Math.log(share)) + ((number - above + 1) * Math.log(1 - share))) / number
-      end
+      shares.values.select { |share| share.positive? && share < 1 }.sum { |share| deviation(share, number) } / 2
+    end
+
+    # The mean error of each share in `number` independent samples, as a part of the share, and the mean of these.
+    def chance_of_each(shares, number)
+      return Float::NAN if number.zero?
+
+      shares.sum { |share| share < 1 ? deviation(share, number) / share : 0.0 } / shares.size
+    end
+
+    # The mean deviation of a share in `number` independent samples. It is exact: the count is binomial (de Moivre).
+    def deviation(share, number)
+      above = (number * share).floor + 1
+      ways = Math.lgamma(number + 1).first - Math.lgamma(above + 1).first - Math.lgamma(number - above + 1).first
+      2 * above * Math.exp(ways + (above * Math.log(share)) + ((number - above + 1) * Math.log(1 - share))) / number
     end
   end
 end
