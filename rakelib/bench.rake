@@ -40,6 +40,11 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
   end
 
+  desc "Measure context switches and CPU of processes that wait: sleep, Queue#pop, Puma, Sidekiq (5 minutes)"
+  task idle: :compile do
+    sh RUBY, "#{ROOT}/bench/idle.rb", verbose: false
+  end
+
   desc "Measure what files with a million timeline events take, in time and memory (2 minutes)"
   task files: :compile do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)

@@ -42,6 +42,17 @@ RSpec.describe "The benchmark" do
     end
   end
 
+  it "idle prints and keeps a table with a number for every program and way to profile it" do
+    Dir.mktmpdir do |directory|
+      result = ruby_child("bench/idle.rb", env: { "BENCH_SECONDS" => "1", "BENCH_ROWS" => "sleep|pop", "BENCH_OUT" => directory }, timeout: 100)
+      expect(result.code).to eq(0), result.err
+      rows = rows_of(result.out)
+      expect(rows.keys).to include("without", "cpu, 1 ms", "wall, 10 ms", "cpu,wall, 1 ms", "allocations")
+      rows.except("---", "").each_value { |(cells)| expect(cells.drop(1)).to match([%r{\A\d+ / \d+, \d+\.\d ms\z}] * 2) }
+      expect(File.read(File.join(directory, "idle.md"))).to eq(result.out.chomp)
+    end
+  end
+
   it "rack prints and keeps tables with a number for every contender" do
     %w[puma wrk].each { |name| need name }
     %w[rails sqlite3 stackprof].each { |name| need_library name }
