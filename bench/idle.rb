@@ -24,14 +24,14 @@ module Bench
     # The VM does not say who waits before Ruby 3.3: there `wall` looks.
     PROGRAMS = %w[sleep pop puma sidekiq].select { |name| name.match?(ENV.fetch("BENCH_ROWS", "")) }.freeze
 
-    # What a process has used so far. Threads that have ended are in none of these.
+    # The use that a process has made of the machine so far. Threads that have ended are in none of these.
     Usage = Struct.new(:voluntary, :involuntary, :cpu_ms)
 
     module_function
 
     def run
       report = Report.new("idle", "What an idle process does", clock: "/proc of the process, all threads")
-      report.text("Context switches that a thread asked for and those that it did not, and ms of CPU time: per 60 s, of #{SECONDS.round(1)} s that were measured.")
+      report.text("Voluntary context switches / involuntary ones, and ms of CPU time: per 60 s, of #{SECONDS.round(1)} s that were measured.")
       rows = PROGRAMS.to_h { |name| [name, available?(name) ? measured(name) : nil] }
       report.table(["", *rows.keys], WAYS.keys.map { |way| [way, *rows.values.map { |row| row ? cell(row[way]) : "0 (not here)" }] })
       report.publish
