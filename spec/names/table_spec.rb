@@ -41,4 +41,68 @@ RSpec.describe "Method names" do
       print_json([before, again])
     RUBY
   end
+
+  it "are those of their own, of blocks that a loop generated at one place" do
+    expect(run_json(<<~'RUBY')).to eq([["Foo#a"], ["Foo#b"], ["Foo#a"]])
+      def tick = Profiler::Testing.handler_ns(16)
+      class Foo; end
+      %w[a b].each { |name| Foo.class_eval("define_method(:#{name}) { tick }", "foo.rb", 1) }
+      names = ->(name) { Profiler.run(threads: :current) { Foo.new.public_send(name) }.samples.flat_map { |it| it.frames.map(&:name) }.grep(/Foo/).uniq }
+      print_json(%w[a b a].map(&names))
+    RUBY
+  end
+
+  # A process with so many methods of `define_method` that it takes a while to find out which one a block is.
+  def with_methods(modules, code)
+    run_json(<<~RUBY)
+      MODULES = Array.new(#{modules}) { Module.new.tap { |it| Object.const_set("M\#{it.object_id}", it) } }
+      MODULES.each { |it| 40.times { |number| it.define_method("m\#{number}") { number } } }
+      def tick = Profiler::Testing.handler_ns(16)
+      Found = Class.new
+      8.times { |number| eval("Found.define_method(:a\#{number}) { tick }") }
+      #{code}
+    RUBY
+  end
+
+  it "are found while other threads run as beside any Ruby code", :timed do
+    stop, pause = with_methods(14_000, <<~'RUBY')
+      pause = 0
+      last = nil
+      other = Thread.new do
+        loop do
+          at = now
+          pause = [pause, at - last].max if last
+          last = at
+        end
+      end
+      session = Profiler.start(threads: :current)
+      Found.new.a0
+      Thread.pass until last
+      last = now
+      pause = 0
+      began = now
+      session.stop
+      took = now - began
+      other.kill
+      print_json([took, pause])
+    RUBY
+    expect(stop).to be > 200_000_000 # or it was no time slice long
+    expect(pause).to be < [150_000_000, 0.7 * stop].max
+  end
+
+  it "are searched for seldom, however many there are", :timed do
+    share = with_methods(200, <<~'RUBY')
+      names = lambda do |number|
+        Profiler.run(threads: :current) { Found.new.public_send("a#{number}") }.stats[:names_ns]
+      end
+      search = Array.new(8, &names).sort[4]
+      began, spent = now, 0
+      48.times do |turn|
+        spent += names.call(turn % 8)
+        sleep search * 13 / 1e9
+      end
+      print_json(spent.fdiv(now - began))
+    RUBY
+    expect(share).to be < 0.03
+  end
 end
