@@ -10,13 +10,16 @@ use crate::vm::threads::pass;
 /// The time for which work holds the GVL before others get it.
 const TURN: Duration = Duration::from_micros(500);
 
+/// The same for work that somebody waits for: as long as the VM lets a thread compute that others wait for.
+const SLICE: Duration = Duration::from_millis(100);
+
 /// The time after which work is done at once: where many threads compute, their turns take long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The pace of work: how it treats other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// It is done as soon as possible, as somebody waits for it.
+    /// It is done as soon as possible, as somebody waits for it. Other threads wait for it no longer than for Ruby code.
     AtOnce,
     /// Other threads run in between. Where they compute, each turn of theirs is a time slice of the VM.
     Yielding,
@@ -40,12 +43,17 @@ impl Turns {
         Self { pace, begun: now, since: now, process }
     }
 
-    /// Lets other threads run if this one has worked for half a millisecond. What is not marked may be gone or moved then.
+    /// Lets other threads run if this one has worked for half a millisecond, or for a time slice if it is to be done at once.
+    /// What is not marked may be gone or moved then.
     ///
     /// # Errors
     /// Exceptions that were delivered meanwhile, and as [`Turns::demand_same_process`].
     pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
-        if self.pace == Pace::Yielding && self.since.elapsed() >= TURN {
+        let turn = match self.pace {
+            Pace::AtOnce => SLICE,
+            Pace::Yielding => TURN,
+        };
+        if self.since.elapsed() >= turn {
             pass(ruby)?;
             self.demand_same_process(ruby)?;
             self.since = Instant::now();
