@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# The numbers go to tmp/bench/*.md as well. BENCH_SECONDS (of CPU, a slice) and BENCH_PAIRS shorten a run.
+# What is measured is built as it is shipped (compile:shipped). The numbers go to tmp/bench/*.md as well. BENCH_SECONDS (of CPU, a slice) and BENCH_PAIRS shorten a run.
 def bench(name)
   sh RUBY, "#{ROOT}/bench/run.rb", name, verbose: false
 end
 
 desc "Measure the overhead against the floor and stackprof (quiet machine, 12 minutes)"
-task(bench: :compile) { bench("overhead") }
+task(bench: "compile:shipped") { bench("overhead") }
 
 namespace :bench do
   {
@@ -22,36 +22,36 @@ namespace :bench do
     churn: "Measure stops and GC while 32 threads start and stop sessions (75 seconds)"
   }.each do |name, what|
     desc what
-    task(name => :compile) { bench(name.to_s) }
+    task(name => "compile:shipped") { bench(name.to_s) }
   end
 
   desc "Measure what the middleware takes from the throughput of a Rails app in Puma, stackprof's too (3 minutes)"
-  task rack: :compile do
+  task rack: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/rack.rb", verbose: false
   end
 
   desc "Measure what uploads take from the latency of a Rails app in Puma, against windows that are dropped (17 minutes)"
-  task latency: :compile do
+  task latency: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/latency.rb", verbose: false
   end
 
   desc "Measure the CPU that the middleware takes of a request, without a server or Rails (1 minute)"
-  task middleware: :compile do
+  task middleware: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
   end
 
   desc "Measure context switches and CPU of processes that wait: sleep, Queue#pop, Puma, Sidekiq (5 minutes)"
-  task idle: :compile do
+  task idle: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/idle.rb", verbose: false
   end
 
   desc "Measure what files with a million timeline events take, in time and memory (2 minutes)"
-  task files: :compile do
+  task files: "compile:shipped" do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end
 
   desc "Measure how fast the page opens a profile with a million events and 100,000 stacks, and follows the hand (4 minutes; BENCH_RUNS)"
-  task viewer: %i[compile viewer:packages] do
+  task viewer: %w[compile:shipped viewer:packages] do
     require "tmpdir"
     Dir.mktmpdir("viewer") do |directory|
       file, html = %w[big.pb.gz big.html].map { |name| File.join(directory, name) }
@@ -63,12 +63,12 @@ namespace :bench do
   end
 
   desc "Measure what a window for an engine takes: bytes, and CPU to encode, to send and to receive it (1 minute; BENCH_WINDOWS=a folder of folders of windows)"
-  task uploads: :compile do
+  task uploads: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/uploads.rb", verbose: false
   end
 
   desc "Count how often profiler diff is right about the same program, and about a slower one (11 minutes)"
-  task changes: :compile do
+  task changes: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/changes.rb", verbose: false
   end
 end

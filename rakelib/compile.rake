@@ -31,4 +31,7 @@ namespace :compile do
     ENV["PROFILER_CARGO_PROFILE"] = "dev"
     Rake::Task[:compile].invoke
   end
+
+  desc "Build the extension as it is shipped, but for what tests need (PROFILER_CARGO_PROFILE=another profile)"
+  task(:shipped) { compile(ENV.fetch("PROFILER_CARGO_PROFILE", "gem")) }
 end
