@@ -46,7 +46,8 @@ RSpec.describe "Time blocked with the GVL" do
       expect_truth(report)
       # Three threads wait for each block, but for the millisecond that each of them sleeps.
       report[:waited].each do |kind, waited|
-        expect(report[:blame].fetch(kind)).to be_between(2.5 * waited, 3.1 * waited), "#{kind} of #{report}"
+        share = report[:gvl_wait] * waited / report[:waited].values.sum
+        expect(report[:blame].fetch(kind)).to be_within(0.2 * share).of(share), "#{kind} of #{report}"
       end
     end
   end

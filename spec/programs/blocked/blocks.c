@@ -1,7 +1,9 @@
 /* Functions that wait in the system and keep the GVL, as many extensions do. Each counts the nanoseconds that it waited, by the
- * clock right around the call. None starts a call again that a signal has ended: that is counted. */
+ * clock right around the call, without those for which it could have run and had no CPU. None starts a call again that a signal has
+ * ended: that is counted. */
 #include <poll.h>
 #include <ruby.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <time.h>
@@ -17,6 +19,16 @@ static long long clock_ns(clockid_t clock) {
     struct timespec time;
     clock_gettime(clock, &time);
     return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* The time for which this thread could have run and had no CPU, as the kernel counts it. */
+static long long run_delay_ns(void) {
+    unsigned long long on_cpu = 0, delay = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    if (!file) return 0;
+    if (fscanf(file, "%llu %llu", &on_cpu, &delay) != 2) delay = 0;
+    fclose(file);
+    return delay;
 }
 
 static void call(int kind, long us) {
@@ -36,10 +48,10 @@ static void call(int kind, long us) {
 /* Waits for whole milliseconds, which is all that poll and epoll can. */
 static VALUE wait(int kind, VALUE ms) {
     long us = NUM2LONG(ms) * 1000;
-    long long before = clock_ns(CLOCK_MONOTONIC);
+    long long delay = run_delay_ns(), before = clock_ns(CLOCK_MONOTONIC);
     call(kind, us);
     long long took = clock_ns(CLOCK_MONOTONIC) - before;
-    waited[kind] += took;
+    waited[kind] += took - (run_delay_ns() - delay);
     early += took < us * 1000LL;
     return LL2NUM(took);
 }

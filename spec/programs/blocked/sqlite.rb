@@ -21,12 +21,15 @@ def connect
   end
 end
 
-# Adds the time of the block that was not CPU time.
+# The time for which this thread had no CPU, as the kernel counts it.
+def run_delay_ns = Integer(File.read("/proc/thread-self/schedstat").split[1])
+
+# Adds the time of the block in which it neither ran nor could have run.
 def own(name)
-  before = [now, cpu_ns]
+  before = [now, cpu_ns, run_delay_ns]
   yield
-  took, used = [now, cpu_ns].zip(before).map { |after, since| after - since }
-  OWN[name][0] += took - used
+  took, used, delay = [now, cpu_ns, run_delay_ns].zip(before).map { |after, since| after - since }
+  OWN[name][0] += took - used - delay
   OWN[name][1] += took
 end
 
