@@ -15,6 +15,7 @@
 //! through the heap, which cannot be interrupted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,30 @@ struct Kept {
 
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 
+/// The process that searches, as one of its threads does; 0 where none does. What a forked child inherits is its parent's.
+static SEARCHING: AtomicU32 = AtomicU32::new(0);
+
+/// The only search of this process, until it is dropped. Others would look through the same methods.
+#[derive(Debug)]
+struct Search;
+
+impl Search {
+    /// Begins one, in this process. `None` where another thread searches.
+    fn begin(process: u32) -> Option<Self> {
+        // Relaxed: whoever searches holds the GVL, and answers are under a lock.
+        (SEARCHING.load(Ordering::Relaxed) != process).then(|| {
+            SEARCHING.store(process, Ordering::Relaxed);
+            Self
+        })
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        SEARCHING.store(0, Ordering::Relaxed);
+    }
+}
+
 /// Whether code of this label is a block, or inside one.
 pub(super) fn is_block(label: &str) -> bool {
     block_depth(label).0 > 0
@@ -80,15 +105,20 @@ pub(super) unsafe fn name(
         .zip(labels)
         .map(|(handle, it)| (*handle, it.path.clone(), it.first_line, it.name.clone()))
         .collect();
-    let answers = match kept(&keys, turns.pace) {
-        Some(answers) => answers,
-        None => {
-            let begun = Instant::now();
-            // SAFETY: the caller holds the GVL, and keeps the handles marked and in their places.
-            let found = unsafe { find(ruby, &handles, turns)? };
-            keep(keys, &found, begun.elapsed());
-            found
+    let answers = loop {
+        if let Some(answers) = kept(&keys, turns.pace) {
+            break answers;
         }
+        let search = Search::begin(turns.process);
+        if search.is_none() && !turns.is_long() {
+            turns.wait(ruby)?; // that one may find these, too
+            continue;
+        }
+        let begun = Instant::now();
+        // SAFETY: the caller holds the GVL, and keeps the handles marked and in their places.
+        let found = unsafe { find(ruby, &handles, turns)? };
+        keep(keys, &found, begun.elapsed());
+        break found;
     };
     for (at, answer) in blocks.iter().zip(answers) {
         if let (Some(function), Some(answer)) = (functions.get_mut(*at), answer) {

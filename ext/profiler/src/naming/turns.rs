@@ -6,12 +6,13 @@ use magnus::{Error, Ruby};
 
 use crate::vm::exceptions::error;
 use crate::vm::threads::pass;
+use crate::vm::without_gvl::{briefly_without_gvl, check_interrupts};
 
-/// The time for which work holds the GVL before others get it.
+/// The time for which work holds the GVL before others get it, or the VM is asked whether it is their turn.
 const TURN: Duration = Duration::from_micros(500);
 
-/// The same for work that somebody waits for: as long as the VM lets a thread compute that others wait for.
-const SLICE: Duration = Duration::from_millis(100);
+/// The pause of a thread that waits for the work of another one.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The time after which work is done at once: where many threads compute, their turns take long.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -33,7 +34,7 @@ pub(crate) struct Turns {
     begun: Instant,
     since: Instant,
     /// The process whose work it is.
-    process: u32,
+    pub(super) process: u32,
 }
 
 impl Turns {
@@ -43,25 +44,39 @@ impl Turns {
         Self { pace, begun: now, since: now, process }
     }
 
-    /// Lets other threads run if this one has worked for half a millisecond, or for a time slice if it is to be done at once.
-    /// What is not marked may be gone or moved then.
+    /// Lets other threads run if this one has worked for half a millisecond; where it is to be done at once, only if the VM would end
+    /// the turn of Ruby code here. What is not marked may be gone or moved then.
     ///
     /// # Errors
     /// Exceptions that were delivered meanwhile, and as [`Turns::demand_same_process`].
     pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
-        let turn = match self.pace {
-            Pace::AtOnce => SLICE,
-            Pace::Yielding => TURN,
-        };
-        if self.since.elapsed() >= turn {
-            pass(ruby)?;
+        if self.since.elapsed() >= TURN {
+            match self.pace {
+                Pace::AtOnce => check_interrupts(ruby)?,
+                Pace::Yielding => pass(ruby)?,
+            }
             self.demand_same_process(ruby)?;
             self.since = Instant::now();
-            if self.begun.elapsed() > PATIENCE {
+            if self.is_long() {
                 self.pace = Pace::AtOnce;
             }
         }
         Ok(())
+    }
+
+    /// Waits for a moment, while another thread does the same work.
+    ///
+    /// # Errors
+    /// As [`Turns::give`].
+    pub(crate) fn wait(&mut self, ruby: &Ruby) -> Result<(), Error> {
+        briefly_without_gvl(ruby, || std::thread::sleep(PAUSE));
+        check_interrupts(ruby)?;
+        self.demand_same_process(ruby)
+    }
+
+    /// Whether this work has taken longer than others should wait for it.
+    pub(crate) fn is_long(&self) -> bool {
+        self.begun.elapsed() > PATIENCE
     }
 
     /// Checks where Ruby was asked: a trap can fork, and nothing keeps the parent's handles in the child.
