@@ -14,11 +14,9 @@ module Profiler
 
     # Seconds after a stray exception.
     PAUSE = 0.1
-    # Bytes of the pipe that are read at once. One is written for each call.
-    MANY = 4_096
     # Values of the variable that say no.
     OFF = %w[0 false].freeze
-    private_constant :PAUSE, :MANY, :OFF
+    private_constant :PAUSE, :OFF
 
     LOCK = Mutex.new
     private_constant :LOCK
@@ -59,14 +57,14 @@ module Profiler
       # @api private
       def process_ends(_error) = @current&.leave
 
-      # The program that replaces this one has no socket.
+      # The program that replaces this one has no socket. If there is none after all, clients and their sessions go on.
       #
       # @api private
       def around_exec
         @current&.leave
         yield
       ensure
-        @current&.restart
+        @current&.listen_again
       end
 
       # @api private
@@ -86,7 +84,7 @@ module Profiler
     # @return [String]
     def path = @address.to_s
 
-    # Has a signal print a dump.
+    # Installs a handler that prints a dump. If the app traps the signal, its trap is called too.
     #
     # @param signal [Integer]
     # @api private
@@ -98,13 +96,14 @@ module Profiler
     # Whether it can be reached in this process.
     def running? = @thread&.alive? ? true : false
 
-    # Closes the socket, and discards the sessions that others began.
+    # Closes the socket, and discards the sessions that others began. The signal that printed dumps has its former handler back.
     #
     # @return [nil]
     def close
       thread, @thread = @thread, nil
       server, @server = @server, nil
       server&._close
+      LiveServer._restore_signal if @signal
       thread&.kill unless thread.equal?(Thread.current)
       @watch&.discard
       @sessions&.discard
@@ -116,11 +115,8 @@ module Profiler
       @pid = Process.pid
       @watch = Session.begin({ mode: RUBY_VERSION < "3.3" ? :cpu : :wall }, watch: true)
       @sessions = Sessions.new
-      @reader, writer = IO.pipe
-      @address, listener = @place.listen
-      # Both descriptors become the server's.
-      [writer, listener].each { |it| it.autoclose = false }
-      @server = LiveServer._start(listener.fileno, writer.fileno)
+      @server = LiveServer._new
+      listen
       begin_thread
       @server._dump_at(@signal) if @signal
       started = true
@@ -140,14 +136,14 @@ module Profiler
       nil
     end
 
-    # Opens it again, where the process did not end.
+    # Listens on a new socket, where the process did not end, or the app has closed ours. Connections and sessions stay.
     #
     # @api private
-    def restart
+    def listen_again
       return unless @server
 
-      close
-      start
+      leave
+      listen
     rescue *OWN_TROUBLE => e
       @losses.add(e)
     end
@@ -160,7 +156,6 @@ module Profiler
 
       @address.leave if same
       @server._leave
-      @reader.close
       @thread = @server = nil
       @watch&.discard
       start
@@ -169,6 +164,13 @@ module Profiler
     end
 
     private
+
+    # The descriptor becomes the server's.
+    def listen
+      @address, listener = @place.listen
+      listener.autoclose = false
+      @server._listen(listener.fileno)
+    end
 
     # The thread inherits the mask, so that it begins even if it is killed at once.
     def begin_thread
@@ -185,7 +187,7 @@ module Profiler
 
     def serve
       loop do
-        @reader.readpartial(MANY)
+        @server._wait
         while (number, connection, line = @server._next)
           answer(number, connection, line)
         end
@@ -197,6 +199,7 @@ module Profiler
       case line
       when nil then @sessions.leave(connection)
       when "dump" then @server._dump(number)
+      when "lost" then listen_again
       else
         head, body = @sessions.answer(connection, line)
         @server._answer(number, head, body)

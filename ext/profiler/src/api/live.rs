@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use magnus::{function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData};
+use magnus::{
+    function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData, Value,
+};
 
-use crate::live::{dump_at, Answer, Question, Server};
+use crate::live::{action_of, dump_at, is_at, restore, serve_again, Answer, Question, Server};
 use crate::vm;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
-use crate::vm::without_gvl::briefly_without_gvl;
+use crate::vm::without_gvl::{briefly_without_gvl, wait_for};
+
+/// The answers of `Signal.trap` where the app traps nothing.
+const NO_TRAPS: [&str; 4] = ["DEFAULT", "SYSTEM_DEFAULT", "IGNORE", "EXIT"];
 
 /// The class `Profiler::LiveServer`.
 #[derive(TypedData)]
@@ -24,24 +29,34 @@ struct LiveServer {
 impl DataTypeFunctions for LiveServer {}
 
 impl LiveServer {
-    /// `LiveServer._start(listener, waker)`: serves the socket with the descriptor `listener`, which is its own from then on. A byte
-    /// is written to `waker` when there is a call.
-    fn start(ruby: &Ruby, listener: RawFd, waker: RawFd) -> Result<Self, Error> {
-        // SAFETY: the caller has given both up.
-        let (listener, waker) = unsafe { (OwnedFd::from_raw_fd(listener), OwnedFd::from_raw_fd(waker)) };
-        let started = Server::start(listener, waker, vm::process::description(ruby));
-        let server = started
-            .map_err(|why| error(ruby, "Error", format!("the control socket has no thread: {why}")))?;
-        Ok(Self { server, dumps: Mutex::default() })
+    /// `LiveServer._new`: a server that does not listen yet.
+    fn new(ruby: &Ruby) -> Self {
+        Self { server: Server::new(vm::process::description(ruby)), dumps: Mutex::default() }
+    }
+
+    /// `server._listen(listener)`: accepts connections from the socket with that descriptor, which is the server's from then on, in
+    /// place of the one before. Connections stay.
+    fn listen(ruby: &Ruby, it: &Self, listener: RawFd) -> Result<(), Error> {
+        // SAFETY: the caller has given it up.
+        let listener = unsafe { OwnedFd::from_raw_fd(listener) };
+        it.server
+            .listen(listener)
+            .map_err(|why| error(ruby, "Error", format!("nobody can accept on the control socket: {why}")))
+    }
+
+    /// `server._wait`: waits for a call, without the GVL. Raises what is delivered to the thread meanwhile.
+    fn wait(ruby: &Ruby, it: &Self) -> Result<(), Error> {
+        wait_for(ruby, it.server.calls.bell())
     }
 
     /// `server._next`: the next call as its number, that of its connection, and its line. The line is nil if the client has gone,
-    /// and "dump" for [`LiveServer::dump`]. Nil if there is no call.
+    /// "dump" for [`LiveServer::dump`], and "lost" if nothing listens any more. Nil if there is no call.
     fn next(&self) -> Option<(u64, u64, Option<String>)> {
         let call = self.server.calls.next()?;
         let line = match call.question {
             Question::Line(line) => Some(line),
             Question::Gone => None,
+            Question::Lost => Some("lost".into()),
             dump @ Question::Dump(..) => {
                 self.dumps.lock().unwrap_or_else(PoisonError::into_inner).insert(call.number, dump);
                 Some("dump".into())
@@ -69,10 +84,21 @@ impl LiveServer {
         Ok(())
     }
 
-    /// `server._dump_at(signal)`: has the signal of that number print a dump on stderr.
+    /// `server._dump_at(signal)`: prints a dump on stderr at the signal of that number. If the app traps that, its trap is called too.
     fn dump_at(ruby: &Ruby, it: &Self, signal: i32) -> Result<(), Error> {
-        dump_at(&it.server, signal)
-            .map_err(|why| error(ruby, "Error", format!("no signal can print a dump: {why}")))
+        let done = if is_at(signal) {
+            serve_again(&it.server)
+        } else {
+            let before = action_of(signal);
+            let is_trapped = is_trapped(ruby, signal)?;
+            dump_at(&it.server, signal, before, is_trapped)
+        };
+        done.map_err(|why| error(ruby, "Error", format!("no signal can print a dump: {why}")))
+    }
+
+    /// `LiveServer._restore_signal`: puts the handler back that `_dump_at` replaced.
+    fn restore_signal(_ruby: &Ruby, _class: Value) {
+        restore();
     }
 
     /// `server._close`.
@@ -86,10 +112,26 @@ impl LiveServer {
     }
 }
 
+/// Returns whether the app traps a signal. Ruby tells that only to who replaces the trap, so it comes back at once. A handler that Ruby
+/// does not know is a trap too.
+fn is_trapped(ruby: &Ruby, signal: i32) -> Result<bool, Error> {
+    let signals: RModule = ruby.class_object().const_get("Signal")?;
+    let before: Value = signals.funcall("trap", (signal, "IGNORE"))?;
+    if before.is_nil() {
+        return Ok(true);
+    }
+    signals.funcall::<_, _, Value>("trap", (signal, before))?;
+    let command = RString::from_value(before).map(RString::to_string).transpose()?;
+    Ok(!command.is_some_and(|it| NO_TRAPS.contains(&&*it)))
+}
+
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<LiveServer>(ruby, profiler, "LiveServer")?;
-    class.singleton_class()?.define_method("_start", function!(LiveServer::start, 2))?;
+    class.singleton_class()?.define_method("_new", function!(LiveServer::new, 0))?;
+    class.singleton_class()?.define_method("_restore_signal", method!(LiveServer::restore_signal, 0))?;
+    class.define_method("_listen", method!(LiveServer::listen, 1))?;
+    class.define_method("_wait", method!(LiveServer::wait, 0))?;
     class.define_method("_next", method!(LiveServer::next, 0))?;
     class.define_method("_answer", method!(LiveServer::answer, 3))?;
     class.define_method("_dump", method!(LiveServer::dump, 1))?;

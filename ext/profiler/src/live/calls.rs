@@ -1,8 +1,6 @@
 //! The requests that Ruby answers. A connection waits for the answer, without the GVL.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,6 +10,7 @@ use profiler_core::live::request::Form;
 use profiler_core::live::{body_line, error_line};
 
 use super::dump::Taking;
+use crate::sys::semaphore::Semaphore;
 
 /// The calls that may wait. Each connection makes one at a time.
 const MOST: usize = 64;
@@ -25,6 +24,8 @@ pub(crate) enum Question {
     Dump(Arc<Taking>, Form),
     /// The client has gone.
     Gone,
+    /// The socket that listened was closed by the app.
+    Lost,
 }
 
 /// A call, as Ruby takes it.
@@ -70,13 +71,16 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Calls {
     queue: Mutex<Queue>,
-    /// A pipe from which the Ruby thread reads when there is a call.
-    waker: OwnedFd,
+    /// Posted for each call. It needs no descriptor, so the Ruby thread is woken also where there is none left.
+    bell: Box<Semaphore>,
 }
 
 impl Calls {
-    pub(super) fn new(waker: OwnedFd) -> Self {
-        Self { queue: Mutex::default(), waker }
+    pub(super) fn new() -> Self {
+        let bell = Box::new(Semaphore::new());
+        // SAFETY: the box is its place in memory, where it stays; nobody waits for it yet.
+        unsafe { bell.init() };
+        Self { queue: Mutex::default(), bell }
     }
 
     /// Asks Ruby, and waits for its answer. `None` if that took too long, or nobody answers any more.
@@ -97,6 +101,11 @@ impl Calls {
         self.push(connection, Question::Gone, None);
     }
 
+    /// Tells Ruby that nothing listens any more.
+    pub(super) fn lost(&self) {
+        self.push(0, Question::Lost, None);
+    }
+
     fn push(&self, connection: u64, question: Question, asker: Option<Sender<Answer>>) -> Option<u64> {
         let mut queue = self.lock();
         if queue.waiting.len() >= MOST && asker.is_some() {
@@ -111,16 +120,14 @@ impl Calls {
         Some(number)
     }
 
-    /// The descriptor to which it writes.
-    pub(super) fn waker(&self) -> RawFd {
-        self.waker.as_raw_fd()
+    fn wake(&self) {
+        // SAFETY: it was initialised with this.
+        unsafe { self.bell.post() };
     }
 
-    /// Wakes the Ruby thread. A pipe that is full has woken it already.
-    pub(super) fn wake(&self) {
-        if let Ok(waker) = self.waker.try_clone() {
-            let _ = std::fs::File::from(waker).write(b".");
-        }
+    /// The semaphore for which the Ruby thread waits.
+    pub(crate) fn bell(&self) -> &Semaphore {
+        &self.bell
     }
 
     /// The next call, for the Ruby thread.
@@ -138,5 +145,12 @@ impl Calls {
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        // SAFETY: it is initialised. The Ruby thread waits for it only while it has the server, and so has each thread that posts it.
+        unsafe { self.bell.destroy() };
     }
 }

@@ -1,7 +1,6 @@
 //! A connection: requests, a line each, and their answers. The client may be anybody of the same user, and may send anything.
 
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use profiler_core::live::who::Who;
 use super::calls::{Answer, Calls, Question};
 use super::dump::Taking;
 use super::process;
+use super::stream::Stream;
 use crate::shared::CAPTURE;
 use crate::sys::process::age_s;
 use crate::{sampler, threads};
@@ -31,7 +31,7 @@ pub(super) struct Connection<'server> {
     calls: &'server Calls,
     /// `RUBY_DESCRIPTION`.
     ruby: &'server str,
-    stream: &'server UnixStream,
+    stream: &'server Stream,
     number: u64,
     /// Whether Ruby knows of it.
     is_known: bool,
@@ -43,17 +43,15 @@ impl<'server> Connection<'server> {
     pub(super) fn new(
         calls: &'server Calls,
         ruby: &'server str,
-        stream: &'server UnixStream,
+        stream: &'server Stream,
         number: u64,
     ) -> Self {
         Self { calls, ruby, stream, number, is_known: false, read: Vec::new() }
     }
 
     /// Tells a client that it is not served.
-    pub(super) fn refuse(stream: &UnixStream, why: &str) {
-        let _ = stream.set_nonblocking(true); // this is the thread that accepts
-        let mut stream = stream;
-        let _ = stream.write_all(&line(&Answer::error(why)));
+    pub(super) fn refuse(stream: &Stream, why: &str) {
+        let _ = stream.send(&line(&Answer::error(why)), Duration::ZERO); // this is the thread that accepts
     }
 
     /// Serves the client until it goes.
@@ -125,12 +123,10 @@ impl<'server> Connection<'server> {
             if left.is_zero() {
                 return Ok(None);
             }
-            self.stream.set_read_timeout(Some(left))?;
-            let mut stream = self.stream;
-            match stream.read(&mut buffer) {
+            match self.stream.receive(&mut buffer, left) {
                 Ok(0) => return Ok(None),
                 Ok(count) => self.read.extend(buffer.iter().take(count)),
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) if is_worth_another_try(&why) => {}
                 Err(why) => return Err(why),
             }
             if !is_partial {
@@ -143,17 +139,15 @@ impl<'server> Connection<'server> {
     fn send(&self, answer: &Answer) -> io::Result<()> {
         let till = Instant::now() + RECEIVE;
         let mut bytes: &[u8] = &line(answer);
-        let mut stream = self.stream;
         while !bytes.is_empty() {
             let left = till.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            stream.set_write_timeout(Some(left))?;
-            match stream.write(bytes) {
+            match self.stream.send(bytes, left) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => bytes = bytes.get(count..).unwrap_or(&[]),
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) if is_worth_another_try(&why) => {}
                 Err(why) => return Err(why),
             }
         }
@@ -167,6 +161,11 @@ pub(super) fn dump(calls: &Calls, ruby: &str, connection: u64, form: Form) -> An
     let taking = Arc::new(Taking::begin(hub));
     let named = calls.ask(connection, Question::Dump(Arc::clone(&taking), form), DUMP);
     named.unwrap_or_else(|| Answer::dump(&taking.finish_without_ruby(ruby), form))
+}
+
+/// Whether a transfer may succeed at once: nothing was there after all, or a signal came.
+fn is_worth_another_try(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
 /// The bytes of an answer: its line, which says how many follow.

@@ -4,8 +4,11 @@
 //! ours takes and answers. A dump is both: the running threads are asked at once, by a signal, and Ruby names what they answer. If
 //! Ruby has no time for a second, the others are asked as well, and what is known without it has to do.
 //!
-//! A call is a byte in a pipe, which wakes the Ruby thread (`lib/profiler/control.rb`). The connection waits for the
-//! answer, for a time.
+//! A call posts a semaphore, for which the Ruby thread waits without the GVL (`lib/profiler/control.rb`). The connection waits for
+//! the answer, for a time.
+//!
+//! The app may close any descriptor. Each is compared with the file that it was before it is used ([`crate::sys::descriptor`]).
+//! Where the listening socket is gone, Ruby opens another one. Where the process has no descriptor left, one client is still served.
 //!
 //! A session without samples (`watch:`) has the threads registered and their waits noted, and ticks nothing:
 //! `Ticks::has_samples` is false for it. To the hub it is one of no threads.
@@ -17,9 +20,11 @@ mod at_signal;
 mod calls;
 mod connection;
 mod dump;
+mod listener;
 mod process;
 mod server;
+mod stream;
 
-pub(crate) use at_signal::dump_at;
+pub(crate) use at_signal::{action_of, dump_at, is_at, restore, serve_again};
 pub(crate) use calls::{Answer, Question};
 pub(crate) use server::Server;

@@ -1,23 +1,21 @@
-//! The thread that accepts connections.
+//! The connections of a control socket, and the thread that accepts them.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{sleep, Builder};
-use std::time::Duration;
+use std::thread::Builder;
 
 use super::calls::Calls;
 use super::connection::Connection;
+use super::listener::Listener;
+use super::stream::Stream;
+use crate::sys::descriptor::{Descriptor, Slot};
 use crate::sys::{peer, sigprof};
 
 /// Connections at once.
 const MOST: usize = 16;
-/// The pause where the process has no descriptor left.
-const PAUSE: Duration = Duration::from_secs(1);
-/// No descriptor.
-const NONE: RawFd = -1;
 
 /// The server of a control socket.
 #[derive(Debug)]
@@ -26,35 +24,43 @@ pub(crate) struct Server {
     /// `RUBY_DESCRIPTION`.
     pub(super) ruby: String,
     closing: AtomicBool,
-    listener: RawFd,
-    /// The descriptors of the connections, for a forked child, which has to close its copies.
-    connections: [AtomicI32; MOST],
+    /// The socket that listens. It is here for a forked child, which has to close its copy; so are the next two.
+    listener: Slot,
+    /// A second descriptor of that socket: see [`Listener::accept`].
+    reserve: Slot,
+    connections: [Slot; MOST],
     /// Held while a descriptor is closed, or shut down by its number. Not in a forked child.
     ends: Mutex<()>,
     last: AtomicU64,
 }
 
 impl Server {
-    /// Serves the socket that listens. `waker` is written to when there is a call for Ruby.
+    /// A server that does not listen yet.
+    pub(crate) fn new(ruby: String) -> Arc<Self> {
+        Arc::new(Self {
+            calls: Calls::new(),
+            ruby,
+            closing: AtomicBool::new(false),
+            listener: Slot::new(),
+            reserve: Slot::new(),
+            connections: [const { Slot::new() }; MOST],
+            ends: Mutex::new(()),
+            last: AtomicU64::new(0),
+        })
+    }
+
+    /// Accepts connections from `listener` from now on, in place of the socket before. Connections stay.
     ///
     /// # Errors
     /// Those of the system, which may refuse a thread.
-    pub(crate) fn start(listener: OwnedFd, waker: OwnedFd, ruby: String) -> io::Result<Arc<Self>> {
-        let server = Arc::new(Self {
-            calls: Calls::new(waker),
-            ruby,
-            closing: AtomicBool::new(false),
-            listener: listener.as_raw_fd(),
-            connections: [const { AtomicI32::new(NONE) }; MOST],
-            ends: Mutex::new(()),
-            last: AtomicU64::new(0),
-        });
-        let own = Arc::clone(&server);
-        let listener = UnixListener::from(listener);
-        listener.set_nonblocking(false)?; // Ruby may have made it so
-        let accept = move || own.accept(&listener);
-        sigprof::without_signals(|| Builder::new().name("profiler live".into()).spawn(accept))?;
-        Ok(server)
+    pub(crate) fn listen(self: &Arc<Self>, listener: OwnedFd) -> io::Result<()> {
+        let listener = Listener::new(UnixListener::from(listener))?;
+        self.stop_listening();
+        self.listener.claim(&listener.descriptor);
+        let own = Arc::clone(self);
+        let accept = move || own.accept(listener);
+        let spawned = sigprof::without_signals(|| Builder::new().name("profiler live".into()).spawn(accept));
+        spawned.map(drop).inspect_err(|_| _ = self.listener.take())
     }
 
     /// Whether it serves.
@@ -62,16 +68,22 @@ impl Server {
         !self.closing.load(Ordering::Relaxed)
     }
 
-    fn accept(self: &Arc<Self>, listener: &UnixListener) {
-        // The number of the listener stays its own until this ends, which is when it was shut down.
-        while self.is_open() {
-            match listener.accept() {
-                Ok((stream, _)) if self.is_open() => self.welcome(stream),
+    /// Accepts until the listener is not the server's any more, or the app has closed it.
+    fn accept(self: &Arc<Self>, listener: Listener) {
+        let descriptor = listener.descriptor;
+        while self.is_open() && self.listener.get() == Some(descriptor) {
+            match listener.accept(&self.reserve) {
+                Ok(Some(stream)) if self.is_open() => self.welcome(stream),
                 Ok(_) => {}
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) if !self.is_open() => {}
-                Err(_) => sleep(PAUSE),
+                Err(_) => break, // the number is another file's
             }
+        }
+        let held = self.hold_ends();
+        let is_current = self.listener.get() == Some(descriptor) && self.listener.take().is_some();
+        drop(listener);
+        drop(held);
+        if is_current && self.is_open() {
+            self.calls.lost();
         }
     }
 
@@ -81,11 +93,8 @@ impl Server {
         if uid != 0 && uid != peer::own_uid() {
             return;
         }
-        let descriptor = stream.as_raw_fd();
-        let claim = |it: &&AtomicI32| {
-            it.compare_exchange(NONE, descriptor, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        };
-        let Some(place) = self.connections.iter().position(|it| claim(&it)) else {
+        let Some(stream) = Stream::new(stream) else { return };
+        let Some(place) = self.connections.iter().position(|it| it.claim(&stream.descriptor)) else {
             return Connection::refuse(&stream, "too many connections");
         };
         let (own, number) = (Arc::clone(self), self.last.fetch_add(1, Ordering::Relaxed) + 1);
@@ -99,7 +108,7 @@ impl Server {
         }
     }
 
-    fn end(&self, place: usize, stream: UnixStream) {
+    fn end(&self, place: usize, stream: Stream) {
         let _held = self.hold_ends();
         self.free(place);
         drop(stream);
@@ -111,7 +120,18 @@ impl Server {
 
     fn free(&self, place: usize) {
         if let Some(place) = self.connections.get(place) {
-            place.store(NONE, Ordering::Relaxed);
+            place.take();
+        }
+    }
+
+    /// Accepts no connection any more.
+    fn stop_listening(&self) {
+        let _held = self.hold_ends();
+        if let Some(listener) = self.listener.take() {
+            listener.shut_down(); // the thread that waits for it closes it
+        }
+        if let Some(reserve) = self.reserve.take() {
+            reserve.close();
         }
     }
 
@@ -120,12 +140,11 @@ impl Server {
         if self.closing.swap(true, Ordering::Relaxed) {
             return;
         }
+        self.stop_listening();
         let held = self.hold_ends();
-        let open = self.connections.iter().map(|it| it.load(Ordering::Relaxed)).filter(|it| *it != NONE);
-        // The thread that accepts, and those that read, come back from their system calls.
-        open.chain([self.listener]).for_each(peer::shut_down);
+        // The threads that read come back from their system calls.
+        self.connections.iter().filter_map(Slot::get).for_each(|it| it.shut_down());
         drop(held);
-        self.calls.wake();
     }
 
     /// Closes the copies of all descriptors in a forked child, which has none of the threads. These hold the server for ever there,
@@ -134,8 +153,7 @@ impl Server {
         if self.closing.swap(true, Ordering::Relaxed) {
             return;
         }
-        let open =
-            self.connections.iter().map(|it| it.swap(NONE, Ordering::Relaxed)).filter(|it| *it != NONE);
-        open.chain([self.listener, self.calls.waker()]).for_each(peer::close);
+        let slots = self.connections.iter().chain([&self.listener, &self.reserve]);
+        slots.filter_map(Slot::take).for_each(|it: Descriptor| it.close());
     }
 }

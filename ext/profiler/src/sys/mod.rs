@@ -4,6 +4,7 @@
 //! macOS has not does nothing in `darwin`, and no session gets there ([`NEEDS_LINUX`]).
 
 pub(crate) mod clock;
+pub(crate) mod descriptor;
 pub(crate) mod errno;
 pub(crate) mod native_thread;
 pub(crate) mod peer;

@@ -1,4 +1,4 @@
-//! Work without the GVL that an interrupt can always end: files, and computations that take long.
+//! Work without the GVL that an interrupt can always end: files, and computations that take long. Waits without it, too.
 //!
 //! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL. A write to a
 //! disk that does not answer cannot be interrupted, but waiting for it can. A Ruby thread that gets an interrupt leaves at once,
@@ -174,6 +174,22 @@ pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
         rb_sys::Qnil as rb_sys::VALUE
     });
     checked.map(drop)
+}
+
+/// Waits without the GVL until the semaphore is posted.
+///
+/// # Errors
+/// The interrupt of the thread, which ends the wait.
+pub(crate) fn wait_for(ruby: &Ruby, semaphore: &Semaphore) -> Result<(), Error> {
+    let mut posted = false;
+    while !posted {
+        // SAFETY: a `Ruby` proves that the GVL is held; the semaphore is initialised, and nothing of Ruby is in there.
+        unsafe { call(|| posted = semaphore.wait(), UBF_IO) };
+        if !posted {
+            check_interrupts(ruby)?;
+        }
+    }
+    Ok(())
 }
 
 /// Does `work` without the GVL and returns its result. A panic in it goes on here.

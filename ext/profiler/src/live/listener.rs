@@ -1,0 +1,66 @@
+//! The socket that listens, on the thread that accepts from it.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::sys::descriptor::{Descriptor, Slot};
+
+/// The pause where the process has no descriptor left.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A listening socket. It is closed with this, unless the app has closed it: then the number may be another file's.
+#[derive(Debug)]
+pub(super) struct Listener {
+    socket: ManuallyDrop<UnixListener>,
+    pub(super) descriptor: Descriptor,
+}
+
+impl Listener {
+    pub(super) fn new(socket: UnixListener) -> io::Result<Self> {
+        socket.set_nonblocking(false)?; // Ruby may have made it so
+        let descriptor = Descriptor::of(&socket).ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Self { socket: ManuallyDrop::new(socket), descriptor })
+    }
+
+    /// Waits for a client. `None` if there is none after all.
+    ///
+    /// `reserve` is a second descriptor of the socket. It is given up for a client where the process has no other one left: a process
+    /// that leaks descriptors is worth looking into.
+    ///
+    /// # Errors
+    /// `NotConnected` if the number does not stand for the socket any more.
+    pub(super) fn accept(&self, reserve: &Slot) -> io::Result<Option<UnixStream>> {
+        if reserve.get().is_none() {
+            if let Some(second) = self.descriptor.duplicate() {
+                reserve.claim(&second);
+            }
+        }
+        // The number may become another file's while this waits. The kernel keeps to the socket, so the client is ours.
+        self.descriptor.check()?;
+        match self.socket.accept() {
+            Ok((stream, _)) => return Ok(Some(stream)),
+            Err(why) if !is_lack(&why) => return Ok(None),
+            Err(_) => {}
+        }
+        match reserve.take() {
+            Some(reserve) => reserve.close(),
+            None => sleep(PAUSE),
+        }
+        self.descriptor.check()?;
+        Ok(self.socket.accept().ok().map(|it| it.0))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.descriptor.close();
+    }
+}
+
+/// Whether the process, or the system, has no descriptor or no memory for one more.
+fn is_lack(why: &io::Error) -> bool {
+    matches!(why.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
+}

@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "../support/live"
+
+# What becomes of the control socket, its clients and the signal when the process or its descriptors change under it.
+RSpec.describe "The control socket, when the process changes" do
+  include_context "with a live program"
+
+  # The app closes what it did not open, as daemons do.
+  let(:close_all) { "3.upto(255) { |number| IO.for_fd(number).close rescue nil }" }
+
+  # Code that the process runs between two requests, and whether its clients and their sessions live through that.
+  transitions = {
+    "nothing" => ["", true],
+    "a close, and a new control" => ["Profiler.control.close; Profiler.control", false],
+    "an exec that fails" => ["exec('/no/such/program') rescue nil", true],
+    "a fork" => ["Process.wait(fork { exit!(0) })", true],
+    "a signal that prints a dump" => ["Profiler.control(dump_signal: 'USR2'); Process.kill(:USR2, $$)", true],
+    "no descriptor left" => ["kept = []; begin; loop { kept << File.open('/dev/null') }; rescue Errno::EMFILE; end", true]
+  }
+
+  transitions.each do |what, (code, stays)|
+    it "answers after #{what}" do
+      live(<<~RUBY) do |pid|
+        Process.setrlimit(:NOFILE, 64)
+        ready
+        sleep 0.01 until File.exist?(File.join(ENV.fetch("BOX"), "go"))
+        #{code}
+        File.rename(File.join(ENV.fetch("BOX"), "go"), File.join(ENV.fetch("BOX"), "gone"))
+        wait_for_end
+      RUBY
+        client = Profiler::Control::Client.new(socket_of(pid))
+        client.ask(do: "start", bound: true)
+        File.write("#{box}/go", "")
+        wait_until { File.exist?("#{box}/gone") }
+        expect(threads_of(pid).keys).to include("main")
+        running = ask(pid, do: "sessions").first.fetch("sessions")
+        expect(running.size).to eq(stays ? 1 : 0)
+        stays ? expect(client.ask(do: "stop").last.bytesize).to(be > 100) : client.close
+      end
+    end
+  end
+
+  it "touches no file and no socket of an app that closed all descriptors" do
+    result = live(<<~RUBY) do |pid|
+      # One that has a session, and waits for an answer meanwhile.
+      client = Profiler::Control::Client.new(Profiler.control.path)
+      client.ask(do: "start", bound: true)
+      #{close_all}
+      pairs = Array.new(8) { Socket.pair(:UNIX, :STREAM) }
+      files = Array.new(8) { |i| File.open(File.join(ENV.fetch("BOX"), "precious.\#{i}"), "w+") }
+      servers = Array.new(8) { |i| UNIXServer.new(File.join(ENV.fetch("BOX"), "server.\#{i}")) }
+      ready
+      wait_for_end
+      clients = servers.map { |it| Socket.unix(it.local_address.unix_path) }
+      taken = servers.map { |it| it.accept_nonblock(exception: false) }
+      p taken.count(:wait_readable)
+      p pairs.flatten.map { |it| it.read_nonblock(1, exception: false) }.uniq
+      p files.map { |it| File.size(it.path) }.uniq, files.all? { |it| it.stat.file? }
+    RUBY
+      # The first is accepted by the old socket, and makes the process open another one.
+      expect(Array.new(3) { threads_of(pid).keys }).to all(include("main"))
+      expect(profiler_of("ps").out).to include(pid.to_s)
+    end
+    expect(result.out).to eq("0\n[:wait_readable]\n[0]\ntrue\n")
+  end
+
+  it "names methods in a process that has no descriptor left" do
+    live(<<~RUBY) do |pid|
+      Process.setrlimit(:NOFILE, 64)
+      ready
+      files = []
+      begin
+        loop { files << File.open("/dev/null") }
+      rescue Errno::EMFILE
+        files.pop.close
+      end
+      class Deep; def wait = sleep(0.01); end
+      deep = Deep.new
+      deep.wait until over?
+    RUBY
+      _, bytes = ask(pid, do: "dump", form: "json")
+      expect(JSON.parse(bytes)).to include("named" => true)
+      expect(bytes).to include("Deep#wait")
+      expect(ask(pid, do: "start").first).to include("session" => 1)
+    end
+  end
+
+  it "restores the signal when it closes, and calls the app's own trap besides" do
+    result = live(<<~RUBY) { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
+      threads = -> { Dir["/proc/self/task/*/comm"].map { |it| File.read(it).chomp } }
+      trapped = 0
+      trap("USR2") { trapped += 1 }
+      5.times { Profiler.control(dump_signal: "USR2") }
+      Process.kill(:USR2, $$)
+      sleep 0.01 until trapped == 1
+      ready
+      wait_for_end
+      puts threads.call.count("profiler signal")
+      Profiler.control.close
+      Process.kill(:USR2, $$)
+      sleep 0.01 until trapped == 2
+      Profiler.control(dump_signal: "USR2")
+      puts threads.call.count("profiler signal")
+      Profiler.control.close
+      trap("USR2", "DEFAULT")
+      Profiler.control(dump_signal: "QUIT").close
+      begin
+        Process.kill(:QUIT, $$)
+        sleep 5
+      rescue SignalException
+        puts $!.message
+      end
+    RUBY
+    expect(result.out).to eq("1\n1\nSIGQUIT\n")
+    expect(result.err.scan("Process ").size).to eq(1)
+  end
+
+  it "prints a dump at the signal after an exec that failed, after a new control, and in a forked child" do
+    parent = nil
+    result = live(<<~RUBY) { |pid| ask(parent = pid, do: "who") }
+      ready
+      wait_for_end
+      print_dump = -> { Process.kill(:USR2, $$); sleep 0.5 }
+      Profiler.control(dump_signal: "USR2")
+      exec("/no/such/program") rescue nil
+      print_dump.call
+      Profiler.control.close
+      Profiler.control(dump_signal: "USR2")
+      print_dump.call
+      Process.wait(fork { print_dump.call; exit!(0) })
+    RUBY
+    expect(result.err.scan(/^Process (\d+)/).flatten.map { |it| Integer(it, 10) }).to match([parent, parent, satisfy { |it| it != parent }])
+  end
+end
