@@ -57,10 +57,15 @@ module Profiler
 
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
+        Eager.load
         settings = @recording.settings
         # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
-        trap(settings.signal) { BackgroundThread.new("profiler signal") { toggle } } if settings.signal
+        trap(settings.signal) { toggle_soon } if settings.signal
         end_after(settings.duration) if settings.duration
+      end
+
+      def toggle_soon
+        guarded("the signal did nothing") { BackgroundThread.new("profiler signal") { toggle } }
       end
 
       def end_after(seconds)

@@ -36,7 +36,7 @@ module Profiler
         LOCK.synchronize do
           current&.dump_at(signal) if signal
           current || begin
-            [Place, Sessions, UnixAddress] # loaded now, on this thread
+            Eager.load
             Ends.listen(Control)
             @current&.close # its thread was killed
             @current = new(Place.own(directory), signal).tap(&:start)

@@ -62,7 +62,7 @@ module Profiler
       @index = Index.new(@policy, parameter)
       @idle = @policy.idle?
       @labels = defined?(Session) ? true : false
-      [Body, Hijack, Shown] # loaded now: to load in a request is to be interrupted in the middle of it
+      Eager.load(Middleware) if defined?(Eager) # to load in a request is to be interrupted in the middle of it
     end
 
     def call(env)

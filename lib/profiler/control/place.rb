@@ -101,16 +101,18 @@ module Profiler
       private
 
       def prepare
-        begin
-          Dir.mkdir(@path, 0o700)
-        rescue Errno::EEXIST
-          nil
-        rescue Errno::ENOENT
-          require "fileutils"
-          FileUtils.mkdir_p(File.dirname(@path))
-          retry
-        end
+        make(@path, 0o700)
         raise Error, "#{@path} is not a directory of this user alone, so no control socket is there (its mode must be 0700)" unless ours?
+      end
+
+      # Makes the directory, and those in which it lies.
+      def make(path, mode)
+        Dir.mkdir(path, mode)
+      rescue Errno::EEXIST
+        nil
+      rescue Errno::ENOENT
+        make(File.dirname(path), 0o777)
+        retry
       end
 
       # Whether it is a directory that its user alone, and root, can enter.

@@ -27,6 +27,7 @@ module Profiler
         LOCK.synchronize do
           raise AlreadyRunning, "#{kind::NAME} is running in this process: stop it first" if find(kind)
 
+          Eager.load
           mine = yield
           @running = @running.merge(kind => mine)
           Ends.listen(Always)

@@ -26,6 +26,7 @@ module Profiler
       # @param losses [Losses]
       def initialize(server, app, most, losses)
         @server = server
+        @own = { server => OwnSocket.new(server) }.compare_by_identity
         @app = app
         @most = most
         @losses = losses
@@ -33,14 +34,18 @@ module Profiler
         @busy = {}.compare_by_identity # threads by connection
       end
 
-      # Serves until the thread is ended.
+      # Serves until the thread is ended, or the app has closed the socket that listens.
       def serve
-        loop do
+        while ours?(@server)
+          @waiting.keys.each { |io| drop(io) unless ours?(io) }
           readable, = IO.select([@server, *@waiting.keys], nil, nil, seconds_left)
           close_late
-          readable&.each { |io| io.equal?(@server) ? accept : read(io) if !io.closed? }
+          readable&.each { |io| io.equal?(@server) ? accept : read(io) if ours?(io) }
         end
       end
+
+      # Whether the socket that listens is still there.
+      def open? = ours?(@server)
 
       # Closes, in a daemon, the connections whose threads are its parent's.
       def start_over
@@ -51,10 +56,12 @@ module Profiler
       # Ends all threads of requests, and closes all connections.
       def close
         @busy.values.each { |it| it&.kill }
-        [@server, *@waiting.keys, *@busy.keys].each { |io| quietly { io.close } }
+        @own.each_value(&:close)
       end
 
       private
+
+      def ours?(io) = @own[io]&.ours?
 
       def seconds_left
         _, head = @waiting.first
@@ -72,6 +79,7 @@ module Profiler
         return unless io.is_a?(Socket)
 
         finish(@waiting.first.first, 503, "too many connections") if @waiting.size >= WAITING
+        @own[io] = OwnSocket.new(io)
         @waiting[io] = Head.new
       rescue Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM => e
         @losses.add(e)
@@ -151,9 +159,14 @@ module Profiler
 
       def drop(io)
         @waiting.delete(io)
-        quietly { io.close_write } # or a forked child that has it too would keep the client waiting
-        quietly { io.read_nonblock(Head::LONGEST, exception: false) } # what is unread would reset the connection
-        quietly { io.close }
+        own = @own.delete(io)
+        return unless own
+
+        if own.ours?
+          quietly { io.close_write } # or a forked child that has it too would keep the client waiting
+          quietly { io.read_nonblock(Head::LONGEST, exception: false) } # what is unread would reset the connection
+        end
+        own.close
       end
 
       # @param patience [Numeric] seconds that the client may take
@@ -170,6 +183,8 @@ module Profiler
 
       def write(io, bytes, till)
         until bytes.empty?
+          return unless ours?(io)
+
           written = io.write_nonblock(bytes, exception: false)
           if written == :wait_writable
             return unless IO.select(nil, [io], nil, [till - Clock.now, 0].max)

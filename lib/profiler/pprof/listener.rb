@@ -24,7 +24,7 @@ module Profiler
         # @api private
         # @see Pprof.listen
         def start(address, token: nil, permit: nil, concurrency: 4, **options)
-          [Connections, Head] # loaded now, on this thread
+          Eager.load(Pprof)
           place = place_of(address)
           place.demand_permission(token, permit)
           permit ||= ->(_env) { true } if place.is_a?(UnixAddress) && token.nil?
@@ -170,7 +170,7 @@ module Profiler
         end
       ensure
         if @thread.equal?(Thread.current) && !@leaving
-          Losses.say("nothing listens on #{address} any more, as the thread was killed")
+          Losses.say("nothing listens on #{address} any more, as #{@connections.open? ? "the thread was killed" : "the app closed its socket"}")
           close
         end
       end

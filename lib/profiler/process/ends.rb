@@ -17,6 +17,13 @@ module Profiler
     # Seconds that the end of a process can be delayed by.
     PATIENCE = 5
 
+    # The errors of a listener, which end nothing of the app. A file that cannot be loaded any more is a ScriptError. Where another
+    # thread raises one of them here meanwhile, it is deferred.
+    OF_LISTENERS = [StandardError, ScriptError, NoMemoryError, SystemStackError].to_h { |it| [it, :never] }.freeze
+    private_constant :OF_LISTENERS
+
+    @losses = Losses.new("the profiler failed as the process ended, forked or called exec")
+
     # In the order of their begins. By identity, so that operations run no Ruby code: a trap may listen, which can take no lock.
     @listeners = {}.compare_by_identity
 
@@ -82,8 +89,24 @@ module Profiler
 
       # @api private
       def around_exec(&exec)
+        raised = nil
+        called = false
+        own = lambda do
+          called = true
+          exec.call
+        rescue Exception => e # rubocop:disable Lint/RescueException -- it goes on
+          raised = e
+          raise
+        end
         hearing = @listeners.keys.select { |it| it.respond_to?(:around_exec) }
-        hearing.reduce(exec) { |inner, it| -> { it.around_exec(&inner) } }.call
+        begin
+          hearing.reduce(own) { |inner, it| -> { it.around_exec(&inner) } }.call
+        rescue *OF_LISTENERS.keys => e
+          @losses.add(e) unless e.equal?(raised)
+        end
+        raise raised if raised
+
+        exec.call unless called # a listener failed before
       end
 
       # Runs the block, whose native work is abandoned after {PATIENCE}; a call inside has the rest of that. Signals do not end it:
@@ -103,7 +126,9 @@ module Profiler
       private
 
       def tell_one(listener, event, *arguments)
-        listener.public_send(event, *arguments) if listener.respond_to?(event)
+        return unless listener.respond_to?(event)
+
+        Losses.own(OF_LISTENERS, @losses.method(:add)) { listener.public_send(event, *arguments) }
       end
     end
   end

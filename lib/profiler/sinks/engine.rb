@@ -23,6 +23,7 @@ module Profiler
       def initialize(endpoint, service: nil, labels: {}, dimensions: DIMENSIONS, values: VALUES)
         raise ArgumentError, "values: #{values.inspect} is not an Integer from 1 on" unless values.is_a?(Integer) && values.positive?
 
+        Eager.load(Sinks)
         @endpoint = endpoint
         @service = (service || Service.name).to_s
         raise ArgumentError, "service: it is empty" if @service.empty?

@@ -249,4 +249,23 @@ RSpec.describe "Profiler::Pprof.listen" do
     Process.kill(:TERM, text[/process (\d+)/, 1].to_i)
     wait_until { files == ["left"] }
   end
+
+  it "takes nothing from an app that closed all descriptors" do
+    result = run_json(<<~'RUBY', err: match(/\A\[profiler\] nothing listens on \S+ any more, as the app closed its socket\n\z/))
+      listener = listen
+      half = connect(listener.address)
+      half.write("GET /metrics HTTP/1.1\r\n")
+      sleep 0.2
+      3.upto(255) { |number| IO.for_fd(number).close rescue nil }
+      pairs = Array.new(8) { Socket.pair(:UNIX, :STREAM) }
+      servers = Array.new(8) { TCPServer.new("127.0.0.1", 0) }
+      clients = servers.map { |it| TCPSocket.new("127.0.0.1", it.addr[1]) }
+      pairs.each { |_, it| it.write("x") }
+      connect(listener.address) rescue nil
+      wait_for { !listener.running? }
+      print_json(servers: servers.count { |it| it.accept_nonblock(exception: false).is_a?(TCPSocket) },
+                 read: pairs.map { |it, _| it.read_nonblock(9, exception: false) }, running: listener.running?)
+    RUBY
+    expect(result).to eq(servers: 8, read: ["x"] * 8, running: false)
+  end
 end

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Profiler
+  # Loads what is otherwise loaded on first use. A process may change its root directory, drop its privileges or outlive the files of
+  # the gem, and later load nothing. So whatever lives as long as the process begins with this.
+  module Eager
+    # Loaded with their users: engines need Net::HTTP and OpenSSL.
+    WITH_THEIR_USERS = %i[Browser Middleware Otlp Pprof Pyroscope Sinks].freeze
+    private_constant :WITH_THEIR_USERS
+
+    class << self
+      # @param owners [Array<Module>] these as well
+      # @return [nil]
+      def load(*owners)
+        load_in(Profiler) unless @loaded
+        @loaded = true
+        owners.each { |owner| load_in(owner) }
+        nil
+      end
+
+      private
+
+      def load_in(owner)
+        owner.constants(false).each do |name|
+          next if !owner.autoload?(name, false) || (owner.equal?(Profiler) && WITH_THEIR_USERS.include?(name))
+
+          it = owner.const_get(name, false)
+          load_in(it) if it.is_a?(Module)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "socket"
+
+# A process may change its root directory, or outlive the files of the gem, as after an upgrade. It can load nothing from then on.
+RSpec.describe "A profiled process that lost the files of the gem" do
+  include_context "with a box"
+
+  let(:environment) { { "PROFILER_CONTROL" => in_box("control"), "BOX" => box } }
+
+  # A copy of the gem, which the program deletes.
+  before { FileUtils.cp_r(Child::LIB, in_box("lib")) }
+
+  # What it has of the profiler, and then: forks, execs that fail, signals and the end.
+  program = <<~'RUBY'
+    require "fileutils"
+    require "socket"
+    require "profiler"
+    $stdout.sync = true
+    class Sink; def call(profile) = nil; end
+    Profiler.continuous(period: 60, to: [Sink.new])
+    Profiler.flight_recorder(out: File.join(ENV.fetch("BOX"), "flights"), signal: "USR1", at: [:exit])
+    listener = Profiler::Pprof.listen(File.join(ENV.fetch("BOX"), "pprof.sock"))
+    app = Profiler::Middleware.new(->(_env) { [200, {}, ["ok"]] }, slower_than: 0.001, out: File.join(ENV.fetch("BOX"), "slow"), permit: ->(_env) { true })
+    work = -> { 200_000.times { |i| i.to_s } }
+    %s
+    work.call
+    3.times { Process.wait(fork { work.call }); puts $?.exitstatus }
+    Process.wait(fork { exit!(7) })
+    puts $?.exitstatus
+    begin
+      exec("/no/such/program")
+    rescue SystemCallError
+      puts $!.class
+    end
+    Process.kill(:USR1, $$)
+    puts app.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "profile=cpu").first
+    socket = (UNIXSocket.new(listener.address) rescue nil)
+    socket&.write("GET /debug/pprof/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    puts socket ? socket.gets.to_s[/ \d+/] : " 200"
+    IO.popen("-") { |io| io ? io.read : print("child") }
+  RUBY
+
+  def child_of_copy(*arguments)
+    command_child(RbConfig.ruby, "-I", in_box("lib"), *arguments, env: environment.merge("PROFILER_OUT" => in_box("it.pb.gz"), "PROFILER_SIGNAL" => "USR2"))
+  end
+
+  it "forks, execs, serves and ends as if nothing were" do
+    result = child_of_copy("-rprofiler/autoload", "-e", format(program, 'FileUtils.rm_rf(File.join(ENV.fetch("BOX"), "lib"))'))
+    expect(result).to have_attributes(out: "0\n0\n0\n7\nErrno::ENOENT\n200\n 200\n", status: be_success)
+    expect(result.err).not_to match(/cannot load such file|LoadError|uninitialized/)
+  end
+
+  it "does so with another root directory" do
+    skip "only root can change it" unless Process.uid.zero?
+    change = 'Dir.mkdir(File.join(ENV.fetch("BOX"), "root")); Dir.chroot(File.join(ENV.fetch("BOX"), "root")); Dir.chdir("/")'
+    result = child_of_copy("-rprofiler/autoload", "-e", format(program, change))
+    expect(result).to have_attributes(out: "0\n0\n0\n7\nErrno::ENOENT\n200\n 200\n", status: be_success)
+    expect(result.err).not_to match(/cannot load such file|LoadError|uninitialized/)
+  end
+
+  it "says what failed in a fork, an exec or an end, and goes on" do
+    result = ruby_child("-e", <<~'RUBY')
+      require "profiler"
+      $stdout.sync = true
+      listener = Object.new
+      def listener.forked(_same) = require("no/such/file")
+      def listener.around_exec = raise(NotImplementedError, "not here")
+      def listener.process_ends(_error) = raise("ended")
+      Profiler::Ends.listen(listener)
+      Process.wait(fork { puts "in the child"; $stdout.flush })
+      begin
+        exec("/no/such/program")
+      rescue SystemCallError
+        puts $!.class
+      end
+      exec(RbConfig.ruby, "-e", "puts 'another'") if ARGV.empty?
+    RUBY
+    expect(result).to have_attributes(out: "in the child\nErrno::ENOENT\nanother\n", status: be_success)
+    expect(result.err).to include("[profiler] the profiler failed as the process ended, forked or called exec: LoadError: cannot load such file")
+    expect(result.err).to include("NotImplementedError: not here").and include("ended")
+  end
+end
