@@ -69,8 +69,6 @@ pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>
     let walls = state.walls_at(monotonic_ns, cpu_ns);
     state.polled.apportion(&walls);
     let header = Header { labels, scope, walls, ..header_at(state, State::Running, monotonic_ns, cpu_ns) };
-    while push_label_switch(&hub.ring, &header).is_err() {
-        hub.drain_batch(&Registry);
-    }
+    hub.push_draining(&Registry, || push_label_switch(&hub.ring, &header));
     CAPTURE.wake_collector(hub);
 }

@@ -29,6 +29,7 @@ mod fork;
 mod marking;
 mod pending;
 mod results;
+mod space;
 pub use fork::ForkGuard;
 pub use pending::Pending;
 

@@ -77,3 +77,15 @@ fn a_record_that_never_comes_holds_nobody_up_twice() {
         assert!(took[1..].iter().any(|it| *it < took[0] / 2), "{took:?}");
     });
 }
+
+#[test]
+fn a_record_that_never_comes_costs_those_that_find_no_space_and_no_thread() {
+    let (hub, registry) = (Hub::new(64), Ended::default());
+    beside_a_slow_producer(&hub, |_go_on| {
+        let push = || hub.push_draining(&registry, || hub.ring.try_push(7, |_| {}));
+        assert_eq!((0..12).filter(|_| push()).count(), 7, "as many as fit behind it");
+        assert_eq!(hub.counters.read().dropped_full, 5);
+    });
+    // It came after all, so there is space again.
+    assert!(hub.push_draining(&registry, || hub.ring.try_push(7, |_| {})));
+}

@@ -62,7 +62,7 @@ impl Site {
 }
 
 /// Puts a record into the ring. Where the ring is full there is nobody to wait for, so it is drained, at most 64 records at a
-/// time. The holder of the lock for that needs nothing from us.
+/// time. The holder of the lock for that needs nothing from us. Where that makes no space the record is dropped, and counted.
 pub(super) fn send(
     hub: &Hub,
     site: &Site,
@@ -90,8 +90,9 @@ pub(super) fn send(
     let depth = CAPTURE.depth.load(Ordering::Relaxed);
     let rootless = handles.len() >= WALK_LIMIT;
     let walk = Walk { handles, lines, rootless };
-    while push(&hub.ring, Kind::Allocation(*allocation), &header, walk, depth).is_err() {
-        hub.drain_batch(&Registry);
+    let kind = Kind::Allocation(*allocation);
+    if !hub.push_draining(&Registry, || push(&hub.ring, kind, &header, walk, depth)) {
+        return;
     }
     CAPTURE.wake_collector(hub);
     if rootless || handles.len() > depth {
