@@ -57,7 +57,6 @@ module Profiler
 
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
-        Eager.load
         settings = @recording.settings
         # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { toggle_soon } if settings.signal

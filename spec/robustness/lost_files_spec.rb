@@ -52,6 +52,24 @@ RSpec.describe "A profiled process that lost the files of the gem" do
     expect(result.err).not_to match(/cannot load such file|LoadError|uninitialized/)
   end
 
+  it "writes its recording, at a signal and at its end" do
+    result = command_child(RbConfig.ruby, "-I", in_box("lib"), "-rprofiler/autoload", "-e", <<~'RUBY', env: { "BOX" => box, "PROFILER_OUT" => in_box("it.pb.gz"), "PROFILER_SIGNAL" => "USR2" })
+      require "fileutils"
+      FileUtils.rm_rf(File.join(ENV.fetch("BOX"), "lib"))
+      Process.kill(:USR2, $$)
+      sleep 0.01 until File.exist?(ENV.fetch("PROFILER_OUT"))
+      sleep 0.3
+      Process.kill(:USR2, $$)
+      sleep 0.3
+      Process.wait(fork { 1_000.times { |i| i.to_s } })
+      exec("/no/such/program") rescue nil
+      500_000.times { |i| i.to_s }
+    RUBY
+    expect(result.status).to be_success
+    expect(result.err).not_to match(/cannot load such file|LoadError|uninitialized/)
+    expect(files).to include("it.pb.gz")
+  end
+
   it "does so with another root directory" do
     skip "only root can change it" unless Process.uid.zero?
     change = 'Dir.mkdir(File.join(ENV.fetch("BOX"), "root")); Dir.chroot(File.join(ENV.fetch("BOX"), "root")); Dir.chdir("/")'
