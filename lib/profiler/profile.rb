@@ -105,7 +105,8 @@ module Profiler
     #   order of time; it requires a timeline)
     # @param title [String, nil] of a picture or summary
     # @param limit [Integer, nil] functions in a table; 0 for all
-    # @param source [Boolean] of html: puts in the text of source files, except of those that look secret
+    # @param source [Boolean] of html: puts in the text of Ruby files below the working directory, in gems and in Ruby's library,
+    #   except of those that are hidden or look secret
     # @return [String] binary
     # @raise [ArgumentError] if the format is not known, or does not support an option
     # @raise [FormatError] as {#save}
@@ -113,6 +114,12 @@ module Profiler
       bytes = _write(format.to_s, format_options(**options))
       source && format.to_s == "html" ? with_sources(bytes) : bytes
     end
+
+    # The source files of which the last page has the text: their paths.
+    #
+    # @return [Array<String>, nil]
+    # @api private
+    attr_reader :sources
 
     # @api private
     def write_into(path, format, gzip:, replace: false, keep: nil, **options)
@@ -337,7 +344,8 @@ module Profiler
 
     def with_sources(page)
       require_relative "profile/sources"
-      Sources.put_into(page, self)
+      page, @sources = Sources.put_into(page, self)
+      page
     end
 
     def checked_limit(limit)

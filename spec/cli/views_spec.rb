@@ -38,7 +38,7 @@ RSpec.describe "Commands that show a profile" do
     files.each { |name, text| File.write("#{box}/#{name}", text) }
     program = "Profiler.run(mode: :allocations, every: 1) { ARGV.each { |it| load it } }.save('work.pb.gz')"
     expect(system(RbConfig.ruby, "-I#{File.expand_path("../../lib", __dir__)}", "-rprofiler", "-e", program, *files.keys.map { |name| "#{box}/#{name}" }, chdir: box)).to be true
-    run("convert", "work.pb.gz", "with.html", "--source")
+    expect(profiler_child("convert", "work.pb.gz", "with.html", "--source", chdir: box).err).to match(/ 1 source files?:\n  \S+\/app\.rb\n\z/)
     run("convert", "work.pb.gz", "without.html")
     with, without = %w[with without].map { |name| File.read("#{box}/#{name}.html") }
     sources = JSON.parse(with[%r{id="sources">(.*?)</script>}m, 1])
@@ -48,10 +48,41 @@ RSpec.describe "Commands that show a profile" do
     expect(with.scan("</script>").size).to eq(without.scan("</script>").size + 1)
     expect(run("report", "with.html", "--json")).to eq run("report", "without.html", "--json").gsub("without.html", "with.html")
     File.utime(Time.now + 60, Time.now + 60, "#{box}/app.rb")
-    run("convert", "work.pb.gz", "later.html", "--source")
+    profiler_child("convert", "work.pb.gz", "later.html", "--source", chdir: box)
     later = JSON.parse(File.read("#{box}/later.html")[%r{id="sources">(.*?)</script>}m, 1])
     expect(later.select { |_, it| it["changed"] }.keys.map { |path| File.basename(path) }).to eq(["app.rb"])
     expect(run("annotate", "work.pb.gz", "app.rb")).to include("app.rb (changed since: lines may be others)")
+  end
+
+  # A profile may come from anywhere, and name any file.
+  it "put only Ruby code from here, from gems and from Ruby into a page, and list it" do
+    Dir.mkdir("#{box}/outside")
+    Dir.mkdir("#{box}/here")
+    Dir.mkdir("#{box}/here/.kube")
+    write = ->(name, text) { File.write("#{box}/#{name}", text) }
+    write["outside/theirs.rb", "1"]
+    write["outside/shadow", "root:x"]
+    write["here/database.yml", "password: hunter2"]
+    write["here/config", "token"]
+    write["here/script", "#!/usr/bin/env ruby\n1"]
+    write["here/mine.rb", "1"]
+    write["here/.kube/config.rb", "1"]
+    File.symlink("../outside/shadow", "#{box}/here/app.rb")
+    File.symlink("../outside/theirs.rb", "#{box}/here/link.rb")
+    File.symlink("mine.rb", "#{box}/here/alias.rb")
+    File.symlink("database.yml", "#{box}/here/model.rb")
+    File.mkfifo("#{box}/here/pipe.rb")
+    gem_file, own = Gem.loaded_specs.fetch("rspec-core").full_gem_path + "/lib/rspec/core.rb", "#{RbConfig::CONFIG.fetch("rubylibdir")}/json.rb"
+    here = %w[database.yml config script mine.rb app.rb link.rb alias.rb model.rb pipe.rb missing.rb .kube/config.rb ../outside/theirs.rb].map { |it| "#{box}/here/#{it}" }
+    paths = [*here, "mine.rb", "../outside/theirs.rb", "/etc/passwd", gem_file, own]
+    frames = paths.map { |it| { name: "f", file: it, line: 1 } }
+    profile = { type: "sampled", name: "x", unit: "milliseconds", startValue: 0, endValue: 10, samples: paths.each_index.map { |it| [it] }, weights: paths.map { 1 } }
+    write["foreign.speedscope.json", JSON.generate("$schema" => "https://www.speedscope.app/file-format-schema.json", shared: { frames: frames }, profiles: [profile])]
+    result = profiler_child("convert", "../foreign.speedscope.json", "../page.html", "--source", chdir: "#{box}/here")
+    sources = JSON.parse(File.read("#{box}/page.html")[%r{id="sources">(.*?)</script>}m, 1])
+    expected = [*%w[script mine.rb alias.rb].map { |it| "#{box}/here/#{it}" }, "mine.rb", gem_file, own]
+    expect(sources.keys).to match_array(expected)
+    expect(result.err.lines.map(&:chomp)).to eq(["profiler: the page has the text of 6 source files:", *expected.sort.map { |it| "  #{it}" }])
   end
 
   it "name a function, thread or type that is not there" do

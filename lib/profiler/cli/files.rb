@@ -83,7 +83,17 @@ module Profiler
         refuse_to_lose_input(path, format, inputs)
         profile = yield
         checked(path) { output.write(profile) }
+        list_sources(profile)
         print_json(file: path, format: format, bytes: File.size(path), samples: profile.stats[:samples], totals: profile.totals) if @json
+      end
+
+      # The page is made to be sent, so the command says of which files it has the text.
+      def list_sources(profile)
+        return unless profile.sources
+
+        paths = profile.sources.map { |it| Native.clean(it) }
+        CLI.complain("the page has the text of #{paths.size} source file#{"s" unless paths.size == 1}#{":" if paths.any?}")
+        paths.sort.each { |it| $stderr.puts("  #{it}") }
       end
 
       def checked(path = nil)

@@ -29,7 +29,7 @@ module Profiler
       end
 
       def source_option(parser)
-        parser.on("--source", "put the text of source files into the page, except of those that look secret") { @source = true }
+        parser.on("--source", "put the text of Ruby files here and in gems into the page, and list them; those that look secret are left out") { @source = true }
       end
 
       def type_option(parser)

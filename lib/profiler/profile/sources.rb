@@ -6,8 +6,17 @@ module Profiler
   class Profile
     # The text of the source files of a profile, to put into a page. It is loaded on first use.
     #
+    # A page is made to be sent, and a profile may come from anywhere and name any file. So only Ruby code is read, and only below the
+    # working directory, in gems and in Ruby's library.
+    #
     # @api private
     module Sources
+      # Files that Ruby runs, by their names.
+      RUBY_PATHS = /\.(?:rb|ru|rake|gemspec)\z/.freeze
+      # The first line of a file that Ruby runs.
+      SHEBANG = /\A#!.*\bruby/.freeze
+      # Files and directories that are not shown.
+      HIDDEN = %r{(?:\A|/)\.}.freeze
       # Files of which the names say that they are secret.
       SECRET_PATHS = %r{(?:\A|[/._-])(?:secrets?|credentials?|passwords?|tokens?|private|keys?)(?:[/._-]|\z)|(?:\A|/)\.[^/]*\z|\.(?:pem|key|p12|pfx|env)\z}i.freeze
       # Texts with a private key, an access key, or a password as a literal.
@@ -16,16 +25,17 @@ module Profiler
       FACTS = '<script type="application/json" id="facts">'
       MOST_BYTES = 1 << 20 # of a file
       MOST_BYTES_IN_ALL = 8 << 20
-      private_constant :SECRET_PATHS, :SECRET_TEXTS, :FACTS, :MOST_BYTES, :MOST_BYTES_IN_ALL
+      private_constant :RUBY_PATHS, :SHEBANG, :HIDDEN, :SECRET_PATHS, :SECRET_TEXTS, :FACTS, :MOST_BYTES, :MOST_BYTES_IN_ALL
 
       class << self
         # @param page [String] a page, binary
         # @param profile [Profile] the profile in it
-        # @return [String] the page with the sources of the profile
+        # @return [Array(String, Array<String>)] the page with the sources of the profile, and their paths
         def put_into(page, profile)
+          texts = of(profile)
           # No text can end the block.
-          block = %(<script type="application/json" id="sources">#{JSON.generate(of(profile)).gsub("<", "\\u003c")}</script>\n)
-          page.sub(FACTS) { |facts| "#{block.b}#{facts}" }
+          block = %(<script type="application/json" id="sources">#{JSON.generate(texts).gsub("<", "\\u003c")}</script>\n)
+          [page.sub(FACTS) { |facts| "#{block.b}#{facts}" }, texts.keys]
         end
 
         # The app's files come first, as only so many bytes fit in.
@@ -37,8 +47,9 @@ module Profiler
           functions = Native.functions(profile)
           paths = functions.sort_by { |it| it[3] ? 0 : 1 }.map { |it| it[1] }.uniq
           left = MOST_BYTES_IN_ALL
+          roots = self.roots
           paths.each_with_object({}) do |path, found|
-            text = text_of(path) if left.positive?
+            text = text_of(path, roots) if left.positive?
             next unless text && text.bytesize <= left
 
             found[path] = { text: text, changed: changed?(path, profile) }
@@ -56,12 +67,36 @@ module Profiler
           true # it was removed since it was read
         end
 
-        def text_of(path)
-          return if path.empty? || path.start_with?("<") || path.match?(SECRET_PATHS) || !File.file?(path) || File.size(path) > MOST_BYTES
+        # Where source files may be: the working directory, the gems, and Ruby's library.
+        def roots
+          gems = defined?(Gem) ? Gem.path : []
+          directories = [".", *gems, *RbConfig::CONFIG.values_at("rubylibdir", "rubyarchdir", "sitedir", "vendordir", "sitelibdir", "vendorlibdir")]
+          directories.compact.filter_map { |it| real(it) }.uniq.map { |it| File.join(it, "") }
+        end
 
-          text = File.read(path, encoding: Encoding::UTF_8)
-          text if text.valid_encoding? && !text.include?("\0") && !text.match?(SECRET_TEXTS)
+        def text_of(path, roots)
+          return if path.empty? || path.start_with?("<") || path.match?(SECRET_PATHS)
+
+          file = real(path)
+          return unless file && allowed?(file, roots) && File.file?(file) && File.size(file) <= MOST_BYTES
+
+          text = File.read(file, encoding: Encoding::UTF_8)
+          text if text.valid_encoding? && !text.include?("\0") && (file.match?(RUBY_PATHS) || text.match?(SHEBANG)) && !text.match?(SECRET_TEXTS)
         rescue SystemCallError
+          nil
+        end
+
+        # Whether a file may be read: it lies below a root, and neither it nor a directory on the way there is hidden.
+        def allowed?(file, roots)
+          return false if file.match?(SECRET_PATHS) || (!File.extname(file).empty? && !file.match?(RUBY_PATHS))
+
+          roots.any? { |root| file.start_with?(root) && !file.delete_prefix(root).match?(HIDDEN) }
+        end
+
+        # The path without symbolic links; nil if there is no such file.
+        def real(path)
+          File.realpath(path)
+        rescue SystemCallError, ArgumentError, EncodingError
           nil
         end
       end
