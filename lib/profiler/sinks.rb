@@ -6,6 +6,7 @@ module Profiler
   # A sink has these methods: +take(profile)+, +own_thread?+ (whether it can only be called on the thread of the periods), +lose(error)+,
   # +hurry(last)+ and +wait(till)+ (sends what waits), +forked(same)+, +delivered+, +lost+, +error+, +counts+ and +name+.
   module Sinks
+    autoload :BoundedSocket, "#{__dir__}/sinks/bounded_socket"
     autoload :Endpoint, "#{__dir__}/sinks/endpoint"
     autoload :Engine, "#{__dir__}/sinks/engine"
     autoload :Plain, "#{__dir__}/sinks/plain"
@@ -32,7 +33,7 @@ module Profiler
         return it if it.is_a?(Engine)
         return Plain.new(it) if it.is_a?(Directory) || it.respond_to?(:call)
 
-        raise ArgumentError, "to: #{it.inspect} is no sink (allowed: #{NAMED.keys.join(", ")}, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what " \
+        raise ArgumentError, "to: #{Endpoint.harmless(it)} is no sink (allowed: #{NAMED.keys.join(", ")}, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what " \
                              "responds to call)"
       end
     end

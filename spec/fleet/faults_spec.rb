@@ -186,6 +186,45 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
+  it "are bounded in what they read of an engine, and counted once where it took them" do
+    replies = {
+      endless: ->(client) { client.write("HTTP/1.1 200 OK\r\n"); loop { client.write("x: #{"y" * 1_000}\r\n") } },
+      slow: ->(client) { client.write("HTTP/1.1 200 OK\r\n"); loop { client.write("x: y\r\n"); sleep 0.05 } },
+      informing: ->(client) { loop { client.write("HTTP/1.1 100 Continue\r\n\r\n") } },
+      long_line: ->(client) { loop { client.write("x" * 1_000) } },
+      gzip: ->(client) { client.write("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nno gzip !"); client.close },
+      cut: ->(client) { client.write("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf"); client.close }
+    }
+    delivered = replies.transform_values do |reply|
+      server = TCPServer.new("::1", 0)
+      accepting = Thread.new do
+        loop do
+          client = server.accept
+          length = client.gets("\r\n\r\n")[/content-length: (\d+)/i, 1].to_i
+          client.read(length)
+          reply.call(client)
+        rescue SystemCallError
+          client.close
+        end
+      end
+      result = run_json(<<~RUBY)
+        endpoint = Profiler::Sinks::Endpoint.new("http://[::1]:#{server.addr[1]}", timeout: 0.2)
+        before = cpu_now
+        reply = begin
+          endpoint.post("x" * 1_000, "text/plain").to_s
+        rescue StandardError => e
+          e.class.name
+        end
+        print_json([reply, (cpu_now - before) / 1_000_000 < 1_000])
+      RUBY
+      accepting.kill
+      server.close
+      result
+    end
+    expect(delivered).to match(endless: ["Net::HTTPBadResponse", true], slow: ["Net::ReadTimeout", true], informing: ["Net::HTTPBadResponse", true],
+                               long_line: ["Net::HTTPBadResponse", true], gzip: [start_with("HTTP 200"), true], cut: [start_with("HTTP 200"), true])
+  end
+
   it "leave the random numbers of the app as they are" do
     HttpServer.open do |server|
       server.always = ->(_request) { 503 }

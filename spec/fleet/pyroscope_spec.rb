@@ -119,10 +119,40 @@ RSpec.describe "Windows for Pyroscope" do
     RUBY
     sinks = "is no sink (allowed: pyroscope, otlp, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what responds to call)"
     expect(out.lines(chomp: true)).to eq([
-      %(ArgumentError: url: "ftp://...@host" is not an http or https URL), %(ArgumentError: url: "nothing" is not an http or https URL),
+      "ArgumentError: url: (not shown, as it may have a password in it) is not an http or https URL", %(ArgumentError: url: "nothing" is not an http or https URL),
       "ArgumentError: timeout: 0 is not a number of seconds above 0", "ArgumentError: headers: one has a line break or is no text",
       "ArgumentError: values: 0 is not an Integer from 1 on", "ArgumentError: service: it is empty", "ArgumentError: to: 7 #{sinks}",
       %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:", "ArgumentError: PYROSCOPE_HTTP_HEADERS is not an object of JSON"
     ])
+  end
+
+  it "print no password of an address or a header, neither in messages nor in their causes" do
+    out = run(<<~'RUBY')
+      require "uri"
+      wrong = ["http//me:hush@host", "http://me:hush@", "http://me:hu sh@host", "http://me:hush@ho st", "me:hush@host", "https:me:hush@host", "http://me:h%ush@host",
+               "http://h x/?token=hush", "http://me:hu/sh@host:x", "ftp://hush@host", "http://me:hush\n@host", "http://me:hush\xff@host", URI("ftp://me:hush@host")]
+      raised = wrong.flat_map do |url|
+        [-> { Profiler::Pyroscope.new(url) }, -> { Profiler::Otlp.new(url) }, -> { Profiler.continuous(to: url) },
+         -> { ENV["PYROSCOPE_SERVER_ADDRESS"] = url.to_s; Profiler::Pyroscope.new }, -> { ENV["OTEL_EXPORTER_OTLP_ENDPOINT"] = url.to_s; Profiler::Otlp.new },
+         -> { Profiler::Pyroscope.new("http://host", headers: { "a" => "hush\n" }) }, -> { Profiler::Pyroscope.new("http://host", token: "hush\r") },
+         -> { ENV["PYROSCOPE_HTTP_HEADERS"] = '{"hush'; Profiler::Pyroscope.new },
+         -> { ENV["http_proxy"] = "http://me:hu sh@proxy"; Profiler::Sinks::Endpoint.new("http://host").post("", "") }]
+      end
+      said = raised.map do |block|
+        block.call
+        "none"
+      rescue StandardError => e
+        [e, e.cause].compact.map { |it| "#{it.class} #{it.message} #{it.full_message(highlight: false).lines.first}" }.join
+      end
+      p said.grep(/hu ?sh/).uniq, said.grep(/\Anone/).size, said.map { |it| it[/\A\S+/] }.uniq
+    RUBY
+    expect(out.lines(chomp: true)).to eq(["[]", "0", '["ArgumentError", "Profiler::Error"]'])
+  end
+
+  it "print no password of an address in the environment on stderr" do
+    env = { "PROFILER_CONTINUOUS" => "1", "PROFILER_TO" => "pyroscope", "PYROSCOPE_SERVER_ADDRESS" => "http//me:hush@host" }
+    result = ruby_child("-rprofiler/autoload", "-e", "puts 1", env: env)
+    expect(result).to have_attributes(out: "1\n", err: /\[profiler\] this process is not profiled: url: \(not shown/)
+    expect(result.err).not_to include("hush")
   end
 end

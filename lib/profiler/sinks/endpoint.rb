@@ -23,9 +23,24 @@ module Profiler
       LONGEST_REPLY = 1 << 16
       # Characters of a reply that are said.
       LONGEST_TEXT = 200
+      # Bytes of a reply and its headers.
+      LONGEST_MESSAGE = LONGEST_REPLY + (1 << 16)
       # Seconds that a +Retry-After+ can be.
       LONGEST_WAIT = 300
-      private_constant :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_WAIT
+      # Time-outs that a request may take in all.
+      TIMEOUTS = 6
+      # Text of URLs and names in which no secret can be: no user, no query.
+      HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
+      private_constant :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
+
+      # What was given as an address, for a message.
+      #
+      # @return [String]
+      def self.harmless(given)
+        return given.inspect unless given.is_a?(String) || given.is_a?(URI)
+
+        given.to_s.valid_encoding? && given.to_s.match?(HARMLESS) ? given.to_s.inspect : "(not shown, as it may have a password in it)"
+      end
 
       # @param url [String] http or https; a user and password in it become basic authentication
       # @param path [String] added to the path of the URL
@@ -41,7 +56,7 @@ module Profiler
 
         @timeout = timeout
         @ca_file = ca_file
-        @basic = basic || credentials_of(url.to_s)
+        @basic = basic || credentials_of(@uri)
         @headers = headers.to_h { |name, value| [checked(name), checked(value)] }
         @headers["Authorization"] = "Bearer #{checked(token)}" if token
       end
@@ -53,11 +68,17 @@ module Profiler
       # @return [Reply]
       # @raise [StandardError] any that a network can have
       def post(body, type)
-        request = Net::HTTP::Post.new(@uri, @headers.merge("Content-Type" => type, "Content-Encoding" => "gzip", "User-Agent" => USER_AGENT))
-        request.basic_auth(*@basic) if @basic
-        request.body = body
+        request = request_of(body, type)
+        till = Clock.now + (TIMEOUTS * @timeout)
         # A reply without an end is not read to its end, as Net::HTTP would.
-        catch(:reply) { connection.start { |http| http.request(request) { |response| throw :reply, read(response) } } }
+        catch(:reply) do
+          connection.start do |http|
+            bound(http, till)
+            http.request(request) { |response| throw :reply, read(response) }
+          end
+        end
+      rescue URI::Error
+        raise Error, "the proxy in the environment is not a URL", cause: nil # a password can be in it
       end
 
       # Without what is secret.
@@ -72,19 +93,38 @@ module Profiler
 
       def parse(url, path)
         uri = URI.parse(url)
-        raise URI::InvalidURIError unless uri.is_a?(URI::HTTP) && uri.host
+        raise URI::InvalidURIError unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty?
 
         uri.path = uri.path.chomp("/") + path
         uri.path = "/" if uri.path.empty?
         uri
-      rescue URI::InvalidURIError
-        # A password can be in it.
-        raise ArgumentError, "url: #{url.gsub(%r{//[^/@]*@}, "//...@").inspect} is not an http or https URL"
+      rescue URI::Error, EncodingError
+        # A password can be in it, and in the cause.
+        raise ArgumentError, "url: #{Endpoint.harmless(url)} is not an http or https URL", cause: nil
       end
 
-      def credentials_of(url)
-        user, password = URI.parse(url).userinfo&.split(":", 2)
+      def credentials_of(uri)
+        user, password = uri.userinfo&.split(":", 2)
         user && [user, password.to_s].map { |it| URI.decode_www_form_component(it.gsub("+", "%2B")) }
+      rescue ArgumentError
+        raise ArgumentError, "url: its user or password has a percent sign that is none of an encoded character", cause: nil
+      end
+
+      # An encoded reply is not asked for: one that cannot be decoded would be an error after the engine has the window. The name of the
+      # host is that of the URL, as that of an IPv6 address has brackets.
+      def request_of(body, type)
+        own = { "Content-Type" => type, "Content-Encoding" => "gzip", "User-Agent" => USER_AGENT, "Accept-Encoding" => "identity" }
+        request = Net::HTTP::Post.new(@uri.request_uri, @headers.merge(own))
+        request["Host"] = @uri.port == @uri.default_port ? @uri.host : "#{@uri.host}:#{@uri.port}" unless @headers.keys.any? { |it| it.casecmp?("host") }
+        request.basic_auth(*@basic) if @basic
+        request.body = body
+        request
+      end
+
+      def bound(http, till)
+        socket = http.instance_variable_get(:@socket)
+        io = socket.io if socket.respond_to?(:io) # what stands in for a connection in tests may have none
+        BoundedSocket.bound(io, till, LONGEST_MESSAGE) if io.respond_to?(:read_nonblock)
       end
 
       # A line break would begin a header of its own. The message does not tell the value, which may be secret.
@@ -94,11 +134,11 @@ module Profiler
 
         text
       rescue ArgumentError, EncodingError
-        raise ArgumentError, "headers: one has a line break or is no text"
+        raise ArgumentError, "headers: one has a line break or is no text", cause: nil
       end
 
       def connection
-        http = Net::HTTP.new(@uri.host, @uri.port)
+        http = Net::HTTP.new(@uri.hostname, @uri.port)
         http.use_ssl = @uri.is_a?(URI::HTTPS)
         http.ca_file = @ca_file if @ca_file
         http.open_timeout = http.read_timeout = http.write_timeout = @timeout
@@ -110,9 +150,13 @@ module Profiler
       def read(response)
         text = +""
         till = Clock.now + @timeout
-        response.read_body do |part|
-          text << part
-          break if text.bytesize > LONGEST_REPLY || Clock.now > till
+        begin
+          response.read_body do |part|
+            text << part
+            break if text.bytesize > LONGEST_REPLY || Clock.now > till
+          end
+        rescue SystemCallError, IOError, Timeout::Error, Net::ProtocolError, Zlib::Error, OpenSSL::SSL::SSLError
+          nil # the status says what became of the window
         end
         wait = Float(response["retry-after"], exception: false)
         Reply.new(Integer(response.code, 10), wait&.clamp(0, LONGEST_WAIT), printable(text))

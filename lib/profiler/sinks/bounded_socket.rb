@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "net/protocol"
+
+module Profiler
+  module Sinks
+    # Extends the socket of a request: an engine may send headers without an end, each in time, and take a body byte by byte.
+    module BoundedSocket
+      # @param io [IO, OpenSSL::SSL::SSLSocket]
+      # @param till [Float] the end of the request, on {Clock.now}
+      # @param most [Integer] bytes of the reply
+      def self.bound(io, till, most)
+        io.extend(BoundedSocket)
+        io.instance_variable_set(:@profiler_till, till)
+        io.instance_variable_set(:@profiler_left, most)
+      end
+
+      def read_nonblock(*, **)
+        check_profiler_time
+        read = super
+        return read unless read.is_a?(String)
+
+        @profiler_left -= read.bytesize
+        raise Net::HTTPBadResponse, "the reply of the engine has no end" if @profiler_left.negative?
+
+        read
+      end
+
+      def write_nonblock(*, **)
+        check_profiler_time
+        super
+      end
+
+      private
+
+      def check_profiler_time
+        raise Net::ReadTimeout, "the engine took too long" if Clock.now > @profiler_till
+      end
+    end
+  end
+end
