@@ -108,6 +108,50 @@ RSpec.describe "The control socket" do
     talking.join
   end
 
+  # Any user can listen on a socket that root finds.
+  it "is asked with a deadline and a bound, whatever answers" do
+    answers = {
+      1 => ->(client) { client.write("{\"pid\":1,"); sleep }, 2 => ->(client) { loop { client.write(" ") && sleep(0.2) } }, 3 => ->(client) { loop { client.write("x" * 65_536) } },
+      4 => ->(client) { client.puts("[1]") }, 5 => ->(client) { client.puts('{"pid":1,"program":"x","ruby":"3","threads":1,"bytes":1000000000000}'); sleep },
+      6 => ->(client) { client.puts('{"pid":"1","program":[],"ruby":{},"threads":"many"}') }, 7 => ->(client) { client.puts('{"pid":1,"program":"x","ruby":"3","threads":1,"bytes":"x"}') },
+      8 => ->(client) { client.puts("\xff\xfe".b) }, 9 => ->(client) { client.puts('{"error":{"a":[]}}') }, 10 => :deaf,
+      11 => ->(client) { client.puts('{"pid":11,"program":"x\\u202ey","ruby":"3","threads":1,"age_s":"old","sessions":[]}') },
+      12 => ->(client) { client.puts("#{"[" * 500_000}") }
+    }
+    Dir.mkdir(control, 0o700)
+    servers = answers.map do |number, answer|
+      server = Socket.new(:UNIX, :STREAM)
+      server.bind(Addrinfo.unix(socket_of(number)))
+      server.listen(answer == :deaf ? 0 : 9)
+      full = Array.new(4) { Socket.new(:UNIX, :STREAM).tap { |it| it.connect_nonblock(server.local_address) rescue nil } } if answer == :deaf # rubocop:disable Style/RescueModifier
+      [server, full, *(Thread.new { loop { Thread.new(server.accept.first) { |client| client.gets && answer.call(client) rescue nil } } } unless answer == :deaf)] # rubocop:disable Style/RescueModifier
+    end
+    live("ready; wait_for_end") do |pid|
+      begun = monotonic
+      result = profiler_of("ps")
+      expect(monotonic - begun).to be < 20
+      expect(result.out.lines.drop(1).map { |it| it.split.first.to_i }).to contain_exactly(11, pid)
+      expect(result.out).to include("x?y")
+      expect(result.err.scan(%r{/(\d+)\.sock}).flatten.map(&:to_i)).to contain_exactly(1, 2, 10)
+      expect(result.err.lines).to all(match(/\Aprofiler: no answer from/))
+      expect(answers.keys.map { |number| profiler_of("dump", "--json", socket_of(number), timeout: 60) }.map { |it| [it.code, it.err.lines.size] }).to all(eq([1, 1]).or(eq([0, 0])))
+    end
+    servers.flatten.grep(Thread).each(&:kill)
+  end
+
+  it "is listed beside one that is stopped" do
+    live("ready; wait_for_end") do |pid|
+      other = spawn(Child::CLEAN.merge(environment, "BOX" => File.join(box, "other")), RbConfig.ruby, "-I", Child::LIB, "-e", 'require "profiler"; Profiler.control; sleep')
+      wait_until { File.socket?(socket_of(other)) }
+      Process.kill(:STOP, other)
+      result = profiler_of("ps")
+      expect(result).to have_attributes(out: include(pid.to_s), err: /no answer from .*\/#{other}\.sock in 3 s: the process may be stopped/, status: be_success)
+    ensure
+      Process.kill(:KILL, other)
+      Process.wait(other)
+    end
+  end
+
   it "is waited for ten seconds at a process that is stopped" do
     live("ready; wait_for_end") do |pid|
       Process.kill(:STOP, pid)

@@ -16,8 +16,10 @@ module Profiler
         It lists the processes for top, dump, start, stop, snapshot and record --pid. A process can be reached if it was started with PROFILER_CONTROL=1 and profiler/autoload, or calls
         Profiler.control. Root sees the processes of all users.
       TEXT
+      # Characters of a cell.
+      LONGEST = 4_096
       TITLES = %w[PID AGE THREADS SESSIONS RUBY PROGRAM].freeze
-      private_constant :TITLES
+      private_constant :LONGEST, :TITLES
 
       def initialize
         super
@@ -33,19 +35,12 @@ module Profiler
       def call(arguments)
         raise UsageError, "unexpected argument: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
 
-        found = Control::Client.all.filter_map { |client| describe(client) }.sort_by { |it| it.fetch("pid") }
+        # A process that ends meanwhile is left out.
+        answered, silent = Control::Client.ask_all(do: "who")
+        found = answered.map { |path, who| who.merge("socket" => path) }.sort_by { |it| it.fetch("pid") }
         @json ? print_json(found) : print_table(found)
+        silent.each { |path| CLI.complain("no answer from #{path} in #{Control::Client::LISTING} s: the process may be stopped") }
         0
-      end
-
-      # A process that ends meanwhile is left out.
-      def describe(client)
-        who, = client.ask(do: "who")
-        who.merge("socket" => client.path)
-      rescue Control::Client::Failed
-        nil
-      ensure
-        client.close
       end
 
       def print_table(found)
@@ -61,12 +56,13 @@ module Profiler
 
       def row(who)
         version = who.fetch("ruby")[/\d+\.\d+\.\d+\S*/] || "?"
-        [who.fetch("pid").to_s, age(who["age_s"]), who.fetch("threads").to_s, (who["sessions"] || "?").to_s, version, who.fetch("program")].map { |it| Control::Client.harmless(it).tr("\n", " ") }
+        cells = [who.fetch("pid").to_s, age(who["age_s"]), who.fetch("threads").to_s, (who["sessions"] || "?").to_s, version, who.fetch("program")]
+        cells.map { |it| Control::Client.harmless(it[0, LONGEST]).tr("\n", " ") }
       end
 
       def age(seconds)
         case seconds
-        when nil then "?"
+        when ->(it) { !it.is_a?(Numeric) } then "?"
         when ...100 then "#{seconds.round} s"
         when ...6_000 then "#{(seconds / 60).round} min"
         when ...360_000 then "#{(seconds / 3_600).round} h"

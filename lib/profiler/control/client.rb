@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "io/wait"
 require "json"
 require "socket"
 require_relative "../errors"
@@ -7,28 +8,48 @@ require_relative "place"
 
 module Profiler
   class Control
-    # The other end of a control socket: a process that asks another one.
+    # The other end of a control socket: a process that asks another one. Whoever answers may be another user's process, and may say
+    # anything, slowly or without an end: each answer has one deadline and a bound, and its parts are checked.
     class Client
       # Seconds that an answer may take: what Ruby is needed for, and what it is not.
       PATIENCE = 70
       SHORT = 10
+      # Seconds in which all processes that are listed have to answer.
+      LISTING = 3
       # Requests that are answered without Ruby.
       WITHOUT_RUBY = %w[who dump].freeze
+      # The parts of an answer that a request promises.
+      PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
+                "sessions" => { "sessions" => Array } }.freeze
       # Characters that are nothing but harm on a terminal. The process may be another user's.
-      CONTROL = /[[:cntrl:]&&[^\n]]/
-      private_constant :SHORT, :WITHOUT_RUBY, :CONTROL
-      # The longest line of an answer.
+      CONTROL = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069&&[^\n]]/
+      # The longest line of an answer, the most bytes that may follow it, and the longest error that is shown.
       LONGEST = 1 << 20
+      MOST_BYTES = 1 << 30
+      LONGEST_ERROR = 1_000
+      # Bytes that are read at once.
+      PIECE = 1 << 18
+      # Processes that are asked at once.
+      TOGETHER = 64
+      private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :CONTROL, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
 
       # Raised if there is no answer; the message is for people.
       class Failed < Error; end
 
+      # Raised if there is no answer in time.
+      class Silent < Failed; end
+
       class << self
-        # A client for each process that can be reached. Sockets that processes left behind are removed.
+        # Asks all processes that can be reached, at once. Sockets that processes left behind are removed.
         #
-        # @return [Array<Client>]
-        def all
-          Place.all.flat_map(&:sockets).uniq.filter_map { |path| reach(path) }
+        # @param request [Hash]
+        # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their answers, and those that did not answer
+        def ask_all(request)
+          asked = Place.all.flat_map(&:sockets).uniq.each_slice(TOGETHER).flat_map do |paths|
+            paths.map { |path| Thread.new { [path, answer_of(path, request)] } }.map(&:value)
+          end
+          silent, answered = asked.partition { |_, answer| answer == :silent }
+          [answered.select { |_, answer| answer }, silent.map(&:first)]
         end
 
         # @param process [String] a pid, or the path of a socket
@@ -53,6 +74,18 @@ module Profiler
           new(path)
         rescue Failed
           nil
+        end
+
+        # @return [Hash, nil, Symbol] nil if nobody is there, or no profiler; +:silent+ if there is no answer in time
+        def answer_of(path, request)
+          client = new(path)
+          client.ask(request, LISTING).first
+        rescue Silent
+          :silent
+        rescue Failed
+          nil
+        ensure
+          client&.close
         end
 
         # The sockets that a process may have: here, or in the file system of its container.
@@ -98,27 +131,36 @@ module Profiler
       # @raise [Failed]
       def initialize(path)
         @path = path
-        @socket = Socket.unix(path)
+        @read = String.new(encoding: Encoding::BINARY)
+        @socket = Socket.new(:UNIX, :STREAM)
+        # Where nobody accepts, it would wait for ever.
+        @socket.connect_nonblock(Addrinfo.unix(path))
+        connected = true
       rescue Errno::ECONNREFUSED, Errno::ENOENT
         remove_left
         raise Failed, "nobody listens on #{path}"
+      rescue Errno::EAGAIN # it is not in progress: the queue is full
+        raise Silent, "no answer from #{path}: the process accepts no connection"
       rescue SystemCallError, ArgumentError => e
         raise Failed, "cannot connect to #{path}: #{e.message}"
+      ensure
+        @socket&.close unless connected
       end
 
       # Sends a request, and waits for the answer.
       #
       # @param request [Hash] see docs/live.md
+      # @param patience [Numeric] seconds until the whole answer has to be there
       # @return [Array(Hash, String)] the answer, and the bytes that came with it
       # @raise [Failed] also with the reason that the process has
-      def ask(request)
-        @socket.write("#{JSON.generate(request)}\n")
-        head = JSON.parse(line(WITHOUT_RUBY.include?(request[:do]) ? SHORT : PATIENCE))
-        raise Failed, Client.harmless(head["error"].to_s) if head["error"]
-
+      def ask(request, patience = WITHOUT_RUBY.include?(request[:do]) ? SHORT : PATIENCE)
+        @patience = patience
+        @till = now + patience
+        send("#{JSON.generate(request)}\n".b)
+        head = checked(JSON.parse(line), PARTS.fetch(request[:do], {}))
         [head, bytes(head.fetch("bytes", 0))]
-      rescue SystemCallError, IOError, JSON::ParserError => e
-        raise Failed, "no answer from #{@path}: #{e.message}"
+      rescue SystemCallError, IOError, JSON::ParserError, EncodingError => e
+        raise Failed, "no answer from #{@path}: #{Client.harmless(e.message)[0, LONGEST_ERROR]}"
       end
 
       # @return [nil]
@@ -135,21 +177,60 @@ module Profiler
         nil
       end
 
-      def line(patience)
-        raise Failed, "no answer from #{@path} in #{patience} s: the process may be stopped" unless @socket.wait_readable(patience)
+      # @return [Hash] the answer
+      def checked(head, parts)
+        raise Failed, "no answer from #{@path}: it is no socket of profiler" unless head.is_a?(Hash)
+        raise Failed, Client.harmless(head["error"].to_s)[0, LONGEST_ERROR] if head["error"]
 
-        text = @socket.gets("\n", LONGEST)
-        raise Failed, "no answer from #{@path}: the process has gone, or serves too many" unless text&.end_with?("\n")
+        wrong, = parts.find { |name, kind| !head[name].is_a?(kind) }
+        raise Failed, "the answer from #{@path} has no #{wrong}" if wrong
 
-        text
+        head
+      end
+
+      def send(bytes)
+        until bytes.empty?
+          written = @socket.write_nonblock(bytes, exception: false)
+          written == :wait_writable ? wait { |left| @socket.wait_writable(left) } : bytes = bytes.byteslice(written..-1)
+        end
+      end
+
+      def line
+        until (size = @read.index("\n"))
+          raise Failed, "the answer from #{@path} has no end" if @read.bytesize > LONGEST
+
+          fill or raise Failed, "no answer from #{@path}: the process has gone, or serves too many"
+        end
+        @read.slice!(0..size).force_encoding(Encoding::UTF_8)
       end
 
       def bytes(count)
-        text = @socket.read(count) || ""
-        raise Failed, "the answer from #{@path} was cut" if text.bytesize < count
+        raise Failed, "the answer from #{@path} has no size" unless count.is_a?(Integer) && count.between?(0, MOST_BYTES)
 
-        text
+        while @read.bytesize < count
+          fill or raise Failed, "the answer from #{@path} was cut"
+        end
+        @read.slice!(0, count)
       end
+
+      # Reads what has come, or waits for it. Nil at the end.
+      def fill
+        loop do
+          part = @socket.read_nonblock(PIECE, exception: false)
+          return part && @read << part unless part == :wait_readable
+
+          wait { |left| @socket.wait_readable(left) }
+        end
+      end
+
+      def wait
+        left = @till - now
+        return if left.positive? && yield(left)
+
+        raise Silent, "no answer from #{@path} in #{@patience} s: the process may be stopped"
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end
