@@ -9,6 +9,10 @@ require_relative "process/losses"
 module Profiler
   # Starts and ends the recording of the process.
   module Autoload
+    # Seconds that the end of a process by a signal can be delayed by.
+    PATIENCE = 30
+    private_constant :PATIENCE
+
     class << self
       # Starts, and arranges for the end. It never raises.
       def start
@@ -24,11 +28,10 @@ module Profiler
         guarded("some ends of this process will write no profile") { arrange }
       end
 
-      # Writes the profile and ends the recording.
-      def process_ends(_error = nil)
-        reported("the profile was lost") { @recording.process_ends }
-        guarded("the garbage collections of this process are not counted") { @recording.list_used }
-        wait_until_finished
+      # Writes the profile and ends the recording. A signal that ends a process often comes twice, as to its group and by +profiler
+      # record+, which forwards it: the second does not end the writing.
+      def process_ends(error = nil)
+        error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish } : finish
       end
 
       # A child continues the recording, with numbers of its own.
@@ -54,6 +57,12 @@ module Profiler
       end
 
       private
+
+      def finish
+        reported("the profile was lost") { @recording.process_ends }
+        guarded("the garbage collections of this process are not counted") { @recording.list_used }
+        wait_until_finished
+      end
 
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too

@@ -39,7 +39,7 @@ module Profiler
             Eager.load
             Ends.listen(Control)
             @current&.close # its thread was killed
-            @current = new(Place.own(directory), signal).tap(&:start)
+            @current = new(directory, signal).tap(&:start)
           end
         end
       end
@@ -71,10 +71,11 @@ module Profiler
       def forked(same) = @current&.forked(same)
     end
 
-    # @param place [Place]
+    # @param directory [String, nil]
     # @param signal [Integer, nil] one that prints a dump
-    def initialize(place, signal)
-      @place = place
+    # @raise [ArgumentError] for what is no path
+    def initialize(directory, signal)
+      @place = Place.own(directory)
       @signal = signal
       @losses = Losses.new("the control socket is closed")
     end
@@ -167,10 +168,13 @@ module Profiler
 
     # The descriptor becomes the server's.
     def listen
-      @address, listener = @place.listen
+      @address, listener = place.listen
       listener.autoclose = false
       @server._listen(listener.fileno)
     end
+
+    # The directory belongs to the user of the start. A process of another user since then has its sockets where that user looks.
+    def place = @place.ours? ? @place : Place.default
 
     # The thread inherits the mask, so that it begins even if it is killed at once.
     def begin_thread

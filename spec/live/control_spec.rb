@@ -59,6 +59,43 @@ RSpec.describe "The control socket" do
     expect(Dir.children(control)).to be_empty
   end
 
+  it "takes away what a killed worker left, as the next one starts" do
+    result = live(<<~'RUBY') { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
+      path_of = ->(pid) { Profiler.control.path.sub($$.to_s, pid.to_s) }
+      worker = -> { fork { sleep }.tap { |pid| sleep 0.01 until File.socket?(path_of.call(pid)) } }
+      end_of = ->(pid, signal) { Process.kill(signal, pid); Process.wait(pid) }
+      killed = worker.call
+      end_of.call(killed, :KILL)
+      print File.socket?(path_of.call(killed))
+      second = worker.call
+      puts File.socket?(path_of.call(killed)), File.socket?(Profiler.control.path)
+      end_of.call(second, :TERM)
+      ready
+      wait_for_end
+    RUBY
+    expect(result.out).to eq("truefalse\ntrue\n")
+  end
+
+  it "is where its user looks, in children that dropped their privileges" do
+    skip "only root can drop them" unless Process.uid.zero?
+    live(<<~RUBY, env: { "PROFILER_CONTROL" => "1" }) do |_pid|
+      Profiler.control.close
+      Profiler.control(directory: File.join(ENV.fetch("BOX"), "control"))
+      child = fork do
+        fork_in = -> { Process.wait(fork { File.write(File.join(ENV.fetch("BOX"), "path"), Profiler.control.path) }) }
+        Dir.chdir("/")
+        File.chmod(0o777, ENV.fetch("BOX"))
+        Process::UID.change_privilege(65_534)
+        fork_in.call
+      end
+      Process.wait(child)
+      ready
+      wait_for_end
+    RUBY
+      expect(File.read("#{box}/path")).to start_with("/tmp/profiler-65534/")
+    end
+  end
+
   it "refuses a directory that others may enter" do
     Dir.mkdir(control, 0o755)
     code = 'require "profiler"; Profiler.control rescue puts "#{$!.class}: #{$!.message}"'

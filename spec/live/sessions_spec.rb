@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require_relative "../support/live"
 
 RSpec.describe "A session in a running process" do
@@ -41,6 +42,46 @@ RSpec.describe "A session in a running process" do
       result = profiler_of("record", "--pid", pid, "--duration", 0.5, "-o", "it.pb.gz", chdir: box)
       expect(result).to have_attributes(code: 0, err: /Object#burn.*wrote .*it.pb.gz/m)
       expect(profiler_child("report", "it.pb.gz", chdir: box).out).to match(/mode +cpu/)
+    end
+  end
+
+  it "is written at the signals that end the command, and missed if its process has ended" do
+    %w[INT TERM HUP].each do |signal|
+      live(burning) do |pid|
+        result = profiler_of("record", "--pid", pid, "-o", "#{signal}.pb.gz", chdir: box) do |recorder|
+          wait_until { ask(pid, do: "sessions").first.fetch("sessions").any? }
+          sleep 0.3
+          Process.kill(signal, recorder)
+        end
+        expect(result).to have_attributes(code: 0, err: /wrote .*#{signal}\.pb\.gz/)
+      end
+      FileUtils.rm_f(["#{box}/ready", "#{box}/over"])
+    end
+    gone = nil
+    begin
+      live(burning) do |pid|
+        gone = profiler_of("record", "--pid", pid, "--duration", 60, "-o", "gone.pb.gz", chdir: box) do
+          wait_until { ask(pid, do: "sessions").first.fetch("sessions").any? }
+          Process.kill(:KILL, pid)
+        end
+      end
+    rescue RSpec::Expectations::ExpectationNotMetError
+      nil # it was killed
+    end
+    expect(gone).to have_attributes(code: 1, err: /\Aprofiler: process \d+ has ended, and its profile with it\n\z/)
+  end
+
+  it "keeps its profile in the process until that could be written" do
+    live(burning) do |pid|
+      profiler_of("start", pid)
+      sleep 0.3
+      full = profiler_of("stop", "-o", "/dev/full", "--format", "pprof", pid)
+      expect(full).to have_attributes(code: 1, err: "profiler: cannot write /dev/full: No space left on device; the process keeps the profile " \
+                                                    "(profiler stop --session 1 -o FILE PID)\n")
+      expect(profiler_of("stop", "--session", 1, "-o", "it.pb.gz", pid, chdir: box).err).to match(/Object#burn.*wrote it.pb.gz/m)
+      expect(profiler_of("stop", "--session", 1, pid, chdir: box)).to have_attributes(code: 1, err: /session 1 does not run/)
+      20.times { profiler_of("start", pid) && ask(pid, do: "stop", keep: true) }
+      expect(ask(pid, do: "sessions").first.fetch("sessions").size).to eq(16)
     end
   end
 

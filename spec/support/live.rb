@@ -51,7 +51,7 @@ RSpec.shared_context "with a live program" do
   end
 
   # Runs a command against the live program.
-  def profiler_of(*arguments, **options)
-    profiler_child(*arguments.map(&:to_s), env: environment, **options)
+  def profiler_of(*arguments, **options, &block)
+    profiler_child(*arguments.map(&:to_s), env: environment, **options, &block)
   end
 end

@@ -197,7 +197,7 @@ module Profiler
 
       # The advice for a program with too few samples, which has no overhead worth the name.
       def too_short(profile)
-        sentence, interval = Native.too_short(profile) || [] # nil would be asked for a to_ary, which an app may define
+        sentence, interval = Native.too_short(profile) || [] # the assignment would call to_ary of nil, which an app may define
         return sentence unless interval
 
         "#{sentence} (#{@claim.by_command? ? "--interval #{interval}" : "#{Settings::INTERVAL}=#{interval}"})"

@@ -26,7 +26,7 @@ module Profiler
       TRIM_PATH = "PROFILER_TRIM_PATH" # 1: short paths; or the directories to cut off, with : between
       TIMELINE = "PROFILER_TIMELINE" # as QUIET: each record is kept with its time
       FIBERS = "PROFILER_FIBERS"     # as QUIET: samples say which fiber they are of
-      LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between
+      LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between; a comma in a value as \,
       DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
       START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
@@ -59,6 +59,25 @@ module Profiler
       def self.default_out(format = nil, time = Time.now)
         format ||= "pprof"
         "profile-#{time.strftime("%Y%m%d-%H%M%S")}.#{FileName::EXTENSIONS.fetch(format, format)}"
+      end
+
+      # The value of PROFILER_LABELS for these labels: a comma in one has a backslash before it, and so has a backslash.
+      #
+      # @param labels [Array<String>] each +name=value+
+      def self.join_labels(labels)
+        labels.map { |it| it.gsub(/[\\,]/) { |special| "\\#{special}" } }.join(",")
+      end
+
+      # @param text [String] the value of PROFILER_LABELS
+      # @return [Array<String>]
+      def self.split_labels(text)
+        text.scan(/\\[\\,]|[^,]|,/m).each_with_object([+""]) do |piece, labels|
+          case piece
+          when "," then labels << +""
+          when /\A\\[\\,]\z/ then labels.last << piece[1]
+          else labels.last << piece
+          end
+        end
       end
 
       attr_reader :format
@@ -214,7 +233,7 @@ module Profiler
       end
 
       def labels
-        value(LABELS) && value(LABELS).split(",").map { |pair| label(pair) }.to_h
+        value(LABELS) && Settings.split_labels(value(LABELS)).map { |pair| label(pair) }.to_h
       end
 
       def label(pair)

@@ -87,7 +87,7 @@ module Profiler
         print_json(file: path, format: format, bytes: File.size(path), samples: profile.stats[:samples], totals: profile.totals) if @json
       end
 
-      # The page is made to be sent, so the command says of which files it has the text.
+      # The page may be sent, so the command says of which files it has the text.
       def list_sources(profile)
         return unless profile.sources
 

@@ -56,6 +56,11 @@ module Profiler
         "--signal NAME" => [Settings::SIGNAL, "a signal that pauses (and writes) and resumes, as USR2"]
       }.freeze
 
+      # Bytes of temporary files that have to fit.
+      OWN_BYTES = 1 << 16
+      # Signals that end a recording of another process, whose profile is then written.
+      ENDS = %w[INT TERM HUP].freeze
+
       # Names of keywords in errors of {Session.check}: "interval:" becomes "--interval".
       KEYWORD = /(?<![\w-])(mode|interval|frequency|max_overhead|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
       SYMBOL = /(?<=[ \[]):(?=["\w])/
@@ -119,21 +124,31 @@ module Profiler
 
         load_profiler
         @colored = Color.enabled?(@color || "auto", $stderr)
-        @env[Settings::LABELS] = @labels.join(",") unless @labels.empty?
+        @env[Settings::LABELS] = Settings.join_labels(@labels) unless @labels.empty?
         @paths = paths
         in_own_directory { |directory| run_in(directory, command) }
       end
 
       # Runs the block with a directory for what is not kept, readable by us alone.
       def in_own_directory
-        directory = Dir.mktmpdir("profiler-record-")
+        directory = own_directory
         yield directory
-      rescue SystemCallError, ArgumentError => e # the latter is Dir.tmpdir's
-        raise if directory
-
-        raise Failure, "cannot make a temporary directory: #{e.message}"
       ensure
         FileUtils.rm_rf(directory) if directory
+      end
+
+      # The system's directory for such files may be full: then it is beside the profile.
+      def own_directory
+        reasons = [nil, *@paths.map { |it| File.dirname(it) }].uniq.map do |place|
+          directory = Dir.mktmpdir(place ? ".profiler-record-" : "profiler-record-", place)
+          File.write(File.join(directory, "probe"), "\0" * OWN_BYTES)
+          File.delete(File.join(directory, "probe"))
+          return directory
+        rescue SystemCallError, ArgumentError => e # the latter is Dir.tmpdir's
+          FileUtils.rm_rf(directory) if directory
+          e.is_a?(SystemCallError) ? "#{place || Dir.tmpdir}: #{CLI.reason(e)}" : e.message
+        end
+        raise Failure, "no temporary directory can be written to (#{reasons.join("; ")})"
       end
 
       def run_in(directory, command)
@@ -212,16 +227,19 @@ module Profiler
 
         refuse_what_needs_a_command
         load_profiler
-        @env[Settings::LABELS] = @labels.join(",") unless @labels.empty?
+        @env[Settings::LABELS] = Settings.join_labels(@labels) unless @labels.empty?
         @paths = paths
         @env[Settings::OUT] = @paths.join("\n")
         check
         seconds = Settings.new(@env.compact).duration
         with_client(@process) do |client|
-          number = begin_in(client, bound: true)
-          wait(seconds)
-          profile = receive(client, { do: "stop", session: number }, @paths, @env[Settings::FORMAT])
-          say_answer(profile, @paths) unless @env[Settings::QUIET]
+          until_a_signal do |ended|
+            number = begin_in(client, bound: true)
+            raise Failure, "process #{@process} has ended, and its profile with it" if client.gone_within?(seconds, ended)
+
+            profile = receive(client, { do: "stop", session: number }, @paths, @env[Settings::FORMAT])
+            say_answer(profile, @paths) unless @env[Settings::QUIET]
+          end
           View.new.show(readable(@paths).first) if @open && readable(@paths).any?
         end
         0
@@ -233,10 +251,20 @@ module Profiler
         raise UsageError, "#{name} needs a command: with --pid it does nothing" if name
       end
 
-      def wait(seconds)
-        seconds ? sleep(seconds) : sleep
-      rescue Interrupt
-        nil # that is enough
+      # Runs the block with an IO that becomes readable at a signal that ends the recording. The next one ends this command.
+      def until_a_signal
+        reader, writer = IO.pipe
+        before = ENDS.to_h do |signal|
+          [signal, trap(signal) do
+            writer.write_nonblock(".", exception: false)
+            ENDS.each { |it| trap(it, "DEFAULT") }
+          end]
+        end
+        before.each { |signal, handler| trap(signal, handler) if handler == "IGNORE" }
+        yield reader
+      ensure
+        before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
+        [reader, writer].compact.each(&:close)
       end
 
       # Begins a session in another process.

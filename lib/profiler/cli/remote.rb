@@ -30,7 +30,7 @@ module Profiler
         raise UsageError, "one process is needed (profiler #{self.class::USAGE}); profiler ps lists them"
       end
 
-      # Requests a profile, and writes it to these files.
+      # Requests a profile, and writes it to these files. A session that is stopped for that keeps its profile until it is written.
       #
       # @param request [Hash]
       # @param paths [Array<String>]
@@ -38,18 +38,26 @@ module Profiler
       # @return [Profile]
       def receive(client, request, paths, format)
         outputs = paths.map { |path| [path, Output.new(path, format: format)] }
-        _, bytes = client.ask(request)
+        head, bytes = client.ask({ **request, keep: true })
         profile = Native.parse(bytes)
-        outputs.each { |path, output| written(path) { output.write(profile) } }
+        outputs.each { |path, output| written(path, request, head["session"]) { output.write(profile) } }
+        forget(client, head["session"]) if request[:do] == "stop"
         profile
       rescue ArgumentError => e
         raise UsageError, e.message
       end
 
-      def written(path)
+      def written(path, request, session)
         yield
       rescue SystemCallError => e
-        raise Failure, "cannot write #{path}: #{CLI.reason(e)}"
+        where = "; the process keeps the profile (profiler stop --session #{session} -o FILE PID)" if request[:do] == "stop" && session.is_a?(Integer)
+        raise Failure, "cannot write #{path}: #{CLI.reason(e)}#{where}"
+      end
+
+      def forget(client, session)
+        client.ask(do: "forget", session: session)
+      rescue Control::Client::Failed
+        nil # it has gone, or is of an older version
       end
 
       # Says on stderr what stands out, and where the files are.

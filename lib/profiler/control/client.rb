@@ -163,6 +163,16 @@ module Profiler
         raise Failed, "no answer from #{@path}: #{Client.harmless(e.message)[0, LONGEST_ERROR]}"
       end
 
+      # Waits until the process ends, but no longer than that.
+      #
+      # @param seconds [Numeric, nil] nil for ever
+      # @param interrupt [IO] ends the wait as it becomes readable
+      # @return [Boolean] whether the process has gone
+      def gone_within?(seconds, interrupt)
+        readable, = IO.select([@socket, interrupt], nil, nil, seconds)
+        readable ? readable.include?(@socket) : false
+      end
+
       # @return [nil]
       def close
         @socket.close

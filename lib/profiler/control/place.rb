@@ -24,6 +24,11 @@ module Profiler
           new(File.expand_path(directory || of(Process.euid).first), Process.euid)
         end
 
+        # The place of this user where no directory was given, or where that is another user's.
+        #
+        # @return [Place]
+        def default = new("/tmp/profiler-#{Process.euid}", Process.euid)
+
         # The places where sockets of this user may be; for root, of all users.
         #
         # @return [Array<Place>]
@@ -68,12 +73,16 @@ module Profiler
       # @return [Array(String, Integer)] the path and the user
       def to_a = [@path, @uid]
 
-      # Listens in it for this process.
+      # Whether it is of the user of this process.
+      def ours? = @uid == Process.euid
+
+      # Listens in it for this process. Sockets of processes that were killed are removed.
       #
       # @return [Array(UnixAddress, Socket)]
       # @raise [Error, SystemCallError]
       def listen
         prepare
+        sweep
         name = Process.pid.to_s
         begin
           address = UnixAddress.new(File.join(@path, name + SUFFIX))
@@ -87,9 +96,11 @@ module Profiler
 
       # @return [Array<String>] the paths of the sockets that are there
       def sockets
-        return [] unless ours?
+        return [] unless private?
 
-        Dir[File.join(@path, "*#{SUFFIX}")]
+        Dir.children(@path).select { |it| it.end_with?(SUFFIX) && !it.start_with?(".") }.sort.map { |it| File.join(@path, it) }
+      rescue SystemCallError
+        []
       end
 
       # @param pid [Integer]
@@ -102,7 +113,7 @@ module Profiler
 
       def prepare
         make(@path, 0o700)
-        raise Error, "#{@path} is not a directory of this user alone, so no control socket is there (its mode must be 0700)" unless ours?
+        raise Error, "#{@path} is not a directory of this user alone, so no control socket is there (its mode must be 0700)" unless private?
       end
 
       # Makes the directory, and those in which it lies.
@@ -115,8 +126,25 @@ module Profiler
         retry
       end
 
+      # Removes sockets on which nobody listens. A process that is not here may be of another container, and listen.
+      def sweep
+        sockets.each do |path|
+          pid = Integer(File.basename(path)[/\A\d+/].to_s, 10, exception: false)
+          UnixAddress.remove_left(path) if pid && !there?(pid)
+        end
+      end
+
+      def there?(pid)
+        Process.kill(0, pid)
+        true
+      rescue Errno::ESRCH, RangeError
+        false
+      rescue SystemCallError
+        true
+      end
+
       # Whether it is a directory that its user alone, and root, can enter.
-      def ours?
+      def private?
         stat = File.lstat(@path)
         stat.directory? && stat.uid == @uid && (stat.mode & 0o077).zero?
       rescue SystemCallError

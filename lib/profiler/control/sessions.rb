@@ -23,7 +23,8 @@ module Profiler
 
       def initialize
         @last = 0
-        # By number. Each has the connection with which it ends, if it does.
+        # By number. Each has the connection with which it ends, if it does. One that was stopped with +keep+ has its profile, until a
+        # client forgets it: the client may have no place for it.
         @running = {}
       end
 
@@ -35,7 +36,8 @@ module Profiler
         case request.fetch(:do)
         when "sessions" then head(sessions: list)
         when "start" then head(session: start(request, connection))
-        when "stop" then finish(request) { |session| session.stop }
+        when "stop" then stop(request)
+        when "forget" then head(session: forget(request))
         when "snapshot" then taken(request) { |session| session.snapshot }
         when "rotate" then taken(request) { |session| session.rotate(gently: true) }
         end
@@ -57,10 +59,13 @@ module Profiler
       private
 
       def list
-        @running.map { |number, it| { session: number, mode: it[:mode], age_s: (Clock.now - it[:begun]).round(3), bound: !it[:connection].nil? } }
+        @running.map do |number, it|
+          { session: number, mode: it[:mode], age_s: (Clock.now - it[:begun]).round(3), bound: !it[:connection].nil?, stopped: it.key?(:body) }
+        end
       end
 
       def start(request, connection)
+        @running.delete(@running.find { |_, it| it.key?(:body) }&.first) if @running.size >= MOST
         raise ArgumentError, "#{@running.size} sessions run already" if @running.size >= MOST
 
         options = options_of(request.fetch(:options, {}))
@@ -86,16 +91,25 @@ module Profiler
         end
       end
 
-      def finish(request)
+      def stop(request)
         number, it = find(request)
-        answer = profile(number, yield(it[:session]))
+        body = it[:body] || it[:session].stop.to_pprof
+        request[:keep] ? @running[number] = it.merge(body: body, connection: nil) : @running.delete(number)
+        with_body(number, body)
+      end
+
+      # A session that runs goes on.
+      def forget(request)
+        number, it = find(request)
+        raise ArgumentError, "session #{number} runs: stop it" unless it.key?(:body)
+
         @running.delete(number)
-        answer
+        number
       end
 
       def taken(request)
         number, it = find(request)
-        profile(number, yield(it[:session]))
+        with_body(number, it[:body] || yield(it[:session]).to_pprof)
       end
 
       # The session of that number, or the newest.
@@ -107,10 +121,7 @@ module Profiler
         [number, it]
       end
 
-      def profile(number, profile)
-        body = profile.to_pprof
-        [JSON.generate({ session: number, bytes: body.bytesize }), body]
-      end
+      def with_body(number, body) = [JSON.generate({ session: number, bytes: body.bytesize }), body]
 
       def head(**answer) = [JSON.generate(answer), ""]
     end

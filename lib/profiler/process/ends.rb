@@ -109,14 +109,14 @@ module Profiler
         exec.call unless called # a listener failed before
       end
 
-      # Runs the block, whose native work is abandoned after {PATIENCE}; a call inside has the rest of that. Signals do not end it:
+      # Runs the block, whose native work is abandoned after so many seconds; a call inside has the rest of that. Signals do not end it:
       # the process ends anyway.
       #
       # @yieldparam till [Float] the end of the patience, on {Clock.now}
-      def in_time
+      def in_time(patience = PATIENCE)
         outer = @till
-        Native.hurry(PATIENCE) unless outer
-        @till ||= Clock.now + PATIENCE
+        Native.hurry(patience) unless outer
+        @till ||= Clock.now + patience
         Thread.handle_interrupt(SignalException => :never) { yield @till }
       ensure
         Native.hurry(nil) unless outer

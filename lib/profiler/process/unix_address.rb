@@ -15,6 +15,22 @@ module Profiler
     # @return [Boolean]
     def self.match?(text) = text.include?("/") && !text.include?("\0")
 
+    # Removes the file of a socket on which nobody listens.
+    def self.remove_left(path)
+      socket = Socket.new(:UNIX, :STREAM)
+      socket.connect_nonblock(Addrinfo.unix(path))
+    rescue Errno::ECONNREFUSED
+      begin
+        File.unlink(path) if File.socket?(path) && File.owned?(path)
+      rescue SystemCallError
+        nil # another process was faster
+      end
+    rescue SystemCallError, ArgumentError
+      nil # somebody listens, or it is no socket of ours
+    ensure
+      socket&.close
+    end
+
     # @param text [String]
     # @raise [ArgumentError] if the path is too long
     def initialize(text)
@@ -67,7 +83,14 @@ module Profiler
       return unless File.symlink?(@path) || File.exist?(@path)
       raise Errno::EEXIST, @path unless File.lstat(@path).socket?
 
-      Socket.unix(@path).close
+      probe = Socket.new(:UNIX, :STREAM)
+      begin
+        probe.connect_nonblock(Addrinfo.unix(@path)) # it would wait for ever where nobody accepts
+      rescue Errno::EAGAIN
+        nil # the queue of who listens is full
+      ensure
+        probe.close
+      end
       raise Errno::EADDRINUSE, @path
     rescue Errno::ECONNREFUSED, Errno::ENOENT
       nil # its process is gone

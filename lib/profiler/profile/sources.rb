@@ -6,7 +6,7 @@ module Profiler
   class Profile
     # The text of the source files of a profile, to put into a page. It is loaded on first use.
     #
-    # A page is made to be sent, and a profile may come from anywhere and name any file. So only Ruby code is read, and only below the
+    # A page may be sent, and a profile may come from anywhere and name any file. So only Ruby code is read, and only below the
     # working directory, in gems and in Ruby's library.
     #
     # @api private

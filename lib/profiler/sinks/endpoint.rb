@@ -33,7 +33,7 @@ module Profiler
       HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
       private_constant :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
 
-      # What was given as an address, for a message.
+      # Returns the text of an address for a message, unless a secret can be in it.
       #
       # @return [String]
       def self.harmless(given)
@@ -110,7 +110,7 @@ module Profiler
         raise ArgumentError, "url: its user or password has a percent sign that is none of an encoded character", cause: nil
       end
 
-      # An encoded reply is not asked for: one that cannot be decoded would be an error after the engine has the window. The name of the
+      # No encoding of the reply is accepted: one that cannot be decoded would be an error after the engine has the window. The name of the
       # host is that of the URL, as that of an IPv6 address has brackets.
       def request_of(body, type)
         own = { "Content-Type" => type, "Content-Encoding" => "gzip", "User-Agent" => USER_AGENT, "Accept-Encoding" => "identity" }

@@ -37,7 +37,7 @@ struct Line {
 
 impl Request {
     /// The requests that Ruby answers.
-    pub const OF_RUBY: [&'static str; 5] = ["start", "stop", "snapshot", "rotate", "sessions"];
+    pub const OF_RUBY: [&'static str; 6] = ["start", "stop", "snapshot", "rotate", "forget", "sessions"];
 
     /// Reads a line, with or without its end.
     ///
@@ -96,7 +96,7 @@ mod tests {
         let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
-            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, sessions)"
+            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions)"
         );
         // Nothing deep runs over the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
