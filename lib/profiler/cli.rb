@@ -63,7 +63,8 @@ module Profiler
       # @param argv [Array<String>]
       # @return [Integer] the exit status
       def run(argv)
-        status = dispatch(argv)
+        # Paths are bytes. What is no text in this locale is none for the parser of options either.
+        status = dispatch(argv.map { |it| it.valid_encoding? ? it : it.b })
         $stdout.flush # here, where a broken pipe is noticed
         status
       rescue UsageError => e
@@ -75,6 +76,14 @@ module Profiler
         128 + Signal.list.fetch("PIPE")
       rescue Interrupt
         128 + Signal.list.fetch("INT")
+      rescue SystemCallError, IOError => e
+        failed(trouble(e), 1)
+      rescue RangeError => e
+        failed("a number is too large: #{e.message}", 2)
+      rescue NoMemoryError, StandardError, SystemStackError => e
+        raise if ENV.key?("PROFILER_DEBUG")
+
+        failed("unexpected #{e.class}: #{e.message.lines.first} (please report it, with what PROFILER_DEBUG=1 prints)", 1)
       end
 
       # The system's message for an error, without the name of the C function that Ruby adds.
@@ -89,8 +98,8 @@ module Profiler
       #
       # @param message [String]
       def complain(message)
-        $stderr.puts("profiler: #{message.tr("\n", " ")}")
-      rescue Errno::EPIPE
+        $stderr.puts("profiler: #{message.dup.force_encoding(Encoding::UTF_8).scrub("?").strip.tr("\n", " ")}")
+      rescue SystemCallError, IOError
         nil # nobody listens
       end
 
@@ -145,6 +154,14 @@ module Profiler
           profiler --version prints the version.
         TEXT
         text.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n")
+      end
+
+      # An error of the system that no command has put into words.
+      def trouble(error)
+        return error.message unless error.is_a?(SystemCallError)
+        return "the working directory was removed" if error.message.end_with?("getcwd")
+
+        error.message.end_with?("<STDOUT>") ? "cannot write to stdout: #{reason(error)}" : error.message
       end
 
       def failed(message, status)

@@ -5,7 +5,9 @@ module Profiler
   class Profile
     autoload :Analysis, "#{__dir__}/profile/analysis"
     FINDING = %i[kind text share type weight name path line command].freeze
-    private_constant :Analysis, :FINDING
+    # More rows are all rows.
+    MOST_ROWS = (1 << 32) - 1
+    private_constant :Analysis, :FINDING, :MOST_ROWS
 
     # The return value of the block given to {Profiler.run}.
     attr_reader :value
@@ -349,7 +351,7 @@ module Profiler
     end
 
     def checked_limit(limit)
-      return limit if limit.is_a?(Integer) && !limit.negative?
+      return [limit, MOST_ROWS].min if limit.is_a?(Integer) && !limit.negative?
 
       raise ArgumentError, "limit: #{limit.inspect} is not an Integer from 0 (all) on"
     end

@@ -64,6 +64,10 @@ RSpec.describe "profiler top" do
         shows(/callees.*Integer#times/m)
         press("Escape")
         shows(/Object#other/)
+        press("c", "Enter") # no sample of time has a class
+        shows(/only methods can be opened/)
+        press("m")
+        shows(/Object#other/)
         press("p")
         shows(/\(paused\)/)
         press("p", "d")

@@ -56,6 +56,8 @@ module Profiler
         "--signal NAME" => [Settings::SIGNAL, "a signal that pauses (and writes) and resumes, as USR2"]
       }.freeze
 
+      # Options of Ruby with which it runs no program.
+      RUN_NOTHING = %w[-c -h --help --version --copyright --dump].freeze
       # Bytes of temporary files that have to fit.
       OWN_BYTES = 1 << 16
       # Signals that end a recording of another process, whose profile is then written.
@@ -207,7 +209,7 @@ module Profiler
         status = ChildProcess.new(environment(ledger), command).run
         took = Clock.now - began
         written, used = Autoload::Claim.read(ledger)
-        end_with(took, written.uniq, used, command.first, status)
+        end_with(took, written.uniq, used, command, status)
         ChildProcess.exit_status(status)
       end
 
@@ -279,8 +281,8 @@ module Profiler
       end
 
       # Prints the answer, and opens the page. Errors here leave the status as it is, which is the command's.
-      def end_with(took, written, used, program, status)
-        return nothing_written(program, status) if written.empty?
+      def end_with(took, written, used, command, status)
+        return nothing_written(command, status) if written.empty?
 
         kept = written.reject { |it| unkept?(it) }
         named = @paths & kept
@@ -301,14 +303,25 @@ module Profiler
         nil # nobody listens
       end
 
-      def nothing_written(program, status)
+      def nothing_written(command, status)
+        program = command.first
         why =
           if status.signaled?
             "#{program} was killed by #{ChildProcess.signal_name(status)}"
+          elsif (option = option_without_program(command))
+            "#{program} #{option} runs no program"
           else
             "#{program} is not a Ruby program, or has printed an error above"
           end
         CLI.complain "no profile was written: #{why}"
+      end
+
+      # The option with which Ruby runs nothing, if there is one.
+      def option_without_program((program, *arguments))
+        return unless File.basename(program).start_with?("ruby")
+
+        options = arguments.take_while { |it| it.start_with?("-") && it != "-e" }
+        options.find { |it| RUN_NOTHING.include?(it) } || ("-v" if options == arguments && options.include?("-v"))
       end
     end
   end

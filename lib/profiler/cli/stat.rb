@@ -11,15 +11,37 @@ module Profiler
       EXAMPLES = <<~TEXT
         profiler stat -- ruby app.rb
         profiler stat --mode heap -- bin/rails runner Report.new.call
-        profiler stat --json -- rake 2> stat.json
+        profiler stat --json --output stat.json -- rake
 
-        It is profiler record without a file: it prints resources and findings on stderr, and exits with the status of the command.
+        It is profiler record without a profile: it prints resources and findings on stderr, or writes them to a file, and exits with
+        the status of the command.
       TEXT
 
       private
 
-      # No file stays, so nothing of it can be chosen.
-      def output_options(parser); end
+      # No profile stays, so nothing of it can be chosen.
+      def output_options(parser)
+        parser.on("--output FILE", "write the answer to FILE, not to stderr, where the command may print too") { |file| @answer_file = non_empty("--output", file) }
+      end
+
+      # The file is opened first, so that errors come early.
+      def call(command)
+        @answer_io = open_answer if @answer_file
+        super
+      ensure
+        @answer_io&.close
+      end
+
+      def open_answer
+        @color ||= "never"
+        File.open(@answer_file, "w")
+      rescue SystemCallError => e
+        raise Failure, "cannot write #{@answer_file}: #{CLI.reason(e)}"
+      end
+
+      def say(text)
+        @answer_io ? @answer_io.puts(text) : super
+      end
 
       def paths
         []

@@ -61,21 +61,29 @@ module Profiler
         taking.report_on_exception = false
         @console.raw { show_until_quit }
         raise @failure if @failure
+      rescue EOFError, Errno::EIO, Errno::ENXIO, Errno::ENOTTY
+        nil # the terminal was closed
       ensure
         taking&.kill
         trap(:WINCH, before || "DEFAULT")
-        @console&.goto(height - 1, 0)
-        @console&.write("\r\n")
+        leave_screen
       end
 
       private
+
+      def leave_screen
+        @console&.goto(height - 1, 0)
+        @console&.write("\r\n")
+      rescue SystemCallError, IOError
+        nil # the terminal was closed
+      end
 
       def take_windows
         loop do
           @arrived << @windows.next
           wake
         end
-      rescue Control::Client::Failed => e
+      rescue Control::Client::Failed, FormatError => e
         @arrived << Failure.new(e.message)
         wake
       end
@@ -173,7 +181,7 @@ module Profiler
       # Shows the selected method, by its name, as each window has its own numbers.
       def open_method
         with_window do
-          name, place, _total, _own, function = @view.rows(@window)[@selected]
+          name, place, _total, _own, function = rows[@selected]
           function ? (@shown, @method = :method, [name, place]) : @message = "only methods can be opened (m)"
         end
       end
@@ -234,9 +242,15 @@ module Profiler
         @shown == :method ? ["", *method_lines] : table
       end
 
+      # None where the window has no sample with the label.
+      def rows
+        @view.rows(@window)
+      rescue ArgumentError
+        []
+      end
+
       def table
-        rows = @view.rows(@window).size
-        @selected = @selected.clamp(0, [rows - 1, 0].max)
+        @selected = @selected.clamp(0, [rows.size - 1, 0].max)
         @first = @first.clamp([@selected - page + 1, 0].max, @selected)
         [cut(@view.summary(@window)),
          *@view.table(@window, @before, height: page, columns: width, color: @color, first: @first, selected: @selected)]
@@ -245,7 +259,7 @@ module Profiler
       end
 
       def method_lines
-        _, _, _, _, function = @view.rows(@window).find { |name, place,| [name, place] == @method }
+        _, _, _, _, function = rows.find { |name, place,| [name, place] == @method }
         return [cut("#{@method.first} is not in this window")] unless function
 
         options = { type: @view.type(@window), columns: width, color: @color, limit: 10 }

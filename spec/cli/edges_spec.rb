@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "json"
+require "shellwords"
+
+# Unusual names, places, limits and ends: one line says what is wrong, and nothing is lost.
+RSpec.describe "The command profiler, at its edges" do
+  include_context "with a box"
+
+  let(:ruby) { RbConfig.ruby }
+  let(:shop) { File.expand_path("../fixtures/shop.pb.gz", __dir__) }
+
+  def profiler(*arguments, **options, &block) = profiler_child(*arguments.map(&:to_s), chdir: box, **options, &block)
+
+  # A command line of a shell, in which $P is the command.
+  def shell(line, env: {}) = command_child("sh", "-c", line, env: { "P" => [ruby, Child::EXE].shelljoin }.merge(env), chdir: box)
+
+  it "reads a file whose name is no text" do
+    path = "#{box}/\xff.pb.gz".b
+    File.binwrite(path, File.binread(shop))
+    result = shell('exec $P report "$(printf "\377.pb.gz")"')
+    expect(result).to have_attributes(err: "", code: 0, out: include("Shop::Order#save"))
+    missing = shell('exec $P report "$(printf "\376.pb.gz")"')
+    expect(missing).to have_attributes(code: 1, err: "profiler: cannot read ?.pb.gz: No such file or directory\n")
+  end
+
+  it "says that the working directory was removed" do
+    %w[record\ --\ true report view merge].each do |command|
+      result = shell("mkdir gone; cd gone; rmdir ../gone; exec $P #{command}")
+      expect(result.code).to be_between(1, 2)
+      expect(result.err.lines.size).to eq(1), result.err
+    end
+    expect(shell("mkdir gone; cd gone; rmdir ../gone; exec $P record -- true").err).to eq("profiler: the working directory was removed\n")
+  end
+
+  it "says that it cannot write to stdout" do
+    expect(shell("exec $P report #{shop.shellescape} > /dev/full")).to have_attributes(code: 1, err: "profiler: cannot write to stdout: No space left on device\n")
+  end
+
+  it "takes a limit of any size for all" do
+    all = profiler("report", shop, "--limit", 0).out
+    expect(profiler("report", shop, "--limit", 99_999_999_999_999_999_999)).to have_attributes(err: "", code: 0, out: all)
+  end
+
+  it "writes its answer to a file that the command cannot write into" do
+    result = profiler("stat", "--json", "--output", "stat.json", "--", ruby, "-e", "warn 7; puts 8")
+    expect(result).to have_attributes(code: 0, out: "8\n", err: "7\n")
+    expect(JSON.parse(File.read("#{box}/stat.json"))).to include("real_ns", "findings")
+    expect(profiler("stat", "--output", "no/such/file", "--", ruby, "-e", "puts 8")).to have_attributes(code: 1, out: "", err: "profiler: cannot write no/such/file: No such file or directory\n")
+  end
+
+  it "keeps a comma in a label" do
+    profiler("record", "-q", "-o", "a.pb.gz", "--label", 'list=a,b=c\\,d', "--label", "x=y", "--", ruby, "-e", "#{burn}; burn(100)")
+    expect(profiler("report", "a.pb.gz", "--by", "list").out).to include('a,b=c\\,d')
+    expect(profiler("report", "a.pb.gz", "--by", "x").out).to match(/100.0% +y /)
+  end
+
+  it "says that Ruby ran no program" do
+    { "-c" => ["-c", "/dev/null"], "--version" => ["--version"], "-v" => ["-v"], "--help" => ["-w", "--help"] }.each do |option, arguments|
+      expect(profiler("record", "--", ruby, *arguments).err.lines.last).to eq("profiler: no profile was written: #{ruby} #{option} runs no program\n")
+    end
+  end
+
+  it "writes the profile of a program that gets a signal twice, as from timeout" do
+    %w[INT TERM].each do |signal|
+      result = command_child("timeout", "-s", signal, "2", ruby, Child::EXE, "record", "-o", "#{signal}.pb.gz", "--", ruby, "-e", "loop { 1_000.times { |i| i.to_s } }", chdir: box)
+      expect(files).to include("#{signal}.pb.gz"), result.err
+    end
+  end
+
+  it "has its temporary files beside the profile where the system's directory is full" do
+    skip "only root can mount" unless Process.uid.zero?
+    Dir.mkdir("#{box}/full")
+    result = shell(<<~SH, env: { "TMPDIR" => "#{box}/full" })
+      mount -t tmpfs -o size=16k none full || exit 77
+      dd if=/dev/zero of=full/fill bs=1k count=16 2> /dev/null
+      $P record -o b.pb.gz -- ruby -e '#{burn}; burn(100)'
+      status=$?
+      umount full
+      exit $status
+    SH
+    skip "nothing can be mounted here" if result.code == 77
+    expect(result).to have_attributes(code: 0, err: match(/wrote b\.pb\.gz/))
+    expect(files).to eq(%w[b.pb.gz full])
+  end
+end
