@@ -58,6 +58,9 @@ impl Origin {
             Kind::Synthetic => return Self::Synthetic,
             Kind::Ruby => {}
         }
+        if is_profilers(function) {
+            return Self::Gem;
+        }
         let path = function.path.strip_prefix("(eval at ").unwrap_or(&function.path);
         let gem = trim_paths::in_gem(path);
         if let Some(inside) = gem.as_deref().unwrap_or(path).strip_prefix("gem:") {
@@ -73,6 +76,21 @@ impl Origin {
             Self::App
         }
     }
+}
+
+/// Whether it is code of the profiler, which can be in the load path without being installed as a gem.
+pub(super) fn is_profilers(function: &Function) -> bool {
+    let path = &function.path;
+    let in_library = path.contains("/lib/profiler/") || path.ends_with("/lib/profiler.rb");
+    if !in_library && !path.starts_with("gem:profiler/") {
+        return false;
+    }
+    let name = function.name.strip_prefix("block in ").unwrap_or(&function.name);
+    let is_own = |rest: &str| rest.starts_with(['.', '#', ':', '>']);
+    let of_module = name.strip_prefix("<module:Profiler").or_else(|| name.strip_prefix("Profiler"));
+    of_module.is_some_and(is_own)
+        || path.starts_with("gem:profiler/")
+        || (name.starts_with('<') && path.contains("/lib/profiler/autoload"))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -103,6 +121,28 @@ mod tests {
         ] {
             let function = Function { path: path.into(), ..Function::named("x") };
             assert_eq!(Origin::of(&function), origin, "{path}");
+        }
+    }
+
+    #[test]
+    fn code_of_the_profiler_is_not_the_apps() {
+        let origin =
+            |name: &str, path: &str| Origin::of(&Function { path: path.into(), ..Function::named(name) });
+        for (name, path) in [
+            ("Profiler::Middleware#call", "/src/profiler/lib/profiler/middleware.rb"),
+            ("Profiler.run", "/src/profiler/lib/profiler.rb"),
+            ("<module:Profiler>", "/src/profiler/lib/profiler/session.rb"),
+            ("<top (required)>", "/src/profiler/lib/profiler/autoload.rb"),
+            ("Profiler::Session#stop", "gem:profiler/lib/profiler/session.rb"),
+        ] {
+            assert_eq!(origin(name, path), Origin::Gem, "{name} {path}");
+        }
+        for (name, path) in [
+            ("Profiler::Score#add", "/srv/app/models/profiler/score.rb"),
+            ("Risk#rate", "/srv/app/lib/profiler/risk.rb"),
+            ("ProfilerReport#rows", "/srv/app/lib/profiler/report.rb"),
+        ] {
+            assert_eq!(origin(name, path), Origin::App, "{name} {path}");
         }
     }
 }

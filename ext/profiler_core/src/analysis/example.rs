@@ -6,28 +6,28 @@ use crate::profile::{Frame, Function, Node, Profile, SampleType, Thread, Weights
 use crate::record::State;
 
 /// The name of the main thread.
-pub(super) const MAIN: &str = "main";
+pub(crate) const MAIN: &str = "main";
 const PID: u32 = 4_711;
 
 /// A profile that grows.
 #[derive(Default)]
-pub(super) struct Example {
+pub(crate) struct Example {
     tables: TableBuilder,
     types: Vec<SampleType>,
     duration_ms: u64,
 }
 
 impl Example {
-    pub(super) fn lasting_ms(duration_ms: u64) -> Self {
+    pub(crate) fn lasting_ms(duration_ms: u64) -> Self {
         Self { duration_ms, ..Self::default() }
     }
 
     /// Adds wall clock time of a thread. The stack has its root first: `name path:line; name path:line`; without a path it is C.
-    pub(super) fn wall(&mut self, thread: &str, state: State, ms: u64, stack: &str) {
+    pub(crate) fn wall(&mut self, thread: &str, state: State, ms: u64, stack: &str) {
         self.row(thread, state, &[], &[(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)], stack);
     }
 
-    pub(super) fn row(
+    pub(crate) fn row(
         &mut self,
         thread: &str,
         state: State,
@@ -65,7 +65,7 @@ impl Example {
         Frame { function, line }
     }
 
-    pub(super) fn profile(self) -> Profile {
+    pub(crate) fn profile(self) -> Profile {
         let mut profile = self.tables.into_profile();
         profile.sample_types = SampleType::ALL.into_iter().filter(|it| self.types.contains(it)).collect();
         profile.meta.duration_ns = self.duration_ms * 1_000_000;

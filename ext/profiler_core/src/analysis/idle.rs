@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sites::Sites;
-use super::wait_cause::Cause;
+use super::wait_cause::{Cause, Causes};
 use crate::ids::FunctionId;
-use crate::profile::{Note, Profile, Sample, SampleType};
+use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 
 /// A thread is idle in a wait that is more than this part of its wall clock.
@@ -34,23 +34,24 @@ impl Idle {
     }
 }
 
-/// A wait of a thread at one place.
-#[derive(Default)]
+/// A wait of a thread at one place, for one cause.
 struct Wait {
     rows: Vec<usize>,
     wall_ns: u64,
+    cause: Cause,
     /// Whether code of the app waits.
     in_app: bool,
-    for_work: bool,
     is_main: bool,
 }
 
 /// The idle waits of `profile`, where wall clock time was measured.
 ///
-/// A wait is idle where a thread spends more than 95 % of its time in it. So is each wait without a frame of the app on its
-/// stack: a thread of a library that has nothing to do. The main thread is idle only as it waits for other threads, a queue or
-/// connections. Nobody is idle who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are
-/// not idle: they are what the program did. A part of a profile, or of a thread's life as of a request, shows no idle thread.
+/// Threads beside the main one are idle in a wait that takes more than 95 % of their time, and in each wait without code of the app
+/// on its stack: a thread of a library that has nothing to do. The main thread is judged by who waits. Code of the app that waits
+/// there is what the program does, unless it waits for connections, as a server. Other code waits there for signals, children and
+/// events, while the app runs in other threads. Whoever waits for the end of threads that do something meanwhile is idle. Nobody is
+/// who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are not idle: they are what the
+/// program did. A part of a profile, or of a thread's life as of a request, shows no idle thread.
 #[must_use]
 pub fn idle(profile: &Profile) -> Idle {
     idle_at(profile, &Sites::of(profile))
@@ -81,30 +82,16 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
             _ => {}
         }
     }
-    let wall = |it: &Sample| it.weights.get(SampleType::Wall);
-    let mut lives: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut all_ns: u64 = 0;
-    for sample in &profile.samples {
-        let life = lives.entry(sample.thread).or_default();
-        *life = life.saturating_add(wall(sample));
-        all_ns = all_ns.saturating_add(wall(sample));
-    }
-    let has_app = profile.samples.iter().any(|it| sites.app(it.stack).is_some());
+    let lives = Lives::of(profile, sites);
     let mut waits = waits(profile, sites);
-    waits.retain(|(thread, _), it| {
-        let life_ns = lives.get(thread).copied().unwrap_or(0);
-        let is_whole = life_ns as f64 >= profile.meta.duration_ns as f64 * WHOLE_LIFE;
-        let only_waits = is_whole && it.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE;
-        let is_librarys = has_app && !it.in_app;
-        (only_waits || is_librarys) && (it.for_work || !it.is_main)
-    });
-    let sum =
-        |waits: &BTreeMap<_, Wait>| waits.values().fold(0_u64, |sum, it| sum.saturating_add(it.wall_ns));
-    let busy_ns = all_ns.saturating_sub(sum(&waits));
+    waits.retain(|(thread, ..), it| it.cause == Cause::Thread || lives.is_idle(*thread, it));
+    let busy_ns = lives.all_ns.saturating_sub(sum(&waits));
+    // Who waits for threads that do nothing either does not wait for their work.
+    waits.retain(|(thread, ..), it| it.cause != Cause::Thread || lives.is_idle_joining(*thread, it, busy_ns));
     if (busy_ns as f64) < profile.meta.duration_ns as f64 * NOBODY_BUSY {
-        waits.retain(|_, it| !it.in_app || it.for_work);
+        waits.retain(|_, it| !it.in_app || it.cause.is_for_work());
     }
-    let threads: BTreeSet<usize> = waits.keys().map(|(thread, _)| *thread).collect();
+    let threads: BTreeSet<usize> = waits.keys().map(|(thread, ..)| *thread).collect();
     let mut rows = vec![false; profile.samples.len()];
     for place in waits.values().flat_map(|it| &it.rows) {
         rows.get_mut(*place).into_iter().for_each(|it| *it = true);
@@ -112,29 +99,99 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     Idle { rows, threads: threads.len() as u64, wall_ns: sum(&waits) }
 }
 
-/// The waits by thread and by the Ruby function that waits.
-fn waits(profile: &Profile, sites: &Sites<'_>) -> BTreeMap<(usize, Option<FunctionId>), Wait> {
-    let mut waits: BTreeMap<_, Wait> = BTreeMap::new();
+/// The waits of a profile: by thread, the Ruby function that waits, and what for.
+type Waits = BTreeMap<(usize, Option<FunctionId>, Cause), Wait>;
+
+fn sum(waits: &Waits) -> u64 {
+    waits.values().fold(0_u64, |sum, it| sum.saturating_add(it.wall_ns))
+}
+
+/// The times of a profile's threads.
+struct Lives {
+    /// By thread, ns.
+    by_thread: BTreeMap<usize, u64>,
+    /// Threads with code of the app.
+    in_app: BTreeSet<usize>,
+    all_ns: u64,
+    /// The length of the profile.
+    duration_ns: u64,
+}
+
+impl Lives {
+    fn of(profile: &Profile, sites: &Sites<'_>) -> Self {
+        let mut by_thread: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut in_app = BTreeSet::new();
+        let mut all_ns: u64 = 0;
+        for sample in &profile.samples {
+            let wall_ns = sample.weights.get(SampleType::Wall);
+            let life = by_thread.entry(sample.thread).or_default();
+            *life = life.saturating_add(wall_ns);
+            all_ns = all_ns.saturating_add(wall_ns);
+            if sites.app(sample.stack).is_some() {
+                in_app.insert(sample.thread);
+            }
+        }
+        Self { by_thread, in_app, all_ns, duration_ns: profile.meta.duration_ns }
+    }
+
+    fn is_idle(&self, thread: usize, wait: &Wait) -> bool {
+        let only_waits = self.only_waits(thread, wait);
+        let is_librarys = !self.in_app.is_empty() && !wait.in_app;
+        if !wait.is_main {
+            return only_waits || is_librarys;
+        }
+        // Of the main thread.
+        let others_work = self.in_app.iter().any(|it| *it != thread);
+        match wait.cause {
+            Cause::Connection => only_waits || is_librarys,
+            Cause::Event | Cause::Queue | Cause::Process => is_librarys,
+            Cause::Io | Cause::Sleep => is_librarys && others_work,
+            _ => false,
+        }
+    }
+
+    /// Whether a thread that waits for others does nothing else. Others that were busy for so long had the work.
+    fn is_idle_joining(&self, thread: usize, wait: &Wait, busy_ns: u64) -> bool {
+        let others_worked = busy_ns >= wait.wall_ns / 2;
+        others_worked || self.only_waits(thread, wait) || (!self.in_app.is_empty() && !wait.in_app)
+    }
+
+    /// Whether the thread lives for most of the profile, and next to all of its life is this wait.
+    fn only_waits(&self, thread: usize, wait: &Wait) -> bool {
+        let life_ns = self.by_thread.get(&thread).copied().unwrap_or(0);
+        let is_whole = life_ns as f64 >= self.duration_ns as f64 * WHOLE_LIFE;
+        is_whole && wait.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE
+    }
+}
+
+fn waits(profile: &Profile, sites: &Sites<'_>) -> Waits {
+    let causes = Causes::of(profile);
+    let mut waits = Waits::new();
     for (index, sample) in profile.samples.iter().enumerate() {
         let wall_ns = sample.weights.get(SampleType::Wall);
         if sample.state != State::Waiting || wall_ns == 0 {
             continue;
         }
-        let cause = Cause::of(profile, sites, sample.stack);
+        let cause = causes.cause(sites, sample.stack);
         if cause.has_work() {
             continue;
         }
         let app = sites.app(sample.stack);
         let site = app.or_else(|| sites.ruby(sample.stack)).map(|it| it.function);
-        let wait: &mut Wait = waits.entry((sample.thread, site)).or_default();
+        let is_main = is_main(profile, sample.thread);
+        let new = Wait { rows: Vec::new(), wall_ns: 0, cause, in_app: app.is_some(), is_main };
+        let wait = waits.entry((sample.thread, site, cause)).or_insert(new);
         wait.rows.push(index);
         wait.wall_ns = wait.wall_ns.saturating_add(wall_ns);
-        wait.in_app |= app.is_some();
-        wait.for_work |= cause.is_for_work();
-        let id = profile.threads.get(sample.thread).map_or(0, |it| it.native_id);
-        wait.is_main = id != 0 && id == u64::from(profile.meta.pid);
     }
     waits
+}
+
+/// Whether it is the main thread of its process, also in a merge.
+fn is_main(profile: &Profile, thread: usize) -> bool {
+    let id = profile.threads.get(thread).map_or(0, |it| it.native_id);
+    let in_merge = || profile.meta.merged.as_ref().is_some_and(|it| it.processes.contains(&id.to_string()));
+    id != 0 && (id == u64::from(profile.meta.pid) || in_merge())
 }
 
 #[cfg(all(test, not(loom)))]
@@ -220,5 +277,80 @@ mod tests {
         it.wall("heartbeat", State::Waiting, 999, "block in <main> /app.rb:3; Kernel#sleep");
         let found = idle(&it.profile());
         assert_eq!((found.threads, found.wall_ns), (1, 999_000_000));
+    }
+
+    /// The number of idle threads of a program whose main thread has these waits, beside eight idle workers.
+    fn idle_threads(main: &[(State, u64, &str)]) -> u64 {
+        let mut it = Example::lasting_ms(10_000);
+        for (state, ms, stack) in main {
+            it.wall(MAIN, *state, *ms, stack);
+        }
+        for worker in 1..=8 {
+            let stack = "block in <main> /app.rb:2; Thread::Queue#pop";
+            it.wall(&format!("worker {worker}"), State::Waiting, 10_000, stack);
+        }
+        idle(&it.profile()).threads
+    }
+
+    #[test]
+    fn code_of_the_app_that_waits_on_the_main_thread_is_not_idle() {
+        for leaf in
+            ["IO.select", "IO#wait_readable", "Thread::Queue#pop", "Kernel#sleep", "PG::Connection#exec"]
+        {
+            let poll = format!("<main> /app.rb:9; Poller#poll /app.rb:7; {leaf}");
+            let rows = [(State::Waiting, 9_900, poll.as_str()), (State::Gc, 100, "<main> /app.rb:9")];
+            assert_eq!(idle_threads(&rows), 8, "{leaf}");
+        }
+        let accept = "<main> /app.rb:9; Server#run /app.rb:7; TCPServer#accept";
+        assert_eq!(
+            idle_threads(&[(State::Waiting, 9_900, accept), (State::Running, 100, "<main> /app.rb:9")]),
+            9
+        );
+    }
+
+    #[test]
+    fn other_code_that_waits_on_the_main_thread_is_idle_beside_the_app() {
+        let cli = "<main> /usr/bin/sidekiq:31; Sidekiq::CLI#run /g/gems/sidekiq-6.4/lib/cli.rb:98";
+        for leaf in ["IO#wait_readable", "IO.select", "Process.wait", "Kernel#sleep", "Thread#join"] {
+            let wait = format!("{cli}; {leaf}");
+            assert_eq!(
+                idle_threads(&[(State::Waiting, 6_000, &wait), (State::Running, 4_000, cli)]),
+                9,
+                "{leaf}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_tool_that_waits_for_io_is_not_idle() {
+        let mut it = Example::lasting_ms(1_000);
+        let stack = "<main> /usr/bin/bundle:5; Bundler.get /g/gems/bundler-2.3/b.rb:9; IO#wait_readable";
+        it.wall(MAIN, State::Waiting, 990, stack);
+        it.wall(MAIN, State::Running, 10, "<main> /usr/bin/bundle:5");
+        assert_eq!(idle(&it.profile()).threads, 0);
+    }
+
+    #[test]
+    fn who_waits_for_busy_threads_is_idle() {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 200, "<main> /app.rb:2");
+        it.wall(MAIN, State::Waiting, 800, "<main> /app.rb:9; Thread#join");
+        it.wall("one", State::Running, 700, "block in <main> /app.rb:3");
+        assert_eq!(idle(&it.profile()).threads, 1);
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 200, "<main> /app.rb:2");
+        it.wall(MAIN, State::Waiting, 800, "<main> /app.rb:9; Thread#value");
+        assert_eq!(idle(&it.profile()).threads, 0, "nobody is seen to work");
+    }
+
+    #[test]
+    fn a_merge_has_a_main_thread_for_each_process() {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Waiting, 1_000, "<main> /app.rb:1; IO#read");
+        it.wall("other", State::Running, 1_000, "<main> /app.rb:2");
+        let mut profile = it.profile();
+        let processes = [std::mem::take(&mut profile.meta.pid).to_string()].into();
+        profile.meta.merged = Some(crate::profile::Merged { processes, ..Default::default() });
+        assert_eq!(idle(&profile).threads, 0);
     }
 }

@@ -1,14 +1,24 @@
 //! The place that a reader looks for in a stack: the innermost frame of the app, or of any code in Ruby.
 
-use super::code_origin::Origin;
+use std::collections::BTreeMap;
+
+use super::code_origin::{is_profilers, Origin};
+use super::package::package;
 use crate::ids::{Id, StackId};
 use crate::profile::{Frame, Function, Kind, Profile};
+
+/// Below this part of the time, an app's code on the stack is not what the program is about: an installed tool with a plugin.
+const LEAST_OF_APP: f64 = 0.05;
+/// Packages that only load others.
+const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "monitor"];
 
 /// The places of a profile's stacks.
 pub(super) struct Sites<'profile> {
     profile: &'profile Profile,
     /// By function.
     classes: Vec<Class>,
+    /// The package of the executable, where it stands for the app.
+    tool: Option<String>,
 }
 
 /// The use of a function as a place.
@@ -20,12 +30,15 @@ enum Class {
     Ruby,
     /// C, what Ruby's core has in Ruby, and what the profiler made up.
     Inner,
+    /// The profiler's own.
+    Own,
 }
 
 impl Class {
     fn of(function: &Function) -> Self {
         match Origin::of(function) {
             Origin::Cfunc | Origin::Synthetic => Self::Inner,
+            _ if is_profilers(function) => Self::Own,
             _ if function.path.starts_with("<internal:") => Self::Inner,
             Origin::App if !is_executable(function) => Self::App,
             Origin::App | Origin::Rails | Origin::Gem | Origin::Ruby => Self::Ruby,
@@ -34,15 +47,66 @@ impl Class {
 }
 
 /// Whether it is the text of an executable, as `/usr/bin/puma`: that only loads what it runs.
-fn is_executable(function: &Function) -> bool {
+pub(super) fn is_executable(function: &Function) -> bool {
     let (directory, file) = function.path.rsplit_once('/').unwrap_or(("", &function.path));
     let is_ruby_file = file.rsplit_once('.').is_some_and(|(_, extension)| extension == "rb");
-    function.name == "<main>" && directory.rsplit('/').next() == Some("bin") && !is_ruby_file
+    let is_text = matches!(function.name.as_str(), "<main>" | "<top (required)>");
+    let directory = directory.rsplit('/').next();
+    is_text && matches!(directory, Some("bin" | "exe" | "libexec" | "sbin")) && !is_ruby_file
 }
 
 impl<'profile> Sites<'profile> {
+    /// The places of `profile`. In an installed tool, the package that its executable runs is the app.
     pub(super) fn of(profile: &'profile Profile) -> Self {
-        Self { profile, classes: profile.functions.iter().map(Class::of).collect() }
+        let classes = profile.functions.iter().map(Class::of).collect();
+        let mut sites = Self { profile, classes, tool: None };
+        if let Some(tool) = sites.find_tool() {
+            for (class, function) in sites.classes.iter_mut().zip(&profile.functions) {
+                let is_tools = *class == Class::Ruby && !is_executable(function);
+                if is_tools && package(&function.path).is_some_and(|it| is_of_family(&it, &tool)) {
+                    *class = Class::App;
+                }
+            }
+            sites.tool = Some(tool);
+        }
+        sites
+    }
+
+    /// The package that an executable runs in most of the time, where next to no time has code of an app.
+    fn find_tool(&self) -> Option<String> {
+        let profile = self.profile;
+        let of = profile.default_sample_type();
+        let (mut all, mut in_app): (u64, u64) = (0, 0);
+        let mut packages: BTreeMap<String, u64> = BTreeMap::new();
+        for sample in &profile.samples {
+            let weight = sample.weights.get(of);
+            all = all.saturating_add(weight);
+            if self.app(sample.stack).is_some() {
+                in_app = in_app.saturating_add(weight);
+                continue;
+            }
+            let frames: Vec<Frame> = profile.frames_of(sample.stack).collect();
+            let function = |it: &Frame| profile.function(it.function);
+            let mut from_root = frames.iter().rev().filter_map(function);
+            if !from_root.next().is_some_and(is_executable) {
+                continue;
+            }
+            let run = from_root
+                .filter(|it| it.kind() == Kind::Ruby && !is_executable(it))
+                .filter_map(|it| package(&it.path))
+                .find(|it| !LOADERS.contains(&it.as_str()));
+            if let Some(run) = run {
+                let sum = packages.entry(run).or_default();
+                *sum = sum.saturating_add(weight);
+            }
+        }
+        let is_tool = (in_app as f64) < all as f64 * LEAST_OF_APP;
+        packages.into_iter().max_by_key(|it| it.1).map(|it| it.0).filter(|_| is_tool)
+    }
+
+    /// Whether the program is an installed tool, so that a gem stands for the app.
+    pub(super) fn is_tool(&self) -> bool {
+        self.tool.is_some()
     }
 
     /// The innermost frame of the app.
@@ -52,7 +116,7 @@ impl<'profile> Sites<'profile> {
 
     /// The innermost frame that is written in Ruby, and not in Ruby's core: C functions work for their caller.
     pub(super) fn ruby(&self, stack: StackId) -> Option<Frame> {
-        self.profile.frames_of(stack).find(|it| self.class(*it) != Class::Inner)
+        self.profile.frames_of(stack).find(|it| matches!(self.class(*it), Class::App | Class::Ruby))
     }
 
     /// The innermost frame of the app, else of other Ruby code, else the leaf.
@@ -69,6 +133,11 @@ impl<'profile> Sites<'profile> {
         self.class(frame) == Class::App
     }
 
+    /// Whether it is in Ruby, and not in Ruby's core.
+    pub(super) fn is_ruby(&self, frame: Frame) -> bool {
+        matches!(self.class(frame), Class::App | Class::Ruby)
+    }
+
     fn class(&self, frame: Frame) -> Class {
         self.classes.get(frame.function.index()).copied().unwrap_or(Class::Inner)
     }
@@ -78,8 +147,67 @@ impl<'profile> Sites<'profile> {
         self.profile.function(frame.function).map_or("", |it| it.name.as_str())
     }
 
-    /// Whether it is in Ruby or C, and not made up.
+    /// Whether it is in Ruby or C, and neither made up nor the profiler's own.
     pub(super) fn is_code(&self, frame: Frame) -> bool {
-        self.profile.function(frame.function).is_some_and(|it| it.kind() != Kind::Synthetic)
+        let is_made_up = self.profile.function(frame.function).is_none_or(|it| it.kind() == Kind::Synthetic);
+        !is_made_up && self.class(frame) != Class::Own
+    }
+}
+
+/// Whether a package is the tool, or one of the gems that it is split into, as `rspec-core` and `rspec-mocks`.
+fn is_of_family(package: &str, tool: &str) -> bool {
+    let family = tool.strip_suffix("-core").unwrap_or(tool);
+    package.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::analysis::example::{Example, MAIN};
+    use crate::record::State;
+
+    fn app_frames(profile: &Profile) -> Vec<String> {
+        let sites = Sites::of(profile);
+        let app = |it: &crate::profile::Sample| sites.app(it.stack).map(|it| sites.name(it).to_owned());
+        profile.samples.iter().filter_map(app).collect()
+    }
+
+    #[test]
+    fn the_gem_of_an_executable_is_the_app_of_an_installed_tool() {
+        let mut it = Example::lasting_ms(1_000);
+        let exe = "<main> /usr/bin/jekyll:23; Kernel#load; <top (required)> /g/gems/jekyll-4.3/exe/jekyll:3";
+        let build = "Jekyll::Site#process /g/gems/jekyll-4.3/lib/jekyll/site.rb:7";
+        it.wall(MAIN, State::Running, 900, &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"));
+        it.wall(MAIN, State::Running, 100, &format!("{exe}; {build}"));
+        assert_eq!(app_frames(&it.profile()), ["Jekyll::Site#process", "Jekyll::Site#process"]);
+    }
+
+    #[test]
+    fn a_tool_of_the_distribution_is_a_library_in_rubys_directories() {
+        let mut it = Example::lasting_ms(1_000);
+        let stack = "<main> /usr/bin/puppet:5; Puppet#run /usr/lib/ruby/vendor_ruby/puppet/a.rb:7; A#x /usr/lib/ruby/3.1.0/set.rb:1";
+        it.wall(MAIN, State::Running, 900, stack);
+        assert_eq!(app_frames(&it.profile()), ["Puppet#run"]);
+    }
+
+    #[test]
+    fn a_server_with_an_app_is_no_tool() {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Waiting, 900, "<main> /usr/bin/puma:10; Puma#run /g/gems/puma-6.0/a.rb:5");
+        it.wall("worker", State::Running, 500, "Puma#p /g/gems/puma-6.0/p.rb:5; Shop#show /app/shop.rb:4");
+        assert_eq!(app_frames(&it.profile()), ["Shop#show"]);
+    }
+
+    #[test]
+    fn the_profiler_is_no_place() {
+        let mut it = Example::lasting_ms(1_000);
+        let own = "Profiler::Middleware#call /src/lib/profiler/middleware.rb:9";
+        it.wall(MAIN, State::Running, 500, &format!("Shop#call /app/shop.rb:4; {own}; Kernel#sleep"));
+        it.wall(MAIN, State::Running, 500, own);
+        let profile = it.profile();
+        let sites = Sites::of(&profile);
+        assert_eq!(app_frames(&profile), ["Shop#call"]);
+        let place = |row: usize| sites.nearest(profile.samples[row].stack).unwrap();
+        assert_eq!((sites.name(place(0)), sites.is_code(place(1))), ("Shop#call", false));
     }
 }

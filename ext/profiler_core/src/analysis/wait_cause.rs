@@ -1,8 +1,9 @@
 //! The cause of a wait, from the function that waits.
 
 use super::sites::Sites;
-use crate::ids::StackId;
-use crate::profile::{Frame, Function, Kind, Note, Profile};
+use crate::ids::{Id, StackId};
+use crate::profile::{Frame, Function, Kind, Note, Profile, SampleType};
+use crate::record::State;
 
 /// The event that a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,8 +12,10 @@ pub(super) enum Cause {
     Sleep,
     /// A file, a socket or a terminal.
     Io,
-    /// A connection or an event, as servers and loops do when they have nothing to do.
+    /// One of several files or events, as loops do when they have nothing to do.
     Event,
+    /// A connection, as servers do.
+    Connection,
     /// A Mutex or a Monitor.
     Lock,
     /// An element of a queue, or a condition variable.
@@ -25,6 +28,8 @@ pub(super) enum Cause {
     Process,
     /// Whatever a C function does without the GVL: a query of a database, a lookup of a host.
     Other,
+    /// No wait: a C function that computes without the GVL, as compression does.
+    Computing,
     /// No wait: code that had no CPU, or not the GVL. Only where waits are sampled, as that cannot tell them apart.
     HeldUp,
 }
@@ -81,25 +86,11 @@ const IO: [&str; 12] = [
 ];
 
 impl Cause {
-    /// The cause of a wait in the stack: the innermost function that tells it, before any code of the app.
-    pub(super) fn of(profile: &Profile, sites: &Sites<'_>, stack: StackId) -> Self {
-        let inner = |it: &Frame| !sites.is_app(*it);
-        let mut frames = profile.frames_of(stack).take_while(inner);
-        let named = frames.find_map(|it| Self::named_by(sites.name(it)));
-        named.unwrap_or(if is_sampled(profile) && computes(profile, sites, stack) {
-            Self::HeldUp
-        } else {
-            Self::Other
-        })
-    }
-
-    /// The cause that a function stands for. `Mutex#sleep` is how a condition variable waits, so its caller tells more.
+    /// The cause that a function stands for.
     fn named_by(name: &str) -> Option<Self> {
         let (class, method) = name.rsplit_once(['#', '.'])?;
-        let accepts = method.contains("accept") || method == "select";
         Some(match (class, method) {
-            ("Thread::Mutex", "sleep") | ("Monitor", "wait_for_cond") => return None,
-            ("Kernel" | "Thread", "sleep") | ("Thread", "stop") => Self::Sleep,
+            ("Kernel" | "Thread" | "Thread::Mutex", "sleep") | ("Thread", "stop") => Self::Sleep,
             ("Thread::Mutex" | "Monitor", _) => Self::Lock,
             ("Thread::SizedQueue", "push" | "<<" | "enq") => Self::FullQueue,
             ("Thread::Queue" | "Thread::SizedQueue" | "Thread::ConditionVariable", _) => Self::Queue,
@@ -107,12 +98,12 @@ impl Cause {
             ("Thread", "join" | "value") => Self::Thread,
             ("Process" | "Process::Status", "wait" | "wait2" | "waitpid" | "waitpid2" | "waitall")
             | ("Kernel", "system" | "`") => Self::Process,
-            ("IO" | "Kernel" | "Socket" | "TCPServer" | "UNIXServer" | "OpenSSL::SSL::SSLServer", _)
-                if accepts =>
+            ("Socket" | "TCPServer" | "UNIXServer" | "OpenSSL::SSL::SSLServer", _)
+                if method.contains("accept") =>
             {
-                Self::Event
+                Self::Connection
             }
-            ("NIO::Selector" | "Epoll", _) => Self::Event,
+            ("IO" | "Kernel", "select") | ("NIO::Selector" | "Epoll", _) => Self::Event,
             ("Kernel", "gets" | "readline" | "readlines" | "open" | "print" | "puts" | "p") => Self::Io,
             (class, _) if IO.contains(&class) => Self::Io,
             _ => return None,
@@ -121,12 +112,12 @@ impl Cause {
 
     /// Whether a thread that waits so waits for others to have work for it, and a program does it beside its work.
     pub(super) fn is_for_work(self) -> bool {
-        matches!(self, Self::Event | Self::Queue | Self::Thread)
+        matches!(self, Self::Event | Self::Connection | Self::Queue | Self::Thread)
     }
 
     /// Whether a thread that waits so has work, however long that takes.
     pub(super) fn has_work(self) -> bool {
-        matches!(self, Self::Lock | Self::FullQueue | Self::HeldUp)
+        matches!(self, Self::Lock | Self::FullQueue | Self::Computing | Self::HeldUp)
     }
 
     /// The words before the function that waits.
@@ -134,14 +125,97 @@ impl Cause {
         match self {
             Self::Sleep => "sleeping",
             Self::Io => "waiting for IO",
-            Self::Event => "waiting for connections or events",
+            Self::Event => "waiting for events",
+            Self::Connection => "waiting for connections",
             Self::Lock => "waiting for a lock",
             Self::Queue => "waiting for a queue",
             Self::FullQueue => "waiting for a full queue",
             Self::Thread => "waiting for other threads",
             Self::Process => "waiting for another process",
-            Self::Other | Self::HeldUp => "waiting",
+            Self::Other | Self::Computing | Self::HeldUp => "waiting",
         }
+    }
+}
+
+/// How condition variables wait, so their callers tell more.
+const HELPERS: [&str; 2] = ["Thread::Mutex#sleep", "Monitor#wait_for_cond"];
+/// A C function that runs for more than this part of the time in which it counts as waiting computes: the rest was held up.
+const COMPUTES: f64 = 0.2;
+/// One that uses a CPU for more than this part of what it waits computes without the GVL.
+const COMPUTES_WITHOUT_GVL: f64 = 0.5;
+
+/// The causes of a profile's waits.
+pub(super) struct Causes<'profile> {
+    profile: &'profile Profile,
+    /// By function at the leaf.
+    at_leaf: Vec<AtLeaf>,
+    is_sampled: bool,
+}
+
+/// The time with a function at the leaf, ns.
+#[derive(Clone, Copy, Default)]
+struct AtLeaf {
+    ran_ns: u64,
+    waited_ns: u64,
+    /// CPU time in waits.
+    cpu_ns: u64,
+}
+
+impl<'profile> Causes<'profile> {
+    pub(super) fn of(profile: &'profile Profile) -> Self {
+        let mut at_leaf = vec![AtLeaf::default(); profile.functions.len()];
+        for sample in &profile.samples {
+            let Some(leaf) = profile.frames_of(sample.stack).next() else { continue };
+            let Some(sum) = at_leaf.get_mut(leaf.function.index()) else { continue };
+            let wall_ns = sample.weights.get(SampleType::Wall);
+            match sample.state {
+                State::Running => sum.ran_ns = sum.ran_ns.saturating_add(wall_ns),
+                State::Waiting => {
+                    sum.waited_ns = sum.waited_ns.saturating_add(wall_ns);
+                    sum.cpu_ns = sum.cpu_ns.saturating_add(sample.weights.get(SampleType::Cpu));
+                }
+                _ => {}
+            }
+        }
+        Self { profile, at_leaf, is_sampled: is_sampled(profile) }
+    }
+
+    /// The cause of a wait in the stack. Only the leaf tells it, or the method in Ruby around a leaf in C: the block of a caller
+    /// further out is running, so that caller does not wait.
+    pub(super) fn cause(&self, sites: &Sites<'_>, stack: StackId) -> Cause {
+        let mut frames = self.profile.frames_of(stack);
+        let Some(leaf) = frames.next() else { return Cause::Other };
+        let name = sites.name(leaf);
+        let named = if HELPERS.contains(&name) {
+            let mut callers = frames.take_while(|it| !sites.is_app(*it)).map(|it| sites.name(it));
+            let named = callers.find(|it| !HELPERS.contains(it)).and_then(Cause::named_by);
+            named.filter(|it| *it == Cause::Queue).or_else(|| Cause::named_by(name))
+        } else {
+            let mut wrapper = || frames.next().filter(|it| sites.is_ruby(*it) && !sites.is_app(*it));
+            let computes = self.kind(leaf) != Some(Kind::Cfunc) || is_computing(name);
+            Cause::named_by(name)
+                .or_else(|| wrapper().filter(|_| !computes).and_then(|it| Cause::named_by(sites.name(it))))
+        };
+        match named {
+            Some(cause) if !matches!(cause, Cause::Io | Cause::Other) => cause,
+            named => self.held_up(leaf, name, named).or(named).unwrap_or(Cause::Other),
+        }
+    }
+
+    /// Whether the leaf did not wait, but computed without the GVL, or was held up.
+    fn held_up(&self, leaf: Frame, name: &str, named: Option<Cause>) -> Option<Cause> {
+        let sum = self.at_leaf.get(leaf.function.index()).copied().unwrap_or_default();
+        if !self.is_sampled {
+            let computes = sum.cpu_ns as f64 > sum.waited_ns as f64 * COMPUTES_WITHOUT_GVL;
+            return computes.then_some(Cause::Computing);
+        }
+        let ran = sum.ran_ns as f64 > sum.waited_ns as f64 * COMPUTES;
+        let computes = named.is_none() && (self.kind(leaf) == Some(Kind::Ruby) || is_computing(name));
+        (ran || computes).then_some(Cause::HeldUp)
+    }
+
+    fn kind(&self, frame: Frame) -> Option<Kind> {
+        self.profile.function(frame.function).map(Function::kind)
     }
 }
 
@@ -150,19 +224,15 @@ pub(super) fn is_sampled(profile: &Profile) -> bool {
     profile.meta.notes.contains(&Note::WaitsSampled {})
 }
 
-/// Whether the leaf is Ruby code, or a function in C that waits for nothing.
-fn computes(profile: &Profile, sites: &Sites<'_>, stack: StackId) -> bool {
-    let leaf = profile.frames_of(stack).next();
-    let class = |it: Frame| sites.name(it).rsplit_once(['#', '.']).map_or("", |(class, _)| class);
-    leaf.is_some_and(|it| {
-        let kind = profile.function(it.function).map(Function::kind);
-        kind == Some(Kind::Ruby) || (kind == Some(Kind::Cfunc) && COMPUTING.contains(&class(it)))
-    })
+/// Whether it is a function in C of a class that waits for nothing.
+fn is_computing(name: &str) -> bool {
+    name.rsplit_once(['#', '.']).is_some_and(|(class, _)| COMPUTING.contains(&class))
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::analysis::example::{Example, MAIN};
 
     #[test]
     fn a_function_tells_the_cause() {
@@ -170,10 +240,10 @@ mod tests {
             ("Kernel#sleep", Some(Cause::Sleep)),
             ("IO#gets", Some(Cause::Io)),
             ("IO.select", Some(Cause::Event)),
-            ("TCPServer#accept_nonblock", Some(Cause::Event)),
+            ("TCPServer#accept_nonblock", Some(Cause::Connection)),
             ("Thread::Mutex#synchronize", Some(Cause::Lock)),
             ("Monitor#enter", Some(Cause::Lock)),
-            ("Thread::Mutex#sleep", None),
+            ("Thread::Mutex#sleep", Some(Cause::Sleep)),
             ("Thread::ConditionVariable#wait", Some(Cause::Queue)),
             ("Thread::Queue#pop", Some(Cause::Queue)),
             ("Thread::SizedQueue#push", Some(Cause::FullQueue)),
@@ -185,5 +255,69 @@ mod tests {
         ] {
             assert_eq!(Cause::named_by(name), cause, "{name}");
         }
+    }
+
+    /// The cause of the longest wait of a profile with such stacks.
+    fn cause(is_sampled: bool, rows: &[(State, u64, u64, &str)]) -> Cause {
+        let mut it = Example::lasting_ms(1_000);
+        for (state, wall_ms, cpu_ms, stack) in rows {
+            let weights = [(SampleType::Wall, wall_ms * 1_000_000), (SampleType::Cpu, cpu_ms * 1_000_000)];
+            it.row(MAIN, *state, &[], &weights, stack);
+        }
+        let mut profile = it.profile();
+        if is_sampled {
+            profile.meta.notes.push(Note::WaitsSampled {});
+        }
+        let (sites, causes) = (Sites::of(&profile), Causes::of(&profile));
+        let waits = profile.samples.iter().filter(|it| it.state == State::Waiting);
+        causes.cause(&sites, waits.max_by_key(|it| it.weights.get(SampleType::Wall)).unwrap().stack)
+    }
+
+    #[test]
+    fn a_caller_whose_block_runs_does_not_wait() {
+        let waits = |stack: &str| cause(true, &[(State::Waiting, 100, 0, stack)]);
+        let gem = |name: &str| format!("<main> /app.rb:1; {name} /g/gems/g-1.0/g.rb:5");
+        assert_eq!(
+            waits(&format!("{}; IO.foreach; G#row /g/gems/g-1.0/g.rb:9; String#gsub", gem("G#x"))),
+            Cause::HeldUp
+        );
+        assert_eq!(
+            waits(&format!("{}; Monitor#synchronize; G#load /g/gems/g-1.0/g.rb:9", gem("G#x"))),
+            Cause::HeldUp
+        );
+        assert_eq!(waits(&format!("{}; Monitor#synchronize", gem("G#x"))), Cause::Lock);
+        assert_eq!(waits(&format!("{}; Thread::Mutex#synchronize; Augeas.open", gem("G#x"))), Cause::Other);
+        let condition = "Monitor#wait_for_cond; Thread::ConditionVariable#wait; Thread::Mutex#sleep";
+        let mixin = "MonitorMixin::ConditionVariable#wait /usr/lib/ruby/3.1.0/monitor.rb:107";
+        assert_eq!(waits(&format!("{}; {mixin}; {condition}", gem("G#x"))), Cause::Queue);
+        assert_eq!(waits(&format!("{}; Thread::Mutex#sleep", gem("G#x"))), Cause::Sleep);
+        let wrapper = "OpenSSL::SSL::SSLSocket#connect /usr/lib/ruby/3.1.0/openssl/ssl.rb:5";
+        assert_eq!(waits(&format!("{}; {wrapper}; OpenSSL::Provider#x", gem("G#x"))), Cause::Io);
+    }
+
+    #[test]
+    fn a_function_that_also_runs_was_held_up_where_waits_are_sampled() {
+        let parse = "<main> /app.rb:1; JSON::Ext::Parser#parse";
+        assert_eq!(
+            cause(true, &[(State::Waiting, 300, 0, parse), (State::Running, 100, 100, parse)]),
+            Cause::HeldUp
+        );
+        let query = "<main> /app.rb:1; PG::Connection#exec";
+        assert_eq!(
+            cause(true, &[(State::Waiting, 300, 0, query), (State::Running, 10, 10, query)]),
+            Cause::Other
+        );
+        let write = "<main> /app.rb:1; IO#write";
+        assert_eq!(
+            cause(true, &[(State::Waiting, 300, 0, write), (State::Running, 200, 200, write)]),
+            Cause::HeldUp
+        );
+    }
+
+    #[test]
+    fn a_function_that_uses_a_cpu_without_the_gvl_computes() {
+        let deflate = "<main> /app.rb:1; Zlib::Deflate#deflate";
+        assert_eq!(cause(false, &[(State::Waiting, 300, 290, deflate)]), Cause::Computing);
+        assert_eq!(cause(false, &[(State::Waiting, 300, 2, deflate)]), Cause::Other);
     }
 }

@@ -1,35 +1,107 @@
-//! The time that findings are shares of.
+//! The time that findings are shares of, and the part of it that each row is.
 
 use crate::analysis::idle::Idle;
+use crate::analysis::loading::{Load, Loads};
+use crate::analysis::sites::Sites;
+use crate::analysis::wait_cause::{Cause, Causes};
 use crate::profile::{Profile, Sample, SampleType};
+use crate::record::State;
 
 /// The time of a profile: wall clock time that was not idle, else CPU time, else samples.
 pub(super) struct Clock<'profile> {
     profile: &'profile Profile,
-    idle: &'profile Idle,
+    /// By row.
+    parts: Vec<Part>,
     /// The sample type.
     pub(super) of: SampleType,
-    /// All of it.
+    /// The time that shares are of.
     pub(super) total: u64,
+    /// Whether code was loaded before the requests that were counted, so that this is no part of the total.
+    pub(super) is_server: bool,
+    /// Whether a limit of the cgroup was in force, so that time without a CPU is a part of the total.
+    pub(super) is_throttled: bool,
+}
+
+/// What a row's time was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// An idle wait.
+    Idle,
+    /// Ready to run, without a CPU.
+    NoCpu,
+    /// Loading code, in whatever state.
+    Loading(Load),
+    /// Running, also without the GVL.
+    Running,
+    /// Waiting.
+    Waiting(Cause),
+    /// Waiting for the GVL.
+    Gvl,
+    /// Collecting garbage.
+    Gc,
 }
 
 impl<'profile> Clock<'profile> {
-    pub(super) fn of(profile: &'profile Profile, idle: &'profile Idle) -> Self {
+    pub(super) fn of(profile: &'profile Profile, sites: &Sites<'_>, idle: &Idle) -> Self {
         let timed =
             [SampleType::Wall, SampleType::Cpu].into_iter().find(|it| profile.sample_types.contains(it));
-        let mut clock = Self { profile, idle, of: timed.unwrap_or(SampleType::Samples), total: 0 };
+        let (loads, causes) = (Loads::of(profile, sites), Causes::of(profile));
+        let part = |(row, sample): (usize, &Sample)| {
+            if idle.has(row) {
+                return Part::Idle;
+            }
+            let own = match sample.state {
+                State::Running => Part::Running,
+                State::Gc => Part::Gc,
+                State::Gvl => return Part::Gvl,
+                State::Runnable => return Part::NoCpu,
+                State::Waiting => match causes.cause(sites, sample.stack) {
+                    Cause::HeldUp => return Part::NoCpu,
+                    Cause::Computing => Part::Running,
+                    cause @ (Cause::Io | Cause::Other) => Part::Waiting(cause),
+                    cause => return Part::Waiting(cause),
+                },
+            };
+            loads.at(sample.stack).map_or(own, Part::Loading)
+        };
+        let parts = profile.samples.iter().enumerate().map(part).collect();
+        let mut clock = Self {
+            profile,
+            parts,
+            of: timed.unwrap_or(SampleType::Samples),
+            total: 0,
+            is_server: profile.requests.count() > 0,
+            is_throttled: false,
+        };
+        let without_cpu = clock.weight(|it| *it == Part::NoCpu);
+        clock.is_throttled = profile.stats.throttled_ns > 0 && profile.stats.throttled_ns >= without_cpu / 2;
         // Samples of objects are no time.
         let objects = profile.sample_types.contains(&SampleType::AllocObjects);
         if timed.is_some() || !objects {
-            clock.total = clock.rows().fold(0, |sum: u64, (_, weight)| sum.saturating_add(weight));
+            clock.total = clock.weight(|it| clock.is_counted(it));
         }
         clock
     }
 
-    /// The rows that weigh something, with their weights.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&'profile Sample, u64)> + '_ {
-        let busy = self.profile.samples.iter().enumerate().filter(|(index, _)| !self.idle.has(*index));
-        busy.map(|(_, it)| (it, it.weights.get(self.of))).filter(|(_, weight)| *weight > 0)
+    /// Whether the time is one that shares are of: what the program had, and used for its work.
+    fn is_counted(&self, part: &Part) -> bool {
+        match part {
+            Part::Idle => false,
+            Part::NoCpu => self.is_throttled,
+            Part::Loading(_) => !self.is_server,
+            Part::Running | Part::Waiting(_) | Part::Gvl | Part::Gc => true,
+        }
+    }
+
+    /// The rows that weigh something, with their parts and weights.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'profile Sample, &Part, u64)> + '_ {
+        let rows = self.profile.samples.iter().zip(&self.parts);
+        rows.map(|(sample, part)| (sample, part, sample.weights.get(self.of))).filter(|it| it.2 > 0)
+    }
+
+    /// The weight of some parts.
+    pub(super) fn weight(&self, is: impl Fn(&Part) -> bool) -> u64 {
+        self.rows().filter(|(_, part, _)| is(part)).fold(0_u64, |sum, (.., ns)| sum.saturating_add(ns))
     }
 
     pub(super) fn share(&self, weight: u64) -> f64 {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::clock::Part;
 use super::{At, Clock, Finding, Kind};
 use crate::analysis::allocations::CLASS;
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
-use crate::record::State;
 
 /// How Ruby code requests a collection.
 const REQUESTS: [&str; 3] = ["GC.start", "ObjectSpace.garbage_collect", "GC.compact"];
@@ -15,8 +15,7 @@ const REQUESTS: [&str; 3] = ["GC.start", "ObjectSpace.garbage_collect", "GC.comp
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut weight: u64 = 0;
     let mut causes: BTreeMap<FunctionId, At> = BTreeMap::new();
-    // Without a CPU it collects nothing: that time is in the finding of those who had none.
-    for (sample, ns) in clock.rows().filter(|(it, _)| it.state == State::Gc) {
+    for (sample, _, ns) in clock.rows().filter(|(_, part, _)| **part == Part::Gc) {
         super::add(&mut weight, ns);
         let Some(site) = sites.nearest(sample.stack).filter(|it| sites.is_code(*it)) else { continue };
         let request = profile.frames_of(sample.stack).find(|it| REQUESTS.contains(&sites.name(*it)));

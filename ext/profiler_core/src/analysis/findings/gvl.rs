@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::clock::Part;
 use super::{At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
-use crate::record::State;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
-    let waited = clock.rows().filter(|(it, _)| it.state == State::Gvl);
-    let weight = waited.fold(0_u64, |sum, (_, weight)| sum.saturating_add(weight));
+    let weight = clock.weight(|it| *it == Part::Gvl);
     if !clock.is_worth(weight) {
         return None;
     }

@@ -1,37 +1,63 @@
 //! The code that ran longest.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{details_of, heaviest, At, Clock, Finding, Kind};
+use super::clock::Part;
+use super::{details_of, heaviest, At, Clock, Finding, Kind, LEAST_RUNNING};
 use crate::analysis::sites::Sites;
-use crate::ids::FunctionId;
-use crate::profile::{Frame, Profile, Sample};
-use crate::record::State;
+use crate::ids::{FunctionId, StackId};
+use crate::profile::{Frame, Profile};
+use crate::text::units::percent;
 
-/// The least share of the time: in a program without a hot spot, its hottest function is still where to begin.
-const LEAST_SHARE: f64 = 0.05;
+/// A function that ran for less than this part of the running time by itself is no hot spot: what holds the time is further out.
+const HOT: f64 = 0.25;
+/// The part of the running time that this has.
+const MOST: f64 = 0.5;
+/// The least part of it that is named as a part of that.
+const BRANCH: f64 = 0.1;
+/// The branches that are named.
+const BRANCHES: usize = 2;
 
-/// The function in Ruby that ran longest by itself and in the C functions that it called. If that is too little for a finding, the
-/// function of the app that ran longest with all that it called from Ruby and gems.
-pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
-    let ran = |it: &Sample| it.state == State::Running;
-    let by = |site: &dyn Fn(&Sample) -> Option<Frame>| {
-        let mut sums: BTreeMap<FunctionId, (At, Callers)> = BTreeMap::new();
-        for (sample, weight) in clock.rows().filter(|(it, _)| ran(it)) {
-            let Some(site) = site(sample).filter(|it| sites.is_code(*it)) else { continue };
-            let (at, callers) = sums.entry(site.function).or_default();
-            at.add(site, sites.callee(sample.stack, site), weight);
-            if let Some(caller) = sites.app(sample.stack).filter(|it| it.function != site.function) {
-                super::add(callers.entry(caller).or_default(), weight);
-            }
+/// The function in Ruby that ran longest by itself and in the C functions that it called. Where that is no hot spot, the innermost
+/// function that holds half of the time comes first, with what it splits into.
+pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
+    let rows: Vec<(StackId, u64)> = clock
+        .rows()
+        .filter(|(_, part, _)| **part == Part::Running)
+        .map(|(it, _, weight)| (it.stack, weight))
+        .collect();
+    let ran = rows.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
+    let Some(hottest) = hottest(profile, sites, clock, &rows) else { return Vec::new() };
+    if hottest.weight as f64 >= ran as f64 * HOT {
+        return vec![hottest];
+    }
+    let trunk = trunk(profile, sites, clock, &rows, ran);
+    // A hot spot that is no more than chance says nothing beside where the time is.
+    let is_worth = trunk.is_none() || clock.share(hottest.weight) >= LEAST_RUNNING;
+    trunk.into_iter().chain(is_worth.then_some(hottest)).collect()
+}
+
+/// Weights by the frame of the app that called.
+type Callers = BTreeMap<Frame, u64>;
+
+fn hottest(
+    profile: &Profile,
+    sites: &Sites<'_>,
+    clock: &Clock<'_>,
+    rows: &[(StackId, u64)],
+) -> Option<Finding> {
+    let mut sums: BTreeMap<FunctionId, (At, Callers)> = BTreeMap::new();
+    for (stack, weight) in rows {
+        let site = sites.ruby(*stack).or_else(|| profile.frames_of(*stack).next());
+        let Some(site) = site.filter(|it| sites.is_code(*it)) else { continue };
+        let (at, callers) = sums.entry(site.function).or_default();
+        at.add(site, sites.callee(*stack, site), *weight);
+        if let Some(caller) = sites.app(*stack).filter(|it| it.function != site.function) {
+            super::add(callers.entry(caller).or_default(), *weight);
         }
-        sums.into_values()
-            .rev()
-            .max_by_key(|(at, _)| at.weight)
-            .filter(|(at, _)| clock.share(at.weight) >= LEAST_SHARE)
-    };
-    let itself = by(&|it| sites.ruby(it.stack).or_else(|| profile.frames_of(it.stack).next()));
-    let (at, callers) = itself.or_else(|| by(&|it| sites.app(it.stack)))?;
+    }
+    let (at, callers) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
     let place = at.place()?;
     let name = sites.name(place);
     let ran = at.callee(profile).unwrap_or(name);
@@ -54,5 +80,65 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     })
 }
 
-/// Weights by the frame of the app that called.
-type Callers = BTreeMap<Frame, u64>;
+/// The innermost function that holds half of the running time: the one with the least weight of those that do.
+fn trunk(
+    profile: &Profile,
+    sites: &Sites<'_>,
+    clock: &Clock<'_>,
+    rows: &[(StackId, u64)],
+    ran: u64,
+) -> Option<Finding> {
+    let mut sums: BTreeMap<FunctionId, (At, Callers)> = BTreeMap::new();
+    for (stack, weight) in rows {
+        let mut seen = BTreeSet::new();
+        for frame in profile.frames_of(*stack).filter(|it| sites.is_ruby(*it)) {
+            if !seen.insert(frame.function) {
+                continue;
+            }
+            let (at, callers) = sums.entry(frame.function).or_default();
+            at.add(frame, below(profile, sites, *stack, frame.function), *weight);
+            let outside = profile.frames_of(*stack).skip_while(|it| *it != frame).skip(1);
+            let caller = outside.filter(|it| it.function != frame.function).find(|it| sites.is_app(*it));
+            caller.into_iter().for_each(|it| super::add(callers.entry(it).or_default(), *weight));
+        }
+    }
+    let holds = sums.into_values().filter(|(at, _)| at.weight as f64 >= ran as f64 * MOST);
+    let (at, callers) = holds.min_by_key(|(at, _)| (at.weight, Reverse(at.place())))?;
+    let place = at.place()?;
+    let name = sites.name(place);
+    let caller = heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2));
+    let called = caller.map(|it| format!(", called from {}", sites.name(it.0))).unwrap_or_default();
+    let branches = branches(profile, clock, &at);
+    let branches = if branches.is_empty() { String::new() } else { format!(": {}", branches.join(", ")) };
+    Some(Finding {
+        kind: Kind::Running,
+        text: format!("inside {name}{called}{branches}"),
+        weight: at.weight,
+        of: clock.of,
+        share: Some(clock.share(at.weight)),
+        place: Some(caller.map_or(place, |it| it.0)),
+        command: details_of(name),
+    })
+}
+
+/// The function in Ruby, or else in C, that the innermost frame of a function called.
+fn below(profile: &Profile, sites: &Sites<'_>, stack: StackId, function: FunctionId) -> Option<Frame> {
+    let inner: Vec<Frame> = profile.frames_of(stack).take_while(|it| it.function != function).collect();
+    inner.iter().rev().find(|it| sites.is_ruby(**it)).or(inner.last()).copied()
+}
+
+/// The heaviest functions that it called, with their shares of all.
+fn branches(profile: &Profile, clock: &Clock<'_>, at: &At) -> Vec<String> {
+    let mut callees: Vec<_> = at.callees.iter().map(|(function, weight)| (*weight, *function)).collect();
+    callees.sort_by_key(|(weight, function)| (Reverse(*weight), *function));
+    let is_branch = |it: &&(u64, FunctionId)| it.0 as f64 >= at.weight as f64 * BRANCH;
+    callees
+        .iter()
+        .take(BRANCHES)
+        .filter(is_branch)
+        .filter_map(|(weight, function)| {
+            let name = &profile.function(*function)?.name;
+            Some(format!("{} {name}", percent(*weight, clock.total)))
+        })
+        .collect()
+}

@@ -7,6 +7,7 @@ mod clock;
 mod garbage;
 mod gvl;
 mod hottest;
+mod loading;
 mod no_cpu;
 mod objects;
 mod queries;
@@ -27,12 +28,16 @@ use clock::Clock;
 const MOST: usize = 6;
 /// The least share of the time that is worth a finding.
 const LEAST_SHARE: f64 = 0.10;
+/// The least share for code that ran: in a program without a hot spot, its hottest function is still where to begin.
+const LEAST_RUNNING: f64 = 0.05;
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Code that ran.
     Running,
+    /// Code that was loaded.
+    Loading,
     /// A wait: for a time, IO, a lock, a queue, a thread, a process.
     Waiting,
     /// Waiting for the GVL, and who had it.
@@ -59,6 +64,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Loading => "loading",
             Self::Waiting => "waiting",
             Self::Gvl => "gvl",
             Self::Gc => "gc",
@@ -92,33 +98,32 @@ pub struct Finding {
 }
 
 /// The findings of `profile`, the most important first. Waits, also for the GVL, come before code that ran up to twice as long: in
-/// these nothing was done.
+/// these nothing was done. Notes come last: what is in no share, and how far the numbers can be trusted.
 #[must_use]
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let sites = Sites::of(profile);
     let idle = idle_at(profile, &sites);
-    let clock = Clock::of(profile, &idle);
+    let clock = Clock::of(profile, &sites, &idle);
     let mut all: Vec<Finding> = Vec::new();
     if clock.total > 0 {
         all.extend(hottest::find(profile, &sites, &clock));
         all.extend(waits::find(profile, &sites, &clock));
         all.extend(gvl::find(profile, &sites, &clock));
         all.extend(garbage::find(profile, &sites, &clock));
-        all.extend(no_cpu::find(profile, &sites, &clock));
     }
-    let rank = |it: &Finding| match it.kind {
-        Kind::Running | Kind::Gc | Kind::NoCpu => it.weight / 2,
-        _ => it.weight,
-    };
+    all.extend(loading::find(&sites, &clock));
+    all.extend(no_cpu::find(profile, &clock));
+    let (mut all, mut notes): (Vec<Finding>, Vec<Finding>) =
+        all.into_iter().partition(|it| it.share.is_some());
     all.sort_by_key(|it| Reverse(rank(it)));
+    keep_code_that_ran(&mut all);
     if let Some(queries) = queries::find(profile, &sites) {
         all.insert(0, queries);
     }
     all.extend(objects::find(profile, &sites));
-    let mut last = Vec::new();
     if idle.threads > 0 {
         let (noun, spent) = (counted(idle.threads, "thread"), duration(idle.wall_ns));
-        last.push(Finding {
+        notes.push(Finding {
             kind: Kind::Idle,
             text: format!("{noun} waited for work: idle, {spent} in all"),
             weight: idle.wall_ns,
@@ -128,10 +133,26 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
             command: "profiler report FILE --idle --by thread".into(),
         });
     }
-    last.extend(trust::find(profile));
-    all.truncate(MOST.saturating_sub(last.len()));
-    all.extend(last);
+    notes.extend(trust::find(profile));
+    all.truncate(MOST.saturating_sub(notes.len()));
+    all.extend(notes);
     all
+}
+
+fn rank(finding: &Finding) -> u64 {
+    match finding.kind {
+        Kind::Running | Kind::Loading | Kind::Gc | Kind::NoCpu => finding.weight / 2,
+        _ => finding.weight,
+    }
+}
+
+/// Leaves out code that ran for a small part of the time, unless nothing else says what the program does: garbage collection alone
+/// does not.
+fn keep_code_that_ran(all: &mut Vec<Finding>) {
+    let says_what = |it: &Finding| matches!(it.kind, Kind::Waiting | Kind::Gvl | Kind::Loading);
+    let is_said = all.iter().any(says_what);
+    let is_enough = |it: &Finding| it.share.is_some_and(|it| it >= LEAST_RUNNING);
+    all.retain(|it| it.kind != Kind::Running || !is_said || is_enough(it));
 }
 
 /// The weights at one function: by line, and by what was called there.

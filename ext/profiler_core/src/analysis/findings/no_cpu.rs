@@ -1,34 +1,29 @@
 //! Time in which a thread could run and had no CPU.
 
+use super::clock::Part;
 use super::{Clock, Finding, Kind};
-use crate::analysis::sites::Sites;
-use crate::analysis::wait_cause::{is_sampled, Cause};
-use crate::profile::{Profile, Sample};
-use crate::record::State;
+use crate::analysis::wait_cause::is_sampled;
+use crate::profile::Profile;
+use crate::text::units::duration;
 
-pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
-    let is_sampled = is_sampled(profile);
-    let held_up =
-        |it: &Sample| it.state == State::Waiting && Cause::of(profile, sites, it.stack) == Cause::HeldUp;
-    let without = |it: &Sample| it.state == State::Runnable || (is_sampled && held_up(it));
-    let weight =
-        clock.rows().filter(|(it, _)| without(it)).fold(0_u64, |sum, (_, ns)| sum.saturating_add(ns));
-    if !clock.is_worth(weight) {
+/// A finding where the limit of a cgroup took the CPU away: that is the program's own. A busy machine is not, so that is a note, and
+/// no share has it.
+pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
+    let weight = clock.weight(|it| *it == Part::NoCpu);
+    let all = if clock.is_throttled { clock.total } else { clock.total.saturating_add(weight) };
+    if weight == 0 || (weight as f64) < all as f64 * super::LEAST_SHARE {
         return None;
     }
-    let throttled = profile.stats.throttled_ns >= weight / 2;
-    let why = if throttled { "the limit of its cgroup was used up" } else { "others used it" };
-    Some(Finding {
-        kind: Kind::NoCpu,
-        text: if is_sampled {
-            "ready to run without a CPU, or without the GVL".into()
-        } else {
-            format!("ready to run without a CPU: {why}")
-        },
-        weight,
-        of: clock.of,
-        share: Some(clock.share(weight)),
-        place: None,
-        command: "profiler report FILE --by state".into(),
-    })
+    let (text, share) = if clock.is_throttled {
+        ("ready to run without a CPU: the limit of its cgroup was used up".into(), Some(clock.share(weight)))
+    } else if is_sampled(profile) {
+        (
+            format!("ready to run without a CPU, or without the GVL, for {}: in no share", duration(weight)),
+            None,
+        )
+    } else {
+        (format!("ready to run without a CPU for {}, as others used it: in no share", duration(weight)), None)
+    };
+    let command = "profiler report FILE --by state".into();
+    Some(Finding { kind: Kind::NoCpu, text, weight, of: clock.of, share, place: None, command })
 }

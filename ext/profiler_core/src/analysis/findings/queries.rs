@@ -1,5 +1,6 @@
-//! A statement that a request sends many times: N+1 queries.
+//! Statements that a request sends many times: N+1 queries.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{heaviest, At, Finding, Kind};
@@ -8,72 +9,150 @@ use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::{count, duration};
 
-/// The beginning of a marker of a statement, before its name, if it has one; a cached one went to no database.
+/// The beginnings of a marker of a statement, before its name, if it has one. A cached one went to no database.
 const MARKER: &str = "SQL";
 const CACHED: &str = "SQL cached";
 /// The fewest times that a request has to send a statement.
 const LEAST_TIMES: u64 = 10;
+/// The most statements that are named.
+const MOST: usize = 3;
 /// The label of a request's endpoint.
 const ENDPOINT: &str = "endpoint";
 /// The module whose methods send statements.
 const SENDERS: &str = "ActiveRecord::";
 
+/// The runs of a statement.
+#[derive(Clone, Copy, Default)]
+struct Runs {
+    times: u64,
+    /// Those that the query cache answered.
+    cached: u64,
+    spent_ns: u64,
+}
+
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
-    let mut statements: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for it in &profile.markers {
-        let is_statement = it.name.strip_prefix(MARKER).is_some_and(|rest| rest.starts_with([' ', ':']));
-        if is_statement && !it.name.starts_with(CACHED) {
-            let (times, spent_ns) = statements.entry(&it.name).or_default();
-            *times += 1;
-            super::add(spent_ns, it.duration_ns);
-        }
-    }
-    // A profile of one request counts none.
-    let requests = profile.requests.count().max(1);
-    let (name, (times, spent_ns)) = statements.into_iter().max_by_key(|(_, it)| *it)?;
-    if times / requests < LEAST_TIMES {
-        return None;
-    }
-    let statement = name.trim_start_matches(MARKER).trim_start_matches([' ', ':']);
-    let (at, endpoint) = senders(profile, sites);
-    let under = match endpoint {
+    let senders = Senders::of(profile, sites);
+    let by_endpoint = profile.requests.by(ENDPOINT);
+    let counted = senders.endpoint.and_then(|it| by_endpoint.get(it)).map(|it| it.count);
+    // Markers do not say whose they are: they are the endpoint's that sends most. A profile of one request counts none.
+    let requests = counted.unwrap_or_else(|| profile.requests.count()).max(1);
+
+    let mut statements: Vec<(&str, Runs)> = statements(profile).into_iter().collect();
+    statements.retain(|(_, it)| it.times / requests >= LEAST_TIMES);
+    statements.sort_by_key(|(name, it)| (Reverse(it.times), *name));
+    let (first, _) = *statements.first()?;
+    statements.truncate(MOST);
+
+    let times = |it: &Runs| format!("{} times", count(it.times / requests));
+    let each: Vec<String> = statements
+        .iter()
+        .enumerate()
+        .map(|(place, (name, it))| match place {
+            0 => format!("{} queried {}", table(name), times(it)),
+            _ => format!("{} {}", table(name), times(it)),
+        })
+        .collect();
+    let request = if requests > 1 { " a request" } else { "" };
+    let under = match senders.endpoint {
         Some(endpoint) => format!(" under {endpoint}"),
-        None => at.place().map(|it| format!(" from {}", sites.name(it))).unwrap_or_default(),
+        None => senders.at.place().map(|it| format!(" from {}", sites.name(it))).unwrap_or_default(),
     };
-    let each = if requests > 1 {
-        format!("{} times a request", count(times / requests))
-    } else {
-        format!("{} times", count(times))
+    let sum = |of: fn(&Runs) -> u64| statements.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(of(it)));
+    let cached = match sum(|it| it.cached) / requests {
+        0 => String::new(),
+        cached => format!(" ({} from the query cache)", count(cached)),
     };
+    let spent = duration(sum(|it| it.spent_ns));
     Some(Finding {
         kind: Kind::Queries,
-        text: format!("the same query {each}{under}, {}: {statement}", duration(spent_ns)),
-        weight: times,
+        text: format!("{}{request}{cached}{under}, {spent}: {}", each.join(", "), statement(first)),
+        weight: sum(|it| it.times),
         of: SampleType::Samples,
         share: None,
-        place: at.place(),
+        place: senders.at.place(),
         command: "profiler view FILE --in firefox".into(),
     })
 }
 
-/// The function of the app that was longest in statements, and its endpoint. Markers know only their time.
-fn senders<'profile>(profile: &'profile Profile, sites: &Sites<'_>) -> (At, Option<&'profile str>) {
-    let of = profile.default_sample_type();
-    let mut functions: BTreeMap<FunctionId, At> = BTreeMap::new();
-    let mut endpoints: BTreeMap<&str, u64> = BTreeMap::new();
-    for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
-        let mut inner = profile.frames_of(sample.stack).take_while(|it| !sites.is_app(*it));
-        let Some(site) =
-            sites.app(sample.stack).filter(|_| inner.any(|it| sites.name(it).starts_with(SENDERS)))
-        else {
-            continue;
-        };
-        functions.entry(site.function).or_default().add(site, None, sample.weights.get(of));
-        let endpoint = sample.labels.iter().find(|(name, _)| name == ENDPOINT);
-        endpoint
-            .into_iter()
-            .for_each(|(_, it)| super::add(endpoints.entry(it).or_default(), sample.weights.get(of)));
+/// The statements of all markers, with their names before them; cached ones are the same statements.
+fn statements(profile: &Profile) -> BTreeMap<&str, Runs> {
+    let mut statements: BTreeMap<&str, Runs> = BTreeMap::new();
+    for it in &profile.markers {
+        let is_cached = it.name.starts_with(CACHED);
+        let kind = if is_cached { CACHED } else { MARKER };
+        let rest = it.name.strip_prefix(kind).filter(|rest| rest.starts_with([' ', ':']));
+        let Some(name) = rest.map(|it| it.trim_start_matches([' ', ':'])) else { continue };
+        let runs = statements.entry(name).or_default();
+        runs.times += 1;
+        runs.cached += u64::from(is_cached);
+        if !is_cached {
+            super::add(&mut runs.spent_ns, it.duration_ns);
+        }
     }
-    let at = functions.into_values().rev().max_by_key(|it| it.weight).unwrap_or_default();
-    (at, heaviest(&endpoints).map(|it| it.0))
+    statements
+}
+
+/// The statement without its name, as `Item Load` of `Item Load: SELECT ...`.
+fn statement(name: &str) -> &str {
+    name.split_once(": ").map_or(name, |(_, statement)| statement)
+}
+
+/// The table that a statement is on, else its name, else what it does.
+fn table(name: &str) -> String {
+    const BEFORE: [&str; 3] = ["FROM", "INTO", "UPDATE"];
+    let mut words = statement(name).split_ascii_whitespace();
+    let table = words.find(|it| BEFORE.iter().any(|word| it.eq_ignore_ascii_case(word))).and(words.next());
+    let bare = |it: &str| it.chars().filter(|it| !"\"`[]();,".contains(*it)).collect::<String>();
+    let table = table.map(bare).filter(|it| !it.is_empty() && it != "SELECT");
+    table.unwrap_or_else(|| match name.split_once(": ") {
+        Some((title, _)) => title.to_owned(),
+        None => name.split(' ').next().unwrap_or(name).to_owned(),
+    })
+}
+
+/// Who sends statements: the function of the app that was longest in them, and its endpoint.
+struct Senders<'profile> {
+    at: At,
+    endpoint: Option<&'profile str>,
+}
+
+impl<'profile> Senders<'profile> {
+    fn of(profile: &'profile Profile, sites: &Sites<'_>) -> Self {
+        let of = profile.default_sample_type();
+        let mut functions: BTreeMap<(Option<&str>, FunctionId), At> = BTreeMap::new();
+        let mut endpoints: BTreeMap<&str, u64> = BTreeMap::new();
+        for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
+            let mut inner = profile.frames_of(sample.stack).take_while(|it| !sites.is_app(*it));
+            let sends = inner.any(|it| sites.name(it).starts_with(SENDERS));
+            let Some(site) = sites.app(sample.stack).filter(|_| sends) else { continue };
+            let weight = sample.weights.get(of);
+            let endpoint = sample.labels.iter().find(|(name, _)| name == ENDPOINT).map(|it| it.1.as_str());
+            functions.entry((endpoint, site.function)).or_default().add(site, None, weight);
+            endpoint.into_iter().for_each(|it| super::add(endpoints.entry(it).or_default(), weight));
+        }
+        let endpoint = heaviest(&endpoints).map(|it| it.0);
+        let of_endpoint = functions.into_iter().rev().filter(|((it, _), _)| *it == endpoint);
+        let at = of_endpoint.map(|it| it.1).max_by_key(|it| it.weight).unwrap_or_default();
+        Self { at, endpoint }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn a_statement_is_on_a_table() {
+        for (name, expected) in [
+            ("Item Load: SELECT items.* FROM items WHERE id = ?", "items"),
+            (r#"Item Load: SELECT "items".* FROM "items" WHERE id = ?"#, "items"),
+            ("INSERT INTO `tags` (`name`) VALUES (?)", "tags"),
+            ("Tag Update: update tags set name = ?", "tags"),
+            ("SELECT ? FROM (SELECT ?)", "SELECT"),
+            ("TRANSACTION: BEGIN", "TRANSACTION"),
+            ("COMMIT", "COMMIT"),
+        ] {
+            assert_eq!(table(name), expected, "{name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::analysis::example::{Example, MAIN};
-use crate::profile::{Marker, Note, Requests};
+use crate::profile::{Marker, Note};
 use crate::record::State;
 
 /// Kind, text, place and percent of each.
@@ -65,17 +65,95 @@ fn many_methods_of_gems_count_for_the_app_that_called_them() {
         );
     }
     let running = found(&it.profile());
-    assert_eq!(running, [finding(Kind::Running, "running Order#load", "/app.rb:12", 100)]);
+    assert_eq!(running, [finding(Kind::Running, "inside Order#load", "/app.rb:12", 100)]);
 }
 
 #[test]
-fn nothing_stands_out_in_even_work() {
+fn flat_time_has_the_innermost_function_that_holds_half_of_it() {
+    let mut it = Example::lasting_ms(1_000);
+    let site = "<main> /usr/bin/jekyll:9; Site#place /app/site.rb:12; Liquid::For#render /g/gems/liquid-5.1/for.rb:4; Array#each; Liquid::Body#node /g/gems/liquid-5.1/body.rb:8";
+    for method in 0..14 {
+        let class = if method < 8 { "Lookup" } else { "Filter" };
+        it.wall(
+            MAIN,
+            State::Running,
+            50,
+            &format!("{site}; {class}#evaluate /g/gems/liquid-5.1/l.rb:3; Part#m{method} /g/gems/liquid-5.1/p.rb:7"),
+        );
+    }
+    for method in 0..6 {
+        it.wall(
+            MAIN,
+            State::Running,
+            50,
+            &format!("<main> /usr/bin/jekyll:9; Site#m{method} /app/site.rb:30"),
+        );
+    }
+    let expected = [
+        finding(
+            Kind::Running,
+            "inside Liquid::Body#node, called from Site#place: 40.0% Lookup#evaluate, 30.0% Filter#evaluate",
+            "/app/site.rb:12",
+            70,
+        ),
+        finding(Kind::Running, "running Part#m0, called from Site#place", "/app/site.rb:12", 5),
+    ];
+    assert_eq!(found(&it.profile()), expected);
+}
+
+#[test]
+fn one_function_that_ran_is_always_named() {
     let mut it = Example::lasting_ms(1_000);
     for method in 0..25 {
-        it.wall(MAIN, State::Running, 40, &format!("M#m{method} /app.rb:{method}"));
+        it.wall(MAIN, State::Running, 40, &format!("M#m{method} /app.rb:{}", method + 1));
     }
-    assert_eq!(found(&it.profile()), []);
+    assert_eq!(found(&it.profile()), [finding(Kind::Running, "running M#m0", "/app.rb:1", 4)]);
+    let mut it = Example::lasting_ms(1_000);
+    it.wall(MAIN, State::Gc, 960, "(garbage collection)");
+    it.wall(MAIN, State::Running, 40, "<main> /app.rb:3");
+    let expected = [
+        finding(Kind::Gc, "collecting garbage", "", 96),
+        finding(Kind::Running, "running <main>", "/app.rb:3", 4),
+    ];
+    assert_eq!(found(&it.profile())[..2], expected);
     assert_eq!(found(&Profile::default()), []);
+}
+
+/// A program of which 600 ms are loading a gem and 300 ms its own work.
+fn loader() -> Example {
+    let mut it = Example::lasting_ms(1_000);
+    let rouge = "<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/rouge-3.3/lib/rouge.rb:7";
+    it.wall(MAIN, State::Running, 400, &format!("{rouge}; Kernel#require_relative"));
+    it.wall(MAIN, State::Waiting, 100, &format!("{rouge}; Kernel#require_relative; IO#read"));
+    it.wall(MAIN, State::Gc, 60, &format!("{rouge}; (garbage collection)"));
+    it.wall(
+        MAIN,
+        State::Running,
+        40,
+        "<main> /k.rb:2; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:7",
+    );
+    it.wall(MAIN, State::Running, 300, "<main> /k.rb:5; Page#render /k.rb:9");
+    it
+}
+
+#[test]
+fn loading_code_is_a_part_of_the_time_with_its_gem_and_line() {
+    let expected = [
+        finding(Kind::Loading, "loading code for rouge, required by <main>", "/k.rb:1", 67),
+        finding(Kind::Running, "running Page#render", "/k.rb:9", 33),
+    ];
+    assert_eq!(found(&loader().profile()), expected);
+}
+
+#[test]
+fn what_a_server_loads_before_its_requests_is_a_note() {
+    let mut profile = loader().profile();
+    profile.requests.record(&crate::profile::LabelSet::EMPTY, 1);
+    let expected = [
+        finding(Kind::Running, "running Page#render", "/k.rb:9", 100),
+        finding(Kind::Loading, "loaded code for 600 ms: left out, as it was before the requests", "", 0),
+    ];
+    assert_eq!(found(&profile), expected);
 }
 
 #[test]
@@ -133,22 +211,26 @@ fn time_is_in_one_finding() {
     it.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
     let mut shares: Vec<u32> = found(&it.profile()).iter().map(|it| it.3).collect();
     shares.sort_unstable();
-    assert_eq!(shares, [20, 30, 50]);
+    assert_eq!(shares, [0, 40, 60], "the program had a CPU for 500 ms");
 }
 
 #[test]
-fn time_without_a_cpu_has_its_reason() {
+fn time_without_a_cpu_is_a_note_unless_a_limit_took_it() {
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3");
     it.wall(MAIN, State::Running, 500, "<main> /app.rb:3");
     let mut profile = it.profile();
-    assert_eq!(
-        found(&profile)[1],
-        finding(Kind::NoCpu, "ready to run without a CPU: others used it", "", 50)
-    );
+    let expected = [
+        finding(Kind::Running, "running <main>", "/app.rb:3", 100),
+        finding(Kind::NoCpu, "ready to run without a CPU for 500 ms, as others used it: in no share", "", 0),
+    ];
+    assert_eq!(found(&profile), expected);
     profile.stats.throttled_ns = 400_000_000;
-    let throttled = "ready to run without a CPU: the limit of its cgroup was used up";
-    assert_eq!(found(&profile)[1].1, throttled);
+    let expected = [
+        finding(Kind::Running, "running <main>", "/app.rb:3", 50),
+        finding(Kind::NoCpu, "ready to run without a CPU: the limit of its cgroup was used up", "", 50),
+    ];
+    assert_eq!(found(&profile), expected);
 }
 
 #[test]
@@ -160,9 +242,14 @@ fn where_waits_are_sampled_code_that_computes_was_held_up() {
     let mut profile = it.profile();
     profile.meta.notes.push(Note::WaitsSampled {});
     let expected = [
-        finding(Kind::Running, "running String#scan, called from <main>", "/app.rb:3", 45),
-        finding(Kind::Waiting, "waiting in PG::Connection#exec, called from <main>", "/app.rb:4", 20),
-        finding(Kind::NoCpu, "ready to run without a CPU, or without the GVL", "", 35),
+        finding(Kind::Running, "running String#scan, called from <main>", "/app.rb:3", 69),
+        finding(Kind::Waiting, "waiting in PG::Connection#exec, called from <main>", "/app.rb:4", 31),
+        finding(
+            Kind::NoCpu,
+            "ready to run without a CPU, or without the GVL, for 350 ms: in no share",
+            "",
+            0,
+        ),
     ];
     assert_eq!(found(&profile), expected);
 }
@@ -217,31 +304,56 @@ fn objects_have_their_place_and_class() {
     assert_eq!(found(&it.profile())[..2], expected);
 }
 
+/// A profile of one endpoint with a statement in each of three requests, and of another with seven requests.
+fn queries(times: usize) -> Profile {
+    let mut it = Example::lasting_ms(1_000);
+    let stack = |place: &str| {
+        format!("{place}; ActiveRecord::Relation#records /g/gems/activerecord-6.1/a.rb:3; SQLite3::Statement#step")
+    };
+    let weights = |ms| [(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)];
+    let orders = stack("Orders#index /app/orders.rb:7");
+    it.row(MAIN, State::Running, &[("endpoint", "orders#index")], &weights(500), &orders);
+    let health = stack("Health#show /app/health.rb:3");
+    it.row(MAIN, State::Running, &[("endpoint", "health#show")], &weights(20), &health);
+    let mut profile = it.profile();
+    let query = |name: &str| Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
+    profile.markers = vec![query("SQL Item Load: SELECT items.* FROM items WHERE id = ?"); times];
+    for (endpoint, requests) in [("orders#index", 3), ("health#show", 7)] {
+        let labels =
+            crate::profile::LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))]);
+        (0..requests).for_each(|_| profile.requests.record(&labels, 1));
+    }
+    profile
+}
+
 #[test]
 fn a_query_that_each_request_sends_often_comes_first() {
-    let mut it = Example::lasting_ms(1_000);
-    let stack = "Orders#index /app/orders.rb:7; ActiveRecord::Relation#records /g/gems/activerecord-6.1/a.rb:3; SQLite3::Statement#step";
-    let weights = [(SampleType::Wall, 500_000_000), (SampleType::Samples, 500)];
-    it.row(MAIN, State::Running, &[("endpoint", "orders#index")], &weights, stack);
-    let mut profile = it.profile();
-    let query = Marker {
-        name: "SQL Item Load: SELECT items.* FROM items WHERE id = ?".into(),
-        duration_ns: 1_000_000,
-        ..Marker::default()
-    };
-    profile.markers = vec![query; 60];
-    let mut requests = Requests::default();
-    (0..3).for_each(|_| requests.record(&crate::profile::LabelSet::EMPTY, 1));
-    profile.requests = requests;
+    let mut profile = queries(60);
     let expected = finding(
         Kind::Queries,
-        "the same query 20 times a request under orders#index, 60.0 ms: Item Load: SELECT items.* FROM items WHERE id = ?",
+        "items queried 20 times a request under orders#index, 60.0 ms: SELECT items.* FROM items WHERE id = ?",
         "/app/orders.rb:7",
         0,
     );
     assert_eq!(found(&profile)[0], expected);
     profile.markers.truncate(29);
     assert!(found(&profile).iter().all(|it| it.0 != Kind::Queries));
+}
+
+#[test]
+fn three_queries_are_named_and_cached_ones_count() {
+    let mut profile = queries(60);
+    let query = |name: &str, times| {
+        let marker = Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
+        vec![marker; times]
+    };
+    profile.markers.extend(query("SQL Tag Load: SELECT tags.* FROM tags WHERE id = ?", 45));
+    profile.markers.extend(query("SQL cached User Load: SELECT users.* FROM users WHERE id = ?", 30));
+    profile.markers.extend(query("SQL User Load: SELECT users.* FROM users WHERE id = ?", 6));
+    profile.markers.extend(query("SQL COMMIT: COMMIT", 31));
+    let text = "items queried 20 times, tags 15 times, users 12 times a request (10 from the query cache) under orders#index, \
+                111 ms: SELECT items.* FROM items WHERE id = ?";
+    assert_eq!(found(&profile)[0].1, text);
 }
 
 #[test]

@@ -2,25 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use super::clock::Part;
 use super::{details_of, At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::analysis::wait_cause::Cause;
 use crate::ids::FunctionId;
 use crate::profile::Profile;
-use crate::record::State;
 
 /// The most that a profile has.
 const MOST: usize = 2;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
     let mut sums: BTreeMap<(FunctionId, Cause), At> = BTreeMap::new();
-    for (sample, weight) in clock.rows().filter(|(it, _)| it.state == State::Waiting) {
-        let Some(site) = sites.nearest(sample.stack) else { continue };
-        let cause = Cause::of(profile, sites, sample.stack);
-        if cause == Cause::HeldUp {
-            continue;
-        }
-        sums.entry((site.function, cause)).or_default().add(site, sites.callee(sample.stack, site), weight);
+    for (sample, part, weight) in clock.rows() {
+        let Part::Waiting(cause) = part else { continue };
+        let Some(site) = sites.nearest(sample.stack).filter(|it| sites.is_code(*it)) else { continue };
+        sums.entry((site.function, *cause)).or_default().add(site, sites.callee(sample.stack, site), weight);
     }
     let mut sums: Vec<_> = sums.into_iter().filter(|(_, at)| clock.is_worth(at.weight)).collect();
     sums.sort_by_key(|(key, at)| (std::cmp::Reverse(at.weight), *key));

@@ -1,0 +1,172 @@
+//! The time in which code was loaded: files found, read and compiled, and the bodies of classes run.
+
+use super::code_origin::Origin;
+use super::package::package;
+use super::sites::{is_executable, Sites};
+use crate::ids::{Id, StackId};
+use crate::profile::{Frame, Function, Kind, Profile};
+
+/// Methods that load a file.
+const LOADERS: [&str; 9] = [
+    "Kernel#require",
+    "Kernel.require",
+    "Kernel#require_relative",
+    "Kernel#load",
+    "Kernel.load",
+    "Kernel#autoload",
+    "Module#autoload",
+    "RubyVM::InstructionSequence.load_iseq",
+    "RubyVM::InstructionSequence.compile_file",
+];
+/// Packages that stand between a call of `require` and the file that it loads.
+const BETWEEN: [&str; 4] = ["rubygems", "bundler", "bootsnap", "zeitwerk"];
+
+/// A stack that loads code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    /// The line that requires: the innermost one of the app, else of other code. `None` where that is Ruby itself.
+    pub(super) by: Option<Frame>,
+    /// The package that is loaded from there; `None` for the app's own files, and until a file is found.
+    pub(super) package: Option<String>,
+}
+
+/// The loads of a profile.
+pub(super) struct Loads<'profile> {
+    profile: &'profile Profile,
+    sites: &'profile Sites<'profile>,
+    /// By function.
+    is_loader: Vec<bool>,
+}
+
+impl<'profile> Loads<'profile> {
+    pub(super) fn of(profile: &'profile Profile, sites: &'profile Sites<'profile>) -> Self {
+        let is_loader = |it: &Function| LOADERS.contains(&it.name.as_str());
+        Self { profile, sites, is_loader: profile.functions.iter().map(is_loader).collect() }
+    }
+
+    /// The load that is going on at the leaf of a stack, if one is.
+    ///
+    /// The innermost call of `require` or the like counts, and nothing but the file's own text may run in it: bodies of classes, and
+    /// methods that the text of a package calls as it is loaded. An executable runs its whole program from there, and a file of an
+    /// app may do so.
+    pub(super) fn at(&self, stack: StackId) -> Option<Load> {
+        let is_loader = |it: &Frame| self.is_loader.get(it.function.index()).copied().unwrap_or(false);
+        let innermost = self.profile.frames_of(stack).position(|it| is_loader(&it))?;
+        let frames: Vec<Frame> = self.profile.frames_of(stack).collect();
+        load(self.profile, self.sites, &frames, innermost)
+    }
+}
+
+fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) -> Option<Load> {
+    let function = |it: &Frame| profile.function(it.function);
+    let inside = frames.get(..innermost).unwrap_or_default();
+    let is_between = |it: &Function| package(&it.path).is_some_and(|it| BETWEEN.contains(&it.as_str()));
+    let in_file: Vec<&Function> = inside
+        .iter()
+        .filter_map(function)
+        .filter(|it| it.kind() == Kind::Ruby && !it.path.starts_with("<internal:") && !is_between(it))
+        .collect();
+    let file = in_file.last();
+    let is_apps = |it: &Function| Origin::of(it) == Origin::App;
+    let is_program = |file: &&Function| {
+        let calls = in_file.iter().any(|it| !is_text(it) && (is_apps(file) || is_apps(it)));
+        is_executable(file) || !is_text(file) || calls
+    };
+    if file.is_some_and(is_program) {
+        return None;
+    }
+    let site = by(profile, sites, frames, innermost);
+    let loaded = site.map_or(innermost, |it| it.1);
+    let loaded = frames.get(..loaded).unwrap_or_default().iter().rev().filter_map(function);
+    let package = loaded.filter(|it| is_text(it)).find_map(|it| {
+        let package = package(&it.path).filter(|it| !BETWEEN.contains(&it.as_str()));
+        package.or_else(|| is_apps(it).then(String::new))
+    });
+    Some(Load { by: site.map(|it| it.0), package: package.filter(|it| !it.is_empty()) })
+}
+
+/// The frame that requires, and the place in `frames` of the loader that it calls: the innermost of the app, else the outermost.
+fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) -> Option<(Frame, usize)> {
+    let is_site = |it: &Frame| {
+        let function = profile.function(it.function);
+        sites.is_ruby(*it)
+            && function.is_some_and(|it| !package(&it.path).is_some_and(|it| BETWEEN.contains(&it.as_str())))
+    };
+    let outside = frames.iter().enumerate().skip(innermost + 1);
+    let mut sites_of_loads = Vec::new();
+    let mut loader = Some(innermost);
+    for (place, frame) in outside {
+        if LOADERS.contains(&sites.name(*frame)) {
+            loader = Some(place);
+        } else if is_site(frame) {
+            sites_of_loads.extend(loader.take().map(|loader| (*frame, loader)));
+        }
+    }
+    let is_executables = |it: Frame| profile.function(it.function).is_some_and(is_executable);
+    let apps = sites_of_loads.iter().find(|it| sites.is_app(it.0) && !is_executables(it.0));
+    apps.or_else(|| sites_of_loads.iter().rev().find(|it| !is_executables(it.0)))
+        .or_else(|| sites_of_loads.last())
+        .copied()
+}
+
+/// Whether it is the text of a file, or the body of a class or a module in it.
+fn is_text(function: &Function) -> bool {
+    let name = function.name.strip_prefix("block in ").unwrap_or(&function.name);
+    ["<top (required)>", "<main>", "<class:", "<module:", "singleton class"]
+        .iter()
+        .any(|it| name.starts_with(it))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::analysis::example::{Example, MAIN};
+    use crate::record::State;
+
+    /// Who loads what, as `name:line of package`.
+    fn loads(stack: &str) -> Option<String> {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 100, stack);
+        let profile = it.profile();
+        let sites = Sites::of(&profile);
+        let load = Loads::of(&profile, &sites).at(profile.samples.first().unwrap().stack)?;
+        let by = load.by.map_or_else(String::new, |it| format!("{}:{}", sites.name(it), it.line));
+        Some(format!("{by} of {}", load.package.unwrap_or_default()))
+    }
+
+    const ROUGE: &str =
+        "<main> /k.rb:1; Kernel#require; Kernel#require <internal:/usr/lib/ruby/vendor_ruby/rubygems/core_ext/kernel_require.rb>:85; \
+         <top (required)> /g/gems/rouge-3.3/lib/rouge.rb:7";
+
+    #[test]
+    fn a_load_has_the_line_that_requires_and_the_gem() {
+        assert_eq!(loads("<main> /k.rb:1; Kernel#require").unwrap(), "<main>:1 of ");
+        assert_eq!(loads(&format!("{ROUGE}; Kernel#require_relative")).unwrap(), "<main>:1 of rouge");
+        let nested = "Kernel#require; <top (required)> /usr/lib/ruby/3.1.0/set.rb:5; <class:Set> /usr/lib/ruby/3.1.0/set.rb:9";
+        assert_eq!(loads(&format!("{ROUGE}; {nested}")).unwrap(), "<main>:1 of rouge");
+        let macros = "<class:Lexer> /g/gems/rouge-3.3/lib/rouge/l.rb:7; Rouge.state /g/gems/rouge-3.3/lib/rouge.rb:8; Regexp#initialize";
+        assert_eq!(loads(&format!("{ROUGE}; {macros}")).unwrap(), "<main>:1 of rouge");
+    }
+
+    #[test]
+    fn the_innermost_line_of_the_app_requires() {
+        let app = "<main> /app.rb:1; Kernel#require_relative; <top (required)> /models.rb:3; Kernel#require";
+        assert_eq!(loads(app).unwrap(), "<top (required)>:3 of ");
+        let own = "<main> /app.rb:1; Kernel#require_relative; <top (required)> /models.rb:3; <class:Order> /models.rb:4";
+        assert_eq!(loads(own).unwrap(), "<main>:1 of ");
+    }
+
+    #[test]
+    fn a_program_that_runs_in_a_required_file_is_not_loaded() {
+        let exe =
+            "<main> /usr/bin/rubocop:23; Kernel#load; <top (required)> /g/gems/rubocop-1.3/exe/rubocop:5";
+        assert_eq!(loads(&format!("{exe}; RuboCop::CLI#run /g/gems/rubocop-1.3/lib/cli.rb:1")), None);
+        let app = "<main> /app.rb:1; Kernel#require_relative; <top (required)> /run.rb:3; App#run /run.rb:1";
+        assert_eq!(loads(app), None);
+        assert_eq!(loads(&format!("{ROUGE}; App#hook /app.rb:9")), None);
+        assert_eq!(loads("<main> /app.rb:1; App#run /app.rb:2"), None);
+        let handler = "Kernel#require; <top (required)> /g/gems/a-1.0/a.rb:1";
+        let tool = format!("{exe}; RuboCop::CLI#run /g/gems/rubocop-1.3/lib/cli.rb:1; {handler}");
+        assert_eq!(loads(&tool).unwrap(), "RuboCop::CLI#run:1 of a");
+    }
+}
