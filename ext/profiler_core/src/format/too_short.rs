@@ -1,6 +1,7 @@
 //! Whether a program was too short to be sampled, and what would do.
 
 use crate::profile::{Note, Profile, SampleType};
+use crate::record::State;
 use crate::text::units::{count, counted, duration, round_duration};
 
 /// The samples below which a profile says next to nothing.
@@ -21,8 +22,8 @@ pub struct TooShort {
     pub interval_ns: Option<u64>,
 }
 
-/// The advice, if the time that threads ran was too short for the interval. A part of a profile gets none, nor does one whose
-/// interval keeps an overhead, nor a file of another tool.
+/// The advice for a program that was too short for the interval. One that waited was not: a long wait takes one sample. A part of a
+/// profile gets none, nor does one whose interval keeps an overhead, nor a file of another tool.
 #[must_use]
 pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let requested_ns = profile.meta.interval_ns;
@@ -33,37 +34,39 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     if requested_ns == 0 || samples >= FEW_SAMPLES || profile.meta.notes.iter().any(explained) {
         return None;
     }
-    let cpu = profile.sample_types.contains(&SampleType::Cpu);
-    let of = if cpu { SampleType::Cpu } else { SampleType::Wall };
-    let time_ns = profile.total().get(of);
-    if !cpu && time_ns >= FEW_SAMPLES.saturating_mul(requested_ns) {
-        return None; // it waited, which takes few samples
+    let measured = |it| profile.sample_types.contains(&it);
+    if measured(SampleType::Wall) && waited(profile) {
+        return None;
     }
+    let cpu = measured(SampleType::Cpu);
+    let time_ns = profile.total().get(if cpu { SampleType::Cpu } else { SampleType::Wall });
     let noun = if cpu { "CPU time" } else { "wall clock time" };
-    let had = format!("{} of {} {noun}", counted(samples, "sample"), duration(time_ns));
+    let had = format!("only {} ({} of {noun})", counted(samples, "sample"), duration(time_ns));
     let coarse = time_ns / FEW_SAMPLES >= requested_ns;
     let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse);
-    let what = match interval_ns {
+    let advice = match interval_ns {
         Some(ns) => format!(
-            "an interval of {}, not {}, can take up to {}",
+            "an interval of {}, not {}, takes up to {}",
             round_duration(ns),
             round_duration(requested_ns),
             count(time_ns / ns)
         ),
         None if coarse => "samples come more seldom here than requested, so let it run longer".into(),
-        None => "so short a run cannot be sampled, so repeat its work many times".into(),
+        None => "repeat the work many times, or run longer".into(),
     };
-    let waited = cpu && !profile.sample_types.contains(&SampleType::Wall);
-    let waited =
-        waited && profile.meta.duration_ns / 2 > time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
-    let hint = if waited { "; most of the time it waited, which mode wall shows" } else { "" };
-    Some(TooShort {
-        sentence: format!(
-            "{had} {} too few to rely on: {what}{hint}",
-            if samples == 1 { "is" } else { "are" }
-        ),
-        interval_ns,
-    })
+    let elsewhere = cpu && !measured(SampleType::Wall);
+    let elsewhere =
+        elsewhere && profile.meta.duration_ns / 2 > time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
+    let hint = if elsewhere { "; most of the time it did not run, and mode wall shows why" } else { "" };
+    Some(TooShort { sentence: format!("{had}, too few to rely on: {advice}{hint}"), interval_ns })
+}
+
+/// Whether threads mostly waited, in a profile that was long enough for samples of a thread that runs.
+fn waited(profile: &Profile) -> bool {
+    let enough_ns = FEW_SAMPLES.saturating_mul(profile.meta.interval_ns);
+    let waited_ns = [State::Waiting, State::Gvl].into_iter().map(|it| profile.wall_ns(it));
+    let waited_ns = waited_ns.fold(0_u64, u64::saturating_add);
+    profile.meta.duration_ns >= enough_ns && waited_ns >= profile.total().get(SampleType::Wall) / 2
 }
 
 /// The interval, of 1, 2 or 5 times a power of ten, that is short enough for enough samples; or else the finest, which takes fewer.
@@ -80,6 +83,7 @@ fn interval_for(time_ns: u64) -> Option<u64> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::analysis::example::{Example, MAIN};
     use crate::format::read;
 
     fn advice(samples: u64, cpu_ns: u64, duration_ns: u64) -> Option<TooShort> {
@@ -100,17 +104,40 @@ mod tests {
         assert_eq!(short.interval_ns, Some(100_000));
         assert_eq!(
             short.sentence,
-            "15 samples of 15.3 ms CPU time are too few to rely on: an interval of 100 us, not 1 ms, can take up to 153"
+            "only 15 samples (15.3 ms of CPU time), too few to rely on: an interval of 100 us, not 1 ms, takes up to 153"
         );
         assert_eq!(of(6, 6_000_000, 6_000_000).interval_ns, Some(50_000));
         let nothing = of(0, 400_000, 5_000_000_000);
         assert_eq!(nothing.interval_ns, None);
         assert_eq!(
             nothing.sentence,
-            "0 samples of 400 us CPU time are too few to rely on: so short a run cannot be sampled, so repeat its work many \
-             times; most of the time it waited, which mode wall shows"
+            "only 0 samples (400 us of CPU time), too few to rely on: repeat the work many times, or run longer; most of the time \
+             it did not run, and mode wall shows why"
         );
         assert_eq!(of(15, 60_000_000, 60_000_000).interval_ns, None, "the kernel's own tick");
         assert_eq!(advice(20, 20_000_000, 20_000_000), None);
+    }
+
+    /// A program that sleeps and then runs, with both clocks.
+    fn sleeper(asleep_ms: u64, ran_ms: u64) -> Option<TooShort> {
+        let mut it = Example::lasting_ms(asleep_ms + ran_ms);
+        let weights = |samples, wall_ms, cpu_ms| {
+            [
+                (SampleType::Samples, samples),
+                (SampleType::Wall, wall_ms * 1_000_000),
+                (SampleType::Cpu, cpu_ms * 1_000_000),
+            ]
+        };
+        it.row(MAIN, State::Waiting, &[], &weights(1, asleep_ms, 0), "main /a.rb:1; Kernel#sleep");
+        it.row(MAIN, State::Running, &[], &weights(ran_ms, ran_ms, ran_ms), "main /a.rb:2");
+        too_short(&it.profile())
+    }
+
+    #[test]
+    fn a_program_that_waits_is_long_enough() {
+        assert_eq!(sleeper(8_000, 1), None);
+        assert_eq!(sleeper(30, 10), None);
+        assert!(sleeper(8, 5).is_some(), "as short as a program that computes");
+        assert!(sleeper(4, 16).is_some(), "it mostly ran");
     }
 }
