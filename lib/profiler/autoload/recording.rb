@@ -190,9 +190,10 @@ module Profiler
         files = written.map { |path| @directory && path.start_with?(@directory) ? path[@directory.length..-1] : path }
         return "#{short} -> #{files.join(", ")}" if short
 
-        format("%s %.2f s, %s, %s (%d dropped), overhead %.1f %% -> %s",
+        share = Native.overhead(profile)&.join(" ")
+        format("%s %.2f s, %s, %s (%d dropped)%s -> %s",
                profile.meta[:modes].map(&:to_s).join("+"), measured_ns(stats) / 1e9, counted(stats[:threads], "thread"),
-               counted(stats[:samples], "sample"), stats[:dropped], overhead(stats), files.join(", "))
+               counted(stats[:samples], "sample"), stats[:dropped], share && ", overhead #{share}", files.join(", "))
       end
 
       # The advice for a program with too few samples, which has no overhead worth the name.
@@ -206,13 +207,6 @@ module Profiler
       # CPU time; if only wall clock time was measured, that of all threads; otherwise the duration.
       def measured_ns(stats)
         [stats[:cpu_ns], stats[:wall_ns], stats[:duration_ns]].find(&:positive?) || 0
-      end
-
-      # The profiler's own share of that, in percent.
-      def overhead(stats)
-        return 0.0 if measured_ns(stats).zero?
-
-        100.0 * (stats[:handler_ns] + stats[:collector_ns]) / measured_ns(stats)
       end
 
       def counted(number, noun)

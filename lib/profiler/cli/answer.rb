@@ -54,7 +54,8 @@ module Profiler
 
       def profile_of(files)
         largest = files.select { |it| File.file?(it) }.max_by(MOST_FILES) { |it| File.size(it) }
-        profiles = largest.map { |it| Profile.load(it) }
+        # Who is idle shows in a process by itself. A report leaves out the same waits, so that its numbers are these.
+        profiles = largest.map { |it| Profile.load(it).without_idle }
         profiles.size > 1 ? Profile.merge(*profiles) : profiles.first
       rescue SystemCallError, FormatError => e
         CLI.complain "cannot read what was written: #{e.message}"
@@ -96,17 +97,17 @@ module Profiler
 
         more = @named.size + @others.size - written.size
         line = "#{NAME} wrote #{written.map { |it| Native.clean(relative(it)) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
-        quality = " (#{samples})" if @profile
-        line += quality if quality && line.size + quality.size <= width
-        [line, next_step(width)]
+        quality = qualities.find { |it| line.size + it.size <= width } if @profile
+        ["#{line}#{quality}", next_step(width)]
       end
 
-      def samples
+      # What is said of the profile behind its name, from long to short.
+      def qualities
         stats = @profile.stats
-        cost = stats[:handler_ns] + stats[:collector_ns]
         lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?
-        share = ", cost #{Native.percent(cost, stats[:cpu_ns])}" if stats[:cpu_ns].positive?
-        "#{Answer.taken(stats)}#{lost}#{share}"
+        share, of = Native.overhead(@profile)
+        text = "#{Answer.taken(stats)}#{lost}"
+        [*(share && [" (#{text}, overhead #{share} #{of})", " (#{text}, overhead #{share})"]), " (#{text})"]
       end
 
       # The commands that fit into the line, for the file that was written. The newest .pb.gz here they take by themselves.
@@ -119,7 +120,7 @@ module Profiler
         steps = ["profiler view#{name} opens the page, profiler report#{name} shows the table", "profiler view#{name}; profiler report#{name}"]
         steps.unshift("profiler view#{name}: the page; #{command}") if command
         step = steps.find { |it| it == Native.clean(it) && INDENT.size + it.size <= width }
-        "#{INDENT}#{step || "profiler view FILE opens the page, profiler report FILE shows the table"}"
+        "#{INDENT}#{step || "profiler view FILE: the page; profiler report FILE: the table"}"
       end
 
       def read_back?(path)

@@ -279,6 +279,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     class.define_private_method("_types", method!(Profile::types, 0))?;
     native.define_singleton_method("default_type", function!(Profile::default_type, 1))?;
     native.define_singleton_method("too_short", function!(Profile::too_short, 1))?;
+    native.define_singleton_method("overhead", function!(Profile::overhead, 1))?;
     native.define_singleton_method("functions", function!(Profile::functions, 1))?;
     native.define_singleton_method("threads", function!(Profile::threads, 1))?;
     native.define_singleton_method("filter", function!(Profile::filter, 2))?;

@@ -1,5 +1,6 @@
 //! The quality of the data in sentences: how far the numbers can be trusted. All outputs have the same.
 
+use crate::analysis::overhead::Overhead;
 use crate::format::too_short;
 use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
@@ -163,18 +164,12 @@ pub(super) fn timeline(profile: &Profile) -> Option<String> {
     })
 }
 
-/// The cost of profiling, as a share of the program's CPU time where that is known. `None` where no cost is known, as in others' files.
-pub(super) fn cost(profile: &Profile) -> Option<String> {
-    let (handler_ns, collector_ns) = (profile.stats.handler_ns, profile.stats.collector_ns);
-    if (handler_ns, collector_ns) == (0, 0) {
-        return None;
-    }
-    let cpu_ns = profile.total().get(SampleType::Cpu);
-    let share = match cpu_ns {
-        0 => String::new(),
-        _ if too_short(profile).is_some() => String::new(), // it says nothing of a program that does more
-        _ => format!("{} of the CPU time: ", percent(handler_ns.saturating_add(collector_ns), cpu_ns)),
-    };
-    let (handler, own) = (duration(handler_ns), duration(collector_ns));
+/// The overhead, with its share and its parts. `None` where none is known, as in others' files.
+pub(super) fn overhead(profile: &Profile) -> Option<String> {
+    let overhead = Overhead::of(profile)?;
+    // Of a program that is too short, it says nothing about one that does more.
+    let share = if too_short(profile).is_some() { None } else { overhead.share() };
+    let share = share.map(|(share, of)| format!("{share} {of}: ")).unwrap_or_default();
+    let (handler, own) = (duration(profile.stats.handler_ns), duration(profile.stats.collector_ns));
     Some(format!("{share}{handler} in signal handlers and hooks, {own} in threads of its own"))
 }

@@ -5,6 +5,7 @@ use profiler_core::analysis::call_tree::call_tree;
 use profiler_core::analysis::code_origin::Origin;
 use profiler_core::analysis::filter::{filter, Filter};
 use profiler_core::analysis::method::{lines, method, Both};
+use profiler_core::analysis::overhead::Overhead;
 use profiler_core::format::too_short;
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::{SampleType, TRACE};
@@ -28,6 +29,14 @@ impl Profile {
     /// `Native.too_short(profile)`: a sentence, and the interval that would do, in microseconds; nil if there are samples enough.
     pub(super) fn too_short(&self) -> Option<(String, Option<u64>)> {
         too_short(&self.core).map(|it| (it.sentence, it.interval_ns.map(|ns| ns / 1_000)))
+    }
+
+    /// `Native.overhead(profile)`: the share that profiling took, and the words for what it is of; nil if that says nothing.
+    pub(super) fn overhead(&self) -> Option<(String, &'static str)> {
+        if too_short(&self.core).is_some() {
+            return None;
+        }
+        Overhead::of(&self.core)?.share()
     }
 
     /// `Native.functions(profile)`: name, path, first line, and whether it is the app's, by id.

@@ -130,7 +130,7 @@ fn facts(profile: &Profile) -> Vec<(String, String)> {
         Some(it) => fact("timeline", it),
         None => fact("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
     }
-    disclosure::cost(profile).into_iter().for_each(|it| fact("cost", it));
+    disclosure::overhead(profile).into_iter().for_each(|it| fact("overhead", it));
     meta.sentences().into_iter().for_each(|it| fact("note", it));
     facts
 }

@@ -75,7 +75,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     facts.extend(drops.into_iter().map(drop));
     facts.extend(disclosure::caveats(profile).into_iter().map(|it| ("also", it)));
     facts.extend(disclosure::timeline(profile).map(|it| ("timeline", it)));
-    facts.extend(disclosure::cost(profile).map(|it| ("cost", it)));
+    facts.extend(disclosure::overhead(profile).map(|it| ("overhead", it)));
     facts.extend(meta.user.iter().map(|(name, value)| ("with", format!("{name}: {value}"))));
     facts.extend(markers(profile).map(|it| ("markers", it)));
     facts.extend(meta.sentences().into_iter().map(|it| ("note", it)));
