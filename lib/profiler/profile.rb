@@ -277,11 +277,15 @@ module Profiler
     # @param type [String, Symbol, nil] the sample type
     # @param sort [Symbol] +:self+ compares self weights, +:total+ includes callees
     # @param absolute [Boolean] compares weights; otherwise shares of a run
-    # @return [Hash] +type unit before after samples compared spread changes+. Of the changes, the significant ones first,
-    #   slower before faster: +name path first_line before after samples chance significant+
+    # @param tolerance [Float] the growth up to which a function is not +slower+
+    # @return [Hash] +type unit before after headline samples compared spread changes+. Of the changes, the significant ones first, the
+    #   greatest first: +name path first_line before after samples chance significant verdict weight_before weight_after slower+.
+    #   Weights are those of a run, or of a request where all runs counted these. A +verdict+ is +"slower"+ or +"faster"+ by its
+    #   weight, +"moved"+ if only its share went that way, else +"same"+
     # @raise [ArgumentError] if a side is empty or lacks the type
-    def self.diff(before, after, type: nil, sort: :self, absolute: false)
-      Analysis.diff(Array(before), Array(after), { type: type&.to_s, total: by_total?(sort), absolute: absolute ? true : false })
+    def self.diff(before, after, type: nil, sort: :self, absolute: false, tolerance: 0.0)
+      options = { type: type&.to_s, total: by_total?(sort), absolute: absolute ? true : false, tolerance: Float(tolerance) }
+      Analysis.diff(Array(before), Array(after), options)
     end
 
     # Compares this profile with a later one; see {Profile.diff}.

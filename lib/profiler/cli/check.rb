@@ -24,7 +24,7 @@ module Profiler
 
         A limit is on the total weight of a function: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
         (10MB, 64KiB), or a plain number in the unit of the type. /RE/ limits each matching function. A baseline fails if a
-        function takes a significantly larger share of the run (see profiler diff), beyond the tolerance.
+        function takes a significantly larger share of the run and weighs more (see profiler diff), both beyond the tolerance.
 
         The status is 0 if everything passes, 1 if a limit or the baseline is exceeded, 2 for wrong usage, 3 if a file cannot
         be read or compared.
@@ -43,11 +43,12 @@ module Profiler
         parser.on("--max LIMIT", "the most that a function may take, as 'METHOD: 5%', 'METHOD: 200ms' or '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
         parser.on("--baseline FILES", "profiles, with commas between, that no function may be slower than") { |text| @baseline = text }
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
+        parser.on("--strict", "fail also if a --max names no function of the profiles") { @strict = true }
         filter_options(parser)
         parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
         full_paths_option(parser)
-        parser.on("--json", "print JSON: ok, limits and regressions") { @json = true }
+        parser.on("--json", "print JSON: ok, headline, limits and regressions") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
@@ -63,9 +64,10 @@ module Profiler
         @shown = type_of(profiles.first)
         limits = with_file_in_errors(files) { @limits.flat_map { |it| it.check(profiles, @type) } }
         baseline = runs(@baseline) if @baseline
+        absent = absent([*profiles, *baseline])
         slower = baseline ? with_file_in_errors(files) { slower(baseline, profiles, tolerance) } : []
-        ok = limits.all? { |it| it[:ok] } && slower.empty?
-        if @json then print_json(ok: ok, type: @shown, limits: limits, regressions: slower)
+        ok = limits.all? { |it| it[:ok] } && slower.empty? && !(@strict && absent)
+        if @json then print_json(ok: ok, type: @shown, headline: @headline, limits: limits, regressions: slower)
         else
           table = Native.diff_text(baseline, profiles, { tolerance: tolerance, markdown: @md, **diff_options }) if baseline
           puts(@md ? markdown(limits, table, ok) : lines(limits, table, ok))
@@ -75,9 +77,19 @@ module Profiler
         raise Failure.new(e.message, status: 3)
       end
 
+      # Says which limits are on functions that no profile has: they were renamed, or misspelt.
+      #
+      # @return [Boolean] whether there is one
+      def absent(profiles)
+        limits = @limits.reject { |it| it.any_in?(profiles) }
+        limits.each { |it| CLI.complain("--max #{it}: no function of that name is in these profiles") }
+        limits.any?
+      end
+
       def slower(baseline, profiles, tolerance)
-        found = Profile.diff(baseline, profiles, type: @type, sort: @sort, absolute: @absolute)
-        found[:changes].select { |it| it[:significant] && it[:after] > it[:before] * (1 + tolerance) }
+        found = Profile.diff(baseline, profiles, type: @type, sort: @sort, absolute: @absolute, tolerance: tolerance)
+        @headline = found[:headline]
+        found[:changes].select { |it| it[:slower] }
       end
 
       def lines(limits, table, ok)

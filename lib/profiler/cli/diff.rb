@@ -21,9 +21,11 @@ module Profiler
         profiler diff before.pb.gz after.pb.gz --out diff.svg
         profiler diff before.pb.gz after.pb.gz --out diff.html
 
-        It compares shares of a run, or with --absolute the weights. Of comparisons between equal programs, one in twenty shows a
-        significant change. One run a side only shows the noise of sampling, so three or more are better. What
-        became slower comes first. Lines with ? are not significant. In the picture red is more, blue is less.
+        The first line says what happened to the whole. Then shares of a run are compared, or with --absolute the weights.
+        A function is listed if both changed significantly: what stays while something else goes has a larger share, and is
+        no slower. The largest change comes first. Of comparisons between equal programs, one in twenty shows a significant
+        change. One run a side only shows the noise of sampling, so three or more are better. Lines with ? are not
+        significant. In the picture red is more, blue is less.
       TEXT
 
       def initialize
@@ -42,7 +44,7 @@ module Profiler
         parser.on("--all", "list also changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
         full_paths_option(parser)
-        parser.on("--json", "print JSON: before, after, type, and changes with before, after, chance, significant") { @json = true }
+        parser.on("--json", "print JSON: headline, before, after, type, and changes with before, after, chance, verdict") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
@@ -64,7 +66,7 @@ module Profiler
       end
 
       def json_report(arguments, found, limit)
-        rows = @all ? found[:changes] : found[:changes].select { |it| it[:significant] }
+        rows = @all ? found[:changes] : found[:changes].reject { |it| it[:verdict] == "same" }
         rows = rows.first(limit) unless limit.zero?
         { before_files: arguments[0].split(","), after_files: arguments[1].split(","), sort: @sort, absolute: @absolute ? true : false,
           **found, changes: rows }

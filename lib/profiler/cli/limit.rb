@@ -37,6 +37,14 @@ module Profiler
         sums.map { |name, it| { name: name, limit: @text, ok: it <= (@share || @weight), (@share ? :share : :weight) => it } }
       end
 
+      # Whether one of the profiles has such a function.
+      def any_in?(profiles)
+        profiles.any? { |profile| Native.functions(profile).any? { |name, *| name.match?(@pattern) } }
+      end
+
+      # As it was written, without its limit.
+      def to_s = @name || "/#{@pattern.source}/"
+
       private
 
       def pattern(name)

@@ -7,7 +7,7 @@ module Profiler
     #
     # @api private
     module Analysis
-      CHANGE = %i[name path first_line before after samples chance significant].freeze
+      CHANGE = %i[name path first_line before after samples chance significant verdict weight_before weight_after slower].freeze
       FUNCTION = %i[name path first_line].freeze
       private_constant :CHANGE, :FUNCTION
 

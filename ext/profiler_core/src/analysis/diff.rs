@@ -13,7 +13,12 @@
 //! With the mean, a method was named in 61 % of comparisons in which it had become a tenth slower, and equals were
 //! called changed in 15 % instead of 4 %.
 
+//!
+//! Shares compare runs of different length, but the share of whatever stays grows as something else goes. So a change of a share is
+//! a regression only where the weight has grown as well, by more than chance.
+
 mod chance;
+mod headline;
 mod run;
 
 use std::collections::BTreeMap;
@@ -45,6 +50,45 @@ pub struct Change {
     pub samples: u64,
     /// The probability that chance alone brings a change like that to any of the functions; 1 where there are too few samples.
     pub chance: f64,
+    /// The same of its weight, before and after.
+    pub weight: Weight,
+}
+
+/// The weight of a function: of a run, or of a request where all runs counted these.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Weight {
+    /// Mean of the runs before.
+    pub before: f64,
+    /// Mean of the runs after.
+    pub after: f64,
+    /// As [`Change::chance`].
+    pub chance: f64,
+}
+
+/// What became of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Its weight has grown.
+    Slower,
+    /// Its weight has shrunk.
+    Faster,
+    /// Its share has changed, and its weight went the other way: another amount of work was done.
+    Moved,
+    /// Chance can bring that, or the rest changed, not this.
+    Same,
+}
+
+impl Verdict {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::Moved => "moved",
+            Self::Same => "same",
+        }
+    }
 }
 
 impl Change {
@@ -58,6 +102,27 @@ impl Change {
     #[must_use]
     pub fn significant(&self) -> bool {
         self.chance < LEVEL
+    }
+
+    /// What became of it.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let grew = self.weight.after > self.weight.before;
+        match self.significant() && self.weight.chance < LEVEL {
+            false => Verdict::Same,
+            true if grew != (self.delta() > 0.0) => Verdict::Moved,
+            true if grew => Verdict::Slower,
+            true => Verdict::Faster,
+        }
+    }
+
+    /// Whether it has become slower by more than this share.
+    #[must_use]
+    pub fn is_slower(&self, tolerance: f64) -> bool {
+        let beyond = |before: f64, after: f64| after > before * (1.0 + tolerance);
+        self.verdict() == Verdict::Slower
+            && beyond(self.before, self.after)
+            && beyond(self.weight.before, self.weight.after)
     }
 }
 
@@ -77,7 +142,11 @@ pub struct Diff {
     /// The factor by which the runs of a side differ more than chance explains, of half of the functions at least; 1 if
     /// unknown.
     pub spread: f64,
-    /// All functions: what grew significantly first, the greatest change first; then what shrank; then the rest.
+    /// Runs, before and after.
+    pub runs: (usize, usize),
+    /// Requests of all runs, before and after, where all of them counted some: then weights are those of a request.
+    pub requests: Option<(u64, u64)>,
+    /// All functions: what changed significantly first, the greatest change first.
     pub changes: Vec<Change>,
 }
 
@@ -105,7 +174,7 @@ pub(crate) fn key(function: &Function) -> Key {
 #[must_use]
 pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let runs = |side: &[&Profile]| side.iter().map(|it| Run::new(it, compare)).collect::<Vec<_>>();
-    let sides = [runs(before), runs(after)];
+    let mut sides = [runs(before), runs(after)];
     let mut functions: BTreeMap<Key, Function> = BTreeMap::new();
     for profile in before.iter().chain(after) {
         profile.functions.iter().for_each(|it| drop(functions.insert(key(it), it.clone())));
@@ -114,31 +183,41 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         functions.into_iter().map(|(key, function)| Row::new(&key, function, &sides)).collect();
     rows.retain(|it| it.samples > 0 || it.before + it.after > 0.0);
 
-    let free = (sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2)) as f64;
-    let unrest: Vec<f64> = rows.iter().filter(|it| it.is_tested()).map(|it| it.unrest).collect();
-    let compared = unrest.len();
-    let spread =
-        if free > 0.0 { (chance::median(unrest) / chance::median_of_squares(free)).max(1.0) } else { 1.0 };
-    let chances: Vec<Option<f64>> =
-        rows.iter().map(|it| it.is_tested().then(|| it.chance(free, spread))).collect();
-    let chances = chance::corrected(&chances);
+    let tested = Tested::of(&rows, &sides);
+    // The weights again, whatever was compared.
+    let counted = before.iter().chain(after).all(|it| it.requests.count() > 0);
+    for run in sides.iter_mut().flatten() {
+        run.compare_weights(counted);
+    }
+    let weights: Vec<Row> =
+        rows.iter().map(|it| Row::new(&key(&it.function), it.function.clone(), &sides)).collect();
+    let tested_weights = Tested::of(&weights, &sides);
+    let weights = weights.iter().zip(&tested_weights.chances).map(|(row, chance)| Weight {
+        before: row.before,
+        after: row.after,
+        chance: *chance,
+    });
     let mut changes: Vec<Change> = rows
         .into_iter()
-        .zip(chances)
-        .map(|(row, chance)| {
+        .zip(&tested.chances)
+        .zip(weights)
+        .map(|((row, chance), weight)| {
             let Row { function, before, after, samples, .. } = row;
-            Change { function, before, after, samples, chance }
+            Change { function, before, after, samples, chance: *chance, weight }
         })
         .collect();
     changes.sort_by(|one, other| {
-        let rank = |it: &Change| (!it.significant(), it.significant() && it.delta() < 0.0);
+        let is_chance = |it: &Change| (it.verdict() == Verdict::Same, !it.significant());
         let size = |it: &Change| it.delta().abs();
         let named = |it: &Change| (it.function.name.clone(), it.function.path.clone());
-        rank(one)
-            .cmp(&rank(other))
+        is_chance(one)
+            .cmp(&is_chance(other))
             .then(size(other).total_cmp(&size(one)))
             .then_with(|| named(one).cmp(&named(other)))
     });
+    let requests =
+        |side: &[&Profile]| side.iter().fold(0_u64, |sum, it| sum.saturating_add(it.requests.count()));
+    let requests = counted.then(|| (requests(before), requests(after)));
     let [before, after] = &sides;
     let mean = |runs: &[Run]| runs.iter().map(|it| it.all.weight).sum::<f64>() / runs.len().max(1) as f64;
     let samples = |runs: &[Run]| runs.iter().map(|it| it.all.samples).sum::<u64>();
@@ -147,9 +226,35 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         before: mean(before),
         after: mean(after),
         samples: (samples(before), samples(after)),
-        compared,
-        spread,
+        compared: tested.compared,
+        spread: tested.spread,
+        runs: (before.len(), after.len()),
+        requests,
         changes,
+    }
+}
+
+/// The test of all functions.
+struct Tested {
+    /// By function; corrected for their number.
+    chances: Vec<f64>,
+    compared: usize,
+    spread: f64,
+}
+
+impl Tested {
+    fn of(rows: &[Row], sides: &[Vec<Run>; 2]) -> Self {
+        let free = (sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2)) as f64;
+        let unrest: Vec<f64> = rows.iter().filter(|it| it.is_tested()).map(|it| it.unrest).collect();
+        let compared = unrest.len();
+        let spread = if free > 0.0 {
+            (chance::median(unrest) / chance::median_of_squares(free)).max(1.0)
+        } else {
+            1.0
+        };
+        let chances: Vec<Option<f64>> =
+            rows.iter().map(|it| it.is_tested().then(|| it.chance(free, spread))).collect();
+        Self { chances: chance::corrected(&chances), compared, spread }
     }
 }
 

@@ -72,6 +72,9 @@ pub(super) struct Run {
     pub(super) all: Weighed,
     functions: HashMap<Key, Weighed, FxBuildHasher>,
     absolute: bool,
+    requests: u64,
+    /// What weights are divided by.
+    parts: f64,
 }
 
 impl Run {
@@ -100,7 +103,13 @@ impl Run {
             sum.samples += it.samples;
             sum.variance += it.variance;
         }
-        Self { all, functions, absolute: compare.absolute }
+        Self { all, functions, absolute: compare.absolute, requests: profile.requests.count(), parts: 1.0 }
+    }
+
+    /// Compares weights from now on: those of a request, where requests were counted.
+    pub(super) fn compare_weights(&mut self, by_request: bool) {
+        self.absolute = true;
+        self.parts = if by_request { self.requests.max(1) as f64 } else { 1.0 };
     }
 
     pub(super) fn of(&self, key: &Key) -> Weighed {
@@ -111,7 +120,7 @@ impl Run {
     pub(super) fn value(&self, key: &Key) -> (f64, f64) {
         let it = self.of(key);
         if self.absolute {
-            return (it.weight, it.variance);
+            return (it.weight / self.parts, it.variance / (self.parts * self.parts));
         }
         let all = self.all.weight.max(1.0);
         let share = it.weight / all;

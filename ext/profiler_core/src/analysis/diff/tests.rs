@@ -156,3 +156,71 @@ fn time_without_a_cpu_is_as_well_known_as_the_rest_of_its_stack() {
     assert!(significant(&whole) > 0);
     assert_eq!(significant(&found), significant(&whole));
 }
+
+/// A run of a program whose functions ran for these numbers of milliseconds, one sample each.
+fn timed(functions: &[(&str, u64)]) -> Profile {
+    let mut it = crate::analysis::example::Example::lasting_ms(1_000);
+    for (name, ms) in functions {
+        let weights = [(SampleType::Samples, *ms), (SampleType::Cpu, ms * 1_000_000)];
+        it.row("main", State::Running, &[], &weights, &format!("{name} /app.rb:1"));
+    }
+    it.profile()
+}
+
+fn verdicts(diff: &Diff) -> Vec<(String, Verdict)> {
+    let changed = diff.changes.iter().filter(|it| it.verdict() != Verdict::Same);
+    changed.map(|it| (it.function.name.clone(), it.verdict())).collect()
+}
+
+#[test]
+fn what_stays_is_no_slower_as_something_else_goes() {
+    let before = timed(&[("Object#totals", 2_340), ("Object#load", 200), ("Object#save", 170)]);
+    let after = timed(&[("Object#load", 201), ("Object#save", 172)]);
+    let faster = diff(&[&before], &[&after], COMPARE);
+    assert_eq!(verdicts(&faster), [("Object#totals".to_owned(), Verdict::Faster)]);
+    assert!(faster.changes.iter().all(|it| !it.is_slower(0.05)));
+    let headline = faster.headline().unwrap();
+    assert_eq!(headline, "7.3 times faster: 2.71 s -> 373 ms, because Object#totals is gone");
+    let slower = diff(&[&after], &[&before], COMPARE);
+    assert_eq!(verdicts(&slower), [("Object#totals".to_owned(), Verdict::Slower)]);
+    assert!(slower.changes[0].is_slower(0.05));
+    let headline = slower.headline().unwrap();
+    assert_eq!(headline, "7.3 times slower: 373 ms -> 2.71 s, because Object#totals is new");
+}
+
+#[test]
+fn what_grows_while_something_else_goes_is_slower() {
+    let before = timed(&[("Object#totals", 2_340), ("Object#load", 200), ("Object#save", 170)]);
+    let after = timed(&[("Object#load", 400), ("Object#save", 170)]);
+    let found = diff(&[&before], &[&after], COMPARE);
+    let expected = [("Object#totals", Verdict::Faster), ("Object#load", Verdict::Slower)];
+    assert_eq!(verdicts(&found), expected.map(|(name, verdict)| (name.to_owned(), verdict)));
+}
+
+#[test]
+fn the_same_work_on_another_machine_is_no_regression() {
+    let before = timed(&[("Object#load", 600), ("Object#save", 400)]);
+    let after = timed(&[("Object#load", 900), ("Object#save", 600)]);
+    let found = diff(&[&before], &[&after], COMPARE);
+    assert_eq!(verdicts(&found), []);
+    assert_eq!(
+        found.headline().unwrap(),
+        "50% slower: 1.00 s -> 1.50 s, because Object#load went from 600 ms to 900 ms"
+    );
+}
+
+#[test]
+fn requests_are_compared_with_requests() {
+    let side = |load, render, requests: u64| {
+        let mut profile = timed(&[("Object#load", load), ("Object#render", render)]);
+        (0..requests).for_each(|_| profile.requests.record(&crate::profile::LabelSet::EMPTY, 1));
+        profile
+    };
+    let found = diff(&[&side(1_000, 1_000, 100)], &[&side(1_200, 2_000, 200)], COMPARE);
+    assert_eq!(verdicts(&found), [("Object#load".to_owned(), Verdict::Faster)]);
+    assert_eq!(
+        found.headline().unwrap(),
+        "20% less time: 20.0 ms -> 16.0 ms a request, because Object#load went from 10.0 ms to 6.00 ms"
+    );
+    assert_eq!(diff(&[&side(9, 9, 0)], &[&side(9, 9, 1)], COMPARE).requests, None);
+}

@@ -2,20 +2,21 @@
 
 use super::cells::Fit;
 use super::table::push_line;
-use crate::analysis::diff::{Change, Diff};
+use crate::analysis::diff::{Change, Diff, Verdict};
 use crate::text::code;
 
 /// Changes that are shown if none is significant.
 const LARGEST: usize = 5;
 /// Columns before a name.
 const NUMBERS: usize = 45;
+const MOVED: &str = "its share changed, its weight went the other way: another amount of work was done";
 const NONE: &str = "No significant change.";
 const MORE_RUNS: &str = "More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3";
 
 /// The changes that are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selected {
-    /// Those that are more than chance.
+    /// Those that are more than chance, also of their weights.
     Significant,
     /// All.
     All,
@@ -40,8 +41,8 @@ impl Selected {
     fn has(self, it: &Change) -> bool {
         match self {
             Self::All => true,
-            Self::Significant => it.significant(),
-            Self::Slower(tolerance) => it.significant() && it.after > it.before * (1.0 + tolerance),
+            Self::Significant => it.verdict() != Verdict::Same,
+            Self::Slower(tolerance) => it.is_slower(tolerance),
         }
     }
 }
@@ -52,6 +53,9 @@ impl Changes {
     pub fn text(self, diff: &Diff) -> String {
         let paint = self.fit.paint();
         let mut text = String::new();
+        if let Some(headline) = diff.headline() {
+            self.push_sentence(&mut text, &paint.bold(&headline));
+        }
         self.push_sentence(&mut text, &summary(diff));
         let rows = self.rows(diff);
         if rows.is_empty() && matches!(self.selected, Selected::Slower(_)) {
@@ -74,6 +78,9 @@ impl Changes {
         let heading = format!("{:>10}  {:>10}  {:>18}   FUNCTION", "BEFORE", "AFTER", "CHANGE");
         push_line(&mut text, &paint.bold(&heading));
         shown.iter().for_each(|it| push_line(&mut text, &self.line(diff, it)));
+        if shown.iter().any(|it| it.verdict() == Verdict::Moved) {
+            self.push_sentence(&mut text, &paint.dim(&format!("~ {MOVED}")));
+        }
         if left_out > 0 {
             let limit = self.limit;
             push_line(&mut text, &paint.dim(&format!("{left_out} more left out (limit {limit})")));
@@ -85,7 +92,8 @@ impl Changes {
     #[must_use]
     pub fn markdown(self, diff: &Diff) -> String {
         let mut rows = self.rows(diff);
-        let mut text = format!("{}\n\n", summary(diff));
+        let headline = diff.headline().map(|it| format!("**{it}**\n\n")).unwrap_or_default();
+        let mut text = format!("{headline}{}\n\n", summary(diff));
         if rows.is_empty() && matches!(self.selected, Selected::Slower(_)) {
             text.push_str("Nothing is slower than in the baseline.\n");
             return text;
@@ -102,8 +110,11 @@ impl Changes {
         text.push_str("| before | after | change | | function |\n|--:|--:|--:|--:|---|\n");
         for it in shown {
             let name = code(&it.function.name);
-            let name =
-                if it.significant() { format!("**{name}**") } else { format!("{name} (not significant)") };
+            let name = match it.verdict() {
+                Verdict::Slower | Verdict::Faster => format!("**{name}**"),
+                Verdict::Moved => format!("{name} ({MOVED})"),
+                Verdict::Same => format!("{name} (not significant)"),
+            };
             let [before, after, change] = numbers(diff, it);
             text.push_str(&format!("| {before} | {after} | {change} | {} | {name} |\n", ratio(it)));
         }
@@ -127,10 +138,11 @@ impl Changes {
     fn line(self, diff: &Diff, it: &Change) -> String {
         let [before, after, change] = numbers(diff, it);
         let numbers = format!("{before:>10}  {after:>10}  {change:>10} {:>7}", ratio(it));
-        let (mark, numbers) = match (it.significant(), it.delta() > 0.0) {
-            (false, _) => ("?", numbers),
-            (true, true) => (" ", self.fit.paint().with("31", &numbers)),
-            (true, false) => (" ", self.fit.paint().with("32", &numbers)),
+        let (mark, numbers) = match it.verdict() {
+            Verdict::Same => ("?", numbers),
+            Verdict::Moved => ("~", numbers),
+            Verdict::Slower => (" ", self.fit.paint().with("31", &numbers)),
+            Verdict::Faster => (" ", self.fit.paint().with("32", &numbers)),
         };
         let columns = self.fit.columns.saturating_sub(NUMBERS);
         format!("{numbers} {mark} {}", self.fit.function(&it.function, columns, ""))
