@@ -112,9 +112,11 @@ fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) 
 /// Whether it is the text of a file, or the body of a class or a module in it.
 fn is_text(function: &Function) -> bool {
     let name = function.name.strip_prefix("block in ").unwrap_or(&function.name);
-    ["<top (required)>", "<main>", "<class:", "<module:", "singleton class"]
-        .iter()
-        .any(|it| name.starts_with(it))
+    let is_library = function.method_name.is_empty() && (name.ends_with(".so") || name.ends_with(".bundle"));
+    is_library
+        || ["<top (required)>", "<main>", "<class:", "<module:", "singleton class"]
+            .iter()
+            .any(|it| name.starts_with(it))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -144,6 +146,8 @@ mod tests {
         assert_eq!(loads(&format!("{ROUGE}; Kernel#require_relative")).unwrap(), "<main>:1 of rouge");
         let nested = "Kernel#require; <top (required)> /usr/lib/ruby/3.1.0/set.rb:5; <class:Set> /usr/lib/ruby/3.1.0/set.rb:9";
         assert_eq!(loads(&format!("{ROUGE}; {nested}")).unwrap(), "<main>:1 of rouge");
+        let library = "Kernel#require; /usr/lib/ruby/3.1.0/strscan.so /usr/lib/ruby/3.1.0/strscan.so:0";
+        assert_eq!(loads(&format!("{ROUGE}; {library}")).unwrap(), "<main>:1 of rouge");
         let macros = "<class:Lexer> /g/gems/rouge-3.3/lib/rouge/l.rb:7; Rouge.state /g/gems/rouge-3.3/lib/rouge.rb:8; Regexp#initialize";
         assert_eq!(loads(&format!("{ROUGE}; {macros}")).unwrap(), "<main>:1 of rouge");
     }

@@ -34,19 +34,20 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     if !clock.is_worth(weight) {
         return None;
     }
-    let (package, at) = packages.into_iter().rev().max_by_key(|(_, it)| it.weight)?;
+    // Until a file is found, it is nobody's.
+    let (package, at) = packages.iter().rev().max_by_key(|(package, it)| (package.is_some(), it.weight))?;
     let place = at.place()?;
-    let part =
-        if at.weight >= weight / 10 * 9 { String::new() } else { format!(" {} of it", duration(at.weight)) };
+    let spent =
+        if at.weight >= weight / 10 * 9 { String::new() } else { format!("{} of it ", duration(at.weight)) };
     let what = match package {
-        Some(package) => format!("{part} for {package}"),
-        None if sites.is_app(place) && !sites.is_tool() => format!("{part} for its own files"),
-        None => part,
+        Some(package) if spent.is_empty() => format!(" for {package}"),
+        Some(package) => format!(", {spent}for {package}"),
+        None if sites.is_app(place) && !sites.is_tool() => " of its own".into(),
+        None => String::new(),
     };
-    let comma = if part_is_whole(&what) { "" } else { "," };
     Some(Finding {
         kind: Kind::Loading,
-        text: format!("loading code{comma}{what}, required by {}", sites.name(place)),
+        text: format!("loading code{what}{}", required_by(sites.name(place))),
         weight,
         of: clock.of,
         share: Some(clock.share(weight)),
@@ -55,8 +56,14 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     })
 }
 
-fn part_is_whole(what: &str) -> bool {
-    what.is_empty() || what.starts_with(" for ")
+/// Who requires; nothing for the text of a file, which its place says.
+fn required_by(name: &str) -> String {
+    let bare = name.strip_prefix("block in ").unwrap_or(name);
+    if bare.starts_with('<') {
+        String::new()
+    } else {
+        format!(", required by {name}")
+    }
 }
 
 fn command() -> String {

@@ -139,7 +139,7 @@ fn loader() -> Example {
 #[test]
 fn loading_code_is_a_part_of_the_time_with_its_gem_and_line() {
     let expected = [
-        finding(Kind::Loading, "loading code for rouge, required by <main>", "/k.rb:1", 67),
+        finding(Kind::Loading, "loading code for rouge", "/k.rb:1", 67),
         finding(Kind::Running, "running Page#render", "/k.rb:9", 33),
     ];
     assert_eq!(found(&loader().profile()), expected);

@@ -1,4 +1,4 @@
-//! The findings of the report: a fact a line, with its share before it and its place behind it.
+//! The findings of the report: a fact with its share before it and its place behind it, in a line, or up to three.
 
 use super::Paint;
 use crate::analysis::findings::{Finding, Kind};
@@ -9,10 +9,10 @@ use crate::text::shorten;
 /// The columns of a share, right-aligned: `100.0%`.
 const SHARE_COLUMNS: usize = 6;
 const GAP: &str = "  ";
-/// A place gets no fewer, if it has so many.
-const PLACE_COLUMNS: usize = 24;
 /// A name is cut to no fewer, unless a line would not fit.
 const NAME_COLUMNS: usize = 12;
+/// The most lines of a finding.
+const MOST_LINES: usize = 3;
 
 /// The lines of `findings`, with at most `width` columns each. A profile without any says so.
 pub(in crate::format) fn lines(
@@ -27,27 +27,27 @@ pub(in crate::format) fn lines(
         text.push_str(&format!("{:>SHARE_COLUMNS$}{GAP}nothing stands out\n", ""));
     }
     for finding in findings {
-        text.push_str(&line(profile, finding, width, paint));
-        text.push('\n');
+        text.push_str(&finding_lines(profile, finding, width, paint));
     }
     text
 }
 
-fn line(profile: &Profile, finding: &Finding, width: Option<usize>, paint: Paint) -> String {
+fn finding_lines(profile: &Profile, finding: &Finding, width: Option<usize>, paint: Paint) -> String {
     let share = finding.share.map_or_else(String::new, |it| format!("{:.1}%", it * 100.0));
     let share = paint.bold(&format!("{share:>SHARE_COLUMNS$}"));
     let (fact, place) = (clean(&finding.text).into_owned(), place_of(profile, finding));
     let Some(available) = width.map(|it| it.saturating_sub(SHARE_COLUMNS + GAP.len())) else {
-        return with_place(&format!("{share}{GAP}{fact}"), &place, paint);
+        return format!("{}\n", with_place(&format!("{share}{GAP}{fact}"), &place, paint));
     };
-    let columns = |text: &str| text.chars().count();
-    let fact_alone = available.saturating_sub(columns(&fact) + GAP.len());
-    // Where the whole path would cost words, the file's name has to do.
-    let name = place.rsplit('/').next().filter(|_| columns(&place) > fact_alone).unwrap_or(&place);
-    let place = shorten(name, fact_alone.max(PLACE_COLUMNS).min(available));
-    let taken = if place.is_empty() { 0 } else { columns(&place) + GAP.len() };
-    let fact = shorten_names(&fact, available.saturating_sub(taken));
-    with_place(&format!("{share}{GAP}{fact}"), &place, paint)
+    let (fact_lines, place) = fitted(&fact, &place, available.max(NAME_COLUMNS));
+    let mut text = String::new();
+    for (number, line) in fact_lines.iter().enumerate() {
+        let before = if number == 0 { share.clone() } else { " ".repeat(SHARE_COLUMNS) };
+        let place = if number + 1 == fact_lines.len() { place.as_str() } else { "" };
+        text.push_str(&with_place(&format!("{before}{GAP}{line}"), place, paint));
+        text.push('\n');
+    }
+    text
 }
 
 fn with_place(text: &str, place: &str, paint: Paint) -> String {
@@ -58,12 +58,87 @@ fn with_place(text: &str, place: &str, paint: Paint) -> String {
     }
 }
 
-/// The longest words lose their middle first: these are names, and the sentence around them stays whole.
-fn shorten_names(text: &str, columns: usize) -> String {
-    let cut = |most: usize| text.split(' ').map(|it| shorten(it, most)).collect::<Vec<_>>().join(" ");
-    let longest = text.split(' ').map(|it| it.chars().count()).max().unwrap_or(0);
-    let fitting = (NAME_COLUMNS..=longest).rev().map(cut).find(|it| it.chars().count() <= columns);
-    fitting.unwrap_or_else(|| shorten(text, columns))
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The fact in lines of so many columns, and the place behind the last of them. A fact goes on below before it loses anything, and
+/// the file's name stands for a path that does not fit. Then names lose their beginnings: the method says more.
+fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
+    let name = place.rsplit('/').next().unwrap_or(place);
+    let fits = |lines: &[String], place: &str, most: usize| {
+        let last = lines.last().map_or(0, |it| columns(it));
+        let taken = if place.is_empty() { 0 } else { columns(place) + GAP.len() };
+        lines.len() <= most && last + taken <= available
+    };
+    let whole = broken(fact, available, place);
+    for most in 1..=MOST_LINES {
+        for place in [place, name] {
+            let lines = broken(fact, available, place);
+            if fits(&lines, place, most) {
+                return (lines, place.to_owned());
+            }
+        }
+    }
+    let longest = fact.split(' ').map(columns).max().unwrap_or(0);
+    for most in (NAME_COLUMNS..longest).rev() {
+        let shorter = fact.split(' ').map(|it| shorten_name(it, most)).collect::<Vec<_>>().join(" ");
+        let lines = broken(&shorter, available, name);
+        if fits(&lines, name, MOST_LINES) {
+            return (lines, name.to_owned());
+        }
+    }
+    // What does not fit is the end of a long statement.
+    let place = shorten(name, available / 3);
+    let mut lines: Vec<String> = whole.iter().take(MOST_LINES).map(|it| shorten(it, available)).collect();
+    if let Some(last) = lines.last_mut() {
+        *last = cut(last, available.saturating_sub(columns(&place) + GAP.len()));
+    }
+    (lines, place)
+}
+
+/// The text in lines of at most so many columns, broken at blanks. The last one has space for the place, if that takes no line more.
+fn broken(text: &str, available: usize, place: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let Some(line) = lines.last_mut() else { continue };
+        if !line.is_empty() && columns(line) + 1 + columns(word) > available {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    let last = lines.last().map_or(0, |it| columns(it));
+    if lines.len() == 1 && !place.is_empty() && last + GAP.len() + columns(place) > available {
+        // The place takes the last words with it, so that it does not stand alone.
+        let split = lines
+            .first()
+            .and_then(|it| it.rsplit_once(", "))
+            .map(|(head, tail)| (format!("{head},"), tail.to_owned()));
+        if let Some((head, tail)) = split {
+            return vec![head, tail];
+        }
+        return vec![lines.pop().unwrap_or_default(), String::new()];
+    }
+    lines
+}
+
+/// The beginning of a text, with dots for the rest.
+fn cut(text: &str, most: usize) -> String {
+    let kept: String = text.chars().take(most.saturating_sub(3)).collect();
+    format!("{kept}...")
+}
+
+/// A name in so many columns: without the first of its namespaces, else without its middle.
+fn shorten_name(name: &str, most: usize) -> String {
+    if columns(name) <= most {
+        return name.to_owned();
+    }
+    let inner = name.match_indices("::").map(|(at, _)| format!("...{}", name.get(at..).unwrap_or_default()));
+    inner.into_iter().find(|it| columns(it) <= most).unwrap_or_else(|| shorten(name, most))
 }
 
 /// The path and the line that it names.
@@ -92,16 +167,58 @@ mod tests {
         let found = findings(&profile);
         let text = lines(&profile, &found, Some(80), Paint { on: false });
         assert!(text.lines().all(|it| it.chars().count() <= 80), "{text}");
-        assert!(text.starts_with("100.0%  running Deep::") && text.ends_with("  x.rb\n"), "{text}");
+        assert!(text.starts_with("100.0%  running\n        ...::Name#Deep::"), "{text}");
+        assert!(text.ends_with("  x.rb\n"), "{text}");
+    }
+
+    fn shown(fact: &str, place: &str, available: usize) -> String {
+        let (lines, place) = fitted(fact, place, available);
+        assert!(lines.iter().all(|it| columns(it) <= available), "{lines:?}");
+        with_place(&lines.join("\n"), &place, Paint { on: false })
     }
 
     #[test]
-    fn names_lose_their_middle_before_the_words_around_them() {
+    fn a_fact_goes_on_below_before_it_loses_anything() {
         let text = "running CSV::Parser#parse_quoted_column_value, called from Report#totals";
-        assert_eq!(shorten_names(text, 72), text);
-        assert_eq!(shorten_names(text, 56), "running CSV::Pars...umn_value, called from Report#totals");
-        assert_eq!(shorten_names(text, 20), "running ...rt#totals");
-        assert_eq!(shorten_names("", 5), "");
+        assert_eq!(shown(text, "/srv/report.rb:7", 100), format!("{text}  /srv/report.rb:7"));
+        assert_eq!(shown(text, "/srv/report.rb:7", 86), format!("{text}  report.rb:7"));
+        assert_eq!(
+            shown(text, "/srv/report.rb:7", 72),
+            "running CSV::Parser#parse_quoted_column_value,\ncalled from Report#totals  /srv/report.rb:7"
+        );
+        assert_eq!(
+            shown(text, "/srv/report.rb:7", 46),
+            "running CSV::Parser#parse_quoted_column_value,\ncalled from Report#totals  /srv/report.rb:7"
+        );
+        assert_eq!(
+            shown(text, "/srv/report.rb:7", 40),
+            "running\nCSV::Parser#parse_quoted_column_value,\ncalled from Report#totals  report.rb:7"
+        );
+    }
+
+    #[test]
+    fn a_name_loses_its_namespaces_before_its_method() {
+        assert_eq!(
+            shorten_name("Jekyll::Renderer#place_in_layouts", 33),
+            "Jekyll::Renderer#place_in_layouts"
+        );
+        assert_eq!(shorten_name("Jekyll::Renderer#place_in_layouts", 30), "...::Renderer#place_in_layouts");
+        assert_eq!(shorten_name("A::B::C#method", 13), "...::C#method");
+        assert_eq!(shorten_name("String#gsub", 9), "Str...sub");
+    }
+
+    #[test]
+    fn a_statement_loses_its_end() {
+        let text = format!(
+            "items queried 60 times a request under orders#index, 180 ms: SELECT {}",
+            "a, ".repeat(60)
+        );
+        let shown = shown(&text, "/srv/app/orders.rb:7", 72);
+        assert!(
+            shown.starts_with("items queried 60 times a request under orders#index, 180 ms: SELECT a,\n"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("...  orders.rb:7"), "{shown}");
     }
 
     #[test]
