@@ -29,6 +29,10 @@ module Profiler
       # Number of files, when none is named.
       FILES = 3
 
+      # Columns for more than any line of code.
+      WHOLE = 1_000
+      private_constant :WHOLE
+
       private
 
       def define(parser)
@@ -52,7 +56,9 @@ module Profiler
           print_json(file: path, type: type, total: profile.totals.fetch(type, 0), files: files)
         else
           files = files.map { |it, lines| [it, lines.map { |line, weights| [line, *weights.values_at(:total, :self)] }] }
-          puts Native.sources_text(profile, files, { roots: @roots_of_source || ["."], **table_options })
+          # A program gets whole lines of code.
+          width = { columns: WHOLE } unless $stdout.tty? || ENV["COLUMNS"]
+          puts Native.sources_text(profile, files, { roots: @roots_of_source || ["."], **table_options, **width })
         end
         0
       end

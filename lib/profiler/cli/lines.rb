@@ -6,6 +6,8 @@ module Profiler
     module Lines
       # Without a terminal, or where it does not say its size.
       COLUMNS = 80
+      # A smaller number in +COLUMNS+ is not believed.
+      LEAST_COLUMNS = 20
       # A name or a path is cut to no less.
       LEAST = 12
 
@@ -14,17 +16,19 @@ module Profiler
 
       private
 
-      # The columns that a line may have.
+      # The columns that a line may have: those of the terminal, else of the variable +COLUMNS+.
       #
       # @param io [IO] the output
       def columns(io = $stdout)
-        return COLUMNS unless io.tty?
+        requested = ENV["COLUMNS"].to_i
+        without_terminal = requested < LEAST_COLUMNS ? COLUMNS : requested
+        return without_terminal unless io.tty?
 
         require "io/console"
         columns = io.winsize.last
-        columns.positive? ? columns : COLUMNS
+        columns.positive? ? columns : without_terminal
       rescue SystemCallError
-        COLUMNS
+        without_terminal
       end
 
       # A sentence in lines that fit a terminal; whole for programs.
