@@ -64,7 +64,7 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
 /// Whether threads mostly waited, in a profile that was long enough for samples of a thread that runs.
 fn waited(profile: &Profile) -> bool {
     let enough_ns = FEW_SAMPLES.saturating_mul(profile.meta.interval_ns);
-    let waited_ns = [State::Waiting, State::Gvl].into_iter().map(|it| profile.wall_ns(it));
+    let waited_ns = [State::Waiting, State::Blocked, State::Gvl].into_iter().map(|it| profile.wall_ns(it));
     let waited_ns = waited_ns.fold(0_u64, u64::saturating_add);
     profile.meta.duration_ns >= enough_ns && waited_ns >= profile.total().get(SampleType::Wall) / 2
 }

@@ -35,6 +35,8 @@ pub(super) enum Part {
     Running,
     /// Waiting.
     Waiting(Cause),
+    /// Waiting in C code that holds the GVL.
+    Blocked,
     /// Waiting for the GVL.
     Gvl,
     /// Collecting garbage.
@@ -53,6 +55,7 @@ impl<'profile> Clock<'profile> {
             let own = match sample.state {
                 State::Running => Part::Running,
                 State::Gc => Part::Gc,
+                State::Blocked => Part::Blocked,
                 State::Gvl => return Part::Gvl,
                 State::Runnable => return Part::NoCpu,
                 State::Waiting => match causes.cause(sites, sample.stack) {
@@ -89,7 +92,7 @@ impl<'profile> Clock<'profile> {
             Part::Idle => false,
             Part::NoCpu => self.is_throttled,
             Part::Loading(_) => !self.is_server,
-            Part::Running | Part::Waiting(_) | Part::Gvl | Part::Gc => true,
+            Part::Running | Part::Waiting(_) | Part::Blocked | Part::Gvl | Part::Gc => true,
         }
     }
 

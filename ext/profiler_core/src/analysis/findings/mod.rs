@@ -3,6 +3,7 @@
 //! A finding appears only beyond a threshold, which stands beside what it finds. Shares of time leave out [idle](super::idle)
 //! waits: threads that only wait are not slow.
 
+mod blocked;
 mod clock;
 mod garbage;
 mod gvl;
@@ -40,6 +41,8 @@ pub enum Kind {
     Loading,
     /// A wait: for a time, IO, a lock, a queue, a thread, a process.
     Waiting,
+    /// C code that waited while it held the GVL.
+    Blocked,
     /// Waiting for the GVL, and who had it.
     Gvl,
     /// Garbage collection, and what caused it.
@@ -66,6 +69,7 @@ impl Kind {
             Self::Running => "running",
             Self::Loading => "loading",
             Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
             Self::Gvl => "gvl",
             Self::Gc => "gc",
             Self::NoCpu => "no_cpu",
@@ -108,6 +112,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     if clock.total > 0 {
         all.extend(hottest::find(profile, &sites, &clock));
         all.extend(waits::find(profile, &sites, &clock));
+        all.extend(blocked::find(profile, &sites, &clock));
         all.extend(gvl::find(profile, &sites, &clock));
         all.extend(garbage::find(profile, &sites, &clock));
     }
@@ -149,7 +154,8 @@ fn rank(finding: &Finding) -> u64 {
 /// Leaves out code that ran for a small part of the time, unless nothing else says what the program does: garbage collection alone
 /// does not.
 fn keep_code_that_ran(all: &mut Vec<Finding>) {
-    let says_what = |it: &Finding| matches!(it.kind, Kind::Waiting | Kind::Gvl | Kind::Loading);
+    let says_what =
+        |it: &Finding| matches!(it.kind, Kind::Waiting | Kind::Blocked | Kind::Gvl | Kind::Loading);
     let is_said = all.iter().any(says_what);
     let is_enough = |it: &Finding| it.share.is_some_and(|it| it >= LEAST_RUNNING);
     all.retain(|it| it.kind != Kind::Running || !is_said || is_enough(it));

@@ -191,6 +191,31 @@ fn the_gvl_has_its_holder() {
 }
 
 #[test]
+fn code_that_blocks_with_the_gvl_has_who_waited_for_it() {
+    let mut it = Example::lasting_ms(4_000);
+    let query = "block in <main> /app.rb:1; Order#find /app.rb:20; SQLite3::Statement#step";
+    let weights = [(SampleType::Wall, 1_900_000_000), (SampleType::GvlBlame, 5_700_000_000)];
+    it.row("query", State::Blocked, &[], &weights, query);
+    for thread in ["a", "b", "c"] {
+        it.wall(thread, State::Gvl, 500, "block in <main> /app.rb:3; Shop#show /app.rb:5");
+    }
+    it.wall(MAIN, State::Running, 300, "<main> /app.rb:3; Shop#show /app.rb:5");
+    let text = "blocked in SQLite3::Statement#step, called from Order#find for 1.90 s without releasing the GVL: 3 threads waited";
+    let expected = [
+        finding(Kind::Blocked, text, "/app.rb:20", 51),
+        finding(Kind::Gvl, "waiting for the GVL, held by Order#find", "/app.rb:20", 41),
+        finding(Kind::Running, "running Shop#show", "/app.rb:5", 8),
+    ];
+    assert_eq!(found(&it.profile()), expected);
+    let mut it = Example::lasting_ms(1_000);
+    it.wall(MAIN, State::Blocked, 900, "<main> /app.rb:3; Db#sleep /app.rb:5; SQLite3::Statement#step");
+    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    let text =
+        "blocked in SQLite3::Statement#step, called from Db#sleep for 900 ms without releasing the GVL";
+    assert_eq!(found(&it.profile())[0], finding(Kind::Blocked, text, "/app.rb:5", 90));
+}
+
+#[test]
 fn garbage_has_its_cause() {
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Running, 400, "<main> /app.rb:3");

@@ -44,7 +44,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
 
 /// The number of samples of threads that did not wait: a wait takes one, however long it is. `None` where next to all time was waited.
 fn samples_of_code(profile: &Profile) -> Option<u64> {
-    let waited = |it: &&Sample| matches!(it.state, State::Waiting | State::Gvl);
+    let waited = |it: &&Sample| matches!(it.state, State::Waiting | State::Blocked | State::Gvl);
     let of = profile.default_sample_type();
     let mut waits = Weights::default();
     profile.samples.iter().filter(waited).for_each(|it| waits.add(&it.weights));

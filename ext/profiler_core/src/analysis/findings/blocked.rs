@@ -1,0 +1,50 @@
+//! C code that waited while it held the GVL, so that no other thread ran.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::clock::Part;
+use super::{details_of, At, Clock, Finding, Kind};
+use crate::analysis::sites::Sites;
+use crate::ids::FunctionId;
+use crate::profile::{Profile, SampleType};
+use crate::record::State;
+use crate::text::units::{counted, duration};
+
+pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
+    let mut sums: BTreeMap<FunctionId, (At, u64)> = BTreeMap::new();
+    for (sample, part, weight) in clock.rows() {
+        let site = sites.nearest(sample.stack).filter(|it| *part == Part::Blocked && sites.is_code(*it));
+        let Some(site) = site else { continue };
+        let (at, blamed_ns) = sums.entry(site.function).or_default();
+        at.add(site, sites.callee(sample.stack, site), weight);
+        super::add(blamed_ns, sample.weights.get(SampleType::GvlBlame));
+    }
+    let (at, blamed_ns) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
+    let place = at.place().filter(|_| clock.is_worth(at.weight))?;
+    let name = sites.name(place);
+    let blocks = at.callee(profile).unwrap_or(name);
+    let called = if blocks == name { String::new() } else { format!(", called from {name}") };
+    let waited = match waiting_threads(profile) {
+        threads if threads > 0 && blamed_ns > 0 => format!(": {} waited", counted(threads, "thread")),
+        _ => String::new(),
+    };
+    Some(Finding {
+        kind: Kind::Blocked,
+        text: format!(
+            "blocked in {blocks}{called} for {} without releasing the GVL{waited}",
+            duration(at.weight)
+        ),
+        weight: at.weight,
+        of: clock.of,
+        share: Some(clock.share(at.weight)),
+        place: Some(place),
+        command: details_of(name),
+    })
+}
+
+/// The number of threads that waited for the GVL.
+fn waiting_threads(profile: &Profile) -> u64 {
+    let waits = profile.samples.iter().filter(|it| it.state == State::Gvl);
+    let waits = waits.filter(|it| it.weights.get(SampleType::Wall) > 0);
+    waits.map(|it| it.thread).collect::<BTreeSet<_>>().len() as u64
+}
