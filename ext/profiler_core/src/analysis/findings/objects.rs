@@ -16,9 +16,15 @@ const LEAST_BYTES: u64 = 1 << 20;
 /// Objects died young where at least this part of them was not live at the end.
 const DEAD: f64 = 0.95;
 
-/// The finding on live objects, then the one on allocated ones.
+/// The finding on live objects, then the one on allocated ones. Where no time was measured they are what the reader asked for, however
+/// small they are.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
-    let live = heaviest(profile, sites, SampleType::InuseSpace).map(|(at, class, share)| Finding {
+    let is_timed = [SampleType::Wall, SampleType::Cpu].iter().any(|it| profile.sample_types.contains(it));
+    let heaviest = |of| {
+        heaviest(profile, sites, of)
+            .filter(|(at, _, share)| !is_timed || (*share >= LEAST_SHARE && at.weight >= LEAST_BYTES))
+    };
+    let live = heaviest(SampleType::InuseSpace).map(|(at, class, share)| Finding {
         kind: Kind::Live,
         text: format!("live at the end: {}", objects(sites, &at, class, SampleType::InuseSpace)),
         weight: at.weight,
@@ -27,7 +33,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
         place: at.place(),
         command: "profiler report FILE --type inuse_space".into(),
     });
-    let allocated = heaviest(profile, sites, SampleType::AllocSpace).map(|(at, class, share)| Finding {
+    let allocated = heaviest(SampleType::AllocSpace).map(|(at, class, share)| Finding {
         kind: Kind::Allocations,
         text: format!(
             "allocated: {}{}",
@@ -49,7 +55,7 @@ fn objects(sites: &Sites<'_>, at: &At, class: &str, of: SampleType) -> String {
     format!("{} of {class} in {name}", of.amount(at.weight))
 }
 
-/// The function and class with the most weight, with its share, if that is worth a finding.
+/// The function and class with the most weight, with its share.
 fn heaviest<'profile>(
     profile: &'profile Profile,
     sites: &Sites<'_>,
@@ -67,7 +73,7 @@ fn heaviest<'profile>(
     }
     let ((_, class), at) = sums.into_iter().max_by_key(|(key, at)| (at.weight, std::cmp::Reverse(*key)))?;
     let share = at.weight as f64 / total.max(1) as f64;
-    (share >= LEAST_SHARE && at.weight >= LEAST_BYTES).then_some((at, class, share))
+    Some((at, class, share))
 }
 
 /// How much of what was allocated there was not live any more, where live objects were tracked and most died.

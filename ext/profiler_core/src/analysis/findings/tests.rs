@@ -352,6 +352,18 @@ fn queries(times: usize) -> Profile {
 }
 
 #[test]
+fn the_largest_objects_are_named_where_nothing_else_was_measured() {
+    let mut it = Example::lasting_ms(1_000);
+    for line in 1..=20 {
+        let weights = [(SampleType::AllocSpace, 1_000 + line), (SampleType::AllocObjects, 1)];
+        let stack = format!("<main> /app.rb:30; Row#m{line} /app.rb:{line}");
+        it.row(MAIN, State::Running, &[("class", "String")], &weights, &stack);
+    }
+    let expected = finding(Kind::Allocations, "allocated: 1020 B of String in Row#m20", "/app.rb:20", 5);
+    assert_eq!(found(&it.profile())[0], expected);
+}
+
+#[test]
 fn a_query_that_each_request_sends_often_comes_first() {
     let mut profile = queries(60);
     let expected = finding(
