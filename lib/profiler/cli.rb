@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "cli/lines"
+require_relative "nearest"
 require_relative "version"
 
 module Profiler
@@ -11,6 +12,7 @@ module Profiler
     COMMANDS = {
       "record" => :Record,
       "stat" => :Stat,
+      "boot" => :Boot,
       "ps" => :Ps,
       "top" => :Top,
       "dump" => :Dump,
@@ -130,9 +132,14 @@ module Profiler
 
       def command_named(name)
         command = COMMANDS[ALIASES.fetch(name, name)]
-        raise UsageError, "#{name.inspect} is not a command (allowed: #{names}); see profiler --help" unless command
+        raise UsageError, "#{name.inspect} is not a command#{meant(name)} (allowed: #{names}); see profiler --help" unless command
 
         const_get(command)
+      end
+
+      def meant(name)
+        nearest = Nearest.of(name, [*COMMANDS.keys, *ALIASES.keys])
+        ": did you mean #{nearest}?" if nearest
       end
 
       def names

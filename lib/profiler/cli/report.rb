@@ -42,6 +42,7 @@ module Profiler
         parser.on("--limit N", "functions or values to list; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions and requests") { |label| @by = label }
         parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
+        parser.on("--requires", "list the files that were loaded, under those that required them, and the sums by package; --limit 0 for all") { @requires = true }
         full_paths_option(parser)
         parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats and values; " \
                             "with --method: file, type, total and methods); times are nanoseconds") { @json = true }
@@ -62,13 +63,16 @@ module Profiler
       def refuse
         raise UsageError, "--sort-total orders functions, but --by lists values: pass one of them" if @by && @sort == :total
 
-        selected = { "--by" => @by, "--method" => @method, "--md" => @md }.compact.keys
+        raise UsageError, "--requires has no JSON: its tree is a text" if @requires && @json
+
+        selected = { "--by" => @by, "--method" => @method, "--md" => @md, "--requires" => @requires }.compact.keys
         raise UsageError, "#{selected.join(" and ")} exclude each other" if selected.size > 1
         raise UsageError, "--md and --json exclude each other" if @md && @json
       end
 
       def show(path, profile, limit)
         if @method then show_methods(path, profile, limit)
+        elsif @requires then puts Native.requires_text(profile, { all: limit.zero?, **table_options.except(:type) })
         elsif @json then print_json(json_report(path, profile, limit))
         elsif @md then puts short(profile).dump(:markdown, limit: limit, type: @type)
         else

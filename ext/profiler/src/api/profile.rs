@@ -288,6 +288,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("method_details", function!(Profile::method, 3))?;
     native.define_singleton_method("ranking", function!(Profile::ranking, 3))?;
     native.define_singleton_method("tree_text", function!(Profile::tree_text, 2))?;
+    native.define_singleton_method("requires_text", function!(Profile::requires_text, 2))?;
     native.define_singleton_method("methods_text", function!(Profile::methods_text, 3))?;
     native.define_singleton_method("sources_text", function!(Profile::sources_text, 3))?;
     native.define_singleton_method("lines", function!(Profile::lines, 2))?;

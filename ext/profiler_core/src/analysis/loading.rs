@@ -50,10 +50,14 @@ impl<'profile> Loads<'profile> {
     /// methods that the text of a package calls as it is loaded. An executable runs its whole program from there, and a file of an
     /// app may do so.
     pub(super) fn at(&self, stack: StackId) -> Option<Load> {
-        let is_loader = |it: &Frame| self.is_loader.get(it.function.index()).copied().unwrap_or(false);
-        let innermost = self.profile.frames_of(stack).position(|it| is_loader(&it))?;
+        let innermost = self.profile.frames_of(stack).position(|it| self.is_loader(it))?;
         let frames: Vec<Frame> = self.profile.frames_of(stack).collect();
         load(self.profile, self.sites, &frames, innermost)
+    }
+
+    /// Whether it is a method that loads a file.
+    pub(super) fn is_loader(&self, frame: Frame) -> bool {
+        self.is_loader.get(frame.function.index()).copied().unwrap_or(false)
     }
 }
 
@@ -110,7 +114,7 @@ fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) 
 }
 
 /// Whether it is the text of a file, or the body of a class or a module in it.
-fn is_text(function: &Function) -> bool {
+pub(super) fn is_text(function: &Function) -> bool {
     let name = function.name.strip_prefix("block in ").unwrap_or(&function.name);
     let is_library = function.method_name.is_empty() && (name.ends_with(".so") || name.ends_with(".bundle"));
     is_library

@@ -19,6 +19,7 @@ pub mod merge;
 pub mod method;
 pub mod overhead;
 mod package;
+pub mod requires;
 mod sites;
 pub mod state_leaves;
 mod sum;

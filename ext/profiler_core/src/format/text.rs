@@ -7,6 +7,7 @@ mod groups;
 mod header;
 mod methods;
 mod ranking;
+mod requires;
 mod source;
 mod table;
 mod tree;
@@ -17,6 +18,7 @@ pub use cells::Fit;
 pub use changes::{Changes, Selected};
 pub use methods::methods;
 pub use ranking::{By, Page, Ranked, Ranking};
+pub use requires::required;
 pub use source::{end_of, sources, Weighed};
 pub use tree::{tree, Shown};
 

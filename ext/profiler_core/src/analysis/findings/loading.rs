@@ -67,5 +67,5 @@ fn required_by(name: &str) -> String {
 }
 
 fn command() -> String {
-    "profiler report FILE --method '^Kernel#(require|require_relative|load)$'".into()
+    "profiler report FILE --requires".into()
 }
