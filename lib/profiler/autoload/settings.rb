@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../store/file_name"
+require_relative "../nearest"
 require_relative "../process/signal_name"
 
 module Profiler
@@ -48,6 +49,10 @@ module Profiler
       NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
                START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, LEDGER, OWNER,
                EXECS].freeze
+
+      PREFIX = "PROFILER_"
+      # Variables that others read.
+      OTHERS = %w[PROFILER_TOKEN PROFILER_ON_DEMAND].freeze
 
       # Seconds that PROFILER_DURATION can have: 31 years.
       LONGEST = 1_000_000_000
@@ -186,6 +191,17 @@ module Profiler
         signal
         paths.each { |path| check_path(path) }
         nil
+      end
+
+      # A sentence for each variable whose name is nearly one of ours: it was meant, and has no effect.
+      #
+      # @return [Array<String>]
+      def misspelt
+        unknown = @env.keys.select { |name| name.start_with?(PREFIX) } - NAMES - OTHERS
+        unknown.sort.map do |name|
+          meant = Nearest.of(name.delete_prefix(PREFIX), (NAMES + OTHERS).map { |it| it.delete_prefix(PREFIX) })
+          "#{name} has no effect: did you mean #{PREFIX}#{meant}?" if meant
+        end.compact
       end
 
       private

@@ -28,7 +28,9 @@ module Profiler
       # @param files [Array<String>] that hold a profile and can be read
       # @param named [Array<String>] the requested files
       # @param others [Array<String>] those of further processes
-      def initialize(seconds, used, files, named, others)
+      # @param ended [String, nil] how the program ended, if not well
+      def initialize(seconds, used, files, named, others, ended: nil)
+        @ended = ended
         @seconds = seconds
         @used = used
         @usage = Native.usage_of_children
@@ -39,7 +41,7 @@ module Profiler
 
       # @param width [Integer] columns of a line
       # @param color [Boolean]
-      # @return [Array<String>] at most 12 lines
+      # @return [Array<String>] three lines on resources, a finding in up to three, and two on the files
       def lines(width, color)
         [*resources.each_with_index.map { |line, index| "#{index.zero? ? "#{NAME} " : INDENT}#{line}" }, *findings(width, color), *files(width)]
       end
@@ -72,7 +74,7 @@ module Profiler
         switches = usage[:voluntary_switches] + usage[:forced_switches]
         [
           "#{time(@seconds * 1e9)} real, #{time(usage[:user_ns])} user, #{time(usage[:system_ns])} sys" \
-          "#{", #{number(@used.size)} Ruby processes" if @used.size > 1}",
+          "#{", #{number(@used.size)} Ruby processes" if @used.size > 1}#{", #{@ended}" if @ended}",
           "#{Native.amount("inuse_space", usage[:peak_bytes])} of memory at most, #{counted(objects, "object")}, " \
           "#{counted(collections, "GC")} took #{time(collecting_ns)}",
           "#{counted(faults, "page fault")}#{" (#{number(usage[:major_faults])} from disk)" if usage[:major_faults].positive?}, " \

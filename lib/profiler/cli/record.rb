@@ -286,11 +286,18 @@ module Profiler
 
         kept = written.reject { |it| unkept?(it) }
         named = @paths & kept
-        answer = Answer.new(took, used, readable(written), named, kept - named) unless @env[Settings::QUIET]
+        answer = Answer.new(took, used, readable(written), named, kept - named, ended: ended(status)) unless @env[Settings::QUIET]
         say(@json ? json(answer.to_h) : answer.lines(columns($stderr), @colored).join("\n")) if answer
         View.new.show(readable(kept).first) if @open && readable(kept).any?
       rescue Failure, FormatError, SystemCallError, NoMemoryError => e
         CLI.complain(e.message)
+      end
+
+      # How a command ended that failed.
+      def ended(status)
+        return "killed by #{ChildProcess.signal_name(status)}" if status.signaled?
+
+        "exit status #{status.exitstatus}" unless status.success?
       end
 
       def unkept?(path)
