@@ -144,11 +144,12 @@ RSpec.describe "findings" do
       60.times { sleep 0.001; burn(1) }
     RUBY
 
-    it "names a missing CPU" do
+    it "notes a missing CPU, which is in no share" do
       cpu = File.read("/proc/self/status")[/^Cpus_allowed_list:\s*(\d+)/, 1]
       others = Array.new(3) { spawn("taskset", "-c", cpu, RbConfig.ruby, "-e", "loop { }") }
-      found = findings("taskset", "-c", cpu, RbConfig.ruby, script("#{burn}\nburn(300)")).first
-      expect(found).to include(kind: "no_cpu", text: "ready to run without a CPU: others used it", share: be > 0.6)
+      found = findings("taskset", "-c", cpu, RbConfig.ruby, script("#{burn}\nburn(300)"))
+      expect(found.first).to include(kind: "running", name: "Object#burn", share: be > 0.6)
+      expect(found.last).to include(kind: "no_cpu", text: match(/\Aready to run without a CPU for .*, as others used it: in no share\z/), share: nil)
     ensure
       others.each { |pid| Process.kill(:KILL, pid) && Process.wait(pid) }
     end
@@ -212,7 +213,7 @@ RSpec.describe "findings" do
   it "names nothing but the hottest method where nothing was planted" do
     source = Array.new(30) { |number| "def work#{number} = 300.times { |it| it & 7 }" }.join("\n")
     kinds = findings_of("#{source}\nnames = private_methods.grep(/\\Awork/)\n400.times { names.each { |it| send(it) } }").map { |it| it[:kind] }
-    expect(kinds - %w[running no_cpu trust]).to eq []
+    expect(kinds - %w[running loading no_cpu trust]).to eq []
   end
 
   it "counts threads that only wait, and leaves them out" do

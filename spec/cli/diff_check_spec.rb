@@ -27,12 +27,13 @@ RSpec.describe "profiler diff and check" do
   it "find no change between equal profiles" do
     status, out = run("diff", side("old", 100), side("new", 200))
     expect(status).to eq 0
-    expect(out.lines[2..]).to match [
+    expect(out.lines.first).to match(/\Aas fast as before: \S+ -> \S+\n\z/)
+    expect(out.lines[3..]).to match [
       "No significant change.\n", "The largest ones, which can be chance (?). More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3\n",
       "\n", *Array.new(5) { match(/\A +\d+\.\d+% +\d+\.\d+% +[+-]\d+\.\d+% +[+-]\d+% \? Shop#m\d+  / ) }
     ]
     expect(run("diff", side("old", 100), side("new", 200), "--md").last).to match(/^No significant change\. The largest .*^\| .*`Shop#m\d+` \(not significant\) \|$/m)
-    expect(run("diff", "old0.folded", "old0.folded")).to match [0, /^samples: .*\n\nNo significant change\.\n\z/]
+    expect(run("diff", "old0.folded", "old0.folded")).to match [0, /\Aas fast as before: .*\nsamples: .*\n\nNo significant change\.\n\z/]
     expect(run("check", "new0.folded,new1.folded,new2.folded", "--baseline", "old0.folded,old1.folded,old2.folded"))
       .to match [0, /Nothing is slower than in the baseline\.\n\npassed\n\z/]
   end
@@ -40,7 +41,7 @@ RSpec.describe "profiler diff and check" do
   it "list regressions first, in text, JSON, Markdown and SVG, and fail the build" do
     old, slow = side("old", 100), side("new", 200, slower: 1.3)
     _, out = run("diff", old, slow, "-o", "difference.svg")
-    expect(out.lines.drop(3).first).to match(/\A +20\.\d+% +2[34]\.\d+% +\+[34]\.\d+% +\+\d+%   Shop#m0  /)
+    expect(out.lines.drop(4).first).to match(/\A +20\.\d+% +2[34]\.\d+% +\+[34]\.\d+% +\+\d+%   Shop#m0  /)
     expect(File.read("#{box}/difference.svg")).to include("<svg", "Shop#m0", "red: more than before")
     expect(File.stat("#{box}/difference.svg").mode & 0o777).to eq 0o600
     run("diff", old, slow, "-o", "difference.html")
@@ -65,12 +66,50 @@ RSpec.describe "profiler diff and check" do
 
   it "fail when a limit is exceeded, not when it is kept" do
     write_run("a", 1)
-    expect(run("check", "a.folded", "--max", "Shop#m0: 25%", "--max", "/m1\\d/: 10%", "--max", "Gone#gone: 1%").first).to eq 0
+    expect(run("check", "a.folded", "--max", "Shop#m0: 25%", "--max", "/m1\\d/: 10%").first).to eq 0
     status, out = run("check", "a.folded", "--max", "Shop#m0: 15%", "--max", "Shop#serve: 100%")
     expect([status, out]).to match [1, /^over +(19|20)\.\d+% of 15%  Shop#m0\nok +100\.00% of 100%  Shop#serve\n\nFAILED$/]
     expect(run("check", "a.folded", "--max", "Shop#m0: 100").first).to eq 1
     json = JSON.parse(run("check", "a.folded", "--max", "Shop#m0: 15%", "--json").last)
     expect(json).to include("ok" => false, "limits" => [include("name" => "Shop#m0", "limit" => "15%", "ok" => false)])
+  end
+
+  it "warn of a limit on a function that no profile has, and fail with --strict" do
+    write_run("a", 1)
+    arguments = ["check", "a.folded", "--max", "Gone#gone: 1%", "--max", "Shop#m0: 50%"]
+    results = [[], %w[--strict]].map { |more| profiler_child(*arguments, *more, chdir: box) }
+    expect(results.map(&:code)).to eq [0, 1]
+    expect(results.map(&:err)).to all eq "profiler: --max Gone#gone: no function of that name is in these profiles\n"
+  end
+
+  # Runs whose methods have so many samples each.
+  def write_weights(name, weights)
+    File.write("#{box}/#{name}.folded", weights.map { |method, number| "<main>;Shop#serve;Shop#m#{method} #{number}" }.join("\n"))
+    "#{name}.folded"
+  end
+
+  even = (1..10).to_h { |it| [it, 1_000] }
+  {
+    "much faster" => [{ 0 => 20_000, **even }, even, 0, "3.0 times faster: 30,000 -> 10,000, because Shop#m0 is gone"],
+    "much slower" => [even, { 0 => 20_000, **even }, 1, "3.0 times slower: 10,000 -> 30,000, because Shop#m0 is new"],
+    "a bit faster" => [{ 0 => 4_000, **even }, { 0 => 2_000, **even }, 0, "14% less time: 14,000 -> 12,000, because Shop#m0 went from 4,000 to 2,000"],
+    "a bit slower" => [{ 0 => 2_000, **even }, { 0 => 4_000, **even }, 1, "17% slower: 12,000 -> 14,000, because Shop#m0 went from 2,000 to 4,000"],
+    "moved to another method" => [{ 0 => 4_000, 11 => 100, **even }, { 0 => 100, 11 => 4_000, **even }, 1, "as fast as before: 14,100 -> 14,100"],
+    "faster, but for one method" => [{ 0 => 20_000, **even }, { **even, 1 => 2_500 }, 1, "2.6 times faster: 30,000 -> 11,500, because Shop#m0 is gone"],
+    "the same on a slower machine" => [even, even.transform_values { |it| it * 3 / 2 }, 0, "50% slower: 10,000 -> 15,000"],
+    "the same on a faster machine" => [even, even.transform_values { |it| it / 2 }, 0, "2.0 times faster: 10,000 -> 5,000"],
+    "the same" => [even, even, 0, "as fast as before: 10,000 -> 10,000"],
+    "noisy" => [even, even.merge(1 => 1_040, 2 => 965), 0, "as fast as before: 10,000 -> 10,005"],
+    "empty" => [even, { 1 => 1 }, 0, "10000.0 times faster: 10,000 -> 1"]
+  }.each do |what, (before, after, status, headline)|
+    it "judge what became #{what}" do
+      old, new = write_weights("old", before), write_weights("new", after)
+      json = JSON.parse(run("diff", old, new, "--json").last)
+      expect(json["headline"]).to eq headline
+      expect(run("check", new, "--baseline", old).first).to eq status
+      expect(run("diff", old, new).last.lines.first.chomp).to eq headline
+      expect(JSON.parse(run("check", new, "--baseline", old, "--json").last)).to include("ok" => status.zero?, "headline" => headline)
+    end
   end
 
   it "exit with 3 when profiles cannot be compared, and with 2 for wrong usage" do

@@ -20,12 +20,12 @@ RSpec.describe "profiler record" do
   it "says that a program was too short, and which interval would do" do
     result = record("--mode", "cpu", "--out", "a.pb.gz", "--interval", "100000", "--", ruby, "-e", "#{burn}; burn(60)")
     expect(result.err.gsub(/\s+/, " ")).to match(
-      / \d samples? of \d+\.\d ms CPU time (?:is|are) too few to rely on: an interval of 500 us, not 100 ms, can take up to \d+ \(--interval 500\) \[profiler\] wrote a\.pb\.gz /
+      / only \d samples? \(\d+\.\d ms of CPU time\), too few to rely on: an interval of 500 us, not 100 ms, takes up to \d+ \(--interval 500\) \[profiler\] wrote a\.pb\.gz /
     )
     shown = profiler_child("report", in_box("a.pb.gz")).out
-    expect(shown).to match(/^samples +\d samples? of .* too few to rely on/).and match(/^cost +\d.* in signal handlers/)
+    expect(shown).to match(/^samples +only \d samples? .* too few to rely on/).and match(/^overhead +\d.* in signal handlers/)
     result = record("--mode", "cpu", "--out", "b.pb.gz", "--", ruby, "-e", "sleep 0.3")
-    expect(result.err.gsub(/\s+/, " ")).to match(/ \d samples? of .*(?:: so short a run cannot be sampled|too few to rely on).*; most of the time it waited, which mode wall shows(?: \(--interval \d+\))? \[profiler\] wrote b\.pb\.gz/)
+    expect(result.err.gsub(/\s+/, " ")).to match(/ only \d samples? .*too few to rely on.*; most of the time it did not run, and mode wall shows why(?: \(--interval \d+\))? \[profiler\] wrote b\.pb\.gz/)
     env = { "PROFILER_OUT" => in_box("c.pb.gz"), "PROFILER_INTERVAL" => "100000" }
     expect(ruby_child("-rprofiler/autoload", "-e", "#{burn}; burn(60)", env: env).err).to include "(PROFILER_INTERVAL=500) -> "
   end

@@ -9,7 +9,7 @@ RSpec.describe "ruby -rprofiler/autoload" do
     command_child(RbConfig.ruby, "-I", lib, *options, "-rprofiler/autoload", "-e", code, env: settings.merge(env), chdir: box)
   end
 
-  let(:summary) { /\A\[profiler\] cpu \d+\.\d\d s, \d+ threads?, \d+ samples? \(\d+ dropped\), overhead \d+\.\d % -> / }
+  let(:summary) { /\A\[profiler\] cpu \d+\.\d\d s, \d+ threads?, \d+ samples? \(\d+ dropped\), overhead \d+\.\d+% of (?:the CPU time|one core) -> / }
 
   it "profiles the whole process, the app's own at_exit included" do
     result = app("#{burn}; def late = burn(100); at_exit { late }; Thread.new { burn(50) }.join; puts 1", OUT: "a.pb.gz")

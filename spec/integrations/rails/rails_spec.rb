@@ -93,7 +93,7 @@ RSpec.describe "profiler/rails" do
     RUBY
     shop = File.join(__dir__, "apps/shop.rb")
     expect(first).to include(kind: "queries", weight: 500, path: shop, line: File.readlines(shop).index { |it| it.include?("# one query for each") } + 1,
-                             text: match(/\Athe same query 25 times a request under orders#index, [\d.]+ m?s: SELECT COUNT\(\*\) FROM "orders" WHERE "orders"."name" = \?\z/))
+                             text: match(/\Aorders queried 25 times a request under orders#index, [\d.]+ m?s: SELECT COUNT\(\*\) FROM "orders" WHERE "orders"."name" = \?\z/))
   end
 
   it "does nothing in production unless it is enabled" do

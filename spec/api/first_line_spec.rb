@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+# What is printed first is true: programs that wait, load, or run on a busy machine, and the same programs without the cause.
+RSpec.describe "the first line" do
+  include_context "with a box"
+
+  hooked = RUBY_VERSION >= "3.3"
+
+  def record(source, mode: "cpu,wall")
+    result = profiler_child("record", "--json", "--mode", mode, "-o", "a.pb.gz", "--", RbConfig.ruby, script("#{burn}\n#{source}"), chdir: box, timeout: 120)
+    expect(result.status).to be_success, result.err
+    JSON.parse(result.err[/^\{.*/m], symbolize_names: true)
+  end
+
+  def first_of(source, **options) = record(source, **options).fetch(:findings).first
+
+  it "is the wait of a script that does nothing else" do
+    lines = profiler_child("record", "--mode", "cpu,wall", "-o", "a.pb.gz", "--", RbConfig.ruby, script("sleep 1.5"), chdir: box).err
+    expect(lines).to match(/^ *(?:100\.0|99\.\d)%  sleeping in <main>  app\.rb:1$/)
+    expect(lines).to match(/ samples?, overhead [\d.]+% of one core\)$/)
+    expect(lines).not_to include "too few"
+  end
+
+  IDLE_WORKERS = "8.times { Thread.new { Thread::Queue.new.pop } }\n"
+
+  {
+    "IO.select([@reader], nil, nil, 0.2)" => /waiting for events in IO\.select, called from Poller#poll/,
+    "@queue.pop" => /waiting for a queue in Poller#poll/,
+    "@reader.wait_readable(0.2)" => /waiting for IO in IO#wait_readable, called from Poller#poll/
+  }.each do |wait, text|
+    it "is #{wait} in a method of the main thread, beside idle workers", :timed do
+      json = record(<<~RUBY)
+        require "io/wait"
+        #{IDLE_WORKERS}
+        class Poller
+          def initialize
+            @reader, @writer = IO.pipe
+            @queue = Thread::Queue.new
+            Thread.new { loop { sleep 0.2; @queue << 1 } }
+          end
+          def poll = #{wait}
+        end
+        poller = Poller.new
+        6.times { poller.poll; Array.new(30_000) { |it| "a" * 50 } }
+      RUBY
+      first = json[:findings].first
+      expect(first).to include(kind: "waiting", text: match(text), share: be > 0.7)
+      idle = json[:findings].find { |it| it[:kind] == "idle" }
+      expect(idle[:text]).to match(/\A(?:8|9) threads waited for work/)
+      report = profiler_child("report", "a.pb.gz", chdir: box).out
+      expect(report).to include idle[:text]
+      expect(report[/^samples +([\d,]+)/, 1].delete(",").to_i).to eq json[:samples]
+    end
+  end
+
+  it "is the work of threads that the main one joins", :timed do
+    first = first_of("burn(50)\nclass Job\n  def run = burn(400)\nend\n[Thread.new { Job.new.run }].each(&:join)")
+    expect(first).to include(kind: "running", text: /Object#burn|Job#run/)
+  end
+
+  it "is no wait for code in a block of a caller that could wait", :timed do
+    others = Array.new(3) { spawn(RbConfig.ruby, "-e", "loop { }") }
+    first = first_of(<<~RUBY)
+      require "monitor"
+      class Page
+        include MonitorMixin
+        TEXT = "some text with words " * 2_000
+        def render = synchronize { TEXT.gsub(/w\\w+/) { |it| it.upcase } }
+      end
+      page = Page.new
+      start = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+      page.render while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - start < 0.5
+    RUBY
+    expect(first).to include(kind: "running", text: match(/String#gsub.*Page#render|Page#render/), share: be > 0.5)
+  ensure
+    others.each { |pid| Process.kill(:KILL, pid) && Process.wait(pid) }
+  end
+
+  it "says what was loaded, for which gem and at which line" do
+    File.write("#{box}/big.rb", "module Big\n#{Array.new(20_000) { |it| "  def self.m#{it}(a, b) = a + b * #{it}\n" }.join}end\n")
+    first = first_of("$:.unshift(#{box.inspect})\nrequire \"big\"\nburn(1)", mode: "cpu")
+    expect(first).to include(kind: "loading", line: burn.lines.size + 3, share: be > 0.5)
+  end
+
+  it "is not the load of a program that runs in a required file", :timed do
+    File.write("#{box}/program.rb", "class Program\n  def run = burn(300)\nend\nProgram.new.run\n")
+    expect(first_of("require_relative \"program\"")).to include(kind: "running", text: /burn/)
+  end
+
+  it "leads to the innermost function that holds half of the time, where no method is hot", :timed do
+    methods = Array.new(12) { |it| "def work#{it} = 2_000.times { |n| n & #{it} }" }.join("\n")
+    source = "class Page\n#{methods}\ndef head = (0..5).each { |it| send(\"work\#{it}\") }\ndef body = (6..11).each { |it| send(\"work\#{it}\") }\n" \
+             "def render\n  head\n  body\nend\nend\n400.times { Page.new.render }"
+    expect(first_of(source, mode: "cpu")).to include(kind: "running", text: match(/\Ainside Page#render: [\d.]+% Page#(?:head|body), [\d.]+% Page#(?:head|body)\z/), share: be > 0.8)
+  end
+
+  it "is the C code that blocks with the GVL, and says who waited", :timed, if: hooked && RbConfig::CONFIG["host_os"].include?("linux") do
+    need_blocking = "require \"fiddle\"\nSLEEP = Fiddle::Function.new(Fiddle.dlopen(nil)[\"usleep\"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true)"
+    found = record("#{need_blocking}\nclass Query\n  def run = SLEEP.call(300_000)\nend\nThread.new { loop { 1 } }\n5.times { Query.new.run }").fetch(:findings)
+    expect(found.first).to include(kind: "blocked", text: match(/\Ablocked in .*Query#run for .* without releasing the GVL/))
+  end
+
+  it "names the largest place and class of objects, however small" do
+    first = first_of("class Row\n  def name = \"x\" * 100\nend\n200.times { Row.new.name }", mode: "allocations")
+    expect(first).to include(kind: "allocations", text: match(/\Aallocated: .* in /))
+  end
+end
