@@ -53,8 +53,8 @@ module Docs
     "docs/from-vernier.md: Files that you have" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
     "docs/live.md: Look into a running process" => { programs: "live", output: "~> 3.1.0" },
     "docs/live.md: Start, stop, snapshot: a session in the running process" => { before: SERVER },
-    "docs/getting-started.md: The program" => { programs: "started", prelude: "./sales" },
-    "docs/getting-started.md: Record it" => { programs: "started", before: "ruby sales.rb", output: "~> 3.1.0" },
+    "docs/getting-started.md: The program, 2" => { programs: "started", prelude: "./sales" },
+    "docs/getting-started.md: Record it" => { programs: "started", output: "~> 3.1.0" },
     "docs/getting-started.md: Read it" => {
       programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out", output: "~> 3.1.0"
     },
