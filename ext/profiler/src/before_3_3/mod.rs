@@ -21,7 +21,6 @@ use crate::vm;
 use crate::vm::gvl::HOOKS;
 
 mod in_call;
-mod restarted_call;
 
 /// Whether waits are polled on this Ruby.
 pub(crate) const NEEDED: bool = !HOOKS;
@@ -180,11 +179,6 @@ impl PolledWaits {
             self.0.commit(&header.walls, it, header.cpu_ns, 0);
         }
     }
-}
-
-/// Whether a tick does a thread no harm: it computes, or waits in a call that goes on afterwards. For the ticker.
-pub(crate) fn may_be_interrupted(native_id: i32) -> bool {
-    restarted_call::may_be_interrupted(native_id)
 }
 
 /// Whether a signal that is no tick has found the thread in a system call that waits, where no hook reports that.

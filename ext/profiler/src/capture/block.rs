@@ -12,6 +12,7 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::{Kind, State};
 
+use crate::capture::dump;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
 use crate::capture::interrupted::knows_its_fiber;
@@ -34,6 +35,7 @@ pub(crate) static AT_BLOCK_END: Job = Job::new(at_block_end);
 /// *Never:* raises.
 unsafe extern "C" fn at_block_end(_data: *mut c_void) {
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
+        dump::answer_block(hub, state);
         answer(hub, state);
     }
 }

@@ -10,6 +10,7 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::{Kind, State};
 
 use crate::before_3_3;
+use crate::capture::block::AT_BLOCK_END;
 use crate::capture::header::{header_at, header_now};
 use crate::capture::interrupted::{is_ours, knows_its_fiber};
 use crate::capture::walk::Scratch;
@@ -35,13 +36,30 @@ pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &Context) {
     // Where stacks cannot be walked at every instant, they are not.
     let may_walk = CAPTURE.enabled.load(Ordering::Acquire) && !CAPTURE.at_safepoints.load(Ordering::Relaxed);
     if may_walk && !on_alternate_stack(context) && vm::state::on_ruby_thread() && vm::state::has_stack() {
-        record(hub, state, info.overrun() as u32, before_3_3::found_in_call(context));
+        record(hub, state, info.overrun() as u32, None, before_3_3::found_in_call(context));
     }
     state.handler.add_span(begun_ns, clock::monotonic_ns());
 }
 
-/// Takes the record, unless this is not the time for it.
-fn record(hub: &Hub, state: &ThreadState, number: u32, in_call: bool) {
+/// Requests the stack of a thread that is blocked with the GVL: it answers as the C function is popped.
+pub(crate) fn ask_blocked(state: &'static ThreadState, number: u32) {
+    state.block.ask_for_dump(number);
+    // SAFETY: the job was registered before the first dump; the thread was just seen waiting.
+    unsafe { AT_BLOCK_END.trigger_from_outside() };
+}
+
+/// Answers, if the calling thread was asked so.
+///
+/// *Runs on:* the thread that is asked, in the job. *GVL:* held. *Calls:* what the rules of this folder allow.
+pub(super) fn answer_block(hub: &Hub, state: &ThreadState) {
+    let number = state.block.take_dump();
+    if number != 0 && CAPTURE.enabled.load(Ordering::Acquire) {
+        record(hub, state, number, Some(State::Blocked), false);
+    }
+}
+
+/// Takes the record, unless this is not the time for it. `known` is the thread's state, if that is known.
+fn record(hub: &Hub, state: &ThreadState, number: u32, known: Option<State>, in_call: bool) {
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
         return;
     }
@@ -58,13 +76,14 @@ fn record(hub: &Hub, state: &ThreadState, number: u32, in_call: bool) {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
     let waits = if measured && state.walls.is_on() { state.walls.is_blocked() } else { in_call };
     let gvl = measured && state.walls.gvl_wait_since_ns() != 0;
-    let doing = match (gvl, waits) {
+    let doing = known.unwrap_or(match (gvl, waits) {
         (true, _) => State::Gvl,
         (false, true) => State::Waiting,
         (false, false) => State::Running,
-    };
+    });
+    let has_gvl = (doing == State::Running || doing == State::Blocked) && !without_gvl;
     let header = header_now(state, doing, now_ns);
-    scratch.record(hub, Kind::Dump { number, has_gvl: doing == State::Running && !without_gvl }, &header);
+    scratch.record(hub, Kind::Dump { number, has_gvl }, &header);
 }
 
 /// Takes the record of another thread, which does not run.

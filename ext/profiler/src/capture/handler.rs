@@ -91,14 +91,15 @@ pub(crate) unsafe extern "C" fn on_sigprof(
 fn in_kernel(hub: &Hub, state: &ThreadState, begun_ns: u64, context: &Context) {
     let interval_ns = state.timer.armed_interval_ns.load(Ordering::Relaxed);
     let in_call = is_behind_system_call(context);
-    let Some(deferred_ns) = state.kernel_time.settle(clock::thread_cpu_ns(), interval_ns, in_call) else {
+    let Some(settled) = state.kernel_time.settle(clock::thread_cpu_ns(), interval_ns, in_call) else {
         return;
     };
     state.ticks.count();
+    add(&hub.counters.overrun, settled.intervals.saturating_sub(1));
     if on_alternate_stack(context) {
         count(&hub.counters.dropped_on_altstack);
     } else {
-        capture(hub, state, begun_ns, Source { in_call: false, deferred_ns: Some(deferred_ns) });
+        capture(hub, state, begun_ns, Source { in_call: false, deferred_ns: Some(settled.left_ns) });
     }
     state.handler.add_span(begun_ns, clock::monotonic_ns());
 }

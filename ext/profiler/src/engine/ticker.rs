@@ -31,6 +31,7 @@ use crate::engine::blocks;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
+use crate::sys::system_call::may_be_interrupted;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
 
@@ -340,7 +341,7 @@ fn poll(state: &'static ThreadState, now_ns: u64) {
     if !state.polled.poll(now_ns, cpu_ns) {
         return;
     }
-    if before_3_3::may_be_interrupted(state.native_id()) {
+    if may_be_interrupted(state.native_id(), true) {
         add(&WALL_TICKS, 1);
         return tick(state);
     }

@@ -28,6 +28,7 @@ use crate::before_3_3;
 use crate::capture::{dump, gvl_holder};
 use crate::naming;
 use crate::naming::turns::{Pace, Turns};
+use crate::sys::system_call::may_be_interrupted;
 use crate::sys::{clock, sigprof, NEEDS_LINUX};
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
@@ -56,8 +57,8 @@ struct Asked {
     for_ns: Option<u64>,
     labels: LabelSetId,
     holds_gvl: bool,
-    /// Whether it blocked.
-    blocked: bool,
+    /// Whether it waits, without the GVL or for it.
+    waits: bool,
 }
 
 /// See the module. Its handles are kept for as long as it is.
@@ -96,7 +97,7 @@ impl Taking {
         let threads = threads::live().map(|state| Asked::now(state, now_ns, holder)).collect();
         let (number, pid, at_ns) = (hub.begin_dump(), std::process::id(), clock::realtime_ns());
         let taking = Self { hub, number, pid, at_ns, threads };
-        taking.ask(|it| !it.blocked);
+        taking.ask(|it| !it.waits);
         taking
     }
 
@@ -266,14 +267,17 @@ impl Asked {
         let (doing, since_ns) = state.walls.doing();
         let since_ns = Some(since_ns).filter(|it| *it != 0);
         let id = state.id();
+        let waits = !before_3_3::NEEDED && state.walls.is_blocked();
+        let is_blocked = holder == Some(id) && doing == State::Running && clock::is_asleep(state.native_id());
+        let doing = if is_blocked { State::Blocked } else { doing };
         Self {
             state,
             id,
             doing,
             for_ns: since_ns.map(|it| now_ns.saturating_sub(it)),
             labels: LabelSetId(state.labels.set.load(std::sync::atomic::Ordering::Relaxed)),
-            holds_gvl: holder == Some(id) && matches!(doing, State::Running | State::Gc),
-            blocked: !before_3_3::NEEDED && state.walls.is_blocked(),
+            holds_gvl: holder == Some(id) && matches!(doing, State::Running | State::Blocked | State::Gc),
+            waits,
         }
     }
 
@@ -282,9 +286,16 @@ impl Asked {
         self.state.is_live() && self.state.id() == self.id
     }
 
-    /// Sends the signal. A thread that begins to wait lets it arrive first, so that it interrupts no system call.
+    /// Sends the signal. A thread that begins to wait lets it arrive first, so that it interrupts no system call. One that waits in a
+    /// call that would end early is sent none: if it has the GVL, it answers when the call returns.
     fn ask(&self, number: u32) {
-        if !self.blocked && !before_3_3::NEEDED {
+        if !may_be_interrupted(self.state.native_id(), self.waits) {
+            if !self.waits {
+                dump::ask_blocked(self.state, number);
+            }
+            return;
+        }
+        if !self.waits && !before_3_3::NEEDED {
             self.state.ticker.signal.announce();
             if self.state.walls.is_blocked() {
                 return self.state.ticker.signal.retract();
@@ -297,6 +308,7 @@ impl Asked {
 fn why_missing(it: &Asked) -> &'static str {
     match it.doing {
         State::Gc => "it collects garbage",
+        State::Blocked => "it is blocked in C code, and answers when that returns",
         _ if it.is_there() && NEEDS_LINUX.is_some() => "only on Linux can it be asked without the GVL",
         _ if it.is_there() => "it did not answer",
         _ => "it has ended",

@@ -16,6 +16,7 @@ pub(crate) mod run_delay;
 pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;
+pub(crate) mod system_call;
 pub(super) mod thread;
 
 /// The reason why there is no engine but the timer of the process, and nothing that asks a thread by a signal of its own.

@@ -1,11 +1,13 @@
 //! Whether a thread that holds the GVL and waits was asked for its stack, and the looks that found that.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// See the module. The ticker asks; the thread itself answers.
 #[derive(Debug)]
 pub(crate) struct BlockWatch {
     asked: AtomicBool,
+    /// The dump that it was asked for besides; 0 if there is none.
+    dump: AtomicU32,
     /// The thread's CPU clock at the last look, ns.
     seen_cpu_ns: AtomicU64,
     /// The number of its ticks at the last look.
@@ -14,12 +16,18 @@ pub(crate) struct BlockWatch {
 
 impl BlockWatch {
     pub(super) const fn new() -> Self {
-        Self { asked: AtomicBool::new(false), seen_cpu_ns: AtomicU64::new(0), seen_ticks: AtomicU64::new(0) }
+        Self {
+            asked: AtomicBool::new(false),
+            dump: AtomicU32::new(0),
+            seen_cpu_ns: AtomicU64::new(0),
+            seen_ticks: AtomicU64::new(0),
+        }
     }
 
     /// Prepares it for a new life.
     pub(super) fn reset(&self) {
         self.asked.store(false, Relaxed);
+        self.dump.store(0, Relaxed);
         self.seen_cpu_ns.store(0, Relaxed);
     }
 
@@ -48,6 +56,19 @@ impl BlockWatch {
             self.asked.store(false, Relaxed);
         }
         asked
+    }
+
+    /// Asks the thread for its part of a dump.
+    pub(crate) fn ask_for_dump(&self, number: u32) {
+        self.dump.store(number, Relaxed);
+    }
+
+    /// Takes the number of the dump that the thread was asked for; 0 if it was asked for none. For the thread that answers.
+    pub(crate) fn take_dump(&self) -> u32 {
+        match self.dump.load(Relaxed) {
+            0 => 0,
+            _ => self.dump.swap(0, Relaxed),
+        }
     }
 
     /// Whether the thread has had as many ticks at the last look, which is noted. For the ticker.

@@ -11,6 +11,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// those outside of the kernel.
 const MOST_DEFERRED_NS: u64 = 16_000_000;
 
+/// The time in the kernel that a tick stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled {
+    /// The CPU time that it leaves to a later tick, ns.
+    pub(crate) left_ns: u64,
+    /// The number of intervals that it stands for.
+    pub(crate) intervals: u64,
+}
+
 /// See the module. The thread's own handlers and hooks write it.
 #[derive(Debug)]
 pub(crate) struct KernelTime {
@@ -65,12 +74,11 @@ impl KernelTime {
         self.deferred_ns()
     }
 
-    /// Handles a tick of the timer, which found the thread `in_call` or not. Returns the time that it leaves to a later tick, ns;
-    /// `None` if there is nothing to attribute.
+    /// Handles a tick of the timer, which found the thread `in_call` or not. `None` if there is nothing to attribute.
     ///
     /// # Signal safety
     /// Loads and stores.
-    pub(crate) fn settle(&self, cpu_ns: u64, interval_ns: u64, in_call: bool) -> Option<u64> {
+    pub(crate) fn settle(&self, cpu_ns: u64, interval_ns: u64, in_call: bool) -> Option<Settled> {
         let before_ns = self.ticked_cpu_ns.load(Relaxed);
         if before_ns == 0 || interval_ns == 0 {
             self.restart(cpu_ns);
@@ -84,6 +92,7 @@ impl KernelTime {
         }
         self.restart(before_ns + skipped_ns);
         self.deferred_ns.store(0, Relaxed);
-        Some(cpu_ns.saturating_sub(before_ns + skipped_ns))
+        let left_ns = cpu_ns.saturating_sub(before_ns + skipped_ns);
+        Some(Settled { left_ns, intervals: all_ns / interval_ns })
     }
 }

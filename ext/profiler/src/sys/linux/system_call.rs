@@ -1,10 +1,9 @@
-//! Whether a thread waits in a system call that a signal does no harm.
+//! The system call that a thread waits in.
 
 use ::core::prelude::rust_2021::*;
 
-/// The calls in which Ruby itself waits, and goes on after a signal, or which the kernel makes again.
-#[cfg(target_os = "linux")]
-const HARMLESS: &[::libc::c_long] = &[
+/// The calls that the kernel makes again after a signal, with SA_RESTART, or that the C library does.
+const RESTARTED: &[::libc::c_long] = &[
     ::libc::SYS_futex,
     ::libc::SYS_read,
     ::libc::SYS_readv,
@@ -22,6 +21,10 @@ const HARMLESS: &[::libc::c_long] = &[
     ::libc::SYS_waitid,
     ::libc::SYS_flock,
     ::libc::SYS_fcntl,
+];
+
+/// The calls that the kernel ends, and in which Ruby waits without the GVL: it goes on waiting then.
+const REPEATED_BY_RUBY: &[::libc::c_long] = &[
     ::libc::SYS_ppoll,
     ::libc::SYS_pselect6,
     ::libc::SYS_epoll_pwait,
@@ -33,10 +36,9 @@ const HARMLESS: &[::libc::c_long] = &[
     ::libc::SYS_epoll_wait,
 ];
 
-/// Whether a signal does a thread no harm: it computes, or waits in a call that goes on afterwards. A call that sleeps, or that a
-/// file system serves, would end early.
-#[cfg(target_os = "linux")]
-pub(super) fn may_be_interrupted(native_id: i32) -> bool {
+/// Whether a signal ends no call early: the thread computes, or waits in a call that goes on afterwards. A call that sleeps, or that
+/// a file system serves, would end. `without_gvl` is whether the thread may be one of Ruby's own waits.
+pub(crate) fn may_be_interrupted(native_id: i32, without_gvl: bool) -> bool {
     let mut path = [0_u8; 64];
     let mut text = [0_u8; 16];
     // SAFETY: the path is written with its end, and a descriptor that was got is closed.
@@ -60,11 +62,7 @@ pub(super) fn may_be_interrupted(native_id: i32) -> bool {
     let number =
         digits.fold(0, |number: ::libc::c_long, digit| number * 10 + ::libc::c_long::from(digit - b'0'));
     // Else it says "running", or that the thread is in no call.
-    !text.first().is_some_and(u8::is_ascii_digit) || HARMLESS.contains(&number)
-}
-
-/// The same elsewhere, where no Ruby that needs it is supported.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn may_be_interrupted(_native_id: i32) -> bool {
-    true
+    !text.first().is_some_and(u8::is_ascii_digit)
+        || RESTARTED.contains(&number)
+        || without_gvl && REPEATED_BY_RUBY.contains(&number)
 }
