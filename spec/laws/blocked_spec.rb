@@ -91,7 +91,7 @@ RSpec.describe "Time blocked with the GVL" do
     %w[wall cpu,wall].each_with_index do |mode, number|
       report = program_json("blocked/sqlite", env: { "FILE" => in_box("#{number}.db"), "MODE" => mode }, timeout: 120)
       waited = report[:waited][:begin_writing]
-      expect(waited).to be > 200_000_000
+      expect(waited).to be > 100_000_000
       expect(report[:blocked][:begin_writing]).to be_within(0.05 * waited).of(waited), report.to_s
       expect(report[:leaf]).to match(/\ASQLite3::/)
       expect(report[:parts].fetch(:runnable, 0)).to be < (0.1 * waited) + 50_000_000, report.to_s

@@ -8,7 +8,7 @@ require "sqlite3"
 
 FILE = ENV.fetch("FILE")
 MODE = ENV.fetch("MODE").split(",").map(&:to_sym)
-ROUNDS = Integer(ENV.fetch("ROUNDS", "40"))
+ROUNDS = Integer(ENV.fetch("ROUNDS", "100"))
 OWN = Hash.new { |own, name| own[name] = [0, 0] }
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
