@@ -62,10 +62,8 @@ RSpec.describe "Time blocked with the GVL" do
 
   it "stands at a function that raises, computes, or yields", :timed do
     measured_only
-    report = holder(kinds: %w[failing computing yielding])
-    expect_truth(report)
-    # What the block of `yielding` does is not blocked.
-    expect(report[:leaves]).to be > 0.95 * report[:parts][:blocked], report.to_s
+    # Of those that raise or yield, something that they call may be on top of the stack.
+    expect_truth(holder(kinds: %w[failing computing yielding]))
   end
 
   it "stands there with each engine", :timed do
@@ -125,7 +123,7 @@ RSpec.describe "Time blocked with the GVL" do
       report = files_of(mode)
       slept = report[:slept].values.sum
       expect(report[:parts].values_at(:blocked, :waiting).sum(&:to_i)).to be_within(0.05 * slept).of(slept), report.to_s
-      expect(report[:parts].fetch(:blocked, 0)).to be >= 0.95 * report[:slept][:readdir], report.to_s
+      expect(report[:parts].fetch(:blocked, 0)).to be >= 0.95 * report[:slept][:readdir], report.to_s if RUBY_VERSION < "3.4" # which lists without the GVL
     end
   end
 

@@ -75,7 +75,6 @@ profile = Profiler.run(**OPTIONS) { life, cpu, native = run }
 own = profile.samples.select { |row| row.thread_id == native }
 puts JSON.generate(
   waited: Blocks.waited, early: Blocks.early, life: life, cpu: cpu, blocked: sums(own.select { |row| row.state == :blocked }, :wall),
-  leaves: own.select { |row| row.state == :blocked && row.frames.first.name.start_with?("Blocks.") }.sum(&:wall),
   wall: own.sum(&:wall), parts: own.group_by(&:state).transform_values { |rows| rows.sum(&:wall) },
   blame: sums(profile.samples, :gvl_blame), gvl_wait: profile.samples.sum(&:gvl_wait), stats: profile.stats
 )
