@@ -68,6 +68,42 @@ RSpec.describe "The command profiler, at its edges" do
     end
   end
 
+  it "prints a tree of any depth and width as JSON" do
+    { "deep" => "#{(0...20_000).map { |i| "f#{i % 7}" }.join(";")} 5\n", "wide" => (0...150_000).map { |i| "main;f#{i} 1\n" }.join }.each do |name, text|
+      File.write("#{box}/#{name}.folded", text)
+      result = profiler("tree", "--json", "#{name}.folded")
+      expect(result).to have_attributes(code: 0, err: "")
+      tree = JSON.parse(result.out, max_nesting: 0)["tree"]
+      expect([tree.size, tree.first["total"], tree.first["children"].size]).to eq(name == "deep" ? [1, 5, 1] : [1, 150_000, 150_000])
+    end
+    code = 'tree = Profiler::Profile.load(ARGV.first).tree; GC.start; p tree.size'
+    %w[deep wide].each { |name| expect(ruby_child("-rprofiler", "-e", code, "#{box}/#{name}.folded").out).to eq("1\n") }
+  end
+
+  it "escapes in JSON what a terminal would obey" do
+    File.write("#{box}/a.folded", "main;\u009B2J\u202Ex 5\n")
+    %w[tree report].each do |command|
+      text = profiler(command, "--json", "a.folded").out
+      expect(text).not_to match(/[\u0080-\u009F\u202E]/)
+      expect(JSON.parse(text).to_s).to include("x")
+    end
+    File.write("#{box}/\xff.folded".b, "main;a 5\n")
+    expect(JSON.parse(shell('exec $P tree --json "$(printf "\377.folded")"').out)).to include("file" => "?.folded")
+  end
+
+  it "shows a directory in which files vanish, lead nowhere or are no files" do
+    directory = "#{box}/a[b]{c}*"
+    Dir.mkdir(directory)
+    name = ->(number) { "20261122T00301#{number}.123-4711-9f86d08#{number}.pb.gz" }
+    2.times { |number| File.binwrite("#{directory}/#{name[number]}", File.binread(shop)) }
+    File.symlink("nowhere", "#{directory}/#{name[2]}")
+    File.mkfifo("#{directory}/#{name[3]}")
+    Dir.mkdir("#{directory}/#{name[4]}")
+    result = profiler("view", directory, "--print", "--json")
+    expect(result).to have_attributes(code: 0, err: "")
+    expect(JSON.parse(result.out)).to include("periods" => 2)
+  end
+
   it "has its temporary files beside the profile where the system's directory is full" do
     skip "only root can mount" unless Process.uid.zero?
     Dir.mkdir("#{box}/full")

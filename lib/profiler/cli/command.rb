@@ -10,6 +10,10 @@ module Profiler
     class Command
       include Lines
 
+      # Characters of strings in JSON that are nothing but harm on a terminal.
+      HARMFUL = /[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/.freeze
+      private_constant :HARMFUL
+
       class << self
         # Its line in the list of commands.
         def summary
@@ -93,14 +97,27 @@ module Profiler
         end
       end
 
-      # Without a limit on nesting: a call tree is as deep as its stacks.
       def print_json(value)
         puts json(value)
       end
 
+      # @param value [Hash, Array] whose names and paths may come from anywhere
       def json(value)
         require "json"
-        JSON.generate(value, max_nesting: 0, indent: "  ", space: " ", object_nl: "\n", array_nl: "\n")
+        harmless(JSON.generate(textual(value), indent: "  ", space: " ", object_nl: "\n", array_nl: "\n"))
+      end
+
+      # Escapes what JSON may have as it is, and a terminal may not: controls beyond ASCII, and what turns the direction of text.
+      def harmless(json) = json.gsub(HARMFUL) { |it| format("\\u%04x", it.ord) }
+
+      # The value with all strings as text. A path is bytes.
+      def textual(value)
+        case value
+        when String then value.encoding == Encoding::UTF_8 && value.valid_encoding? ? value : value.dup.force_encoding(Encoding::UTF_8).scrub("?")
+        when Array then value.map { |it| textual(it) }
+        when Hash then value.transform_values { |it| textual(it) }
+        else value
+        end
       end
 
       def name

@@ -25,9 +25,12 @@ module Profiler
       # @param directory [String]
       # @return [Array<Source>] in the order of their names, which is that of time
       def self.files(directory)
-        Dir.children(directory).grep(Directory::OURS).grep(/\.pb(\.gz)?\z/).sort.map do |name|
+        Dir.children(directory).grep(Directory::OURS).grep(/\.pb(\.gz)?\z/).sort.filter_map do |name|
           path = File.join(directory, name)
-          Source.new(path, Integer(name[NAME, 1]), File.size(path))
+          stat = File.stat(path)
+          Source.new(path, Integer(name[NAME, 1]), stat.size) if stat.file?
+        rescue SystemCallError
+          nil # it was removed meanwhile, or is a link to nowhere
         end
       end
 

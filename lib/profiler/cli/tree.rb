@@ -48,11 +48,36 @@ module Profiler
         choose_color
         profile = read_busy(path)
         with_file_in_errors(path) do
-          if @json then print_json(file: path, type: type_of(profile), total: profile.totals.fetch(type_of(profile), 0), tree: profile.tree(type: @type))
+          if @json then print_tree(profile, path)
           else puts Native.tree_text(short(profile), { least: least, all: @all, **table_options })
           end
         end
         0
+      end
+
+      # A tree is as deep as its stacks: each node is a line, without an indent, and nothing calls itself.
+      def print_tree(profile, path)
+        type = type_of(profile)
+        head = json(file: path, type: type, total: profile.totals.fetch(type, 0))
+        puts "#{head.delete_suffix("\n}")},\n  \"tree\": ["
+        open = [[profile.tree(type: @type), 0]]
+        until open.empty?
+          nodes, place = open.last
+          node = nodes[place]
+          open.last[1] += 1
+          node ? begin_node(node, place).then { open << [node[:children], 0] } : end_nodes(open)
+        end
+        puts "}"
+      end
+
+      def begin_node(node, place)
+        text = JSON.generate(textual(node.reject { |name, _| name == :children }))
+        puts "#{"," if place.positive?}#{harmless(text).delete_suffix("}")},\"children\":["
+      end
+
+      def end_nodes(open)
+        open.pop
+        puts open.empty? ? "]" : "]}"
       end
     end
   end

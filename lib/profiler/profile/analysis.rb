@@ -32,9 +32,9 @@ module Profiler
           (nodes.size - 1).downto(0) do |place|
             function, own, total, children = nodes[place]
             name, path, first_line = functions[function]
-            built[place] = { name: name, path: path, first_line: first_line, self: own, total: total, children: built.values_at(*children) }
+            built[place] = { name: name, path: path, first_line: first_line, self: own, total: total, children: children.map { |it| built[it] } }
           end
-          built.values_at(*roots)
+          roots.map { |it| built[it] }
         end
 
         # See {Profile#find_methods}.

@@ -12,6 +12,9 @@ pub(super) const IN_A_FILE: u64 = 16 << 30;
 /// The most bytes of a text that is held in memory.
 pub(super) const IN_MEMORY: u64 = 2 << 30;
 
+/// The most bytes of a picture: browsers open none that is larger.
+pub(super) const IN_A_PICTURE: u64 = 128 << 20;
+
 /// The memory of a frame beside its name.
 const A_FRAME: u64 = 16;
 

@@ -19,6 +19,8 @@ use crate::text::units::{count, counted};
 /// The longest title and subtitle, in characters, that fit the width of a picture.
 const TITLE_CHARS: usize = 100;
 const SUBTITLE_CHARS: usize = 150;
+/// The bytes of a box beside its name.
+const BOX_BYTES: u64 = 250;
 /// The style of a picture is in its first bytes.
 const STYLE_BYTES: usize = 4_096;
 
@@ -127,9 +129,20 @@ fn draw(
         (_, "bytes") => ("bytes".into(), 1.0),
         (name, _) => (name.into(), 1.0),
     };
+    length::check(boxes(&lines), length::IN_A_PICTURE)?;
     let mut drawn = Vec::new();
     flamegraph::from_lines(&mut picture, lines.iter().map(String::as_str), &mut drawn)?;
     write_legible(&drawn, out)
+}
+
+/// The bytes of the boxes that each line adds to those of the line before. The name of a box is in its title and its text.
+fn boxes(lines: &[String]) -> impl Iterator<Item = u64> + '_ {
+    let mut before = "";
+    lines.iter().map(move |line| {
+        let same = line.split(';').zip(std::mem::replace(&mut before, line).split(';'));
+        let shared = same.take_while(|(here, there)| here == there).count();
+        line.split(';').skip(shared).map(|name| BOX_BYTES + 2 * name.len() as u64).sum()
+    })
 }
 
 /// Writes what was drawn with words for the search that can be seen: their style has a tenth of the colour.
@@ -205,6 +218,15 @@ mod tests {
         assert_eq!(unambiguous("# x 2."), "\u{2060}# x \u{2060}2.");
         assert_eq!(unambiguous("#"), "\u{2060}#");
         assert_eq!(unambiguous("block (2 levels) in x"), "block (2 levels) in x");
+    }
+
+    #[test]
+    fn is_refused_where_no_browser_could_open_it() {
+        let names: Vec<String> = (0..600).map(|it| format!("{it}{}", "x".repeat(200))).collect();
+        let stacks: Vec<String> = (0..600).map(|it| format!("{it};{} 1\n", names.join(";"))).collect();
+        let profile = crate::format::read(stacks.concat().as_bytes()).unwrap();
+        let refused = write(&profile, &Options::default(), &mut Vec::new());
+        assert!(matches!(refused, Err(Error::TooLong { .. })), "{refused:?}");
     }
 
     #[test]
