@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+# Another copy of the gem is loaded already, as that of the command +profiler+: two would be halves of both.
+return if defined?(Profiler::HOME) && Profiler::HOME != __dir__
+
 require_relative "profiler/version"
 require_relative "profiler/errors"
 require_relative "profiler/platform"
@@ -14,6 +17,11 @@ require_relative "profiler/store/output"
 #
 # Nothing runs until a session starts: requiring this file installs no thread, timer, hook or handler.
 module Profiler
+  # The directory of the copy of the gem that is loaded.
+  #
+  # @api private
+  HOME = __dir__
+
   # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Browser, "#{__dir__}/profiler/browser"

@@ -1,5 +1,11 @@
 # frozen_string_literal: true
 
+# Another copy of the gem is loaded already: its file is the one to load.
+if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
+  require "#{Profiler::HOME}/profiler/rails"
+  return
+end
+
 require_relative "../profiler"
 require "rails/railtie"
 

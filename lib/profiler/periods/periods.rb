@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../process/ends"
-require_relative "object_windows"
 
 module Profiler
   # A session for the life of the process. A thread ends its periods, and passes the profile of each to a client.
@@ -104,6 +103,8 @@ module Profiler
     # Ends the session on this thread, which ends the process. Or ends only the period, if the process may go on.
     def finish(till, stop: true)
       return unless @session&.running?
+
+      @ending ||= stop
       return stop ? self.stop(till) : flush(till) if @client.own_thread?
 
       wait_until(till) { !@busy } # what is half done there could not be done here
@@ -127,6 +128,7 @@ module Profiler
 
     # Ends the session without its last profile, when the thread has done what it is doing.
     def discard(till)
+      @ending = true
       wait_until(till) { !@busy }
       @stopping = true
       @session&.discard
@@ -187,7 +189,7 @@ module Profiler
         retry unless @stopping
       end
     ensure
-      ended_early if @taking || @session.running?
+      ended_early if (@taking || @session.running?) && !@ending # else the thread that ends the process stops it
     end
 
     # Profiles are taken on this thread alone, but for the end of the process.
@@ -274,3 +276,5 @@ module Profiler
     def lose(error) = @client.lose(error)
   end
 end
+
+require_relative "object_windows" # which reopens the class
