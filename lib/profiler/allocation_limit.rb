@@ -20,7 +20,7 @@ module Profiler
 
       @limit = limit
       @unit = unit
-      @of = of
+      @of = of && Allocations.name_of(of)
       @warm_up = warm_up
     end
 
@@ -42,6 +42,11 @@ module Profiler
       lines = sites.first(SITES).map { |it| "  #{it}" }
       lines << "  and #{sites.size - SITES} other places" if sites.size > SITES
       ["expected the block to #{description}, but it allocated #{number}:", *lines].join("\n")
+    end
+
+    # The reason of a failure where more were expected.
+    def negated_message
+      "expected the block not to #{description}, but it allocated #{number}"
     end
 
     private

@@ -20,25 +20,46 @@ module Profiler
       end
     end
 
+    # Allocated after the block, to see whether Ruby still reports objects.
+    class Probe
+    end
+
     INTERNAL = "(internal to Ruby)"
     AROUND = "Profiler::Allocations.around"
     OUTSIDE = "Profiler.allocations_of"
-    private_constant :INTERNAL, :AROUND, :OUTSIDE
+    private_constant :Probe, :INTERNAL, :AROUND, :OUTSIDE
 
     class << self
       # @api private
       def of(warm_up)
         warm_up.times { yield }
         session = Session.begin({ mode: :allocations, every: 1, threads: :current, depth: 10_000 }, bound: true)
+        losses = Native.hook_losses
         begin
           value = around { yield }
-          new(session.stop, value)
+          Probe.new
+          new(checked(session.stop, losses), value)
         ensure
           session.discard
         end
       end
 
+      # The name of a class in {#sites}, whatever it responds to +to_s+.
+      #
+      # @param klass [Class, String]
+      # @return [String]
+      # @api private
+      def name_of(klass) = klass.is_a?(Class) ? Native.class_name(klass) : klass.to_s
+
       private
+
+      # When Ruby frees a Ractor, before 4.0, it calls no hook on objects any more. The profiler notices that in the next garbage collection.
+      def checked(profile, losses)
+        return profile if losses == Native.hook_losses && profile.samples.any? { |row| row.labels["class"] == Probe.name }
+
+        raise Error, "the objects of the block were not all counted: a Ractor was created or freed, after which Ruby reports no objects. Run the " \
+                     "block once more, or collect garbage before it"
+      end
 
       # Frames above this one belong to the block.
       def around
@@ -69,7 +90,8 @@ module Profiler
       @internal, @sites = sorted.partition { |it| it.class_name.start_with?(INTERNAL) }
     end
 
-    # @param klass [Class, String, nil] of this class alone, by its name
+    # @param klass [Class, String, nil] of this class alone, by its name. All classes without a name that have the same superclass are
+    #   one
     # @return [Integer]
     def objects(klass = nil)
       of(klass).sum(&:objects)
@@ -85,7 +107,10 @@ module Profiler
     #
     # @return [Array<Site>]
     def of(klass)
-      klass ? sites.select { |it| it.class_name == klass.to_s } : sites
+      return sites unless klass
+
+      name = Allocations.name_of(klass)
+      sites.select { |it| it.class_name == name }
     end
 
     def inspect

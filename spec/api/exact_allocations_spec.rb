@@ -31,6 +31,53 @@ RSpec.describe "Profiler.allocations_of" do
     RUBY
   end
 
+  it "counts objects of a class by its name, whatever it responds to to_s" do
+    counted = run_json(<<~'RUBY')
+      class Money; def self.to_s = "Money (EUR)"; def self.name = "EUR"; end
+      anonymous = Class.new
+      other = Class.new(Money)
+      all = Profiler.allocations_of(warm_up: 1) { 5.times { Money.new; anonymous.new }; 3.times { other.new } }
+      require "profiler/rspec"
+      zero = ->(of) { Profiler::RSpec::AllocateAtMost.new(0).of(of).matches?(-> { 5.times { of.new } }) }
+      bytes = Profiler::RSpec::AllocateAtMost.new(10_000).bytes.of(Money).tap { |it| it.matches?(-> { 3.times { Money.new; [] } }) }
+      print_json([all.objects(Money), all.objects(anonymous), all.objects(other), all.objects("Money"), zero[Money], zero[anonymous], bytes.failure_message_when_negated])
+    RUBY
+    expect(counted).to eq([5, 5, 3, 5, false, false, "expected the block not to allocate at most 10000 bytes of Money, but it allocated 120"])
+  end
+
+  # Before Ruby 4.0 the VM calls no hook on objects any more after it has freed a Ractor.
+  it "raises where Ruby has stopped reporting objects" do
+    result = run_json(<<~'RUBY', err: match(/\A(.*warning: Ractor is experimental.*\n)*\z/))
+      require "minitest"
+      require "profiler/minitest"
+      def ended_ractor = (r = Ractor.new { 7 }; r.respond_to?(:value) ? r.value : r.take; nil)
+      def counted = Profiler.allocations_of { 3.times { GC.start }; 500.times { Object.new } }.objects
+      test = Object.new.extend(Minitest::Assertions)
+      test.singleton_class.attr_accessor(:assertions)
+      test.assertions = 0
+      counts = Array.new(4) do
+        ended_ractor
+        sleep 0.01 until Ractor.count == 1
+        begin
+          counted
+        rescue Profiler::Error => e
+          e.message[0, 40]
+        end
+      end
+      ended_ractor
+      sleep 0.01 until Ractor.count == 1
+      passes = begin
+        test.assert_allocates_at_most(10) { 3.times { GC.start }; 500.times { Object.new } }
+        true
+      rescue Minitest::Assertion, Profiler::Error
+        false
+      end
+      print_json([counts, passes, counted])
+    RUBY
+    expect(result[0]).to all(eq("the objects of the block were not all co").or(be >= 500))
+    expect(result.drop(1)).to match([false, be >= 500])
+  end
+
   it "raises what the block raises, and leaves no session behind" do
     expect(run_json(<<~RUBY)).to match(raised: "IOError: mine", running: false, thrown: 3, without_block: /\AArgumentError: /)
       raised = error { Profiler.allocations_of { raise IOError, "mine" } }

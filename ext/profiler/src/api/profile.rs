@@ -255,6 +255,11 @@ fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     })
 }
 
+/// `Native.class_name(klass)`: the name that a profile has for a class.
+fn class_name(ruby: &Ruby, class: Value) -> Result<String, Error> {
+    naming::class_name(ruby, class).ok_or_else(|| argument_error(ruby, "not a class"))
+}
+
 /// Defines the class, and what the gem itself calls.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Profile>(ruby, profiler, "Profile")?;
@@ -270,6 +275,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("period", function!(Profile::period, 2))?;
     native.define_singleton_method("page_of_periods", function!(Profile::page_of_periods, 2))?;
     native.define_singleton_method("name_of", function!(name_of, 1))?;
+    native.define_singleton_method("class_name", function!(class_name, 1))?;
     class.define_private_method("_gc", method!(Profile::gc, 1))?;
     class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
     class.define_private_method("_write", method!(Profile::write, 2))?;

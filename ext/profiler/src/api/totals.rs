@@ -2,6 +2,7 @@
 
 use magnus::{function, Error, Object, RHash, RModule, Ruby};
 
+use crate::capture::hook_loss;
 use crate::sampler::{self, Totals};
 
 /// `Native.totals`: sessions, the finest interval of these, CPU time of handlers and of our own threads (all in ns), and the number
@@ -21,7 +22,8 @@ fn totals(ruby: &Ruby) -> Result<RHash, Error> {
     Ok(all)
 }
 
-/// Defines the function.
+/// Defines the functions.
 pub(crate) fn init(native: RModule) -> Result<(), Error> {
+    native.define_singleton_method("hook_losses", function!(hook_loss::losses, 0))?;
     native.define_singleton_method("totals", function!(totals, 0))
 }

@@ -195,6 +195,15 @@ pub(crate) fn is_silent() -> bool {
     now.1.saturating_sub(before.1).saturating_mul(least) > now.0.saturating_sub(before.0)
 }
 
+/// Returns whether the hook is called for the object that `allocate` allocates, or none is there. With the GVL, outside of the hook.
+pub(crate) fn sees(allocate: impl FnOnce()) -> bool {
+    // SAFETY: as promised. Nothing of it is held while the object is allocated.
+    let count = || unsafe { (*OBJECTS.0.get()).hooked.map(|_| (*OBJECTS.0.get()).now()) };
+    let before = count();
+    allocate();
+    before.is_none() || before != count()
+}
+
 /// Samples the object that is due.
 ///
 /// *Runs on:* the thread that allocates the object. *GVL:* held. *Calls:* a walk, and reads of the object. *Never:* allocates

@@ -3,10 +3,11 @@
 //! When the VM frees a Ractor, before Ruby 4.0, it takes the hooks of that one, mostly none, for all that there are. Hooks on allocation and on
 //! garbage collection are then not called until any hook is added or removed. So each marking checks whether they still are.
 //!
-//! Objects up to the next garbage collection are lost then, and a note in the header says so.
+//! Objects up to the next garbage collection are lost then, and a note in the header says so. Exact counts of objects ask for the number
+//! of losses, and raise.
 
 use ::core::ffi::c_void;
-use ::core::sync::atomic::{AtomicBool, Ordering};
+use ::core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::capture::allocation;
 use crate::shared::CAPTURE;
@@ -25,6 +26,14 @@ static OWED: AtomicBool = AtomicBool::new(false);
 /// Whether [`RENEW`] is running. It allocates, and a collection within it must not request it again: where each allocation
 /// collects (`GC.stress`), the VM would run nothing but that job for ever.
 static RENEWING: AtomicBool = AtomicBool::new(false);
+
+/// The number of times that hooks on objects were lost for sure.
+static LOSSES: AtomicU64 = AtomicU64::new(0);
+
+/// The number of times that hooks on objects were lost, as far as that was noticed. With the GVL.
+pub(crate) fn losses() -> u64 {
+    LOSSES.load(Ordering::Relaxed)
+}
 
 /// Notes that the hook on garbage collection was called.
 #[inline]
@@ -57,7 +66,12 @@ unsafe extern "C" fn renew(_data: *mut c_void) {
     if on_main {
         RENEWING.store(true, Ordering::Relaxed);
         // SAFETY: the GVL is held, and jobs do not run in a hook.
-        unsafe { vm::allocations::renew_hooks() };
+        unsafe {
+            if !allocation::sees(|| vm::allocations::allocate()) {
+                LOSSES.fetch_add(1, Ordering::Relaxed);
+            }
+            vm::allocations::renew_hooks();
+        }
         RENEWING.store(false, Ordering::Relaxed);
     }
 }

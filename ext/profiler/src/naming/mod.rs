@@ -76,6 +76,12 @@ unsafe fn class(handle: u64) -> Option<Function> {
     Some(Function { name, ..synthetic(Synthetic::Unsampled) })
 }
 
+/// `Native.class_name(klass)`: the name that profiles have for a class; `None` for anything else.
+pub(crate) fn class_name(_ruby: &Ruby, object: Value) -> Option<String> {
+    // SAFETY: a `Ruby` proves that the GVL is held; the object, an argument, is on the stack.
+    unsafe { class(object.as_raw()) }.map(|it| it.name)
+}
+
 fn function(it: Description) -> Function {
     let path = it.path.unwrap_or_else(|| Function::CFUNC.into());
     let method_name = it.method_name.as_deref().map(without_ids).unwrap_or_default().to_owned();

@@ -87,6 +87,15 @@ pub(crate) unsafe fn renew_hooks() {
     }
 }
 
+/// Allocates an object that nobody keeps.
+///
+/// # Safety
+/// The caller holds the GVL, and is not inside a hook.
+pub(crate) unsafe fn allocate() {
+    // SAFETY: as promised. It calls no method; where there is no memory it raises.
+    unsafe { super::door::quietly(|| rb_sys::rb_obj_alloc(rb_sys::rb_cObject)) };
+}
+
 /// The number of garbage collections that there have been.
 pub(crate) fn collections() -> u64 {
     // SAFETY: reads a number.
