@@ -189,7 +189,7 @@ module Profiler
     def respond(env, recording, hijack, status, headers, body)
       return [status, headers, body] if hijack&.taken? || recording.discarded?
 
-      partial = headers && headers["rack.hijack"]
+      partial = headers && value_of(headers, "rack.hijack")
       return [status, named(finish(recording, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
 
       finishing = -> { finish(recording, status) }
@@ -235,9 +235,21 @@ module Profiler
       with(headers, RESULT, it.id)
     end
 
-    # Copies the headers, as the app's may be frozen or reused.
+    # Copies the headers, as the app's may be frozen or reused. In Rack 2 they may be all that yields pairs.
     def with(headers, name, value)
-      (headers.respond_to?(:[]=) ? headers.dup : headers.to_h.dup).tap { |it| it[name] = value }
+      return headers.dup.tap { |it| it[name] = value } if headers.respond_to?(:to_hash)
+
+      pairs_of(headers).reject { |it, _| it == name } << [name, value]
+    end
+
+    def value_of(headers, name)
+      headers.respond_to?(:to_hash) ? headers[name] : pairs_of(headers).reverse.find { |it, _| it == name }&.last
+    end
+
+    def pairs_of(headers)
+      pairs = []
+      headers&.each { |name, value| pairs << [name, value] }
+      pairs
     end
   end
 end

@@ -42,6 +42,31 @@ RSpec.describe "Profiler::Middleware" do
     end)
   end
 
+  # Rack 2 lets headers be all that yields pairs.
+  it "takes headers of any kind, and leaves them as they are" do
+    kept = run_json(<<~'RUBY')
+      class Pairs
+        def each = ([["a", "b"], ["set-cookie", "c"]].each { |name, value| yield name, value }; self)
+      end
+      kinds = { hash: { "a" => "b" }.freeze, pairs: [["a", "b"], ["a", "c"]].freeze, each: Pairs.new, none: nil }
+      answers = kinds.transform_values do |headers|
+        app = ->(env) { Shop.serve; [200, headers, env["QUERY_STRING"].empty? ? [] : ["x"].each] }
+        ["profile=cpu", "profile=cpu;interval=3"].map do |query|
+          got = get(middleware(app), query)[1]
+          pairs = got.is_a?(Array) || got.is_a?(Hash) ? got.to_a : got.class.name
+          pairs.map { |name, value| name.start_with?("x-profiler") ? name : [name, value] }
+        end + [get(middleware(app, sample_rate: 0.0), "").fetch(1).equal?(headers)]
+      end
+      hijacked = get(middleware(->(_env) { [200, [["rack.hijack", ->(io) { io << "hijacked" }]], []] }), "profile=cpu")[1]
+      io = +""
+      hijacked.find { |name, _| name == "rack.hijack" }[1].call(io)
+      print_json([answers, io])
+    RUBY
+    added = ->(pairs) { [[*pairs, "x-profiler-result"], [*pairs, "x-profiler-refused"], true] }
+    expect(kept[0]).to eq(hash: added[[%w[a b]]], pairs: added[[%w[a b], %w[a c]]], each: added[[%w[a b], %w[set-cookie c]]], none: added[[]])
+    expect(kept[1]).to eq("hijacked")
+  end
+
   it "ignores the app's own parameters, and says why it refuses a profile" do
     ignored, refused, profiles = run_json(<<~RUBY)
       app = middleware
