@@ -166,6 +166,20 @@ RSpec.describe "The engine" do
     expect([refused, running]).to eq(["Profiler::Unsupported: the system refused a timer: Permission denied (os error 13)", false])
   end
 
+  it "is no ticker where the system refuses signals to threads; a session with it, and the doctor, say why" do
+    engine_given
+    default, refused, doctor = run_json(<<~RUBY, env: Preloaded.env("no_perf", "no_queued_signals"))
+      require "profiler/doctor"
+      burning = -> { 400_000.times { |it| it.to_s } }
+      profile = Profiler.run(interval: 50, &burning)
+      print_json([profile.meta.merge(profile.stats), error { Profiler.run(engine: :ticker) { } }, Profiler::Doctor.examine[:engines].find { |it| it[:name] == "ticker" }])
+    RUBY
+    why = "the system refuses signals to threads (Operation not permitted (os error 1))"
+    expect(default).to include(engine: "thread_timer", notes: ["#{why}, so the engine is thread_timer, with the tick of the kernel"], samples: be > 1)
+    expect(refused).to eq("Profiler::Unsupported: engine: :ticker cannot be used here: #{why} (allowed: :thread_timer)")
+    expect(doctor).to include(available: false, reason: match(/refuses signals to threads/))
+  end
+
   it "ticker sleeps while no thread runs, and wakes up again", :timed do
     skip "before Ruby 3.3 nothing says who runs" if RUBY_VERSION < "3.3"
     asleep, ticks = run_json(<<~'RUBY')

@@ -6,6 +6,7 @@ use crate::before_3_3;
 use crate::engine::{self, perf, setitimer, thread_timer};
 use crate::options::{mode, wall};
 use crate::sampler::timers;
+use crate::sys::siginfo::TimerInfo;
 use crate::sys::sigprof::{self, Owner};
 use crate::vm;
 use profiler_core::profile::Note;
@@ -45,7 +46,13 @@ fn refused_by_system(engine: Engine) -> Option<String> {
     let probed = match engine {
         // Where stacks are taken later, it is still these timers that request them.
         Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
-        Engine::Ticker => Ok(()),
+        Engine::Ticker => {
+            let errno = TimerInfo::refused()?;
+            let why = std::io::Error::from_raw_os_error(errno);
+            return Some(format!(
+                "the system refuses signals to threads: {why}: see what a container lets through"
+            ));
+        }
         Engine::Perf => perf::probe(),
         // A timer that runs is ours. To disarm one that is not armed changes nothing.
         Engine::Setitimer if setitimer::is_armed() => Ok(()),

@@ -28,6 +28,7 @@ use crate::before_3_3;
 use crate::capture::{dump, gvl_holder};
 use crate::naming;
 use crate::naming::turns::{Pace, Turns};
+use crate::sys::siginfo::TimerInfo;
 use crate::sys::system_call::may_be_interrupted;
 use crate::sys::{clock, sigprof, NEEDS_LINUX};
 use crate::threads::{self, Registry, ThreadState};
@@ -247,6 +248,10 @@ impl Taking {
     fn dump(&self, ruby: &str, threads: Vec<DumpedThread>, named: bool, mut notes: Vec<String>) -> Dump {
         if sigprof::owner() != sigprof::Owner::Us {
             notes.push("SIGPROF has another handler, so threads cannot be asked where they are".into());
+        }
+        if let Some(errno) = TimerInfo::refused() {
+            let why = std::io::Error::from_raw_os_error(errno);
+            notes.push(format!("the system refuses signals to threads ({why}), so those that run cannot be asked where they are"));
         }
         let mut dump = Dump {
             pid: self.pid,

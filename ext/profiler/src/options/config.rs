@@ -18,6 +18,7 @@ use crate::options::integer::integer;
 use crate::options::keywords::{either, flag, Keywords};
 use crate::options::share::share;
 use crate::options::{mode, trim_path, wall};
+use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm;
 use crate::vm::exceptions::error;
@@ -287,6 +288,7 @@ fn engine(
         // Coarser than requested, but it ends no system call, as the ticker may.
         (None, None) => Engine::ThreadTimer,
     };
+    let engine = with_signals(ruby, engine, requested.is_some(), measures)?;
     if let Some(why) = engine::needs_linux(engine) {
         let left = danger.unwrap_or_else(|| "allowed: :setitimer".into());
         let message = format!("engine: :{} cannot be used here: {why} ({left})", engine.name());
@@ -306,6 +308,21 @@ fn engine(
         notes.push(Note::WalkedAtSafepoints { why: danger.map(Into::into) });
     }
     Ok(engine)
+}
+
+/// The engine, or another one where the ticker cannot send its signals, as a sandbox refuses them.
+fn with_signals(ruby: &Ruby, engine: Engine, requested: bool, measures: Measures) -> Result<Engine, Error> {
+    let Some(errno) = TimerInfo::refused().filter(|_| engine == Engine::Ticker) else { return Ok(engine) };
+    let why = format!("the system refuses signals to threads ({})", std::io::Error::from_raw_os_error(errno));
+    if requested {
+        let message = format!("engine: :ticker cannot be used here: {why} (allowed: :thread_timer)");
+        return Err(error(ruby, "Unsupported", message));
+    }
+    if measures.wall && before_3_3::NEEDED {
+        let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");
+        return Err(error(ruby, "Unsupported", message));
+    }
+    Ok(Engine::ThreadTimer)
 }
 
 /// The metadata, and the profile's name under the key `name`.

@@ -1,6 +1,7 @@
 //! The contents of a signal. Here a SIGPROF does not say where it comes from: each is taken for a tick of the process's timer.
 
 use ::core::ffi::c_int;
+use ::core::option::Option::{self, None};
 
 /// The contents of a signal, as the kernel hands them to a handler.
 #[repr(transparent)]
@@ -21,6 +22,11 @@ impl TimerInfo {
     /// Sends nothing: no signal here can say that it is for one thread. Always false.
     pub(crate) fn send(&self, _native_id: c_int) -> bool {
         false
+    }
+
+    /// Nothing is sent, and so nothing is refused.
+    pub(crate) fn refused() -> Option<c_int> {
+        None
     }
 
     /// The source of the signal.

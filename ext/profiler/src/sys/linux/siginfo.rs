@@ -3,6 +3,7 @@
 use ::core::assert;
 use ::core::ffi::c_int;
 use ::core::mem::size_of;
+use ::core::option::Option;
 
 /// The part of `siginfo_t` that a timer fills, as Linux lays it out on 64 bits.
 #[repr(C)]
@@ -43,6 +44,19 @@ impl TimerInfo {
             ::libc::syscall(::libc::SYS_rt_tgsigqueueinfo, ::libc::getpid(), native_id, ::libc::SIGPROF, this)
                 == 0
         }
+    }
+
+    /// The errno with which the system refuses to queue signals to a thread of this process, as a sandbox may. `None` if it does not.
+    /// No signal is sent.
+    pub(crate) fn refused() -> Option<c_int> {
+        let info = Self::queued(0, 0);
+        let this = ::core::ptr::from_ref(&info).cast::<::libc::c_void>();
+        // SAFETY: it is as large as a siginfo; 0 is no signal, for which the kernel only checks the permission.
+        let failed = unsafe {
+            let (pid, thread) = (::libc::getpid(), ::libc::syscall(::libc::SYS_gettid));
+            ::libc::syscall(::libc::SYS_rt_tgsigqueueinfo, pid, thread, 0, this) != 0
+        };
+        failed.then(crate::sys::errno::get)
     }
 
     /// The source of the signal: one of the constants below, or another one.
