@@ -116,14 +116,24 @@ module Profiler
       def in_time(patience = PATIENCE)
         outer = @till
         Native.hurry(patience) unless outer
+        hold_interrupts unless outer
         @till ||= Clock.now + patience
         Thread.handle_interrupt(SignalException => :never) { yield @till }
       ensure
         Native.hurry(nil) unless outer
+        Native.hold_interrupts(false) unless outer
         @till = outer
       end
 
       private
+
+      # Ruby raises its Interrupt past every mask. One may have arrived just before.
+      def hold_interrupts
+        Native.hold_interrupts(true)
+        Thread.pass
+      rescue Interrupt
+        nil
+      end
 
       def tell_one(listener, event, *arguments)
         return unless listener.respond_to?(event)

@@ -6,6 +6,7 @@
 pub(crate) mod clock;
 pub(crate) mod descriptor;
 pub(crate) mod errno;
+pub(crate) mod interrupts;
 pub(crate) mod native_thread;
 pub(crate) mod peer;
 pub(crate) mod sender;
