@@ -27,7 +27,8 @@ use profiler_core::text::names::{brace, without_ids};
 
 use crate::naming::owners::Owner;
 use crate::naming::turns::{Pace, Turns};
-use crate::vm::objects::{kind, references, Kind, Pinned};
+use crate::vm::objects::{kind, references, Kind, Pinned, REFERENCES_KILL_BESIDE_RACTORS};
+use crate::vm::process::has_ractors;
 use crate::vm::{frames, methods, modules};
 
 /// The most levels of blocks inside blocks inside a method made by `define_method`.
@@ -98,6 +99,9 @@ pub(super) unsafe fn name(
     blocks: &[usize],
     turns: &mut Turns,
 ) -> Result<(), Error> {
+    if REFERENCES_KILL_BESIDE_RACTORS && has_ractors(ruby)? {
+        return Ok(()); // they keep Ruby's label
+    }
     let handles: Vec<u64> = blocks.iter().filter_map(|at| handles.get(*at)).copied().collect();
     let labels = blocks.iter().filter_map(|at| functions.get(*at));
     let keys: Vec<Block> = handles

@@ -9,6 +9,9 @@ use core::ffi::{c_long, c_void};
 
 use rb_sys::{ruby_value_type, VALUE};
 
+/// Whether asking for references aborts the process where another Ractor is collecting garbage: before Ruby 3.3 it does not wait for that.
+pub(crate) const REFERENCES_KILL_BESIDE_RACTORS: bool = !cfg!(ruby_gte_3_3);
+
 extern "C" {
     // Exported by every libruby for its own extension objspace, but in no installed header.
     fn rb_objspace_reachable_objects_from(
