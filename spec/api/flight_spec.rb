@@ -259,6 +259,21 @@ RSpec.describe "Profiler.flight_recorder" do
     RUBY
   end
 
+  it "begins anew after the app had SIGPROF, on the thread that it was started for, and saves that" do
+    err = match(/\A\[profiler\] a flight was not saved: .*SIGPROF has another owner: nothing is recorded until it is free\n\z/)
+    result = run_json(<<~'RUBY', err: err)
+      def after_trap = burn(100)
+      flight = record(mode: :cpu, frequency: 1_000, threads: :current, at: %i[exit])
+      burn(100)
+      trap("PROF") {}
+      trap("PROF", "DEFAULT")
+      wait_for { after_trap; cpu_in(flight.profile, "after_trap") > 50 }
+      print_json(after: cpu_in(flight.profile, "after_trap") > 50, files: files)
+    RUBY
+    expect(result).to eq(after: true, files: [])
+    expect(reasons).to eq(["exit"])
+  end
+
   it "starts with PROFILER_FLIGHT, without a change to the program" do
     written = "Dir.glob(#{File.join(directory, "*.gz").inspect}).any?"
     code = "4_000_000.times { |it| it.to_s }; Process.kill(:USR1, $$); sleep 0.01 until #{written}; raise 'mine'"

@@ -61,7 +61,9 @@ module Profiler
       @client = client
       @name = name
       @length = length
-      @options = options
+      @given = options
+      # A session that begins anew does so on a thread of the profiler, which is not the one that was meant.
+      @options = options[:threads] == :current ? options.merge(threads: Thread.current) : options
       @commands = Thread::Queue.new # a trap may push
       @windows = ObjectWindows.new(options[:max_overhead]) if ObjectWindows.wanted?(options)
     end
@@ -140,7 +142,7 @@ module Profiler
 
       # The child of a block that forks is no worker.
       over = @stop_requested || @stopping || @thread.equal?(Thread.current)
-      return Periods.new(@client, @name, @length, @options).start(@session) unless over
+      return Periods.new(@client, @name, @length, @given).start(@session) unless over
 
       @session.discard
       self
