@@ -58,10 +58,11 @@ impl Profile {
         Ok(if markdown { changes.markdown(&found) } else { changes.text(&found) })
     }
 
-    /// `Native.diff(before, after, options)`. Returns a Hash, with `changes` as `[name, path, line, before, after, samples, chance,
-    /// significant]`.
+    /// `Native.diff(before, after, options)`; with `tolerance` as for [`Profile::diff_text`]. Returns a Hash, with `changes` as `[name,
+    /// path, line, before, after, samples, chance, significant, verdict, weight before, weight after, is slower]`.
     pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
         let found = Self::compared(ruby, before, after, options)?;
+        let tolerance = options::option(ruby, options, "tolerance")?.unwrap_or(0.0);
         let of = found.compare.of;
         let hash = ruby.hash_new();
         let symbol = |name: &str| ruby.to_symbol(name);
@@ -69,12 +70,13 @@ impl Profile {
         hash.aset(symbol("unit"), of.name_and_unit().1)?;
         hash.aset(symbol("before"), found.before)?;
         hash.aset(symbol("after"), found.after)?;
+        hash.aset(symbol("headline"), found.headline())?;
         hash.aset(symbol("samples"), ruby.ary_from_iter([found.samples.0, found.samples.1]))?;
         hash.aset(symbol("compared"), found.compared)?;
         hash.aset(symbol("spread"), found.spread)?;
         let changes = ruby.ary_new_capa(found.changes.len());
         for it in found.changes {
-            let row = ruby.ary_new_capa(8);
+            let row = ruby.ary_new_capa(12);
             row.push(it.function.name.as_str())?;
             row.push(it.function.path.as_str())?;
             row.push(it.function.first_line)?;
@@ -83,6 +85,10 @@ impl Profile {
             row.push(it.samples)?;
             row.push(it.chance)?;
             row.push(it.significant())?;
+            row.push(it.verdict().name())?;
+            row.push(it.weight.before)?;
+            row.push(it.weight.after)?;
+            row.push(it.is_slower(tolerance))?;
             changes.push(row)?;
         }
         hash.aset(symbol("changes"), changes)?;

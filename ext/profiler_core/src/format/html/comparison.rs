@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{as_in_file, shown_names, write_filled, Facts, VERSION};
 use crate::analysis::code_origin::Origin;
-use crate::analysis::diff::{diff, key, Compare, Key};
+use crate::analysis::diff::{diff, key, Compare, Diff, Key};
 use crate::analysis::trim_paths;
 use crate::error::Error;
 use crate::format::text::{facts, summary};
@@ -150,12 +150,17 @@ impl<'profile> United<'profile> {
                     of: compare.of.name_and_unit().0,
                     total: compare.total,
                     absolute: compare.absolute,
-                    summary: summary(&found),
+                    summary: with_headline(&found),
                     chances: uncertain.map(|it| (self.place(&it.function), it.chance)).collect(),
                 }
             })
             .collect()
     }
+}
+
+/// The sentences above the table.
+fn with_headline(diff: &Diff) -> String {
+    diff.headline().map_or_else(|| summary(diff), |it| format!("{it}. {}", summary(diff)))
 }
 
 #[cfg(all(test, not(loom)))]
