@@ -78,9 +78,20 @@ impl Origin {
     }
 }
 
+/// Directories and files of the profiler, whose functions may have any name.
+const PROFILERS: [&str; 4] = [
+    "/lib/profiler/process/",
+    "/lib/profiler/autoload/",
+    "/lib/profiler/middleware/",
+    "/lib/profiler/background_thread.rb",
+];
+
 /// Whether it is code of the profiler, which can be in the load path without being installed as a gem.
 pub(super) fn is_profilers(function: &Function) -> bool {
     let path = &function.path;
+    if PROFILERS.iter().any(|it| path.contains(it)) {
+        return true; // it defines methods of Ruby anew
+    }
     let in_library = path.contains("/lib/profiler/") || path.ends_with("/lib/profiler.rb");
     if !in_library && !path.starts_with("gem:profiler/") {
         return false;
@@ -90,7 +101,7 @@ pub(super) fn is_profilers(function: &Function) -> bool {
     let of_module = name.strip_prefix("<module:Profiler").or_else(|| name.strip_prefix("Profiler"));
     of_module.is_some_and(is_own)
         || path.starts_with("gem:profiler/")
-        || (name.starts_with('<') && path.contains("/lib/profiler/autoload"))
+        || (name.starts_with('<') && path.contains("/lib/profiler/autoload.rb"))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -133,6 +144,7 @@ mod tests {
             ("Profiler.run", "/src/profiler/lib/profiler.rb"),
             ("<module:Profiler>", "/src/profiler/lib/profiler/session.rb"),
             ("<top (required)>", "/src/profiler/lib/profiler/autoload.rb"),
+            ("IO.popen", "/src/profiler/lib/profiler/process/interop.rb"),
             ("Profiler::Session#stop", "gem:profiler/lib/profiler/session.rb"),
         ] {
             assert_eq!(origin(name, path), Origin::Gem, "{name} {path}");

@@ -156,16 +156,17 @@ impl Lives {
         others_worked || self.only_waits(thread, wait) || (!self.in_app.is_empty() && !wait.in_app)
     }
 
-    /// Whether the thread lives for most of the profile, and next to all of its life is this wait.
+    /// Whether next to all of the thread's life is this wait. Where it does not wait for work, it has to live for most of the profile.
     fn only_waits(&self, thread: usize, wait: &Wait) -> bool {
         let life_ns = self.by_thread.get(&thread).copied().unwrap_or(0);
         let is_whole = life_ns as f64 >= self.duration_ns as f64 * WHOLE_LIFE;
-        is_whole && wait.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE
+        (is_whole || (wait.cause.is_for_work() && !wait.is_main))
+            && wait.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE
     }
 }
 
 fn waits(profile: &Profile, sites: &Sites<'_>) -> Waits {
-    let causes = Causes::of(profile);
+    let causes = Causes::of(profile, sites);
     let mut waits = Waits::new();
     for (index, sample) in profile.samples.iter().enumerate() {
         let wall_ns = sample.weights.get(SampleType::Wall);
@@ -328,6 +329,15 @@ mod tests {
         it.wall(MAIN, State::Waiting, 990, stack);
         it.wall(MAIN, State::Running, 10, "<main> /usr/bin/bundle:5");
         assert_eq!(idle(&it.profile()).threads, 0);
+    }
+
+    #[test]
+    fn a_worker_is_judged_by_its_own_life() {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
+        it.wall("late worker", State::Waiting, 300, "block in <main> /app.rb:3; Thread::Queue#pop");
+        it.wall("fetcher", State::Waiting, 300, "block in <main> /app.rb:4; IO#read");
+        assert_eq!(idle(&it.profile()).threads, 1);
     }
 
     #[test]

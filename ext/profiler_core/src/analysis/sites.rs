@@ -124,9 +124,10 @@ impl<'profile> Sites<'profile> {
         self.app(stack).or_else(|| self.ruby(stack)).or_else(|| self.profile.frames_of(stack).next())
     }
 
-    /// The frame that `site`, a frame of the stack, called.
+    /// The frame that `site`, a frame of the stack, called. What the profiler has put in between is nobody's.
     pub(super) fn callee(&self, stack: StackId, site: Frame) -> Option<Frame> {
-        self.profile.frames_of(stack).take_while(|it| *it != site).last()
+        let inner = self.profile.frames_of(stack).take_while(|it| *it != site);
+        inner.filter(|it| self.class(*it) != Class::Own).last()
     }
 
     pub(super) fn is_app(&self, frame: Frame) -> bool {

@@ -150,6 +150,8 @@ pub(super) struct Causes<'profile> {
     /// By function at the leaf.
     at_leaf: Vec<AtLeaf>,
     is_sampled: bool,
+    /// Whether the kernel's count of run delay explains what seem to be waits for IO and in unknown functions.
+    is_delayed: bool,
 }
 
 /// The time with a function at the leaf, ns.
@@ -162,7 +164,7 @@ struct AtLeaf {
 }
 
 impl<'profile> Causes<'profile> {
-    pub(super) fn of(profile: &'profile Profile) -> Self {
+    pub(super) fn of(profile: &'profile Profile, sites: &Sites<'_>) -> Self {
         let mut at_leaf = vec![AtLeaf::default(); profile.functions.len()];
         for sample in &profile.samples {
             let Some(leaf) = profile.frames_of(sample.stack).next() else { continue };
@@ -177,7 +179,30 @@ impl<'profile> Causes<'profile> {
                 _ => {}
             }
         }
-        Self { profile, at_leaf, is_sampled: is_sampled(profile) }
+        let mut causes = Self { profile, at_leaf, is_sampled: is_sampled(profile), is_delayed: false };
+        causes.is_delayed = causes.is_sampled && causes.explains_delay(sites);
+        causes
+    }
+
+    /// Whether threads had no CPU for most of the time in which they seem to wait for IO or in unknown functions, beyond the time in
+    /// which code that computes was held up.
+    fn explains_delay(&self, sites: &Sites<'_>) -> bool {
+        let (mut held_up_ns, mut uncertain_ns): (u64, u64) = (0, 0);
+        for sample in &self.profile.samples {
+            let wall_ns = sample.weights.get(SampleType::Wall);
+            let cause = match sample.state {
+                State::Waiting => self.cause(sites, sample.stack),
+                State::Runnable => Cause::HeldUp,
+                _ => continue,
+            };
+            match cause {
+                Cause::HeldUp => held_up_ns = held_up_ns.saturating_add(wall_ns),
+                Cause::Io | Cause::Other => uncertain_ns = uncertain_ns.saturating_add(wall_ns),
+                _ => {}
+            }
+        }
+        let delay_ns = self.profile.stats.run_delay_ns.saturating_sub(held_up_ns);
+        delay_ns > uncertain_ns / 2
     }
 
     /// The cause of a wait in the stack. Only the leaf tells it, or the method in Ruby around a leaf in C: the block of a caller
@@ -211,7 +236,7 @@ impl<'profile> Causes<'profile> {
         }
         let ran = sum.ran_ns as f64 > sum.waited_ns as f64 * COMPUTES;
         let computes = named.is_none() && (self.kind(leaf) == Some(Kind::Ruby) || is_computing(name));
-        (ran || computes).then_some(Cause::HeldUp)
+        (ran || computes || self.is_delayed).then_some(Cause::HeldUp)
     }
 
     fn kind(&self, frame: Frame) -> Option<Kind> {
@@ -268,7 +293,8 @@ mod tests {
         if is_sampled {
             profile.meta.notes.push(Note::WaitsSampled {});
         }
-        let (sites, causes) = (Sites::of(&profile), Causes::of(&profile));
+        let sites = Sites::of(&profile);
+        let causes = Causes::of(&profile, &sites);
         let waits = profile.samples.iter().filter(|it| it.state == State::Waiting);
         causes.cause(&sites, waits.max_by_key(|it| it.weights.get(SampleType::Wall)).unwrap().stack)
     }
@@ -319,5 +345,27 @@ mod tests {
         let deflate = "<main> /app.rb:1; Zlib::Deflate#deflate";
         assert_eq!(cause(false, &[(State::Waiting, 300, 290, deflate)]), Cause::Computing);
         assert_eq!(cause(false, &[(State::Waiting, 300, 2, deflate)]), Cause::Other);
+    }
+
+    #[test]
+    fn the_kernels_run_delay_tells_who_was_held_up() {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 100, "<main> /app.rb:1");
+        it.wall(MAIN, State::Waiting, 300, "<main> /app.rb:1");
+        it.wall(MAIN, State::Waiting, 200, "<main> /app.rb:1; SQLite3::Statement#step");
+        it.wall(MAIN, State::Waiting, 50, "<main> /app.rb:1; IO#write");
+        it.wall(MAIN, State::Waiting, 10, "<main> /app.rb:1; Kernel#sleep");
+        let mut profile = it.profile();
+        profile.meta.notes.push(Note::WaitsSampled {});
+        let causes_at = |delay_ms: u64| {
+            let mut profile = profile.clone();
+            profile.stats.run_delay_ns = delay_ms * 1_000_000;
+            let sites = Sites::of(&profile);
+            let causes = Causes::of(&profile, &sites);
+            let waits = profile.samples.iter().filter(|it| it.state == State::Waiting);
+            waits.map(|it| causes.cause(&sites, it.stack)).collect::<Vec<_>>()
+        };
+        assert_eq!(causes_at(540), [Cause::HeldUp, Cause::HeldUp, Cause::HeldUp, Cause::Sleep]);
+        assert_eq!(causes_at(310), [Cause::HeldUp, Cause::Other, Cause::Io, Cause::Sleep]);
     }
 }

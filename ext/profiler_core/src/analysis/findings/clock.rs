@@ -47,7 +47,7 @@ impl<'profile> Clock<'profile> {
     pub(super) fn of(profile: &'profile Profile, sites: &Sites<'_>, idle: &Idle) -> Self {
         let timed =
             [SampleType::Wall, SampleType::Cpu].into_iter().find(|it| profile.sample_types.contains(it));
-        let (loads, causes) = (Loads::of(profile, sites), Causes::of(profile));
+        let (loads, causes) = (Loads::of(profile, sites), Causes::of(profile, sites));
         let part = |(row, sample): (usize, &Sample)| {
             if idle.has(row) {
                 return Part::Idle;
