@@ -91,7 +91,7 @@ RSpec.describe "Profiler::Profile" do
     end
 
     it "reports an unknown label with the known ones" do
-      expected = ["ArgumentError", "no sample has a label \"job\" (there are thread, state, endpoint)"]
+      expected = ["ArgumentError", "no sample has a label \"job\" (there are thread, state, package, gem, file, class, endpoint)"]
       expect(raised("shop.by(:job)")).to eq expected
       expect(raised("shop.report(by: :job)")).to eq expected
       expect(raised("shop.report(by: :thread, sort: :total)")).to match ["ArgumentError", /\Aby: and sort: :total /]

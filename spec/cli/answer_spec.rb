@@ -25,7 +25,7 @@ RSpec.describe "the end of profiler record" do
 
   it "counts objects where no time was sampled" do
     result = record("--mode", "heap", "-o", "a.pb.gz", "--", ruby, "-e", "$kept = Array.new(20_000) { |number| number.to_s * 50 }")
-    expect(result.err).to match(/wrote a\.pb\.gz \([\d,]{6,} objects, [\d,]{6,} of them live\)$/)
+    expect(result.err).to match(/wrote a\.pb\.gz \([\d,]{6,} objects, [\d,]{6,} of them live, overhead [\d.]+%[^)]*\)$/)
   end
 
   it "is JSON with --json", :timed do

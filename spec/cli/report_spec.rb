@@ -92,7 +92,7 @@ RSpec.describe "profiler report" do
 
     it "reports an unknown label with the known ones and the file" do
       result = profiler_child("report", shop, "--by", "job")
-      expect(result.err).to eq "profiler: #{shop}: no sample has a label \"job\" (there are thread, state, endpoint)\n"
+      expect(result.err).to eq "profiler: #{shop}: no sample has a label \"job\" (there are thread, state, package, gem, file, class, endpoint)\n"
       expect([result.code, result.out]).to eq [1, ""]
       result = profiler_child("report", shop, "--by", "thread", "--sort-total")
       expect([result.code, result.err]).to match [2, /\Aprofiler: --sort-total .*--by.*\n\z/]

@@ -49,6 +49,34 @@ fn thread_and_state_take_precedence_over_labels() {
 }
 
 #[test]
+fn the_innermost_function_in_ruby_has_a_package_a_file_and_a_class() {
+    let stacks = "main;Shop::Order#save;String#gsub 30\nmain;Rouge::Lexer#lex 20\nmain;Set#add 10\n";
+    let mut profile = format::read(stacks.as_bytes()).unwrap();
+    for function in &mut profile.functions {
+        let (class, path) = match function.name.as_str() {
+            "Shop::Order#save" => ("Shop::Order", "/srv/app/order.rb"),
+            "Rouge::Lexer#lex" => ("Rouge::Lexer", "(eval at /b/gems/rouge-3.30.0/lib/lexer.rb:3)"),
+            "Set#add" => ("Set", "/usr/lib/ruby/3.1.0/set.rb"),
+            "String#gsub" => ("String", "<cfunc>"),
+            _ => ("", "/srv/app/main.rb"),
+        };
+        (function.class_name, function.path) = (class.into(), path.into());
+    }
+    let values = |label| {
+        let by = group_by(&profile, label, SampleType::Samples).unwrap();
+        by.rows.iter().map(|it| (it.name().to_owned(), it.weight)).collect::<Vec<_>>()
+    };
+    let expected = |names: [&str; 3]| [(names[0].into(), 30), (names[1].into(), 20), (names[2].into(), 10)];
+    assert_eq!(values("gem"), expected(["(app)", "rouge", "(ruby)"]));
+    assert_eq!(values("package"), expected(["(app)", "rouge", "set"]));
+    assert_eq!(values("class"), expected(["Shop::Order", "Rouge::Lexer", "Set"]));
+    assert_eq!(
+        values("file"),
+        expected(["/srv/app/order.rb", "(eval at gem:rouge/lib/lexer.rb:3)", "ruby:set.rb"])
+    );
+}
+
+#[test]
 fn ties_are_ordered_and_zero_weights_omitted() {
     let mut profile = example::example();
     profile.samples.truncate(4);
@@ -67,10 +95,13 @@ fn ties_are_ordered_and_zero_weights_omitted() {
 fn an_unknown_label_is_reported_with_the_known_ones() {
     let mut profile = example::example();
     let error = |profile: &Profile| group_by(profile, "job\n", SampleType::Cpu).unwrap_err().to_string();
-    let expected = "no sample has a label \"job\\n\" (there are thread, state, endpoint)";
+    let expected =
+        "no sample has a label \"job\\n\" (there are thread, state, package, gem, file, class, endpoint)";
     assert_eq!(error(&profile), expected);
     profile.samples[0].labels.push(("a\u{1b}[31m".into(), String::new()));
-    assert!(error(&profile).ends_with("(there are thread, state, a [31m, endpoint)"));
+    assert!(
+        error(&profile).ends_with("(there are thread, state, package, gem, file, class, a [31m, endpoint)")
+    );
 }
 
 fn report(profile: &Profile, text: TextOptions) -> String {

@@ -40,7 +40,7 @@ module Profiler
         idle_option(parser)
         parser.on("--sort-total", "sort by total weight, which includes callees") { @sort = :total }
         parser.on("--limit N", "functions or values to list; 0 for all (default 30)") { |value| @limit = value }
-        parser.on("--by LABEL", "list the values of a label, or thread or state, with their heaviest functions and requests") { |label| @by = label }
+        parser.on("--by LABEL", "list the values of a label, or thread, state, package, gem, file or class, with their heaviest functions and requests") { |label| @by = label }
         parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         parser.on("--requires", "list the files that were loaded, under those that required them, and the sums by package; --limit 0 for all") { @requires = true }
         full_paths_option(parser)

@@ -6,13 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::code_origin::Origin;
+use super::package::package;
+use super::sites::Sites;
+use super::trim_paths;
 use crate::error::Error;
-use crate::ids::FunctionId;
-use crate::profile::{Profile, Sample, SampleType, Tally, Thread};
+use crate::ids::{FunctionId, Id};
+use crate::profile::{Function, Profile, Sample, SampleType, Tally, Thread};
 
 /// Groupings that every sample has, labels or not. A user's label of the same name is not asked.
 const THREAD: &str = "thread";
 const STATE: &str = "state";
+/// Groupings by the innermost function in Ruby: C functions work for their caller. A label of the same name comes first.
+const OF_FUNCTIONS: [&str; 4] = ["package", "gem", "file", "class"];
 
 /// A value of the label and what it weighs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +58,8 @@ struct Group {
     own: HashMap<FunctionId, u64, FxBuildHasher>,
 }
 
-/// Weighs `profile` by the values of `label`: one that samples or requests have, `thread`, or `state`.
+/// Weighs `profile` by the values of `label`: one that samples or requests have, `thread` or `state`; or by the `package`, `gem`,
+/// `file` or `class` of the innermost function in Ruby.
 ///
 /// A thread's value is its name and its native id, as many threads share a name.
 ///
@@ -67,13 +74,23 @@ pub fn group_by(profile: &Profile, label: &str, of: SampleType) -> Result<Groups
         });
     }
     let threads: Vec<String> = profile.threads.iter().map(thread).collect();
+    let is_label = profile.samples.iter().flat_map(|it| &it.labels).any(|(name, _)| name == label);
+    let functions = OF_FUNCTIONS.contains(&label) && !is_label;
+    let functions = functions.then(|| (Sites::of(profile), values_of_functions(profile, label)));
 
     let mut total: u64 = 0;
     let mut groups: HashMap<Option<&str>, Group, FxBuildHasher> = HashMap::default();
     for sample in &profile.samples {
         let weight = sample.weights.get(of);
         total = total.saturating_add(weight);
-        let group = groups.entry(value_of(sample, label, &threads)).or_default();
+        let value = match &functions {
+            None => value_of(sample, label, &threads),
+            Some((sites, values)) => {
+                let function = sites.ruby(sample.stack).map(|it| it.function.index());
+                function.and_then(|it| values.get(it)).and_then(|it| it.as_deref())
+            }
+        };
+        let group = groups.entry(value).or_default();
         group.weight = group.weight.saturating_add(weight);
         if let Some(leaf) = profile.frames_of(sample.stack).next() {
             let own = group.own.entry(leaf.function).or_default();
@@ -106,6 +123,20 @@ fn value_of<'it>(sample: &'it Sample, label: &str, threads: &'it [String]) -> Op
     }
 }
 
+/// By function, its package, gem, file or class. The app's own code is a package by itself, and no gem.
+fn values_of_functions(profile: &Profile, by: &str) -> Vec<Option<String>> {
+    let value = |it: &Function| match by {
+        "file" => Some(trim_paths::path(&it.path, &[])),
+        "class" => Some(it.class_name.clone()).filter(|it| !it.is_empty()),
+        _ => match Origin::of(it) {
+            Origin::App => Some("(app)".into()),
+            Origin::Ruby if by == "gem" && package(&it.path).is_some() => Some("(ruby)".into()),
+            _ => package(&it.path),
+        },
+    };
+    profile.functions.iter().map(value).collect()
+}
+
 /// Equal weights are ordered by name and place: the answer must not depend on the order of tables.
 fn heaviest(profile: &Profile, own: HashMap<FunctionId, u64, FxBuildHasher>) -> Option<(FunctionId, u64)> {
     let weighs = own.into_iter().filter(|(_, weight)| *weight > 0);
@@ -117,8 +148,9 @@ fn labels(profile: &Profile) -> Vec<&str> {
     let of_requests = profile.requests.iter().flat_map(|(labels, _)| labels.pairs());
     let names =
         profile.samples.iter().flat_map(|it| &it.labels).chain(of_requests).map(|(name, _)| name.as_str());
-    let own: BTreeSet<&str> = names.filter(|it| ![THREAD, STATE].contains(it)).collect();
-    [THREAD, STATE].into_iter().chain(own).collect()
+    let built_in = [THREAD, STATE].into_iter().chain(OF_FUNCTIONS);
+    let own: BTreeSet<&str> = names.filter(|it| built_in.clone().all(|built_in| built_in != *it)).collect();
+    built_in.chain(own).collect()
 }
 
 fn thread(thread: &Thread) -> String {

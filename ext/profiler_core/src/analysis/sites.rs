@@ -80,15 +80,19 @@ impl<'profile> Sites<'profile> {
         let mut packages: BTreeMap<String, u64> = BTreeMap::new();
         for sample in &profile.samples {
             let weight = sample.weights.get(of);
-            all = all.saturating_add(weight);
-            if self.app(sample.stack).is_some() {
-                in_app = in_app.saturating_add(weight);
-                continue;
-            }
+            let is_apps = self.app(sample.stack).is_some();
             let frames: Vec<Frame> = profile.frames_of(sample.stack).collect();
             let function = |it: &Frame| profile.function(it.function);
             let mut from_root = frames.iter().rev().filter_map(function);
             if !from_root.next().is_some_and(is_executable) {
+                if is_apps && weight > 0 {
+                    return None; // a server runs its app in other threads
+                }
+                continue;
+            }
+            all = all.saturating_add(weight);
+            if is_apps {
+                in_app = in_app.saturating_add(weight);
                 continue;
             }
             let run = from_root
@@ -195,6 +199,7 @@ mod tests {
     fn a_server_with_an_app_is_no_tool() {
         let mut it = Example::lasting_ms(1_000);
         it.wall(MAIN, State::Waiting, 900, "<main> /usr/bin/puma:10; Puma#run /g/gems/puma-6.0/a.rb:5");
+        it.wall("idle", State::Waiting, 90_000, "Puma#p /g/gems/puma-6.0/p.rb:5; Thread::Queue#pop");
         it.wall("worker", State::Running, 500, "Puma#p /g/gems/puma-6.0/p.rb:5; Shop#show /app/shop.rb:4");
         assert_eq!(app_frames(&it.profile()), ["Shop#show"]);
     }
