@@ -1,18 +1,19 @@
 //! The engines that make threads tick. Each raises SIGPROF on the thread that the tick is about. Weights are clock deltas
 //! and do not depend on the engine.
 //!
-//! * [`perf`] signals at any interval. A counter takes ten times as long to create and to end as a timer, so a thread
-//!   has a timer for its first milliseconds (`sampler/timers.rs`).
+//! * [`perf`] signals at any interval, but not in the kernel. A counter takes ten times as long to create and to end as a
+//!   timer, so a thread has its timer alone for its first milliseconds (`sampler/timers.rs`), and beside it later.
 //! * [`thread_timer`] ticks at most once per tick of the kernel. Its signal comes where the thread returns to its own
 //!   code, so it ends no system call.
-//! * [`ticker`] is a thread of ours. It signals threads that run, as finely as requested.
+//! * [`ticker`] is a thread of ours. It signals threads that run, as finely as requested. A thread may enter a system call
+//!   with the GVL just before the signal arrives, which ends that call. So this engine is used on request alone, or before
+//!   Ruby 3.3, where the thread samples waits as well.
 //! * [`setitimer`] has one timer for the process, and the thread that ran gets the signal.
 //! * `safepoint` has the timers of `thread_timer`. The walk comes later, in a postponed job, but at once on a thread
 //!   without the GVL, whose stack stands still.
 //!
-//! `options/config.rs` chooses. From Ruby 3.3 on `:wall` has `thread_timer` at the kernel's tick and above, and the
-//! ticker below that. It never has `perf`: that would end one wait in 600 at 1 kHz, as a counter also ticks in a call
-//! that is about to wait.
+//! `options/config.rs` chooses. What waits needs no tick: hooks record it, and [`blocks`] looks for threads that wait with
+//! the GVL.
 //!
 //! On macOS there is `setitimer` alone: [`needs_linux`].
 //!
