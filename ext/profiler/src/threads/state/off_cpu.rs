@@ -79,9 +79,7 @@ impl OffCpu {
         self.delay_ns.store(run_delay::read(fd).unwrap_or(0), Relaxed);
         self.identity.store(identity, Relaxed);
         // Release pairs with the Acquire in `read` and `close`: they see the identity, and the thread the first reading.
-        if self.file.swap(fd + 1, Release) != 0 {
-            debug_assert!(false, "only the ticker opens it, and only once");
-        }
+        self.file.store(fd + 1, Release);
     }
 
     /// Closes the kernel's count, if it is open.
