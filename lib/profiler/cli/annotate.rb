@@ -57,7 +57,7 @@ module Profiler
         else
           files = files.map { |it, lines| [it, lines.map { |line, weights| [line, *weights.values_at(:total, :self)] }] }
           # A program gets whole lines of code.
-          width = { columns: WHOLE } unless $stdout.tty? || ENV["COLUMNS"]
+          width = $stdout.tty? || ENV["COLUMNS"] ? {} : { columns: WHOLE }
           puts Native.sources_text(profile, files, { roots: @roots_of_source || ["."], **table_options, **width })
         end
         0

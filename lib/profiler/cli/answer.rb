@@ -120,7 +120,7 @@ module Profiler
         name = file.end_with?(".pb.gz") && relative(file) == File.basename(file) ? "" : " #{Shellwords.escape(relative(file))}"
         command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", name)
         steps = ["profiler view#{name} opens the page, profiler report#{name} shows the table", "profiler view#{name}; profiler report#{name}"]
-        steps.unshift("profiler view#{name}: the page; #{command}", command) if command
+        steps.unshift("profiler view#{name}: the page; #{command}", "profiler view#{name}; #{command}") if command
         step = steps.find { |it| it == Native.clean(it) && INDENT.size + it.size <= width }
         "#{INDENT}#{step || "profiler view FILE: the page; profiler report FILE: the table"}"
       end
