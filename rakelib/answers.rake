@@ -6,8 +6,8 @@ require "open3"
 require "shellwords"
 require "tmpdir"
 
-# What `profiler record` says first of programs that nobody here wrote, so that a change of the findings can be judged: is each line
-# true, and does it lead on?
+# What `profiler record` says first of programs that nobody here wrote, so that a change of the findings can be
+# examined: is each line true, and does it lead on?
 namespace :check do
   desc "Print the first lines of programs of others, from Debian, beside a busy neighbour and without (ANSWERS=name,name picks)"
   task :answers do

@@ -102,7 +102,7 @@ RSpec.describe "profiler diff and check" do
     "noisy" => [even, even.merge(1 => 1_040, 2 => 965), 0, "as fast as before: 10,000 -> 10,005"],
     "empty" => [even, { 1 => 1 }, 0, "10000.0 times faster: 10,000 -> 1"]
   }.each do |what, (before, after, status, headline)|
-    it "judge what became #{what}" do
+    it "tell what became #{what}" do
       old, new = write_weights("old", before), write_weights("new", after)
       json = JSON.parse(run("diff", old, new, "--json").last)
       expect(json["headline"]).to eq headline

@@ -162,7 +162,7 @@ RSpec.describe "The engine" do
       profile = Profiler.run(interval: 50) { 400_000.times { |it| it.to_s } }
       print_json([profile.meta.merge(profile.stats), error { Profiler.run(engine: :perf) { } }, Profiler.running?])
     RUBY
-    expect(default).to include(engine: "thread_timer", notes: [], samples: be > 5)
+    expect(default).to include(engine: "thread_timer", notes: [], samples: be > 0)
     expect([refused, running]).to eq(["Profiler::Unsupported: the system refused a timer: Permission denied (os error 13)", false])
   end
 

@@ -103,7 +103,7 @@ module Profiler
         ["#{line}#{quality}", next_step(width)]
       end
 
-      # What is said of the profile behind its name, from long to short.
+      # The facts on the profile behind its name, from long to short.
       def qualities
         stats = @profile.stats
         lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?

@@ -11,7 +11,7 @@ module Profiler
       EXAMPLES = <<~TEXT
         profiler boot -- bin/rails runner nil
         profiler boot --out before.pb.gz -- ruby -Ilib -e 'require "shop"'
-        profiler boot --all -- rubocop --version
+        profiler boot --all-files -- rubocop --version
 
         A file stands under the one that required it. Its total has what it required in turn. Time in which the thread
         waited, as for a disk, is also listed apart, where wall clock time is measured. The sums of packages are without
@@ -23,9 +23,9 @@ module Profiler
 
       private
 
-      def define(parser)
+      def output_options(parser)
         super
-        parser.on("--all", "list also files that took less than a hundredth of the loading time") { @all = true }
+        parser.on("--all-files", "list also files that took less than a hundredth of the loading time") { @all = true }
       end
 
       # Nothing is kept unless it is requested.

@@ -65,7 +65,7 @@ pub struct Weight {
     pub chance: f64,
 }
 
-/// What became of a function.
+/// The fate of a function between two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Its weight has grown.
@@ -104,7 +104,7 @@ impl Change {
         self.chance < LEVEL
     }
 
-    /// What became of it.
+    /// Its fate.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let grew = self.weight.after > self.weight.before;

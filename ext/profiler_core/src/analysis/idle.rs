@@ -46,8 +46,8 @@ struct Wait {
 
 /// The idle waits of `profile`, where wall clock time was measured.
 ///
-/// Threads beside the main one are idle in a wait that takes more than 95 % of their time, and in each wait without code of the app
-/// on its stack: a thread of a library that has nothing to do. The main thread is judged by who waits. Code of the app that waits
+/// A thread beside the main one is idle in a wait that takes more than 95 % of its time. It is idle in each wait without code of the
+/// app on its stack, too: a thread of a library that has nothing to do. On the main thread it matters who waits. Code of the app that waits
 /// there is what the program does, unless it waits for connections, as a server. Other code waits there for signals, children and
 /// events, while the app runs in other threads. Whoever waits for the end of threads that do something meanwhile is idle. Nobody is
 /// who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are not idle: they are what the

@@ -46,8 +46,8 @@ impl<'profile> Loads<'profile> {
 
     /// The load that is going on at the leaf of a stack, if one is.
     ///
-    /// The innermost call of `require` or the like counts, and nothing but the file's own text may run in it: bodies of classes, and
-    /// methods that the text of a package calls as it is loaded. An executable runs its whole program from there, and a file of an
+    /// The innermost call of `require` or the like counts, and nothing but the file's own text may run in it. That includes bodies of
+    /// classes, and methods that the text of a package calls as it is loaded. An executable runs its whole program from there, and a file of an
     /// app may do so.
     pub(super) fn at(&self, stack: StackId) -> Option<Load> {
         let innermost = self.profile.frames_of(stack).position(|it| self.is_loader(it))?;
@@ -129,7 +129,7 @@ mod tests {
     use crate::analysis::example::{Example, MAIN};
     use crate::record::State;
 
-    /// Who loads what, as `name:line of package`.
+    /// Returns the load of a stack, as `name:line of package`.
     fn loads(stack: &str) -> Option<String> {
         let mut it = Example::lasting_ms(1_000);
         it.wall(MAIN, State::Running, 100, stack);

@@ -3,7 +3,7 @@
 use crate::profile::{Profile, SampleType};
 use crate::text::units::percent;
 
-/// What the profiler took, and of what.
+/// The time that the profiler took, and the whole that this is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
     /// Time in signal handlers, hooks and threads of the profiler, ns.

@@ -11,7 +11,7 @@ use crate::ids::StackId;
 use crate::profile::{Frame, Profile, SampleType};
 use crate::record::State;
 
-/// What a load took.
+/// The time of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// With what was required from there.
@@ -29,9 +29,9 @@ pub struct Required {
     pub path: String,
     /// The line that required it, the one with the most weight.
     pub by: Option<Frame>,
-    /// What it took.
+    /// Its time.
     pub taken: Taken,
-    /// What it required, the longest first.
+    /// The files that it required, the longest first.
     pub files: Vec<Required>,
 }
 

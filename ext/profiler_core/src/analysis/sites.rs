@@ -17,7 +17,7 @@ pub(super) struct Sites<'profile> {
     profile: &'profile Profile,
     /// By function.
     classes: Vec<Class>,
-    /// The package of the executable, where it stands for the app.
+    /// The package of the executable, where that counts as the app.
     tool: Option<String>,
 }
 

@@ -12,7 +12,7 @@ pub(super) enum Cause {
     Sleep,
     /// A file, a socket or a terminal.
     Io,
-    /// One of several files or events, as loops do when they have nothing to do.
+    /// Any of several files or events, as loops do when they have nothing to do.
     Event,
     /// A connection, as servers do.
     Connection,
@@ -141,7 +141,7 @@ impl Cause {
 const HELPERS: [&str; 2] = ["Thread::Mutex#sleep", "Monitor#wait_for_cond"];
 /// A C function that runs for more than this part of the time in which it counts as waiting computes: the rest was held up.
 const COMPUTES: f64 = 0.2;
-/// One that uses a CPU for more than this part of what it waits computes without the GVL.
+/// A C function that uses a CPU for more than this part of what it waits computes without the GVL.
 const COMPUTES_WITHOUT_GVL: f64 = 0.5;
 
 /// The causes of a profile's waits.

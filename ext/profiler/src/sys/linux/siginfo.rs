@@ -21,11 +21,23 @@ pub(crate) struct TimerInfo {
 
 const _: () = assert!(size_of::<TimerInfo>() == size_of::<::libc::siginfo_t>());
 
+/// The number of a timer in a signal that we send in its place: no timer has it.
+const NO_TIMER: c_int = -1;
+
 impl TimerInfo {
     /// A timer's signal that carries `value`.
     pub(crate) fn with(value: usize) -> Self {
         let signo = ::libc::SIGPROF;
-        Self { signo, errno: 0, code: FROM_TIMER, padding: 0, timer: 0, overrun: 0, value, rest: [0; 12] }
+        Self {
+            signo,
+            errno: 0,
+            code: FROM_TIMER,
+            padding: 0,
+            timer: NO_TIMER,
+            overrun: 0,
+            value,
+            rest: [0; 12],
+        }
     }
 
     /// A signal that this process queues to a thread of its own: with the number of a dump, and `value`.
@@ -63,6 +75,12 @@ impl TimerInfo {
     #[inline]
     pub(crate) fn code(&self) -> c_int {
         self.code
+    }
+
+    /// Whether one of the kernel's timers sent it, and no process that claims so.
+    #[inline]
+    pub(crate) fn is_of_a_timer(&self) -> bool {
+        self.code == FROM_TIMER && self.timer != NO_TIMER
     }
 
     /// The ticks that a timer skipped, or the number of a dump.

@@ -1,4 +1,4 @@
-//! What happened to the whole, in a sentence: how much faster or slower, and because of what.
+//! The change of the whole in a sentence: how much faster or slower, and because of what.
 
 use super::{Change, Diff};
 use crate::profile::SampleType;
@@ -9,7 +9,7 @@ const LEAST: f64 = 0.05;
 const REASON: f64 = 0.5;
 
 impl Diff {
-    /// What happened to the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone". `None` where nothing weighed
+    /// The change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone". `None` where nothing weighed
     /// anything.
     #[must_use]
     pub fn headline(&self) -> Option<String> {

@@ -73,7 +73,7 @@ pub(super) struct Run {
     functions: HashMap<Key, Weighed, FxBuildHasher>,
     absolute: bool,
     requests: u64,
-    /// What weights are divided by.
+    /// The divisor of weights.
     parts: f64,
 }
 

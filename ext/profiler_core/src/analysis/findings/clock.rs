@@ -22,7 +22,7 @@ pub(super) struct Clock<'profile> {
     pub(super) is_throttled: bool,
 }
 
-/// What a row's time was.
+/// The use of a row's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// An idle wait.

@@ -56,7 +56,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     })
 }
 
-/// Who requires; nothing for the text of a file, which its place says.
+/// Names the method that requires. Empty for the text of a file, which its place names.
 fn required_by(name: &str) -> String {
     let bare = name.strip_prefix("block in ").unwrap_or(name);
     if bare.starts_with('<') {

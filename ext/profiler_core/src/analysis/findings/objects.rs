@@ -16,7 +16,7 @@ const LEAST_BYTES: u64 = 1 << 20;
 /// Objects died young where at least this part of them was not live at the end.
 const DEAD: f64 = 0.95;
 
-/// The finding on live objects, then the one on allocated ones. Where no time was measured they are what the reader asked for, however
+/// The finding on live objects, then the one on allocated ones. Where no time was measured the reader wants them, however
 /// small they are.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     let is_timed = [SampleType::Wall, SampleType::Cpu].iter().any(|it| profile.sample_types.contains(it));

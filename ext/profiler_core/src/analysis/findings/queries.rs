@@ -110,7 +110,7 @@ fn table(name: &str) -> String {
     })
 }
 
-/// Who sends statements: the function of the app that was longest in them, and its endpoint.
+/// The sender of statements: the function of the app that was longest in them, and its endpoint.
 struct Senders<'profile> {
     at: At,
     endpoint: Option<&'profile str>,
