@@ -26,7 +26,7 @@ const BETWEEN: [&str; 4] = ["rubygems", "bundler", "bootsnap", "zeitwerk"];
 pub(super) struct Load {
     /// The line that requires: the innermost one of the app, else of other code. `None` where that is Ruby itself.
     pub(super) by: Option<Frame>,
-    /// The package that is loaded from there; `None` for the app's own files, and until a file is found.
+    /// The package whose file is loaded; `None` for the app's own files, and until a file is found.
     pub(super) package: Option<String>,
 }
 
@@ -81,7 +81,7 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     }
     let site = by(profile, sites, frames, innermost);
     let loaded = site.map_or(innermost, |it| it.1);
-    let loaded = frames.get(..loaded).unwrap_or_default().iter().rev().filter_map(function);
+    let loaded = frames.get(..loaded).unwrap_or_default().iter().filter_map(function);
     let package = loaded.filter(|it| is_text(it)).find_map(|it| {
         let package = package(&it.path).filter(|it| !BETWEEN.contains(&it.as_str()));
         package.or_else(|| is_apps(it).then(String::new))
@@ -149,9 +149,9 @@ mod tests {
         assert_eq!(loads("<main> /k.rb:1; Kernel#require").unwrap(), "<main>:1 of ");
         assert_eq!(loads(&format!("{ROUGE}; Kernel#require_relative")).unwrap(), "<main>:1 of rouge");
         let nested = "Kernel#require; <top (required)> /usr/lib/ruby/3.1.0/set.rb:5; <class:Set> /usr/lib/ruby/3.1.0/set.rb:9";
-        assert_eq!(loads(&format!("{ROUGE}; {nested}")).unwrap(), "<main>:1 of rouge");
+        assert_eq!(loads(&format!("{ROUGE}; {nested}")).unwrap(), "<main>:1 of set");
         let library = "Kernel#require; /usr/lib/ruby/3.1.0/strscan.so /usr/lib/ruby/3.1.0/strscan.so:0";
-        assert_eq!(loads(&format!("{ROUGE}; {library}")).unwrap(), "<main>:1 of rouge");
+        assert_eq!(loads(&format!("{ROUGE}; {library}")).unwrap(), "<main>:1 of strscan");
         let macros = "<class:Lexer> /g/gems/rouge-3.3/lib/rouge/l.rb:7; Rouge.state /g/gems/rouge-3.3/lib/rouge.rb:8; Regexp#initialize";
         assert_eq!(loads(&format!("{ROUGE}; {macros}")).unwrap(), "<main>:1 of rouge");
     }

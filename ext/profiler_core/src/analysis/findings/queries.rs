@@ -74,6 +74,12 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     })
 }
 
+/// The statement that took longest in all, and its time, ns.
+pub(super) fn longest(profile: &Profile) -> Option<(&str, u64)> {
+    let longest = statements(profile).into_iter().max_by_key(|(_, it)| it.spent_ns);
+    longest.map(|(name, it)| (statement(name), it.spent_ns)).filter(|it| it.1 > 0)
+}
+
 /// The statements of all markers, with their names before them; cached ones are the same statements.
 fn statements(profile: &Profile) -> BTreeMap<&str, Runs> {
     let mut statements: BTreeMap<&str, Runs> = BTreeMap::new();

@@ -174,6 +174,26 @@ fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
 }
 
 #[test]
+fn a_wait_for_a_database_has_its_statement() {
+    let mut it = Example::lasting_ms(1_000);
+    let stack = "<main> /app.rb:3; Report#rows /app.rb:7; PG::Connection#exec_params";
+    it.wall(MAIN, State::Waiting, 303, stack);
+    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    let mut profile = it.profile();
+    let without = "waiting in PG::Connection#exec_params, called from Report#rows";
+    assert_eq!(found(&profile)[0].1, without);
+    let marker = |ms: u64| Marker {
+        name: "SQL: select pg_sleep(?)".into(),
+        duration_ns: ms * 1_000_000,
+        ..Marker::default()
+    };
+    profile.markers = vec![marker(20)];
+    assert_eq!(found(&profile)[0].1, without, "another statement");
+    profile.markers = vec![marker(100), marker(203)];
+    assert_eq!(found(&profile)[0].1, "waiting for SQL in Report#rows, 303 ms: select pg_sleep(?)");
+}
+
+#[test]
 fn the_gvl_has_its_holder() {
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Gvl, 600, "<main> /app.rb:3; Shop#show /app.rb:5");

@@ -3,30 +3,49 @@
 use std::collections::BTreeMap;
 
 use super::clock::Part;
-use super::{details_of, At, Clock, Finding, Kind};
+use super::{details_of, queries, At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::analysis::wait_cause::Cause;
 use crate::ids::FunctionId;
 use crate::profile::Profile;
+use crate::text::units::duration;
 
+/// Names of methods that send statements to a database begin so.
+const CLIENTS: [&str; 6] = ["ActiveRecord::", "Sequel::", "PG::", "Mysql2::", "Trilogy", "SQLite3::"];
 /// The most that a profile has.
 const MOST: usize = 2;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
     let mut sums: BTreeMap<(FunctionId, Cause), At> = BTreeMap::new();
+    let mut in_clients: BTreeMap<(FunctionId, Cause), u64> = BTreeMap::new();
     for (sample, part, weight) in clock.rows() {
         let Part::Waiting(cause) = part else { continue };
         let Some(site) = sites.nearest(sample.stack).filter(|it| sites.is_code(*it)) else { continue };
+        let mut inner = profile.frames_of(sample.stack).take_while(|it| *it != site);
+        if inner.any(|it| CLIENTS.iter().any(|client| sites.name(it).starts_with(client))) {
+            super::add(in_clients.entry((site.function, *cause)).or_default(), weight);
+        }
         sums.entry((site.function, *cause)).or_default().add(site, sites.callee(sample.stack, site), weight);
     }
     let mut sums: Vec<_> = sums.into_iter().filter(|(_, at)| clock.is_worth(at.weight)).collect();
     sums.sort_by_key(|(key, at)| (std::cmp::Reverse(at.weight), *key));
-    let finding = |((_, cause), at): &((FunctionId, Cause), At)| {
+    // Markers know which statement it was, and no stack.
+    let statement = queries::longest(profile);
+    let finding = |(key, at): &((FunctionId, Cause), At)| {
+        let cause = key.1;
         let place = at.place()?;
         let name = sites.name(place);
+        let half = at.weight / 2;
+        let in_client =
+            matches!(cause, Cause::Io | Cause::Other) && in_clients.get(key).is_some_and(|it| *it >= half);
+        let statement = statement.filter(|it| in_client && it.1 >= half);
         // Everybody knows what sleeps; which call waits for IO says what for.
         let called = at.callee(profile).filter(|_| matches!(cause, Cause::Io | Cause::Other | Cause::Event));
         let text = match called {
+            _ if statement.is_some() => {
+                let (statement, spent_ns) = statement.unwrap_or_default();
+                format!("waiting for SQL in {name}, {}: {statement}", duration(spent_ns))
+            }
             Some(called) => format!("{} in {called}, called from {name}", cause.words()),
             None => format!("{} in {name}", cause.words()),
         };
