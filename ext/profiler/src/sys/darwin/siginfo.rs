@@ -35,6 +35,12 @@ impl TimerInfo {
         FROM_KERNEL
     }
 
+    /// Never: threads have no timers here.
+    #[inline]
+    pub(crate) fn is_of_a_timer(&self) -> bool {
+        false
+    }
+
     /// No timer of a thread has skipped ticks.
     #[inline]
     pub(crate) fn overrun(&self) -> c_int {
