@@ -1,6 +1,6 @@
-/* Functions that wait in the system and keep the GVL, as many extensions do. Each counts the nanoseconds that it waited, by the
- * clock right around the call, without those for which it could have run and had no CPU. None starts a call again that a signal has
- * ended: that is counted. */
+/* Functions that wait in the system and keep the GVL, as many extensions do. Each counts the nanoseconds that its calls took, by the
+ * clock right around them, and of these the ones that it waited: in the others it could have run and had no CPU. None starts a call
+ * again that a signal has ended: that is counted. */
 #include <poll.h>
 #include <ruby.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { USLEEP, NANOSLEEP, CLOCK_NANOSLEEP, POLL, SELECT, EPOLL_WAIT, FAILING, COMPUTING, YIELDING, KINDS };
 
-static long long waited[KINDS];
+static long long took[KINDS], waited[KINDS];
 static long early;
 static int epoll;
 
@@ -50,10 +50,11 @@ static VALUE wait(int kind, VALUE ms) {
     long us = NUM2LONG(ms) * 1000;
     long long delay = run_delay_ns(), before = clock_ns(CLOCK_MONOTONIC);
     call(kind, us);
-    long long took = clock_ns(CLOCK_MONOTONIC) - before;
-    waited[kind] += took - (run_delay_ns() - delay);
-    early += took < us * 1000LL;
-    return LL2NUM(took);
+    long long passed = clock_ns(CLOCK_MONOTONIC) - before;
+    took[kind] += passed;
+    waited[kind] += passed - (run_delay_ns() - delay);
+    early += passed < us * 1000LL;
+    return LL2NUM(passed);
 }
 
 static VALUE by_usleep(VALUE self, VALUE ms) { return wait(USLEEP, ms); }
@@ -82,14 +83,18 @@ static VALUE yielding(VALUE self, VALUE ms) {
     return rb_yield(Qnil);
 }
 
-static VALUE all(VALUE self) {
+static VALUE by_name(const long long *times) {
     static const char *names[] = {"usleep", "nanosleep", "clock_nanosleep", "poll", "select", "epoll_wait", "failing", "computing", "yielding"};
     VALUE sums = rb_hash_new();
     for (int kind = 0; kind < KINDS; kind++) {
-        if (waited[kind]) rb_hash_aset(sums, rb_str_new_cstr(names[kind]), LL2NUM(waited[kind]));
+        if (took[kind]) rb_hash_aset(sums, rb_str_new_cstr(names[kind]), LL2NUM(times[kind]));
     }
     return sums;
 }
+
+static VALUE all_waited(VALUE self) { return by_name(waited); }
+
+static VALUE all_took(VALUE self) { return by_name(took); }
 
 static VALUE ended_early(VALUE self) { return LONG2NUM(early); }
 
@@ -105,6 +110,7 @@ void Init_blocks(void) {
     rb_define_module_function(module, "failing", failing, 1);
     rb_define_module_function(module, "computing", computing, 1);
     rb_define_module_function(module, "yielding", yielding, 1);
-    rb_define_module_function(module, "waited", all, 0);
+    rb_define_module_function(module, "waited", all_waited, 0);
+    rb_define_module_function(module, "took", all_took, 0);
     rb_define_module_function(module, "early", ended_early, 0);
 }

@@ -74,7 +74,8 @@ life = cpu = native = nil
 profile = Profiler.run(**OPTIONS) { life, cpu, native = run }
 own = profile.samples.select { |row| row.thread_id == native }
 puts JSON.generate(
-  waited: Blocks.waited, early: Blocks.early, life: life, cpu: cpu, blocked: sums(own.select { |row| row.state == :blocked }, :wall),
+  took: Blocks.took, waited: Blocks.waited, early: Blocks.early, life: life, cpu: cpu,
+  seen: sums(own.reject { |row| row.state == :running }, :wall), blocked: sums(own.select { |row| row.state == :blocked }, :wall),
   wall: own.sum(&:wall), parts: own.group_by(&:state).transform_values { |rows| rows.sum(&:wall) },
   blame: sums(profile.samples, :gvl_blame), gvl_wait: profile.samples.sum(&:gvl_wait), stats: profile.stats
 )
