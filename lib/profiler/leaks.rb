@@ -38,10 +38,13 @@ module Profiler
 
       # Numbers and bytes of live objects, by class and place.
       def live_objects(profile)
-        rows = profile.samples.select { |it| it.inuse_objects.positive? && !of_profiler?(it) }
+        rows = profile.samples.select { |it| it.inuse_objects.positive? && placed?(it) && !of_profiler?(it) }
         rows.group_by { |it| [it.labels["class"], it.frames] }
             .transform_values { |them| [them.sum(&:inuse_objects), them.sum(&:inuse_bytes)] }
       end
+
+      # What the VM made for code has no place any more once the code was let go.
+      def placed?(row) = row.frames.any? { |it| !it.path.empty? }
 
       # A snapshot consists of objects, which are live at the next one.
       def of_profiler?(row)

@@ -198,10 +198,25 @@ struct DefinedMethod {
 /// # Safety
 /// As [`name`].
 unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<Answer>, Error> {
+    let modules = modules::all(ruby)?;
+    // SAFETY: as promised.
+    let found = unsafe { find_among(ruby, modules, handles, turns) };
+    // The machine's stack may keep the list for some time, and it would keep classes that are gone.
+    let _ = modules.clear();
+    found
+}
+
+/// # Safety
+/// As [`name`]; the Array is on the machine's stack.
+unsafe fn find_among(
+    ruby: &Ruby,
+    modules: RArray,
+    handles: &[u64],
+    turns: &mut Turns,
+) -> Result<Vec<Answer>, Error> {
     // SAFETY: the GVL is held. Objects stay where they are as their holders say: handles are marked, the
     // others are in `pinned` before Ruby can make an object.
     unsafe {
-        let modules = modules::all(ruby)?;
         turns.demand_same_process(ruby)?;
         let mut pinned = Pinned::with_capacity_for(handles.len() * DEEPEST + modules.len() * 2);
         let mut buffer = Vec::new();

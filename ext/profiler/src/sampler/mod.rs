@@ -45,5 +45,6 @@ pub(crate) use running::{
 pub(crate) use slices::{begin_slice, end_unless_sliced};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
+pub(crate) use tables::forget_code;
 pub(crate) use take::{take, Facts};
 pub(crate) use totals::{sessions, totals, Totals};

@@ -136,7 +136,7 @@ impl Drain {
     }
 
     /// Whether a session has events of a timeline, whose rows have to stay as they are.
-    fn have_events(&self) -> bool {
+    pub(crate) fn have_events(&self) -> bool {
         self.sessions.iter().any(|it| it.state.has_events())
     }
 
@@ -183,10 +183,13 @@ impl Drain {
             generations.freeze(|old, new| {
                 let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
                 let mut rekey = |key: &Key| {
+                    let mut place = key.stack;
                     if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
                         new.note_class(class);
+                        // Code holds what the VM made for it, and the place of that would hold the code for ever.
+                        place = place.filter(|_| class.handle().is_some());
                     }
-                    let stack = key.stack.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it).0));
+                    let stack = place.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it).0));
                     Key { stack, ..*key }
                 };
                 sessions.iter_mut().for_each(|it| it.state.rekey(&mut rekey, sets));

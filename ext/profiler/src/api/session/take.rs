@@ -24,6 +24,10 @@ impl Session {
         let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
         if config.spec.measures.heap {
             ruby.gc_start(); // objects that are unreachable and not freed yet would count as live
+            if how != Take::Rotate {
+                sampler::forget_code(ruby)?; // and so would those that are reachable from code that we alone keep
+                ruby.gc_start();
+            }
         }
         let threads = sampler::result_threads(ruby, id)?;
         // From here on nothing is asked of Ruby until the caller has kept it.

@@ -73,6 +73,13 @@ impl Hub {
         self.lock().is_outgrown(needed, &self.labels())
     }
 
+    /// Whether the tables can be renewed at all: there are sessions, and no rows that have to stay as they are.
+    #[must_use]
+    pub fn can_turn_over(&self) -> bool {
+        let drain = self.lock();
+        !drain.sessions.is_empty() && !drain.have_events()
+    }
+
     /// Renews the tables: the generation is frozen, and sets of labels have new ids. Code that is gone is forgotten. Call it with
     /// the GVL, when no handle waits anywhere but in the ring and here.
     pub fn turn_over(&self) {
