@@ -88,6 +88,12 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
+  it "do not delay it for a name server that does not answer either" do
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    run("send_to('http://slow.example:4040'); burn; exit", err: include("a window for pyroscope was lost"), env: Preloaded.env("slow_names"))
+    expect(Process.clock_gettime(Process::CLOCK_MONOTONIC) - began).to be_between(4.5, 9)
+  end
+
   it "are those of one process: a child that is forked in the middle of an upload sends its own only" do
     PyroscopeServer.open(rate: nil) do |server|
       server.plan [:slow, 0.5], [:slow, 0.5], [:slow, 0.5]

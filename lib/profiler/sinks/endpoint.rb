@@ -72,7 +72,7 @@ module Profiler
         till = Clock.now + (TIMEOUTS * @timeout)
         # A reply without an end is not read to its end, as Net::HTTP would.
         catch(:reply) do
-          connection.start do |http|
+          start do |http|
             bound(http, till)
             http.request(request) { |response| throw :reply, read(response) }
           end
@@ -135,6 +135,28 @@ module Profiler
         text
       rescue ArgumentError, EncodingError
         raise ArgumentError, "headers: one has a line break or is no text", cause: nil
+      end
+
+      # Starts a connection to one address of the host after the other, until one answers.
+      def start
+        left = addresses
+        begin
+          http = connection
+          http.ipaddr = left.shift if left.any?
+          http.start do
+            connected = true
+            yield http
+          end
+        rescue SystemCallError, Net::OpenTimeout
+          raise if connected || left.empty?
+
+          retry
+        end
+      end
+
+      # The addresses of the host, where Ruby's own search for them cannot be interrupted: it would delay the end of the process.
+      def addresses
+        RUBY_VERSION < "3.3" && !connection.proxy? ? Native.addresses_of(@uri.hostname) : []
       end
 
       def connection

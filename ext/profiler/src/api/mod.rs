@@ -15,6 +15,7 @@ mod session;
 pub(crate) mod testing;
 mod totals;
 
+use crate::before_3_3::resolver;
 use crate::sys::{clock, interrupts, sender, usage};
 use crate::vm::without_gvl;
 use crate::{threads, vm};
@@ -48,6 +49,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let native = profiler.define_module("Native")?; // private: sig/profiler/native.rbs
     vm::own_threads::define_class(ruby, profiler)?;
     native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
+    native.define_singleton_method("addresses_of", function!(resolver::addresses_of, 1))?;
     native.define_singleton_method("hurry", function!(without_gvl::hurry, 1))?;
     native.define_singleton_method("hold_interrupts", function!(interrupts::hold, 1))?;
     native.define_singleton_method("clock", function!(clock_s, 1))?;

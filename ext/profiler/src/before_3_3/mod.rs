@@ -21,6 +21,7 @@ use crate::vm;
 use crate::vm::gvl::HOOKS;
 
 mod in_call;
+pub(crate) mod resolver;
 
 /// Whether waits are polled on this Ruby.
 pub(crate) const NEEDED: bool = !HOOKS;
