@@ -188,7 +188,8 @@ module Profiler
     #
     #   Profiler.label(endpoint: "users#show") { render }
     #
-    # Labels hold for this fiber and for fibers created in the block, not for threads. Nested labels add up, and +nil+ removes
+    # Labels hold for this fiber and for fibers created in the block, not for threads; on Ruby 3.1, new fibers have them only while a
+    # session runs. Nested labels add up, and +nil+ removes
     # one. Names and values are kept up to 256 bytes. Some 4,096 different sets of labels are kept apart between two
     # profiles; the values of later ones are +(other)+.
     #
