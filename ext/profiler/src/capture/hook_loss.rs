@@ -3,8 +3,8 @@
 //! When the VM frees a Ractor, before Ruby 4.0, it takes the hooks of that one, mostly none, for all that there are. Hooks on allocation and on
 //! garbage collection are then not called until any hook is added or removed. So each marking checks whether they still are.
 //!
-//! Objects up to the next garbage collection are lost then, and a note in the header says so. Exact counts of objects ask for the number
-//! of losses, and raise.
+//! Objects up to the next garbage collection are lost then, and a note in the header says so. Exact counts of objects compare the number
+//! of losses before and after, and raise.
 
 use ::core::ffi::c_void;
 use ::core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
