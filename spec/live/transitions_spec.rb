@@ -94,7 +94,7 @@ RSpec.describe "The control socket, when the process changes" do
       trap("USR2") { trapped += 1 }
       5.times { Profiler.control(dump_signal: "USR2") }
       Process.kill(:USR2, $$)
-      sleep 0.01 until trapped == 1
+      sleep 0.01 until trapped == 1 && File.size("/proc/self/fd/2").positive?
       ready
       wait_for_end
       puts threads.call.count("profiler signal")
