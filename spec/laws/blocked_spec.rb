@@ -112,12 +112,14 @@ RSpec.describe "Time blocked with the GVL" do
   ways = [["cpu", nil], ["wall", nil], ["cpu,wall", nil], ["allocations", nil], *engines.map { |engine| ["cpu", engine] },
           *(measured ? %w[ticker safepoint] : %w[ticker]).map { |engine| ["wall", engine] }, ["cpu,wall", "thread_timer"]]
   ways.each do |mode, engine|
+    # A signal of the ticker may arrive in a call that the thread has entered meanwhile. So it is used on request alone.
+    promised = measured && engine != "ticker"
     it "is not cut short on a slow file system, mode #{mode}, engine #{engine || "of its choice"}", :timed do
       report = files_of(mode, engine: engine)
       calls, interrupted = report.values_at(:calls, :interrupted).map { |counts| counts.values.sum }
       expect(calls).to be > 100
-      RSpec.configuration.reporter.message("calls ended by a signal, #{mode}, #{engine || "default"}: #{interrupted} of #{calls} #{report[:errors]}") unless measured
-      expect([interrupted, report[:errors]]).to measured ? eq([0, {}]) : be_an(Array)
+      RSpec.configuration.reporter.message("calls ended by a signal, #{mode}, #{engine || "default"}: #{interrupted} of #{calls} #{report[:errors]}") unless promised
+      expect([interrupted, report[:errors]]).to promised ? eq([0, {}]) : be_an(Array)
     end
   end
 
