@@ -88,7 +88,7 @@ RSpec.describe "the end of profiler record" do
     expect(result.err).to match(/\A\[profiler\] .* real.*running .*burn/m)
     expect(result.err).not_to include "wrote"
     expect(files).to eq %w[app.rb]
-    expect(profiler_child("stat", "--out", "x.svg", "--", ruby, app, chdir: box).err).to match(/stat has no option --out/)
+    expect(profiler_child("stat", "--title", "x", "--", ruby, app, chdir: box).err).to match(/stat has no option --title/)
     expect(profiler_child("stat", "--", ruby, "-e", "exit 7", chdir: box).code).to eq 7
   end
 
