@@ -68,7 +68,10 @@ fn record(hub: &Hub, state: &ThreadState) {
     let header = header_now(state, State::Blocked, begun_ns);
     let kind = match state.wanted.outside.load(Ordering::Relaxed) {
         true => Kind::Holder { in_gc: false, since_tick_ns: 0 },
-        false => Kind::Block { whole_ns: WHOLE_NS.load(Ordering::Relaxed) },
+        false => Kind::Block {
+            whole_us: (WHOLE_NS.load(Ordering::Relaxed) / 1_000) as u32,
+            seen_us: (state.block.seen_ns(begun_ns) / 1_000).min(u64::from(u32::MAX)) as u32,
+        },
     };
     if state.polled.are_on() {
         state.polled.record_block(hub, &header, |header| scratch.record(hub, kind, header));

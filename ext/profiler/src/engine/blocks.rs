@@ -46,7 +46,7 @@ pub(super) fn look() {
 /// Asks a thread that is blocked for its stack, by the job. For the ticker.
 pub(super) fn ask(state: &ThreadState) {
     // Again where an earlier question has got lost: that costs nothing.
-    state.block.ask();
+    state.block.ask(clock::monotonic_ns());
     // SAFETY: the sampler registered the job before it turned capture on, and stops the ticker before the VM is gone. The thread
     // was just seen waiting.
     unsafe { AT_BLOCK_END.trigger_from_outside() };

@@ -18,8 +18,10 @@ pub enum Kind {
     Wait,
     /// The thread has been in C code that waited while it held the GVL: the time for which it had no CPU and wanted none.
     Block {
-        /// From this length on a block counts for itself, ns. Shorter ones are found by chance.
-        whole_ns: u64,
+        /// From this length on a block counts for itself, us. Shorter ones are found by chance.
+        whole_us: u32,
+        /// The time since the thread was first seen in it, us.
+        seen_us: u32,
     },
     /// The thread has collected garbage: its time for that, and if a tick fell into it, its CPU clock too.
     Gc {
@@ -152,7 +154,9 @@ impl Kind {
             Kind::Dump { number, has_gvl } => {
                 (9, ExtraWords::One(u64::from(number) << 1 | u64::from(has_gvl)))
             }
-            Kind::Block { whole_ns } => (10, ExtraWords::One(whole_ns)),
+            Kind::Block { whole_us, seen_us } => {
+                (10, ExtraWords::One(u64::from(whole_us) | u64::from(seen_us) << 32))
+            }
         }
     }
 
@@ -176,7 +180,7 @@ impl Kind {
             6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
             7 => Kind::GvlWait { since_ns: more()? },
             8 => more().map(|word| Kind::Holder { in_gc: word & 1 == 1, since_tick_ns: word >> 1 })?,
-            10 => Kind::Block { whole_ns: more()? },
+            10 => more().map(|word| Kind::Block { whole_us: word as u32, seen_us: (word >> 32) as u32 })?,
             9 => more().map(|word| Kind::Dump { number: (word >> 1) as u32, has_gvl: word & 1 == 1 })?,
             _ => Kind::Tick,
         })

@@ -7,3 +7,4 @@ pub mod estimated_wall_clock;
 pub mod live_objects;
 mod poisson;
 pub mod wall_clock;
+pub use poisson::UNSAMPLED_NS;

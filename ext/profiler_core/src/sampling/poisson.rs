@@ -16,8 +16,9 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::rng;
-use crate::ticking::plan::UNSAMPLED_NS;
 
+/// The interval of a wall clock of which no wait is to be sampled, ns: 100 days.
+pub const UNSAMPLED_NS: u64 = 1 << 53;
 /// From this length on a segment is sampled for itself, ns. A record costs a thousandth of that. With intervals of more than
 /// [`WIDE_NS`], as the governor sets them, it is a tenth of the interval.
 const WHOLE_NS: u64 = 1_000_000;

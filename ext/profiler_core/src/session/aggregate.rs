@@ -159,15 +159,22 @@ impl Aggregate {
                 self.weigh(key, RowSums { count: 1, cpu_ns, wall_ns, ..RowSums::default() });
                 self.weigh_runnable(key, runnable_ns);
             }
-            Kind::Block { whole_ns } => {
+            Kind::Block { whole_us, seen_us } => {
                 let key = key(State::Blocked);
                 let wall_ns = match runnable {
-                    true => account.off_cpu.take_block(blocked_ns, whole_ns),
+                    true => account.off_cpu.take_block(
+                        blocked_ns,
+                        u64::from(whole_us) * 1_000,
+                        u64::from(seen_us) * 1_000,
+                    ),
                     // Where waits are sampled, a block is one of them.
                     false => forward(&mut attributed.waiting_ns, now.waiting_ns),
                 };
+                // It waited for a CPU where it was blocked.
+                let runnable_ns = account.off_cpu.take_runnable();
                 account.last_block = Some(key);
                 self.weigh(key, RowSums { count: 1, wall_ns, ..RowSums::default() });
+                self.weigh_runnable(key, runnable_ns);
             }
             Kind::Wait => {
                 let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);

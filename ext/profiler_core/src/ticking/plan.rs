@@ -7,8 +7,7 @@
 use crate::ids::ThreadId;
 use crate::ticking::engine::{Engine, Trigger, WalkAt};
 
-/// The interval of a wall clock of which no wait is to be sampled, ns: 100 days.
-pub const UNSAMPLED_NS: u64 = 1 << 53;
+pub use crate::sampling::UNSAMPLED_NS;
 
 /// The timers that one session needs. A paused session has none.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,13 @@
 //! Whether a thread that holds the GVL and waits was asked for its stack, and the looks that found that.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::{Acquire, Relaxed, Release}};
 
 /// See the module. The ticker asks; the thread itself answers.
 #[derive(Debug)]
 pub(crate) struct BlockWatch {
     asked: AtomicBool,
+    /// When it was asked first, on the monotonic clock, ns.
+    asked_ns: AtomicU64,
     /// The dump that it was asked for besides; 0 if there is none.
     dump: AtomicU32,
     /// The thread's CPU clock at the last look, ns.
@@ -18,6 +20,7 @@ impl BlockWatch {
     pub(super) const fn new() -> Self {
         Self {
             asked: AtomicBool::new(false),
+            asked_ns: AtomicU64::new(0),
             dump: AtomicU32::new(0),
             seen_cpu_ns: AtomicU64::new(0),
             seen_ticks: AtomicU64::new(0),
@@ -31,9 +34,20 @@ impl BlockWatch {
         self.seen_cpu_ns.store(0, Relaxed);
     }
 
-    /// Asks the thread. For the ticker.
-    pub(crate) fn ask(&self) {
-        self.asked.store(true, Relaxed);
+    /// Asks the thread, at `now_ns` on the monotonic clock. It may be asked again. For the ticker.
+    pub(crate) fn ask(&self, now_ns: u64) {
+        if !self.is_asked() {
+            self.asked_ns.store(now_ns, Relaxed);
+            self.asked.store(true, Release);
+        }
+    }
+
+    /// The time since it was first asked, ns.
+    ///
+    /// # Signal safety
+    /// A load.
+    pub(crate) fn seen_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.asked_ns.load(Relaxed))
     }
 
     /// Whether the thread was asked and has not answered yet: it has not left the C code that it was in.
@@ -42,7 +56,8 @@ impl BlockWatch {
     /// A load.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Relaxed)
+        // Acquire pairs with the Release in `ask`: the time is there.
+        self.asked.load(Acquire)
     }
 
     /// Takes the question. For the thread that answers.

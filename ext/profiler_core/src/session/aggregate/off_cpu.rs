@@ -84,10 +84,17 @@ impl OffCpu {
         std::mem::take(&mut self.runnable_ns)
     }
 
-    /// The blocked time of a block that was blocked for `own_ns` since the last record. Blocks of `whole_ns` and more are always
-    /// found.
-    pub(super) fn take_block(&mut self, own_ns: u64, whole_ns: u64) -> u64 {
-        let weight_ns = if own_ns >= whole_ns { own_ns } else { self.blocked_ns.min(whole_ns) };
+    /// The blocked time of a block that was blocked for `own_ns` since the last record, and was first seen `seen_ns` ago. Blocks of
+    /// `whole_ns` and more are always found.
+    pub(super) fn take_block(&mut self, own_ns: u64, whole_ns: u64, seen_ns: u64) -> u64 {
+        let weight_ns = if own_ns >= whole_ns {
+            own_ns
+        } else if seen_ns >= whole_ns {
+            // A tick came between its end and its record. It began within one look before it was seen.
+            self.blocked_ns.min(seen_ns + whole_ns / 2)
+        } else {
+            self.blocked_ns.min(whole_ns)
+        };
         self.blocked_ns -= weight_ns.min(self.blocked_ns);
         weight_ns
     }

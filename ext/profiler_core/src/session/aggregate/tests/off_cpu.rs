@@ -27,7 +27,7 @@ fn started() -> Aggregate {
 /// Records the end of a block.
 fn block(aggregate: &mut Aggregate, header: &Header, stack: u32) {
     let header = Header { state: State::Blocked, ..*header };
-    aggregate.record(Kind::Block { whole_ns: 50 }, &header, Some(StackId(stack)));
+    aggregate.record(Kind::Block { whole_us: 50, seen_us: 0 }, &header, Some(StackId(stack)));
 }
 
 #[test]
@@ -85,50 +85,69 @@ fn runnable_is_running_where_it_is_not_told_apart() {
     assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
 }
 
-#[test]
-fn a_block_weighs_its_own_time_and_leaves_cpu_time_to_the_next_tick() {
-    let mut aggregate = started();
-    aggregate.record(Kind::Tick, &running(110, 10, 0, 0), Some(StackId(7)));
-    block(&mut aggregate, &running(115, 115, 0, 0), 8);
-    assert_eq!(wall(&aggregate, 8), [0, 0, 100]);
-    aggregate.record(Kind::Tick, &running(120, 120, 0, 0), Some(StackId(9)));
-    assert_eq!(wall(&aggregate, 9), [10, 0, 0]);
-    let cpu_ns: u64 = aggregate.into_weights().into_iter().map(|(_, weight)| weight.cpu_ns).sum();
-    assert_eq!(cpu_ns, 20);
+/// A header with these clocks since the start, us: CPU, running, and runnable.
+fn since(cpu_us: u64, running_us: u64, runnable_us: u64) -> Header {
+    running(100 + cpu_us * 1_000, running_us * 1_000, 0, runnable_us * 1_000)
+}
+
+/// The same as [`wall`], us.
+fn wall_us(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
+    wall(aggregate, stack).map(|ns| ns / 1_000)
 }
 
 #[test]
-fn the_time_of_a_block_in_which_it_waited_for_a_cpu_is_runnable() {
+fn a_block_weighs_its_own_time_and_leaves_cpu_time_to_the_next_tick() {
     let mut aggregate = started();
-    block(&mut aggregate, &running(100, 100, 0, 30), 8);
-    aggregate.record(Kind::Tick, &running(110, 110, 0, 30), Some(StackId(9)));
-    assert_eq!([wall(&aggregate, 8), wall(&aggregate, 9)], [[0, 0, 70], [10, 30, 0]]);
+    aggregate.record(Kind::Tick, &since(10, 10, 0), Some(StackId(7)));
+    block(&mut aggregate, &since(15, 115, 0), 8);
+    assert_eq!(wall_us(&aggregate, 8), [0, 0, 100]);
+    aggregate.record(Kind::Tick, &since(20, 120, 0), Some(StackId(9)));
+    assert_eq!(wall_us(&aggregate, 9), [10, 0, 0]);
+    let cpu_ns: u64 = aggregate.into_weights().into_iter().map(|(_, weight)| weight.cpu_ns).sum();
+    assert_eq!(cpu_ns, 20_000);
+}
+
+#[test]
+fn a_block_waits_for_its_cpu_where_it_was() {
+    let mut aggregate = started();
+    block(&mut aggregate, &since(0, 100, 30), 8);
+    aggregate.record(Kind::Tick, &since(10, 110, 30), Some(StackId(9)));
+    assert_eq!([wall_us(&aggregate, 8), wall_us(&aggregate, 9)], [[0, 30, 70], [10, 0, 0]]);
 }
 
 #[test]
 fn a_long_block_takes_nothing_from_short_ones() {
     let mut aggregate = started();
-    aggregate.record(Kind::Tick, &running(110, 40, 0, 0), Some(StackId(7))); // a block of 30, which was not found
-    block(&mut aggregate, &running(110, 100, 0, 0), 8); // of 60
-    block(&mut aggregate, &running(110, 120, 0, 0), 9); // of 20
-    assert_eq!([wall(&aggregate, 8), wall(&aggregate, 9)], [[0, 0, 60], [0, 0, 50]]);
+    aggregate.record(Kind::Tick, &since(10, 40, 0), Some(StackId(7))); // a block of 30, which was not found
+    block(&mut aggregate, &since(10, 100, 0), 8); // of 60
+    block(&mut aggregate, &since(10, 120, 0), 9); // of 20
+    assert_eq!([wall_us(&aggregate, 8), wall_us(&aggregate, 9)], [[0, 0, 60], [0, 0, 50]]);
+}
+
+#[test]
+fn a_tick_between_the_end_of_a_block_and_its_record_takes_nothing_from_it() {
+    let mut aggregate = started();
+    aggregate.record(Kind::Tick, &since(10, 410, 0), Some(StackId(7)));
+    let late = Header { state: State::Blocked, ..since(10, 410, 0) };
+    aggregate.record(Kind::Block { whole_us: 50, seen_us: 380 }, &late, Some(StackId(8)));
+    assert_eq!(wall_us(&aggregate, 8), [0, 0, 400]);
 }
 
 #[test]
 fn without_a_block_the_rest_is_runnable() {
     let mut aggregate = started();
-    aggregate.record(Kind::Tick, &running(110, 12, 0, 0), Some(StackId(7)));
-    aggregate.finish(&LastClocks::of(&running(120, 25, 0, 0)));
-    assert_eq!(wall(&aggregate, 7), [20, 5, 0]);
+    aggregate.record(Kind::Tick, &since(10, 12, 0), Some(StackId(7)));
+    aggregate.finish(&LastClocks::of(&since(20, 25, 0)));
+    assert_eq!(wall_us(&aggregate, 7), [20, 5, 0]);
 }
 
 #[test]
 fn a_block_before_the_rest_gets_it() {
     let mut aggregate = started();
-    block(&mut aggregate, &running(100, 60, 0, 0), 8);
-    aggregate.record(Kind::Tick, &running(105, 65, 0, 0), Some(StackId(7)));
-    aggregate.finish(&LastClocks::of(&running(110, 80, 0, 0)));
-    assert_eq!([wall(&aggregate, 7), wall(&aggregate, 8)], [[10, 0, 0], [0, 0, 70]]);
+    block(&mut aggregate, &since(0, 60, 0), 8);
+    aggregate.record(Kind::Tick, &since(5, 65, 0), Some(StackId(7)));
+    aggregate.finish(&LastClocks::of(&since(10, 80, 0)));
+    assert_eq!([wall_us(&aggregate, 7), wall_us(&aggregate, 8)], [[10, 0, 0], [0, 0, 70]]);
 }
 
 #[test]
@@ -162,7 +181,7 @@ proptest! {
             known_ns = if read { ready_ns } else { known_ns };
             let (kind, state) = [
                 (Kind::Tick, State::Running),
-                (Kind::Block { whole_ns: 50 }, State::Blocked),
+                (Kind::Block { whole_us: 0, seen_us: took_ns as u32 % 2 }, State::Blocked),
                 (Kind::Wait, State::Waiting),
                 (GC, State::Gc),
                 (TICKED_GC, State::Gc),
