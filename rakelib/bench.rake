@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What is measured is built as it is shipped (compile:shipped). The numbers go to tmp/bench/*.md as well. BENCH_SECONDS (of CPU, a slice) and BENCH_PAIRS shorten a run.
+# Benchmarks build the extension as it is shipped (compile:shipped). The numbers go to tmp/bench/*.md as well. BENCH_SECONDS (of CPU, a slice) and BENCH_PAIRS shorten a run.
 def bench(name)
   sh RUBY, "#{ROOT}/bench/run.rb", name, verbose: false
 end
