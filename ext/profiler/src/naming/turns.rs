@@ -64,7 +64,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Waits for a moment, while another thread does the same work.
+    /// Waits for a millisecond, while another thread does the same work.
     ///
     /// # Errors
     /// As [`Turns::give`].
