@@ -7,7 +7,7 @@ use std::time::Duration;
 use magnus::{function, prelude::*, Error, RModule};
 
 use crate::capture::{handler, walk};
-use crate::engine::ticker;
+use crate::engine::{perf, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::context::Context;
 use crate::sys::siginfo::TimerInfo;
@@ -87,7 +87,8 @@ fn hammer(interval_us: u64) {
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return 0 };
-    let mut info = TimerInfo::with(::core::ptr::from_ref(state) as usize);
+    let mut info =
+        perf::signal_of(state).unwrap_or_else(|| TimerInfo::with(::core::ptr::from_ref(state) as usize));
     // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
     let mut context: Context = unsafe { std::mem::zeroed() };
     let mut rounds: Vec<u64> = (0..times as u64 / ROUND)

@@ -124,6 +124,12 @@ pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick>
     threads::current_native().filter(has).ok_or(NoTick::Foreign)
 }
 
+/// The signal of the counter of `state`, if it has one.
+#[cfg(feature = "testing")]
+pub(crate) fn signal_of(state: &ThreadState) -> Option<TimerInfo> {
+    fd_of(state).map(TimerInfo::of_descriptor)
+}
+
 /// Whether `state` has a counter.
 pub(crate) fn is_armed(state: &ThreadState) -> bool {
     fd_of(state).is_some()

@@ -14,7 +14,13 @@ impl TimerInfo {
         Self(unsafe { ::core::mem::zeroed() })
     }
 
-    /// The same. A thread is not asked by a signal here ([`NEEDS_LINUX`](super::NEEDS_LINUX)).
+    /// As [`TimerInfo::with`]: no counter is there.
+    #[cfg(feature = "testing")]
+    pub(crate) fn of_descriptor(fd: c_int) -> Self {
+        Self::with(fd as usize)
+    }
+
+    /// As [`TimerInfo::with`]. A thread is not asked by a signal here ([`NEEDS_LINUX`](super::NEEDS_LINUX)).
     pub(crate) fn queued(_number: u32, value: usize) -> Self {
         Self::with(value)
     }

@@ -40,6 +40,12 @@ impl TimerInfo {
         }
     }
 
+    /// The signal of the counter with the descriptor `fd`.
+    #[cfg(feature = "testing")]
+    pub(crate) fn of_descriptor(fd: c_int) -> Self {
+        Self { code: FROM_DESCRIPTOR, ..Self::with(fd as usize) }
+    }
+
     /// A signal that this process queues to a thread of its own: with the number of a dump, and `value`.
     pub(crate) fn queued(number: u32, value: usize) -> Self {
         // SAFETY: takes nothing and cannot fail.
