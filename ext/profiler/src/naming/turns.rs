@@ -6,7 +6,7 @@ use magnus::{Error, Ruby};
 
 use crate::vm::exceptions::error;
 use crate::vm::threads::pass;
-use crate::vm::without_gvl::{briefly_without_gvl, check_interrupts};
+use crate::vm::without_gvl::{briefly_without_gvl, check_interrupts, process_ends};
 
 /// The time for which work holds the GVL before others get it, or the VM is asked whether it is their turn.
 const TURN: Duration = Duration::from_micros(500);
@@ -45,12 +45,12 @@ impl Turns {
     }
 
     /// Lets other threads run if this one has worked for half a millisecond; where it is to be done at once, only if the VM would end
-    /// the turn of Ruby code here. What is not marked may be gone or moved then.
+    /// the turn of Ruby code here, and never as the process ends. What is not marked may be gone or moved then.
     ///
     /// # Errors
     /// Exceptions that were delivered meanwhile, and as [`Turns::demand_same_process`].
     pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
-        if self.since.elapsed() >= TURN {
+        if self.since.elapsed() >= TURN && !process_ends() {
             match self.pace {
                 Pace::AtOnce => check_interrupts(ruby)?,
                 Pace::Yielding => pass(ruby)?,
@@ -74,9 +74,9 @@ impl Turns {
         self.demand_same_process(ruby)
     }
 
-    /// Whether this work has taken longer than others should wait for it.
+    /// Whether this work has taken longer than others should wait for it, or is not to wait for others.
     pub(crate) fn is_long(&self) -> bool {
-        self.begun.elapsed() > PATIENCE
+        self.begun.elapsed() > PATIENCE || process_ends()
     }
 
     /// Checks where Ruby was asked: a trap can fork, and nothing keeps the parent's handles in the child.

@@ -43,6 +43,11 @@ pub(crate) fn hurry(seconds: Option<u64>) {
     ENDS_NS.store(ends_ns, Ordering::Relaxed);
 }
 
+/// Whether the process ends: then each turn that other threads get is missing for what is left to do.
+pub(crate) fn process_ends() -> bool {
+    ENDS_NS.load(Ordering::Relaxed) != 0
+}
+
 /// A flag that says to the work that nobody waits for it any more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abandoned(Arc<AtomicBool>);
