@@ -1,6 +1,9 @@
 //! Whether a thread that holds the GVL and waits was asked for its stack, and the looks that found that.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::{Acquire, Relaxed, Release}};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 /// See the module. The ticker asks; the thread itself answers.
 #[derive(Debug)]
