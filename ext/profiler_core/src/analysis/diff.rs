@@ -144,6 +144,8 @@ pub struct Diff {
     pub spread: f64,
     /// Runs, before and after.
     pub runs: (usize, usize),
+    /// The function in Ruby whose weight, with the C functions that it called, has changed most.
+    pub(crate) reason: Option<(String, f64, f64)>,
     /// Requests of all runs, before and after, where all of them counted some: then weights are those of a request.
     pub requests: Option<(u64, u64)>,
     /// All functions: what changed significantly first, the greatest change first.
@@ -219,6 +221,13 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         |side: &[&Profile]| side.iter().fold(0_u64, |sum, it| sum.saturating_add(it.requests.count()));
     let requests = counted.then(|| (requests(before), requests(after)));
     let [before, after] = &sides;
+    let site =
+        |runs: &[Run], key: &Key| runs.iter().map(|it| it.site(key)).sum::<f64>() / runs.len().max(1) as f64;
+    let reasons = changes.iter().map(|it| {
+        let key = key(&it.function);
+        (it.function.name.clone(), site(before, &key), site(after, &key))
+    });
+    let reason = reasons.max_by(|one, other| (one.2 - one.1).abs().total_cmp(&(other.2 - other.1).abs()));
     let mean = |runs: &[Run]| runs.iter().map(|it| it.all.weight).sum::<f64>() / runs.len().max(1) as f64;
     let samples = |runs: &[Run]| runs.iter().map(|it| it.all.samples).sum::<u64>();
     Diff {
@@ -229,6 +238,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         compared: tested.compared,
         spread: tested.spread,
         runs: (before.len(), after.len()),
+        reason,
         requests,
         changes,
     }

@@ -1,6 +1,6 @@
 //! The change of the whole in a sentence: how much faster or slower, and because of what.
 
-use super::{Change, Diff};
+use super::Diff;
 use crate::profile::SampleType;
 
 /// A change of the whole by less than this share is none that a reader should go by.
@@ -37,19 +37,17 @@ impl Diff {
 
     /// The function that most of the change of the whole is in.
     fn reason(&self, change: f64) -> Option<String> {
-        let part = |it: &Change| (it.weight.after - it.weight.before) / change;
-        let most = self.changes.iter().max_by(|one, other| part(one).total_cmp(&part(other)))?;
-        if self.compare.total || part(most) < REASON {
+        let (name, before, after) = self.reason.as_ref()?;
+        if (after - before) / change < REASON {
             return None;
         }
-        let (name, weight) = (&most.function.name, most.weight);
-        let amount = |it: f64| self.compare.of.amount(it.round() as u64);
-        Some(if weight.after <= 0.0 {
+        let amount = |it: &f64| self.compare.of.amount(it.round() as u64);
+        Some(if *after <= 0.0 {
             format!("{name} is gone")
-        } else if weight.before <= 0.0 {
+        } else if *before <= 0.0 {
             format!("{name} is new")
         } else {
-            format!("{name} went from {} to {}", amount(weight.before), amount(weight.after))
+            format!("{name} went from {} to {}", amount(before), amount(after))
         })
     }
 

@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{key, Compare, Key};
 use crate::ids::{Id, StackId};
-use crate::profile::{Profile, Sample};
+use crate::profile::{Function, Kind, Profile, Sample};
 use crate::record::State;
 
 /// A weight and how well it is known.
@@ -71,6 +71,8 @@ fn place(sample: &Sample) -> Place<'_> {
 pub(super) struct Run {
     pub(super) all: Weighed,
     functions: HashMap<Key, Weighed, FxBuildHasher>,
+    /// Weights by the innermost function in Ruby: C functions work for their caller.
+    sites: HashMap<Key, f64, FxBuildHasher>,
     absolute: bool,
     requests: u64,
     /// The divisor of weights.
@@ -84,9 +86,16 @@ impl Run {
         // The turn at which a function was last met.
         let mut seen = vec![0; own.len()];
         let mut runnable = Runnable::of(profile, compare);
+        let mut at_sites = vec![0.0; own.len()];
+        let is_ruby = |it: &Function| it.kind() == Kind::Ruby && !it.path.starts_with("<internal:");
         for (turn, sample) in (1_usize..).zip(&profile.samples) {
             let Some(runnable) = runnable.beside(sample) else { continue };
             all.add(sample, runnable, compare);
+            let mut frames = profile.frames_of(sample.stack).peekable();
+            let leaf = frames.peek().copied();
+            let site = frames.find(|it| profile.function(it.function).is_some_and(is_ruby)).or(leaf);
+            let sum = site.and_then(|it| at_sites.get_mut(it.function.index()));
+            sum.into_iter().for_each(|it| *it += (sample.weights.get(compare.of) + runnable) as f64);
             let depth = if compare.total { usize::MAX } else { 1 };
             for frame in profile.frames_of(sample.stack).take(depth) {
                 let place = frame.function.index();
@@ -103,13 +112,29 @@ impl Run {
             sum.samples += it.samples;
             sum.variance += it.variance;
         }
-        Self { all, functions, absolute: compare.absolute, requests: profile.requests.count(), parts: 1.0 }
+        let mut sites: HashMap<Key, f64, FxBuildHasher> = HashMap::default();
+        for (function, weight) in profile.functions.iter().zip(at_sites).filter(|it| it.1 > 0.0) {
+            *sites.entry(key(function)).or_default() += weight;
+        }
+        Self {
+            all,
+            functions,
+            sites,
+            absolute: compare.absolute,
+            requests: profile.requests.count(),
+            parts: 1.0,
+        }
     }
 
     /// Compares weights from now on: those of a request, where requests were counted.
     pub(super) fn compare_weights(&mut self, by_request: bool) {
         self.absolute = true;
         self.parts = if by_request { self.requests.max(1) as f64 } else { 1.0 };
+    }
+
+    /// The weight at a function in Ruby, with the C functions that it called: of a request, if weights are.
+    pub(super) fn site(&self, key: &Key) -> f64 {
+        self.sites.get(key).copied().unwrap_or_default() / self.parts
     }
 
     pub(super) fn of(&self, key: &Key) -> Weighed {

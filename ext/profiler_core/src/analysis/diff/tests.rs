@@ -189,6 +189,27 @@ fn what_stays_is_no_slower_as_something_else_goes() {
 }
 
 #[test]
+fn c_functions_are_a_reason_for_their_caller() {
+    let run = |ms: u64| {
+        let mut it = crate::analysis::example::Example::lasting_ms(1_000);
+        let mut row = |ms: u64, stack: &str| {
+            let weights = [(SampleType::Samples, ms), (SampleType::Cpu, ms * 1_000_000)];
+            it.row("main", State::Running, &[], &weights, stack);
+        };
+        row(ms * 3 + 1, "<main> /app.rb:1; Object#totals /app.rb:2; Comparable#==");
+        row(ms * 2 + 1, "<main> /app.rb:1; Object#totals /app.rb:2; Date#<=>");
+        row(ms + 1, "<main> /app.rb:1; Object#totals /app.rb:2");
+        row(200, "<main> /app.rb:1; Object#load /app.rb:5; IO#read");
+        it.profile()
+    };
+    let headline = diff(&[&run(200)], &[&run(10)], COMPARE).headline().unwrap();
+    assert_eq!(
+        headline,
+        "5.3 times faster: 1.40 s -> 263 ms, because Object#totals went from 1.20 s to 63.0 ms"
+    );
+}
+
+#[test]
 fn what_grows_while_something_else_goes_is_slower() {
     let before = timed(&[("Object#totals", 2_340), ("Object#load", 200), ("Object#save", 170)]);
     let after = timed(&[("Object#load", 400), ("Object#save", 170)]);
