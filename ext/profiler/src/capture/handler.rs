@@ -165,6 +165,9 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
         let mut header = header_now(state, State::Gc, monotonic_ns);
+        // What GC did in the kernel is its own; what came before is not.
+        header.deferred_cpu_ns = state.kernel_time.deferred_ns();
+        state.kernel_time.restart(header.cpu_ns);
         return state
             .polled
             .record_collecting(hub, &mut header, |kind, header| scratch.record_empty(hub, kind, header));
