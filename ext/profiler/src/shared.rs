@@ -35,6 +35,8 @@ pub(crate) struct Capture {
     collector: AtomicPtr<Thread>,
     /// The job that finds out anew whose labels are current; null before it is known to the VM.
     resync: AtomicPtr<Job>,
+    /// The job that takes the record of a block at its end; null before it is known to the VM.
+    block_end: AtomicPtr<Job>,
 }
 
 /// See [`Capture`].
@@ -51,6 +53,7 @@ pub(crate) static CAPTURE: Capture = Capture {
     walls: AtomicBool::new(false),
     collector: AtomicPtr::new(::core::ptr::null_mut()),
     resync: AtomicPtr::new(::core::ptr::null_mut()),
+    block_end: AtomicPtr::new(::core::ptr::null_mut()),
 };
 
 impl Capture {
@@ -103,6 +106,30 @@ impl Capture {
         unsafe { job.register() };
         // Release pairs with the Acquire in `resync_labels`.
         self.resync.store(::core::ptr::from_ref(job).cast_mut(), Ordering::Release);
+    }
+
+    /// Registers the job that takes the record of a block at its end, for [`Capture::ask_at_block_end`].
+    ///
+    /// # Safety
+    /// The caller holds the GVL, and calls this once.
+    pub(crate) unsafe fn set_block_job(&self, job: &'static Job) {
+        // SAFETY: the caller holds the GVL.
+        unsafe { job.register() };
+        // Release pairs with the Acquire in `ask_at_block_end`.
+        self.block_end.store(::core::ptr::from_ref(job).cast_mut(), Ordering::Release);
+    }
+
+    /// Requests that job from the thread that has the GVL, and waits.
+    ///
+    /// # Safety
+    /// As for [`Job::trigger_from_outside`].
+    pub(crate) unsafe fn ask_at_block_end(&self) {
+        // Acquire pairs with the Release in `set_block_job`.
+        // SAFETY: it is null or came from a `&'static Job`.
+        if let Some(job) = unsafe { self.block_end.load(Ordering::Acquire).as_ref() } {
+            // SAFETY: it was registered before it was stored; the caller has seen the thread wait.
+            unsafe { job.trigger_from_outside() };
+        }
     }
 
     /// Requests the job that finds out whose labels are current on this thread.

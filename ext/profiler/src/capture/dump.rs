@@ -10,7 +10,6 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::{Kind, State};
 
 use crate::before_3_3;
-use crate::capture::block::AT_BLOCK_END;
 use crate::capture::header::{header_at, header_now};
 use crate::capture::interrupted::{is_ours, knows_its_fiber};
 use crate::capture::walk::Scratch;
@@ -45,7 +44,7 @@ pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &Context) {
 pub(crate) fn ask_blocked(state: &'static ThreadState, number: u32) {
     state.block.ask_for_dump(number);
     // SAFETY: the job was registered before the first dump; the thread was just seen waiting.
-    unsafe { AT_BLOCK_END.trigger_from_outside() };
+    unsafe { CAPTURE.ask_at_block_end() };
 }
 
 /// Answers, if the calling thread was asked so.

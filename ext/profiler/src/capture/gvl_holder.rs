@@ -17,10 +17,8 @@
 //! * The profiler's own threads are in no session. Their time goes to the next tick.
 
 use ::core::prelude::rust_2021::*;
-use ::core::ptr::{from_ref, null_mut};
-use ::core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use ::core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use ::profiler_core::ids::ThreadId;
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::{push_gvl_wait, Kind, State};
@@ -29,12 +27,9 @@ use ::profiler_core::sampling::wall_clock::Due;
 use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::walk::Scratch;
 use crate::shared::CAPTURE;
+use crate::threads::gvl_holder::Holder;
 use crate::threads::ThreadState;
 
-/// The last thread that is known to have got the GVL. Written by the thread that has it.
-static STATE: AtomicPtr<ThreadState> = AtomicPtr::new(null_mut());
-/// The id of that thread, as states are used again.
-static ID: AtomicU32 = AtomicU32::new(0);
 /// The time of the last tick of a thread with the GVL that became a record, on the monotonic clock, ns. Written by the thread
 /// that has it, so whoever has it later sees it.
 static TICK_NS: AtomicU64 = AtomicU64::new(0);
@@ -52,53 +47,6 @@ pub(crate) fn note_tick(at_ns: u64) {
 #[inline]
 pub(crate) fn last_tick_ns() -> u64 {
     TICK_NS.load(Relaxed)
-}
-
-/// The thread that had the GVL before.
-#[derive(Clone, Copy)]
-pub(crate) struct Holder {
-    state: &'static ThreadState,
-    id: ThreadId,
-}
-
-/// Notes that `state` has the GVL from now on. Returns the holder before, if that is known.
-///
-/// *Runs on:* the thread of `state`, with the GVL.
-pub(crate) fn set_holder(state: &'static ThreadState) -> Option<Holder> {
-    // The thread that has the GVL is alone here, so no exchange needs to be atomic.
-    let (id, before) = (ThreadId(ID.load(Relaxed)), STATE.load(Relaxed));
-    ID.store(state.id().0, Relaxed);
-    STATE.store(from_ref(state).cast_mut(), Relaxed);
-    // SAFETY: it is null or came from a `&'static ThreadState`.
-    unsafe { before.as_ref() }.map(|state| Holder { state, id })
-}
-
-/// The thread that has the GVL, as far as that is known. For any thread, so it may be wrong by the time that it is read.
-pub(crate) fn holder() -> Option<ThreadId> {
-    running_holder().map(ThreadState::id)
-}
-
-/// The thread that has the GVL, as far as that is known, unless it has let go of it. For the ticker.
-pub(crate) fn running_holder() -> Option<&'static ThreadState> {
-    let id = ThreadId(ID.load(Relaxed));
-    // SAFETY: it is null or came from a `&'static ThreadState`.
-    let state = unsafe { STATE.load(Relaxed).as_ref() }?;
-    (state.is_live() && state.id() == id && !state.walls.is_blocked()).then_some(state)
-}
-
-/// Notes that a thread of which nothing is known has the GVL, or will have.
-pub(crate) fn clear_holder() {
-    STATE.store(null_mut(), Relaxed);
-}
-
-impl Holder {
-    /// Whether it had let go of the GVL before `thread` began to wait for it, at `ready_ns`: so nobody had it since.
-    pub(crate) fn had_left(&self, thread: ThreadId, ready_ns: u64) -> bool {
-        let Self { state, id } = *self;
-        let blocked_ns = state.walls.blocked_since_ns();
-        let is_alive = state.is_live() && state.id() == id;
-        id == thread || is_alive && blocked_ns != 0 && blocked_ns <= ready_ns
-    }
 }
 
 /// Takes the record of who had the GVL while the calling thread waited for it. The time of a wait without a tick is left to later

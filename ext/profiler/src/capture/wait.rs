@@ -26,13 +26,14 @@ use ::profiler_core::session::spec::Measures;
 
 use crate::before_3_3;
 use crate::capture::block;
-use crate::capture::gvl_holder::{self, Holder};
+use crate::capture::gvl_holder;
 use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::hook_loss;
 use crate::capture::walk::Scratch;
 use crate::engine::ticker;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::threads::gvl_holder::Holder;
 use crate::threads::{self, ThreadState};
 use crate::vm::events::thread_hook;
 use crate::vm::gvl::{self, GvlEvent};
@@ -96,7 +97,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         return unsafe { on_unregistered(event, thread, tag) };
     };
     let before = match event {
-        GvlEvent::Resumed => gvl_holder::set_holder(state),
+        GvlEvent::Resumed => threads::gvl_holder::set(state),
         GvlEvent::Suspended | GvlEvent::Ready | GvlEvent::Exited => None,
     };
     if !state.walls.is_on() {
@@ -137,7 +138,7 @@ unsafe fn on_unregistered(event: GvlEvent, thread: u64, tag: *mut c_void) {
             unsafe { gvl::tag(thread, FirstReady::now().as_tag()) };
         }
         // A thread that is about to register itself notes itself as the holder then. The profiler's own never does.
-        GvlEvent::Resumed if !FirstReady::is(tag) => gvl_holder::clear_holder(),
+        GvlEvent::Resumed if !FirstReady::is(tag) => threads::gvl_holder::clear(),
         _ => {}
     }
 }
@@ -152,7 +153,7 @@ const OWN: *mut c_void = 2 as *mut c_void;
 pub(crate) unsafe fn tag_own(thread: u64) {
     // SAFETY: as promised; nobody follows such a tag.
     unsafe { gvl::tag(thread, OWN) };
-    gvl_holder::clear_holder();
+    threads::gvl_holder::clear();
 }
 
 /// The instant at which a thread first became ready. As a tag it is odd, which no address is.
@@ -195,7 +196,7 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     if !measured {
         return;
     }
-    let before = gvl_holder::set_holder(state);
+    let before = threads::gvl_holder::set(state);
     if interval_ns > 0 {
         let now_ns = clock::monotonic_ns();
         let start_ns = FirstReady::of(tag).map_or(now_ns, |it| it.0.min(now_ns));

@@ -13,10 +13,10 @@
 
 use ::core::prelude::rust_2021::*;
 
-use crate::capture::block::AT_BLOCK_END;
-use crate::capture::gvl_holder;
 use crate::engine::perf;
+use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::threads::gvl_holder;
 use crate::threads::ThreadState;
 
 /// The CPU time between two looks that shows that a thread computes, ns.
@@ -24,7 +24,7 @@ const LEAST_USE_NS: u64 = 2_000_000;
 
 /// Looks at the thread that holds the GVL. For the ticker, without the GVL.
 pub(super) fn look() {
-    let Some(state) = gvl_holder::running_holder() else { return };
+    let Some(state) = gvl_holder::running() else { return };
     if !state.walls.is_on() || state.walls.is_collecting() {
         return;
     }
@@ -49,7 +49,7 @@ pub(super) fn ask(state: &ThreadState) {
     state.block.ask(clock::monotonic_ns());
     // SAFETY: the sampler registered the job before it turned capture on, and stops the ticker before the VM is gone. The thread
     // was just seen waiting.
-    unsafe { AT_BLOCK_END.trigger_from_outside() };
+    unsafe { CAPTURE.ask_at_block_end() };
 }
 
 /// Opens the kernel's count of the time that the thread waits for a CPU, unless descriptors are few.

@@ -26,7 +26,6 @@ use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
 use crate::before_3_3;
-use crate::capture::gvl_holder;
 use crate::engine::blocks;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
@@ -261,7 +260,7 @@ fn is_idle() -> bool {
     }
     match IS_ENGINE.load(Ordering::Relaxed) {
         true => all_blocked(),
-        false => gvl_holder::running_holder().is_none(),
+        false => threads::gvl_holder::running().is_none(),
     }
 }
 

@@ -25,7 +25,7 @@ use profiler_core::record::State;
 
 use super::process;
 use crate::before_3_3;
-use crate::capture::{dump, gvl_holder};
+use crate::capture::dump;
 use crate::naming;
 use crate::naming::turns::{Pace, Turns};
 use crate::sys::siginfo::TimerInfo;
@@ -94,7 +94,7 @@ impl Taking {
     /// Begins a dump, and asks the threads that run. Needs no GVL.
     pub(super) fn begin(hub: &'static Hub) -> Self {
         let now_ns = clock::monotonic_ns();
-        let holder = gvl_holder::holder();
+        let holder = threads::gvl_holder::running().map(ThreadState::id);
         let threads = threads::live().map(|state| Asked::now(state, now_ns, holder)).collect();
         let (number, pid, at_ns) = (hub.begin_dump(), std::process::id(), clock::realtime_ns());
         let taking = Self { hub, number, pid, at_ns, threads };

@@ -38,7 +38,7 @@ pub(super) unsafe fn install_once() {
     unsafe {
         vm::root::install(mark::mark, mark::compact, end);
         handler::AT_SAFEPOINT.register();
-        block::AT_BLOCK_END.register();
+        CAPTURE.set_block_job(&block::AT_BLOCK_END);
         vm::gc::load_symbols();
         vm::allocations::total_allocated(); // the first time makes Symbols, which the mark function may not
         fork::CONTINUE_SESSIONS.register();

@@ -9,7 +9,7 @@ use profiler_core::record::counters::count;
 use profiler_core::ticking::plan::{Plan, ThreadPlan};
 
 use crate::before_3_3;
-use crate::capture::{block, gvl_holder, wait};
+use crate::capture::{block, wait};
 use crate::engine::{perf, setitimer, thread_timer, ticker};
 use crate::sampler::state::try_lock;
 use crate::shared::CAPTURE;
@@ -127,7 +127,7 @@ fn measure_walls(plan: &Plan<'_>) {
         let here = state.pthread.load(Ordering::Relaxed) == native_thread::pthread_self();
         if !before_3_3::NEEDED && measured && here {
             wait::tag_thread(state); // in a forked child its state is another one
-            gvl_holder::set_holder(state);
+            threads::gvl_holder::set(state);
         }
         match plan.of_thread(state.id()).wall_interval_ns {
             0 => state.walls_off(),

@@ -31,6 +31,7 @@ use crate::threads::state::{CLAIMED, ENDED, LIVE, TAKEN};
 use profiler_core::text::cut;
 
 mod current;
+pub(crate) mod gvl_holder;
 pub(crate) mod own;
 pub(crate) mod recent_exits;
 mod slab;
