@@ -150,7 +150,7 @@ pub(super) struct Causes<'profile> {
     /// By function at the leaf.
     at_leaf: Vec<AtLeaf>,
     is_sampled: bool,
-    /// Whether the kernel's count of run delay explains what seem to be waits for IO and in unknown functions.
+    /// Whether the kernel's count of run delay explains what seem to be waits in unknown functions, and to write.
     is_delayed: bool,
 }
 
@@ -184,8 +184,8 @@ impl<'profile> Causes<'profile> {
         causes
     }
 
-    /// Whether threads had no CPU for most of the time in which they seem to wait for IO or in unknown functions, beyond the time in
-    /// which code that computes was held up.
+    /// Whether threads had no CPU for most of the time in which they seem to wait in unknown functions or to write, beyond the time in
+    /// which code that computes was held up. Who reads waits for others, however busy the machine is.
     fn explains_delay(&self, sites: &Sites<'_>) -> bool {
         let (mut held_up_ns, mut uncertain_ns): (u64, u64) = (0, 0);
         for sample in &self.profile.samples {
@@ -197,7 +197,9 @@ impl<'profile> Causes<'profile> {
             };
             match cause {
                 Cause::HeldUp => held_up_ns = held_up_ns.saturating_add(wall_ns),
-                Cause::Io | Cause::Other => uncertain_ns = uncertain_ns.saturating_add(wall_ns),
+                Cause::Io | Cause::Other if self.is_uncertain(sites, sample.stack) => {
+                    uncertain_ns = uncertain_ns.saturating_add(wall_ns);
+                }
                 _ => {}
             }
         }
@@ -236,7 +238,13 @@ impl<'profile> Causes<'profile> {
         }
         let ran = sum.ran_ns as f64 > sum.waited_ns as f64 * COMPUTES;
         let computes = named.is_none() && (self.kind(leaf) == Some(Kind::Ruby) || is_computing(name));
-        (ran || computes || self.is_delayed).then_some(Cause::HeldUp)
+        let is_delayed = self.is_delayed && (named.is_none() || is_local(name));
+        (ran || computes || is_delayed).then_some(Cause::HeldUp)
+    }
+
+    fn is_uncertain(&self, sites: &Sites<'_>, stack: StackId) -> bool {
+        let leaf = self.profile.frames_of(stack).next();
+        leaf.is_some_and(|it| Cause::named_by(sites.name(it)).is_none() || is_local(sites.name(it)))
     }
 
     fn kind(&self, frame: Frame) -> Option<Kind> {
@@ -247,6 +255,14 @@ impl<'profile> Causes<'profile> {
 /// Whether waits were sampled by signals, so that a thread that could run and did not counts as waiting.
 pub(super) fn is_sampled(profile: &Profile) -> bool {
     profile.meta.notes.contains(&Note::WaitsSampled {})
+}
+
+/// Whether a function for IO mostly does not wait for others: it writes, or asks the file system.
+fn is_local(name: &str) -> bool {
+    const WRITES: [&str; 9] =
+        ["write", "print", "puts", "p", "<<", "printf", "putc", "syswrite", "write_nonblock"];
+    name.rsplit_once(['#', '.'])
+        .is_some_and(|(class, method)| WRITES.contains(&method) || matches!(class, "File" | "Dir"))
 }
 
 /// Whether it is a function in C of a class that waits for nothing.
@@ -354,6 +370,7 @@ mod tests {
         it.wall(MAIN, State::Waiting, 300, "<main> /app.rb:1");
         it.wall(MAIN, State::Waiting, 200, "<main> /app.rb:1; SQLite3::Statement#step");
         it.wall(MAIN, State::Waiting, 50, "<main> /app.rb:1; IO#write");
+        it.wall(MAIN, State::Waiting, 40, "<main> /app.rb:1; IO#read");
         it.wall(MAIN, State::Waiting, 10, "<main> /app.rb:1; Kernel#sleep");
         let mut profile = it.profile();
         profile.meta.notes.push(Note::WaitsSampled {});
@@ -365,7 +382,7 @@ mod tests {
             let waits = profile.samples.iter().filter(|it| it.state == State::Waiting);
             waits.map(|it| causes.cause(&sites, it.stack)).collect::<Vec<_>>()
         };
-        assert_eq!(causes_at(540), [Cause::HeldUp, Cause::HeldUp, Cause::HeldUp, Cause::Sleep]);
-        assert_eq!(causes_at(310), [Cause::HeldUp, Cause::Other, Cause::Io, Cause::Sleep]);
+        assert_eq!(causes_at(540), [Cause::HeldUp, Cause::HeldUp, Cause::HeldUp, Cause::Io, Cause::Sleep]);
+        assert_eq!(causes_at(310), [Cause::HeldUp, Cause::Other, Cause::Io, Cause::Io, Cause::Sleep]);
     }
 }
