@@ -140,6 +140,7 @@ module Profiler
       # Starts a connection to one address of the host after the other, until one answers.
       def start
         left = addresses
+        connected = false
         begin
           http = connection
           http.ipaddr = left.shift if left.any?

@@ -104,7 +104,7 @@ fn in_kernel(hub: &Hub, state: &ThreadState, begun_ns: u64, context: &Context) {
     state.handler.add_span(begun_ns, clock::monotonic_ns());
 }
 
-/// What is known of a tick from where it came from.
+/// The facts about a tick that its origin tells.
 #[derive(Clone, Copy)]
 struct Source {
     /// Whether the thread is known to wait in a system call.

@@ -99,7 +99,7 @@ impl OffCpu {
         weight_ns
     }
 
-    /// What no row has yet, which is the caller's from now on. Time that was not taken out of running or GC stays there.
+    /// Takes the time that no row has yet. Time that was not taken out of running or GC stays there.
     pub(super) fn finish(&mut self) -> Rest {
         let Self { unsplit_ns, runnable_ns, blocked_ns, .. } = *self;
         self.forget();
