@@ -4,8 +4,9 @@
 //! function is popped, with the function still on top of the stack: at the very end of the block, when its length is
 //! known (`capture/block.rs`).
 //!
-//! The ticker looks now and then, at random instants, and only while a thread holds the GVL. A block that is as long as
-//! two looks lie apart is always found. A shorter one is found as often as it is long.
+//! The ticker looks now and then, at random instants, and only while a thread holds the GVL. A look at a thread that computes
+//! takes one reading of its CPU clock. A block is always found if it is longer than the longest time between two looks and a
+//! quarter ([`whole_ns`]). A shorter one is found as often as it is long.
 //!
 //! What cannot be had: a C function that raises is left without a check, and the job runs at the next one, mostly in the
 //! `rescue`. And right after `Thread.new` the VM takes the new thread for the one that runs, although it waits for the
@@ -19,9 +20,6 @@ use crate::sys::clock;
 use crate::threads::gvl_holder;
 use crate::threads::ThreadState;
 
-/// The CPU time between two looks that shows that a thread computes, ns.
-const LEAST_USE_NS: u64 = 2_000_000;
-
 /// Looks at the thread that holds the GVL. For the ticker, without the GVL.
 pub(super) fn look() {
     let Some(state) = gvl_holder::running() else { return };
@@ -29,11 +27,11 @@ pub(super) fn look() {
         return;
     }
     open_run_delay(state);
-    if !state.block.has_no_tick_since(state.ticks.all()) {
-        return; // it computes
-    }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
-    if state.block.used_since(cpu_ns) > LEAST_USE_NS || !clock::is_asleep(state.native_id()) {
+    let elapsed_ns = state.block.elapsed_since(clock::monotonic_ns());
+    // If it has just fallen asleep, the next look finds that.
+    let computes = state.block.used_since(cpu_ns) >= elapsed_ns / 4 * 3;
+    if computes || !clock::is_asleep(state.native_id()) {
         return;
     }
     // It may have let go of the GVL meanwhile, or have woken up.
@@ -41,6 +39,12 @@ pub(super) fn look() {
     if stands_still && !state.walls.is_blocked() {
         ask(state);
     }
+}
+
+/// The length from which on a block is always found, ns, where the mean time between two looks is `look_ns`. The longest time is a
+/// quarter more, and of that a quarter may have been computing.
+pub(crate) fn whole_ns(look_ns: u64) -> u64 {
+    look_ns * 25 / 16
 }
 
 /// Asks a thread that is blocked for its stack, by the job. For the ticker.

@@ -28,7 +28,7 @@ use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::NEEDS_LINUX;
 
-mod blocks;
+pub(crate) mod blocks;
 pub(crate) mod no_tick;
 pub(crate) mod owner;
 pub(crate) mod perf;

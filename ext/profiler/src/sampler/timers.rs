@@ -10,7 +10,7 @@ use profiler_core::ticking::plan::{Plan, ThreadPlan};
 
 use crate::before_3_3;
 use crate::capture::{block, wait};
-use crate::engine::{perf, setitimer, thread_timer, ticker};
+use crate::engine::{blocks, perf, setitimer, thread_timer, ticker};
 use crate::sampler::state::try_lock;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
@@ -53,7 +53,7 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
         result = apply_to(state, plan).and(result);
     }
     ticker::IS_ENGINE.store(plan.ticker_is_engine(), Ordering::Relaxed);
-    block::WHOLE_NS.store(plan.look_interval_ns(), Ordering::Relaxed);
+    block::WHOLE_NS.store(blocks::whole_ns(plan.look_interval_ns()), Ordering::Relaxed);
     result = result.and(ticker::arm(plan.ticker_interval_ns(), plan.look_interval_ns()));
     if plan.is_process_wide() {
         result = result.and(arm_process(plan.process_interval_ns()));

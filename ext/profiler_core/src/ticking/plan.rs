@@ -119,7 +119,7 @@ impl<'sessions> Plan<'sessions> {
     /// neither so often that it costs something nor so seldom that a common block is missed.
     #[must_use]
     pub fn look_interval_ns(&self) -> u64 {
-        const BOUNDS_NS: (u64, u64) = (2_000_000, 10_000_000);
+        const BOUNDS_NS: (u64, u64) = (2_000_000, 5_000_000);
         match finest(self.demands.iter().filter(|demand| self.waits_reported && demand.wall)) {
             0 => 0,
             interval_ns => (5 * interval_ns).clamp(BOUNDS_NS.0, BOUNDS_NS.1),

@@ -15,8 +15,8 @@ pub(crate) struct BlockWatch {
     dump: AtomicU32,
     /// The thread's CPU clock at the last look, ns.
     seen_cpu_ns: AtomicU64,
-    /// The number of its ticks at the last look.
-    seen_ticks: AtomicU64,
+    /// When the last look was, on the monotonic clock, ns.
+    looked_ns: AtomicU64,
 }
 
 impl BlockWatch {
@@ -26,7 +26,7 @@ impl BlockWatch {
             asked_ns: AtomicU64::new(0),
             dump: AtomicU32::new(0),
             seen_cpu_ns: AtomicU64::new(0),
-            seen_ticks: AtomicU64::new(0),
+            looked_ns: AtomicU64::new(0),
         }
     }
 
@@ -89,9 +89,9 @@ impl BlockWatch {
         }
     }
 
-    /// Whether the thread has had as many ticks at the last look, which is noted. For the ticker.
-    pub(crate) fn has_no_tick_since(&self, ticks: u64) -> bool {
-        self.seen_ticks.swap(ticks, Relaxed) == ticks
+    /// The time since the last look, ns; this one is at `now_ns` on the monotonic clock. For the ticker.
+    pub(crate) fn elapsed_since(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.looked_ns.swap(now_ns, Relaxed))
     }
 
     /// The CPU time that the thread has used since the last look, ns, which is noted. For the ticker.

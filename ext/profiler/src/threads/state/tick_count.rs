@@ -15,8 +15,7 @@ impl TickCount {
         Self { all: AtomicU64::new(0), seen: AtomicU64::new(0) }
     }
 
-    /// All of them so far.
-    pub(crate) fn all(&self) -> u64 {
+    pub(in crate::threads) fn all(&self) -> u64 {
         self.all.load(Relaxed)
     }
 
