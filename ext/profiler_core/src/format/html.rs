@@ -9,7 +9,6 @@ mod periods;
 pub use comparison::{write_comparison, Run};
 pub use periods::{write_periods, Period};
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -18,7 +17,6 @@ use base64::write::EncoderWriter;
 use serde::Serialize;
 
 use self::comparison::Comparison;
-use super::display::name_with_place;
 use super::read::page::FILE;
 use super::text::facts;
 use super::{pprof, read, Options};
@@ -27,7 +25,7 @@ use crate::analysis::findings::{findings, Finding};
 use crate::analysis::idle::idle;
 use crate::analysis::trim_paths;
 use crate::error::Error;
-use crate::profile::{Function, Profile, SampleType};
+use crate::profile::{Profile, SampleType};
 
 const PAGE: &str = include_str!("../../../../viewer/page.html");
 /// The version of the profiler that writes the page.
@@ -86,7 +84,6 @@ struct Facts<'profile> {
     header: Vec<String>,
     idle: IdleRows,
     origins: Vec<&'static str>,
-    shown: BTreeMap<usize, String>,
     paths: BTreeMap<&'profile str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
@@ -100,7 +97,7 @@ struct Found<'profile> {
     of: &'static str,
     weight: u64,
     share: Option<f64>,
-    name: Option<Cow<'profile, str>>,
+    name: Option<&'profile str>,
     path: Option<&'profile str>,
     line: Option<u32>,
     command: String,
@@ -132,20 +129,10 @@ impl<'profile> Facts<'profile> {
                 rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
             },
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
-            shown: shown_names(functions.iter()),
             paths: functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: None,
         }
     }
-}
-
-/// The names of functions that people read others of, by index.
-fn shown_names<'profile>(functions: impl Iterator<Item = &'profile Function>) -> BTreeMap<usize, String> {
-    let shown = functions.enumerate().map(|(place, it)| (place, name_with_place(it), &it.name));
-    shown
-        .filter(|(_, shown, name)| shown != *name)
-        .map(|(place, shown, _)| (place, shown.into_owned()))
-        .collect()
 }
 
 impl<'profile> Found<'profile> {
@@ -157,7 +144,7 @@ impl<'profile> Found<'profile> {
             of: finding.of.name_and_unit().0,
             weight: finding.weight,
             share: finding.share,
-            name: function.map(name_with_place),
+            name: function.map(|it| it.name.as_str()),
             path: function.map(|it| it.path.as_str()),
             line: finding.place.map(|it| it.line).filter(|it| *it > 0),
             command: finding.command,

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{as_in_file, shown_names, write_filled, Facts, VERSION};
+use super::{as_in_file, write_filled, Facts, VERSION};
 use crate::analysis::code_origin::Origin;
 use crate::analysis::diff::{diff, key, Compare, Diff, Key};
 use crate::analysis::trim_paths;
@@ -127,7 +127,6 @@ impl<'profile> United<'profile> {
             title,
             of: of.name_and_unit().0,
             origins: self.functions.iter().map(|it| Origin::of(it).name()).collect(),
-            shown: shown_names(self.functions.iter().copied()),
             paths: self.functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: Some(comparison),
             ..Facts::default()
