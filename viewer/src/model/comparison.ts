@@ -97,7 +97,7 @@ export function changes(comparison: Comparison, names: Names, total: boolean, ch
     const [before, after] = [weights[0]![of]!, weights[1]![of]!];
     if (before + after > 0) found.push({ function: of, before, after, chance: known && (known.get(of) ?? 1) });
   }
-  const rank = (it: Change) => (!isSignificant(it) ? 2 : it.after < it.before ? 1 : 0);
+  const rank = (it: Change) => (isSignificant(it) ? 0 : 1);
   // Sums of the same weights in another order differ in their last digits. Equal changes are in the order of names.
   const sizes = new Map(found.map((it) => [it, Number(Math.abs(it.after - it.before).toPrecision(10))]));
   const size = (it: Change) => sizes.get(it)!;

@@ -209,7 +209,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         })
         .collect();
     changes.sort_by(|one, other| {
-        let is_chance = |it: &Change| (it.verdict() == Verdict::Same, !it.significant());
+        let is_chance = |it: &Change| !it.significant();
         let size = |it: &Change| it.delta().abs();
         let named = |it: &Change| (it.function.name.clone(), it.function.path.clone());
         is_chance(one)
