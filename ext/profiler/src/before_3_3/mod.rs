@@ -144,7 +144,7 @@ impl PolledWaits {
         }
     }
 
-    /// Has `record` take the record of a block that has just ended.
+    /// Calls `record` for a block that has just ended, and settles its time.
     ///
     /// # Signal safety
     /// As for [`PolledWaits::record`].

@@ -197,7 +197,7 @@ pub(crate) fn is_silent() -> bool {
 
 /// Returns whether the hook is called for the object that `allocate` allocates, or none is there. With the GVL, outside of the hook.
 pub(crate) fn sees(allocate: impl FnOnce()) -> bool {
-    // SAFETY: as promised. Nothing of it is held while the object is allocated.
+    // SAFETY: the caller holds the GVL and is outside of the hook. No reference is held while the object is allocated.
     let count = || unsafe { (*OBJECTS.0.get()).hooked.map(|_| (*OBJECTS.0.get()).now()) };
     let before = count();
     allocate();

@@ -12,6 +12,7 @@ use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::{Kind, State};
 
+use crate::before_3_3;
 use crate::capture::dump;
 use crate::capture::gvl_holder;
 use crate::capture::header::header_now;
@@ -37,6 +38,12 @@ unsafe extern "C" fn at_block_end(_data: *mut c_void) {
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
         dump::answer_block(hub, state);
         answer(hub, state);
+        if before_3_3::NEEDED {
+            // There a thread was asked without knowing that it has the GVL. This one has it.
+            for other in threads::live() {
+                other.block.take();
+            }
+        }
     }
 }
 

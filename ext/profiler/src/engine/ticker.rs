@@ -64,7 +64,8 @@ static IDLE: AtomicBool = AtomicBool::new(false);
 /// for apps that wait for their next request, not for those between two system calls.
 const PATIENCE_NS: u64 = 100_000_000;
 
-/// The same, for an interval of its rounds. Looks are so far apart that a thread which waits is soon not worth one.
+/// Returns that time where rounds come every `interval_ns`. If the ticker only looks, one round without a running thread is enough:
+/// rounds are far apart.
 fn patience_ns(interval_ns: u64) -> u64 {
     match IS_ENGINE.load(Ordering::Relaxed) {
         true => PATIENCE_NS,
@@ -85,8 +86,8 @@ pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 /// The mean time between two looks for a blocked thread, ns; 0 where nobody looks.
 static LOOK_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Has the ticker do its rounds at that interval, the finest of all threads; 0 lets it rest. In these rounds it looks for a blocked
-/// thread about every `look_ns`, unless that is 0.
+/// Starts the ticker's rounds at `interval_ns`, the finest interval of all threads; 0 stops them. In these rounds it looks for a
+/// blocked thread about every `look_ns`, unless that is 0.
 ///
 /// # Errors
 /// The errno, when the system refuses a thread.
@@ -333,9 +334,8 @@ fn poll(state: &'static ThreadState, now_ns: u64) {
     let cpu_ns = clock::cpu_ns_of(state.native_id());
     if let (true, Some(cpu_ns)) = (state.block.is_asked(), cpu_ns) {
         if state.block.used_since(cpu_ns) == 0 {
-            return; // it still is there
+            return; // it still is in the same call
         }
-        state.block.take(); // it did not have the GVL, or has just answered
     }
     if !state.polled.poll(now_ns, cpu_ns) {
         return;

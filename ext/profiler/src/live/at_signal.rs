@@ -170,7 +170,7 @@ fn waiter() -> io::Result<&'static Waiter> {
     // SAFETY: this is its place in memory, where it stays; nobody waits for it yet.
     unsafe { waiter.requested.init() };
     let work = || loop {
-        // SAFETY: as above, and it is never destroyed.
+        // SAFETY: the semaphore was initialised before it was shared, and is never destroyed.
         if unsafe { waiter.requested.wait() } {
             waiter.print();
         }

@@ -199,7 +199,7 @@ struct DefinedMethod {
 /// As [`name`].
 unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<Answer>, Error> {
     let modules = modules::all(ruby)?;
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL, and keeps the handles marked and in their places.
     let found = unsafe { find_among(ruby, modules, handles, turns) };
     // The machine's stack may keep the list for some time, and it would keep classes that are gone.
     let _ = modules.clear();

@@ -92,7 +92,7 @@ pub(crate) unsafe fn renew_hooks() {
 /// # Safety
 /// The caller holds the GVL, and is not inside a hook.
 pub(crate) unsafe fn allocate() {
-    // SAFETY: as promised. It calls no method; where there is no memory it raises.
+    // SAFETY: the caller holds the GVL. It calls no method; where there is no memory it raises.
     unsafe { super::door::quietly(|| rb_sys::rb_obj_alloc(rb_sys::rb_cObject)) };
 }
 

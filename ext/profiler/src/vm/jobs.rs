@@ -73,7 +73,7 @@ impl Job {
     /// As for [`Job::trigger`]; a thread that is believed to have the GVL waits in a system call.
     pub(crate) unsafe fn trigger_from_outside(&'static self) {
         #[cfg(ruby_gte_3_3)]
-        // SAFETY: as promised.
+        // SAFETY: the caller has registered the job, and the VM is not gone.
         unsafe {
             self.trigger();
         }

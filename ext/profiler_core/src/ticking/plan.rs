@@ -109,7 +109,7 @@ impl<'sessions> Plan<'sessions> {
         }
     }
 
-    /// The same without the looks.
+    /// The interval of ticks and polls, without looks, ns.
     fn ticks_or_polls_ns(&self) -> u64 {
         let needs_it = |demand: &&Demand<'_>| self.ticker_is_engine() || !self.waits_reported && demand.wall;
         finest(self.demands.iter().filter(needs_it))

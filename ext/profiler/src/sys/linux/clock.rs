@@ -2,6 +2,7 @@
 
 use ::core::prelude::rust_2021::*;
 
+use super::task_file;
 use crate::sys::clock::{read, timespec};
 
 /// CPU clock of another thread of this process, ns; nothing when the thread is gone.
@@ -58,25 +59,8 @@ pub(crate) fn kernel_tick_ns() -> u64 {
 pub(crate) fn is_asleep(native_id: i32) -> bool {
     /// The name in it, in parentheses, has 15 bytes at most; the state is what follows.
     const ENOUGH: usize = 64;
-    let mut path = [0_u8; 64];
     let mut text = [0_u8; ENOUGH];
-    // SAFETY: the path is written with its end, and a descriptor that was got is closed.
-    let read = unsafe {
-        ::libc::snprintf(
-            path.as_mut_ptr().cast(),
-            path.len(),
-            c"/proc/self/task/%d/stat".as_ptr(),
-            native_id,
-        );
-        let file = ::libc::open(path.as_ptr().cast(), ::libc::O_RDONLY | ::libc::O_CLOEXEC);
-        if file < 0 {
-            return false;
-        }
-        let read = ::libc::read(file, text.as_mut_ptr().cast(), ENOUGH);
-        ::libc::close(file);
-        read
-    };
-    let text = text.get(..read.max(0) as usize).unwrap_or(&[]);
+    let text = task_file::read(native_id, c"stat", &mut text).unwrap_or(&[]);
     let name_ends = text.iter().rposition(|byte| *byte == b')');
     let state = name_ends.and_then(|at| text.get(at + 2));
     state == Some(&b'S') || state == Some(&b'D')

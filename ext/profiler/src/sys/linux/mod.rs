@@ -14,6 +14,7 @@ pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;
 pub(crate) mod system_call;
+mod task_file;
 pub(super) mod thread;
 
 /// The reason why signals cannot be sent to a thread of our choice, and threads have no timers: here they can, and do.

@@ -3,25 +3,14 @@
 use ::core::mem::MaybeUninit;
 use ::core::prelude::rust_2021::*;
 
+use super::task_file;
+
 /// Opens the counts of a thread of this process. Returns the descriptor, and the identity of the file: the app may close the
 /// descriptor, and open something else by the same number.
 ///
 /// `None` if the kernel does not keep them, the thread is gone, or there is no descriptor to spare.
 pub(crate) fn open(native_id: i32) -> Option<(i32, u64)> {
-    let mut path = [0_u8; 64];
-    // SAFETY: the path is written with its end, within its length.
-    let fd = unsafe {
-        ::libc::snprintf(
-            path.as_mut_ptr().cast(),
-            path.len(),
-            c"/proc/self/task/%d/schedstat".as_ptr(),
-            native_id,
-        );
-        ::libc::open(path.as_ptr().cast(), ::libc::O_RDONLY | ::libc::O_CLOEXEC)
-    };
-    if fd < 0 {
-        return None;
-    }
+    let fd = task_file::open(native_id, c"schedstat")?;
     match identity_of(fd) {
         Some(identity) => Some((fd, identity)),
         None => {

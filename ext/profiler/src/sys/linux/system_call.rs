@@ -2,6 +2,8 @@
 
 use ::core::prelude::rust_2021::*;
 
+use super::task_file;
+
 /// The calls that the kernel makes again after a signal, with SA_RESTART, or that the C library does.
 const RESTARTED: &[::libc::c_long] = &[
     ::libc::SYS_futex,
@@ -39,25 +41,10 @@ const REPEATED_BY_RUBY: &[::libc::c_long] = &[
 /// Whether a signal ends no call early: the thread computes, or waits in a call that goes on afterwards. A call that sleeps, or that
 /// a file system serves, would end. `without_gvl` is whether the thread may be one of Ruby's own waits.
 pub(crate) fn may_be_interrupted(native_id: i32, without_gvl: bool) -> bool {
-    let mut path = [0_u8; 64];
     let mut text = [0_u8; 16];
-    // SAFETY: the path is written with its end, and a descriptor that was got is closed.
-    let length = unsafe {
-        ::libc::snprintf(
-            path.as_mut_ptr().cast(),
-            path.len(),
-            c"/proc/self/task/%d/syscall".as_ptr(),
-            native_id,
-        );
-        let file = ::libc::open(path.as_ptr().cast(), ::libc::O_RDONLY | ::libc::O_CLOEXEC);
-        if file < 0 {
-            return true; // the kernel does not say
-        }
-        let length = ::libc::read(file, text.as_mut_ptr().cast(), text.len());
-        ::libc::close(file);
-        length
+    let Some(text) = task_file::read(native_id, c"syscall", &mut text) else {
+        return true; // the kernel does not say
     };
-    let text = text.get(..length.max(0) as usize).unwrap_or(&[]);
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let number =
         digits.fold(0, |number: ::libc::c_long, digit| number * 10 + ::libc::c_long::from(digit - b'0'));

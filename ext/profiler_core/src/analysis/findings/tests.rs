@@ -3,6 +3,9 @@ use crate::analysis::example::{Example, MAIN};
 use crate::profile::{Marker, Note};
 use crate::record::State;
 
+mod objects;
+mod queries;
+
 /// Kind, text, place and percent of each.
 fn found(profile: &Profile) -> Vec<(Kind, String, String, u32)> {
     let place = |it: &Finding| {
@@ -316,101 +319,6 @@ fn idle_threads_are_one_sentence_and_in_no_share() {
         finding(Kind::Idle, "3 threads waited for work: idle, 3.00 s in all", "", 0),
     ];
     assert_eq!(found(&it.profile()), expected);
-}
-
-#[test]
-fn objects_have_their_place_and_class() {
-    let mut it = Example::lasting_ms(1_000);
-    let of = |bytes, live| {
-        [
-            (SampleType::AllocSpace, bytes),
-            (SampleType::AllocObjects, bytes / 40),
-            (SampleType::InuseSpace, live),
-        ]
-    };
-    it.row(
-        MAIN,
-        State::Running,
-        &[("class", "String")],
-        &of(80 << 20, 1 << 20),
-        "<main> /app.rb:3; Row#name /app.rb:8; String#+",
-    );
-    it.row(
-        MAIN,
-        State::Running,
-        &[("class", "Array")],
-        &of(20 << 20, 20 << 20),
-        "<main> /app.rb:3; Cache#add /app.rb:9",
-    );
-    let expected = [
-        finding(Kind::Live, "live at the end: 20.0 MiB of Array in Cache#add", "/app.rb:9", 95),
-        finding(Kind::Allocations, "allocated: 80.0 MiB of String in Row#name, 98.8% died", "/app.rb:8", 80),
-    ];
-    assert_eq!(found(&it.profile())[..2], expected);
-}
-
-/// A profile of one endpoint with a statement in each of three requests, and of another with seven requests.
-fn queries(times: usize) -> Profile {
-    let mut it = Example::lasting_ms(1_000);
-    let stack = |place: &str| {
-        format!("{place}; ActiveRecord::Relation#records /g/gems/activerecord-6.1/a.rb:3; SQLite3::Statement#step")
-    };
-    let weights = |ms| [(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)];
-    let orders = stack("Orders#index /app/orders.rb:7");
-    it.row(MAIN, State::Running, &[("endpoint", "orders#index")], &weights(500), &orders);
-    let health = stack("Health#show /app/health.rb:3");
-    it.row(MAIN, State::Running, &[("endpoint", "health#show")], &weights(20), &health);
-    let mut profile = it.profile();
-    let query = |name: &str| Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
-    profile.markers = vec![query("SQL Item Load: SELECT items.* FROM items WHERE id = ?"); times];
-    for (endpoint, requests) in [("orders#index", 3), ("health#show", 7)] {
-        let labels =
-            crate::profile::LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))]);
-        (0..requests).for_each(|_| profile.requests.record(&labels, 1));
-    }
-    profile
-}
-
-#[test]
-fn the_largest_objects_are_named_where_nothing_else_was_measured() {
-    let mut it = Example::lasting_ms(1_000);
-    for line in 1..=20 {
-        let weights = [(SampleType::AllocSpace, 1_000 + line), (SampleType::AllocObjects, 1)];
-        let stack = format!("<main> /app.rb:30; Row#m{line} /app.rb:{line}");
-        it.row(MAIN, State::Running, &[("class", "String")], &weights, &stack);
-    }
-    let expected = finding(Kind::Allocations, "allocated: 1020 B of String in Row#m20", "/app.rb:20", 5);
-    assert_eq!(found(&it.profile())[0], expected);
-}
-
-#[test]
-fn a_query_that_each_request_sends_often_comes_first() {
-    let mut profile = queries(60);
-    let expected = finding(
-        Kind::Queries,
-        "items queried 20 times a request under orders#index, 60.0 ms: SELECT items.* FROM items WHERE id = ?",
-        "/app/orders.rb:7",
-        0,
-    );
-    assert_eq!(found(&profile)[0], expected);
-    profile.markers.truncate(29);
-    assert!(found(&profile).iter().all(|it| it.0 != Kind::Queries));
-}
-
-#[test]
-fn three_queries_are_named_and_cached_ones_count() {
-    let mut profile = queries(60);
-    let query = |name: &str, times| {
-        let marker = Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
-        vec![marker; times]
-    };
-    profile.markers.extend(query("SQL Tag Load: SELECT tags.* FROM tags WHERE id = ?", 45));
-    profile.markers.extend(query("SQL cached User Load: SELECT users.* FROM users WHERE id = ?", 30));
-    profile.markers.extend(query("SQL User Load: SELECT users.* FROM users WHERE id = ?", 6));
-    profile.markers.extend(query("SQL COMMIT: COMMIT", 31));
-    let text = "items queried 20 times, tags 15 times, users 12 times a request (10 from the query cache) under orders#index, \
-                111 ms: SELECT items.* FROM items WHERE id = ?";
-    assert_eq!(found(&profile)[0].1, text);
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! Statements that are sent too often.
+
+use super::*;
+
+/// A profile of one endpoint with a statement in each of three requests, and of another with seven requests.
+fn queries(times: usize) -> Profile {
+    let mut it = Example::lasting_ms(1_000);
+    let stack = |place: &str| {
+        format!("{place}; ActiveRecord::Relation#records /g/gems/activerecord-6.1/a.rb:3; SQLite3::Statement#step")
+    };
+    let weights = |ms| [(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)];
+    let orders = stack("Orders#index /app/orders.rb:7");
+    it.row(MAIN, State::Running, &[("endpoint", "orders#index")], &weights(500), &orders);
+    let health = stack("Health#show /app/health.rb:3");
+    it.row(MAIN, State::Running, &[("endpoint", "health#show")], &weights(20), &health);
+    let mut profile = it.profile();
+    let query = |name: &str| Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
+    profile.markers = vec![query("SQL Item Load: SELECT items.* FROM items WHERE id = ?"); times];
+    for (endpoint, requests) in [("orders#index", 3), ("health#show", 7)] {
+        let labels =
+            crate::profile::LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))]);
+        (0..requests).for_each(|_| profile.requests.record(&labels, 1));
+    }
+    profile
+}
+
+#[test]
+fn a_query_that_each_request_sends_often_comes_first() {
+    let mut profile = queries(60);
+    let expected = finding(
+        Kind::Queries,
+        "items queried 20 times a request under orders#index, 60.0 ms: SELECT items.* FROM items WHERE id = ?",
+        "/app/orders.rb:7",
+        0,
+    );
+    assert_eq!(found(&profile)[0], expected);
+    profile.markers.truncate(29);
+    assert!(found(&profile).iter().all(|it| it.0 != Kind::Queries));
+}
+
+#[test]
+fn three_queries_are_named_and_cached_ones_count() {
+    let mut profile = queries(60);
+    let query = |name: &str, times| {
+        let marker = Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
+        vec![marker; times]
+    };
+    profile.markers.extend(query("SQL Tag Load: SELECT tags.* FROM tags WHERE id = ?", 45));
+    profile.markers.extend(query("SQL cached User Load: SELECT users.* FROM users WHERE id = ?", 30));
+    profile.markers.extend(query("SQL User Load: SELECT users.* FROM users WHERE id = ?", 6));
+    profile.markers.extend(query("SQL COMMIT: COMMIT", 31));
+    let text = "items queried 20 times, tags 15 times, users 12 times a request (10 from the query cache) under orders#index, \
+                111 ms: SELECT items.* FROM items WHERE id = ?";
+    assert_eq!(found(&profile)[0].1, text);
+}
