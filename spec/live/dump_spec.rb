@@ -32,6 +32,23 @@ RSpec.describe "A dump of a running process" do
     end
   end
 
+  it "has the stacks of all that wait where nobody runs, in whatever call" do
+    live(<<~'RUBY') do |pid|
+      require "socket"
+      def nap = sleep
+      def select = IO.select([IO.pipe.first])
+      def accept = TCPServer.new("127.0.0.1", 0).accept
+      named("selects") { select }
+      named("accepts") { accept }
+      Thread.new { wait_for_end; exit!(0) }
+      ready
+      nap
+    RUBY
+      leaves = wait_until { threads_of(pid).slice("main", "selects", "accepts").transform_values { |it| [it[:state], it.dig(:frames, 1, :name)] }.then { |it| it if it.size == 3 && it.values.all?(&:last) } }
+      expect(leaves).to eq("main" => %w[waiting Object#nap], "selects" => %w[waiting Object#select], "accepts" => %w[waiting Object#accept])
+    end
+  end
+
   it "finds who holds the GVL for good, and the process goes on" do
     result = live(<<~'RUBY') do |pid|
       def hog = Profiler::Testing.hog_gvl(4_000)

@@ -163,8 +163,12 @@ impl Taking {
         Ok(Named { stacks, names, threads, ruby: vm::process::description(ruby) })
     }
 
-    /// Reads the stacks that are still missing. A thread whose state is live has not ended.
+    /// Reads the stacks that are still missing, where Ruby can read those of other threads. A thread whose state is live has not
+    /// ended.
     fn read_waiting(&self, ruby: &Ruby, turns: &mut Turns) -> Result<(), Error> {
+        if before_3_3::NEEDED {
+            return Ok(());
+        }
         let ids = self.threads.iter().filter(|it| it.is_there()).map(|it| it.id);
         let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
         for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
@@ -273,8 +277,13 @@ impl Asked {
         let since_ns = Some(since_ns).filter(|it| *it != 0);
         let id = state.id();
         let waits = !before_3_3::NEEDED && state.walls.is_blocked();
-        let is_blocked = holder == Some(id) && doing == State::Running && clock::is_asleep(state.native_id());
-        let doing = if is_blocked { State::Blocked } else { doing };
+        let doing = match holder == Some(id) {
+            _ if doing != State::Running || !clock::is_asleep(state.native_id()) => doing,
+            true => State::Blocked,
+            // There nobody says who has the GVL, and far more threads wait without it.
+            false if before_3_3::NEEDED => State::Waiting,
+            false => doing,
+        };
         Self {
             state,
             id,
@@ -294,7 +303,8 @@ impl Asked {
     /// Sends the signal. A thread that begins to wait lets it arrive first, so that it interrupts no system call. One that waits in a
     /// call that would end early is sent none: if it has the GVL, it answers when the call returns.
     fn ask(&self, number: u32) {
-        if !may_be_interrupted(self.state.native_id(), self.waits) {
+        // Before Ruby 3.3 a thread that polls is taken for one of those that wait without the GVL, as the ticker does.
+        if !may_be_interrupted(self.state.native_id(), self.waits || before_3_3::NEEDED) {
             if !self.waits {
                 dump::ask_blocked(self.state, number);
             }
@@ -314,6 +324,7 @@ fn why_missing(it: &Asked) -> &'static str {
     match it.doing {
         State::Gc => "it collects garbage",
         State::Blocked => "it is blocked in C code, and answers when that returns",
+        State::Waiting if before_3_3::NEEDED => "it is in a call that a signal would end early",
         _ if it.is_there() && NEEDS_LINUX.is_some() => "only on Linux can it be asked without the GVL",
         _ if it.is_there() => "it did not answer",
         _ => "it has ended",
