@@ -255,21 +255,24 @@ impl Aggregate {
         }
         let (cpu_ns, rest) = account.take_rest(last.cpu_ns, &last.walls);
         let running_ns = account.off_cpu.split(rest.running_ns);
-        // GC that has no row is known by its state alone.
-        let has_row = account.last_gc.is_some_and(|key| fits(&key));
-        let gc_ns = if has_row { account.off_cpu.split(rest.gc_ns) } else { rest.gc_ns };
+        let mut gc_ns = account.off_cpu.split(rest.gc_ns);
         let mut off_cpu = account.off_cpu.finish();
         // Without a block this is what clocks that are read one after the other differ by, or was not worth a reading.
         if account.last_block.is_none() {
             off_cpu.runnable_ns += std::mem::take(&mut off_cpu.blocked_ns);
         }
-        let runnable_in_gc_ns = off_cpu.runnable_ns.min(rest.gc_ns - gc_ns);
+        let mut runnable_in_gc_ns = off_cpu.runnable_ns.min(rest.gc_ns - gc_ns);
+        off_cpu.runnable_ns -= runnable_in_gc_ns;
+        if !account.last_gc.is_some_and(|key| fits(&key)) {
+            // GC without a row is known by its state alone.
+            gc_ns += std::mem::take(&mut runnable_in_gc_ns);
+        }
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
         let blame_ns = forward(&mut account.blamed_ns, last.walls.gvl_ns);
         let parts = [
             (like(account.last_ran, State::Running), running_ns),
-            (like(account.last_ran, State::Runnable), off_cpu.runnable_ns - runnable_in_gc_ns),
+            (like(account.last_ran, State::Runnable), off_cpu.runnable_ns),
             (like(account.last_block, State::Blocked), off_cpu.blocked_ns),
             (like(account.last_wait, State::Waiting), rest.waiting_ns),
             (like(account.last_wait, State::Gvl), rest.gvl_ns),

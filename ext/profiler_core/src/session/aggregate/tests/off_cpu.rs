@@ -68,6 +68,15 @@ fn gc_that_a_later_record_weighs_has_had_its_cpu() {
 }
 
 #[test]
+fn gc_without_a_row_is_not_counted_again_as_runnable() {
+    let mut aggregate = started();
+    let late = running(100, 0, 40, 40);
+    aggregate.record(Kind::Tick, &late, Some(StackId(7)));
+    aggregate.finish(&LastClocks::of(&late));
+    assert_eq!(aggregate.into_weights().iter().map(|(_, it)| it.wall_ns).sum::<u64>(), 40);
+}
+
+#[test]
 fn a_cpu_that_was_used_without_the_gvl_hides_runnable_and_makes_none() {
     let mut aggregate = started();
     let waiting = Header { state: State::Waiting, ..running(180, 30, 0, 0) };
