@@ -148,8 +148,8 @@ module Profiler
           return
         end
         @hurry = nil
-        @retried += 1
         @trouble = as_error(reason)
+        @retried += 1
         pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + @random.rand)
         @failures += 1 if pause < LONGEST_PAUSE
         @next_try = Clock.now + [pause, wait.to_f].max
