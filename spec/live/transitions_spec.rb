@@ -68,17 +68,17 @@ RSpec.describe "The control socket, when the process changes" do
 
   it "names methods in a process that has no descriptor left" do
     live(<<~RUBY) do |pid|
+      class Deep; def wait = (sleep 0.01 until over?); end
+      deep = Deep.new
       Process.setrlimit(:NOFILE, 64)
-      ready
       files = []
       begin
         loop { files << File.open("/dev/null") }
       rescue Errno::EMFILE
         files.pop.close
       end
-      class Deep; def wait = sleep(0.01); end
-      deep = Deep.new
-      deep.wait until over?
+      ready
+      deep.wait
     RUBY
       _, bytes = ask(pid, do: "dump", form: "json")
       expect(JSON.parse(bytes)).to include("named" => true)
