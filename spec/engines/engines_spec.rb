@@ -12,6 +12,9 @@ RSpec.describe "The engine" do
   # Ruby gets no timer either, and may warn of that.
   def run_without_timers(code) = run_json(code, child: :other_user_child, limits: ["--sigpending=0"], err: match(/\A(.*timer_create failed.*\n)?\z/))
 
+  # The environment of a process that the system refuses these.
+  def refusing(calls) = Preloaded.env("refused_calls").merge("REFUSED_CALLS" => calls)
+
   def engine_given = (skip "the engine is given" if ENV["SPEC_ENGINE"])
 
   it "falls back to the timer of the process where threads get none, and notes it" do
@@ -158,7 +161,7 @@ RSpec.describe "The engine" do
 
   it "is the timers of the threads where the system refuses perf; a session with perf says why" do
     engine_given
-    default, refused, running = run_json(<<~RUBY, env: Preloaded.env("no_perf"))
+    default, refused, running = run_json(<<~RUBY, env: refusing("perf"))
       profile = Profiler.run(interval: 50) { 400_000.times { |it| it.to_s } }
       print_json([profile.meta.merge(profile.stats), error { Profiler.run(engine: :perf) { } }, Profiler.running?])
     RUBY
@@ -168,7 +171,7 @@ RSpec.describe "The engine" do
 
   it "is no ticker where the system refuses signals to threads; a session with it, and the doctor, say why" do
     engine_given
-    default, refused, doctor = run_json(<<~RUBY, env: Preloaded.env("no_perf", "no_queued_signals"))
+    default, refused, doctor = run_json(<<~RUBY, env: refusing("perf signals"))
       require "profiler/doctor"
       burning = -> { 400_000.times { |it| it.to_s } }
       profile = Profiler.run(interval: 50, &burning)
