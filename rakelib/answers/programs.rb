@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "servers"
+
 module Answers
   # Programs of others, in the order of the table. By name: the Debian packages that have them, the commands of the shell that
   # prepare a directory, and the command that is recorded there.
@@ -61,6 +63,24 @@ module Answers
     5.times { Rates.new(server.addr[1]).fetch }
   RUBY
 
+  PARSE = <<~'RUBY'
+    require "nokogiri"
+    xml = "<orders>#{"<order id='1'><name>a</name><price>2</price></order>" * 20_000}</orders>"
+    class Import
+      def prices(document) = document.xpath("//order").map { |order| order.at_xpath("price").text.to_i }
+      def run(xml) = prices(Nokogiri::XML(xml)).sum
+    end
+    3.times { Import.new.run(xml) }
+  RUBY
+
+  PDF = <<~'RUBY'
+    require "prawn"
+    class Invoice
+      def draw(number) = Prawn::Document.new { 40.times { |row| text "Invoice #{number}, row #{row}" } }.render
+    end
+    30.times { |number| Invoice.new.draw(number) }
+  RUBY
+
   PROGRAMS = [
     ["asciidoctor", %w[asciidoctor], DOCUMENTS, "asciidoctor doc.adoc -o out.html"],
     ["kramdown with rouge", %w[kramdown ruby-rouge], DOCUMENTS, "kramdown --syntax-highlighter rouge doc.md"],
@@ -85,6 +105,10 @@ module Answers
     ["sequel", %w[ruby-sequel ruby-sqlite3], ["orders.rb", SEQUEL], "ruby orders.rb"],
     ["net/http", %w[ruby], ["rates.rb", SOCKET], "ruby rates.rb"],
     ["bundle install --local", %w[bundler rake], "printf 'source \"https://rubygems.org\"\ngem \"rake\"\n' > Gemfile", "bundle install --local --quiet"],
+    ["nokogiri", %w[ruby-nokogiri], ["import.rb", PARSE], "ruby import.rb"],
+    ["prawn", %w[ruby-prawn], ["invoices.rb", PDF], "ruby invoices.rb"],
+    ["slim", %w[ruby-slim], "for i in $(seq 1500); do printf 'p class=\"a\" text %s\n' $i; done > a.slim", "slimrb a.slim"],
+    *Servers::ROWS,
     ["a script that hangs", %w[ruby], "", "ruby -e 'sleep 3'"]
   ].map { |row| Program.new(*row) }.freeze
 end
