@@ -72,7 +72,7 @@ module Docs
     "docs/rack.md: Storage" => { prelude: "./web" },
     "docs/rails.md: Rails" => { prelude: "./gemfile" },
     "docs/rails.md: Rails, 2" => { prelude: "./rails_app" },
-    "docs/rails.md: Rails, 3" => { prelude: "./rails_app" },
+    "docs/rails.md: Jobs of Active Job" => { prelude: "./rails_app" },
     "docs/recipes.md: A slow script" => { programs: "recipes", before: "ruby bank.rb &", output: ">= 3.3" },
     "docs/recipes.md: A slow request" => { programs: "orders", before: "puma & sleep 2" },
     "docs/recipes.md: A slow job" => { programs: "recipes", before: "ruby jobs.rb" },
