@@ -85,9 +85,9 @@ module Docs
     "docs/recipes.md: A process that hangs now" => { programs: "hangs", before: SERVER.sub("server", "shop"), output: ">= 3.3" },
     "docs/sessions.md: One request of an app" => { prelude: "./web" },
     "docs/sidekiq.md: Sidekiq" => { prelude: "./sidekiq_server" },
-    "docs/tests.md: Tests" => { programs: "recipes" },
-    "docs/tests.md: Tests, 2" => { with: "rspec" },
-    "docs/tests.md: Tests, 3" => { programs: "recipes" },
-    "docs/tests.md: Tests, 4" => { prelude: "./import_test" }
+    "docs/tests.md: A whole suite" => { programs: "recipes" },
+    "docs/tests.md: Single examples in RSpec" => { with: "rspec" },
+    "docs/tests.md: Single examples in RSpec, 2" => { programs: "recipes" },
+    "docs/tests.md: Single tests in minitest" => { prelude: "./import_test" }
   }.freeze
 end
