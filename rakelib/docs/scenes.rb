@@ -32,7 +32,7 @@ module Docs
   SCENES = {
     "README.md: Profile a command" => { programs: "readme", output: "~> 3.1.0" },
     "README.md: In a program, 2" => { with: "rspec" },
-    "docs/allocations.md: Allocations and the heap, 3" => { prelude: "./expectations" },
+    "docs/allocations.md: Test how much code allocates" => { prelude: "./expectations" },
     "docs/cli.md: Command line" => {
       before: "#{SERVER}; mkdir profiles; cp sample.pb.gz profiles/20261122T003012.123-4711-9f86d081.pb.gz",
       edit: { "main.pb.gz" => "cpu.pb.gz" } # which is no regression
