@@ -37,7 +37,7 @@ module Docs
       before: "#{SERVER}; mkdir profiles; cp sample.pb.gz profiles/20261122T003012.123-4711-9f86d081.pb.gz",
       edit: { "main.pb.gz" => "cpu.pb.gz" } # which is no regression
     },
-    "docs/cli.md: Without changing the program" => {
+    "docs/cli.md: Options and environment variables" => {
       before: "export APP_SECONDS=3",
       edit: { "ruby app.rb" => "ruby app.rb & until [ -s app.pid ]; do sleep 0.1; done; sleep 0.5; pid=$(cat app.pid)" }
     },
