@@ -46,11 +46,11 @@ module Docs
       before: "export GITHUB_STEP_SUMMARY=summary.md; mkdir bench; cp app.rb bench/checkout.rb
                for i in 1 2 3; do profiler record -q -o main$i.pb.gz -- ruby bench/checkout.rb; done"
     },
-    "docs/from-rperf.md: Files that you have" => {
+    "docs/from-rperf.md: Open your existing files" => {
       before: "gzip -c $DOCS/../../spec/fixtures/shop.rperf.json > rperf.json.gz; profiler convert sample.pb.gz a.folded; mv a.folded rperf.collapsed"
     },
-    "docs/from-stackprof.md: Files that you have" => { before: "ruby -rstackprof -e 'StackProf.run(out: %(stackprof.dump)) { load %(app.rb) }'" },
-    "docs/from-vernier.md: Files that you have" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
+    "docs/from-stackprof.md: Open your existing files" => { before: "ruby -rstackprof -e 'StackProf.run(out: %(stackprof.dump)) { load %(app.rb) }'" },
+    "docs/from-vernier.md: Open your existing files" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
     "docs/live.md: Look into a running process" => { programs: "live", output: "~> 3.1.0" },
     "docs/live.md: Start, stop, snapshot: a session in the running process" => { before: SERVER },
     "docs/getting-started.md: The program, 2" => { programs: "started", prelude: "./sales" },
